@@ -1,0 +1,90 @@
+"""What a BERT is, as one frozen row of numbers, and how that row reads in a Hugging Face `config.json`.
+
+Knows no tensor and no file.
+"""
+
+from dataclasses import asdict, dataclass, replace
+
+from bertlab.spec.errors import CheckpointError
+
+# our field -> its name in a Hugging Face BertConfig
+HF_FIELDS = {
+    "vocab_size": "vocab_size",
+    "hidden_size": "hidden_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "intermediate_size": "intermediate_size",
+    "max_positions": "max_position_embeddings",
+    "type_vocab_size": "type_vocab_size",
+    "activation": "hidden_act",
+    "layer_norm_eps": "layer_norm_eps",
+    "initializer_range": "initializer_range",
+    "hidden_dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "pad_token_id": "pad_token_id",
+}
+
+# the name in config.json -> how torch's GELU is told: the exact erf form, or the tanh approximation of Google's code
+ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh"}
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The shape of a BERT (Devlin et al. 2019, section 3 and appendix A.2). Defaults are BERT-base, uncased.
+
+    >>> ModelConfig(hidden_size=256, num_layers=4, num_heads=4, intermediate_size=1024).head_size
+    64
+    """
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_layers: int = 12
+    num_heads: int = 12
+    intermediate_size: int = 3072
+    max_positions: int = 512
+    type_vocab_size: int = 2
+    activation: str = "gelu"
+    layer_norm_eps: float = 1e-12
+    initializer_range: float = 0.02
+    hidden_dropout: float = 0.1
+    attention_dropout: float = 0.1
+    pad_token_id: int = 0
+
+    def __post_init__(self):
+        if self.num_heads < 1 or self.hidden_size % self.num_heads:
+            raise CheckpointError(
+                f"hidden_size {self.hidden_size} cannot be divided into {self.num_heads} heads of equal size"
+            )
+        if self.activation not in ACTIVATIONS:
+            raise CheckpointError(f"activation {self.activation!r} is not one of {', '.join(ACTIVATIONS)}")
+
+    @property
+    def head_size(self) -> int:
+        return self.hidden_size // self.num_heads
+
+    def replace(self, **changes) -> "ModelConfig":
+        return replace(self, **changes)
+
+    def to_hf(self) -> dict:
+        """The fields as `transformers.BertConfig` names them."""
+        return {HF_FIELDS[name]: value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_hf(cls, fields: dict) -> "ModelConfig":
+        """Read the `config.json` of any Hugging Face BERT.
+
+        Raises:
+            CheckpointError: it is not a BERT, or a size that has no default is missing.
+        """
+        family = fields.get("model_type", "bert")
+        if family != "bert":
+            raise CheckpointError(f"config.json says model_type {family!r}; bertlab opens 'bert'")
+        position = fields.get("position_embedding_type", "absolute")
+        if position != "absolute":
+            raise CheckpointError(f"config.json says position_embedding_type {position!r}; BERT's is 'absolute'")
+        required = ("vocab_size", "hidden_size", "num_layers", "num_heads", "intermediate_size")
+        missing = [HF_FIELDS[name] for name in required if not isinstance(fields.get(HF_FIELDS[name]), int)]
+        if missing:
+            raise CheckpointError(f"config.json has no whole number for {', '.join(missing)}")
+        known = {name: fields[hf] for name, hf in HF_FIELDS.items() if fields.get(hf) is not None}
+        return cls(**known)
