@@ -1,0 +1,196 @@
+"""How good an answer is: masked accuracy, bits per character, and SQuAD's exact match and F1.
+
+Plain values in, plain values out: knows no model and no files.
+
+Shape legend: P predicted (masked) positions.
+"""
+
+import math
+import re
+import string
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from bertlab.spec.errors import DataError
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
+
+
+def masked_accuracy(predicted_P: np.ndarray, labels_P: np.ndarray, ignored: int = -100) -> float:
+    """Share in 0..1 of the masked pieces whose most probable piece is the original; `ignored` labels do not count.
+
+    >>> masked_accuracy(np.array([7, 8, 9]), np.array([7, 5, -100]))
+    0.5
+    """
+    counted = np.asarray(labels_P) != ignored
+    if not counted.any():
+        raise DataError("no masked position to measure an accuracy on")
+    return float((np.asarray(predicted_P) == np.asarray(labels_P))[counted].mean())
+
+
+def bits_per_character(nats: float, characters: int) -> float:
+    """Cost of the masked pieces, spread over the characters they hide: nats / ln 2 / characters.
+
+    Unlike a loss per piece, it compares models with different vocabularies.
+
+    Args:
+        nats: sum (not mean) over the masked positions of -ln P(original piece).
+        characters: sum over the same positions of `piece_characters`.
+
+    >>> bits_per_character(3 * math.log(2), 6)
+    0.5
+    """
+    if characters <= 0:
+        raise DataError("no characters to spread the bits over")
+    return nats / math.log(2) / characters
+
+
+def piece_characters(piece: str) -> int:
+    """Characters a piece stands for: those it is written with, less "##"; a special one such as [UNK] counts as 1.
+
+    >>> [piece_characters(piece) for piece in ("tea", "##pot", "##", "#", "[UNK]")]
+    [3, 3, 2, 1, 1]
+    """
+    if piece.startswith("[") and piece.endswith("]") and len(piece) > 2:
+        return 1
+    return len(piece) - 2 if piece.startswith("##") and len(piece) > 2 else len(piece)
+
+
+# -- SQuAD -------------------------------------------------------------------------------------------------------
+
+
+def normalised_answer(text: str) -> str:
+    """What SQuAD compares: lower case, no ASCII punctuation, no a/an/the, single spaces.
+
+    >>> normalised_answer("  The  tea-pot, a   kettle!")
+    'teapot kettle'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(prediction: str, gold: str) -> float:
+    """1.0 if both are the same once normalised, else 0.0.
+
+    >>> exact_match("the kettle", "Kettle."), exact_match("kettles", "kettle")
+    (1.0, 0.0)
+    """
+    return float(normalised_answer(prediction) == normalised_answer(gold))
+
+
+def answer_f1(prediction: str, gold: str, both_empty: float = 0.0) -> float:
+    """Harmonic mean of the precision and recall of the words of `prediction`, as a bag.
+
+    Args:
+        both_empty: what two answers without any word get: 0 in the script of v1.1, 1 in that of v2.0.
+
+    >>> answer_f1("the green kettle", "kettle of iron")  # 1 of 2 words right, 1 of 3 found
+    0.4
+    """
+    predicted, wanted = normalised_answer(prediction).split(), normalised_answer(gold).split()
+    if not predicted and not wanted:
+        return both_empty
+    same = (Counter(predicted) & Counter(wanted)).total()
+    if not same:
+        return 0.0
+    precision, recall = same / len(predicted), same / len(wanted)
+    return 2 * precision * recall / (precision + recall)
+
+
+def squad(
+    predictions: Mapping[str, str],
+    golds: Iterable[Mapping],
+    version: str = "1.1",
+    no_answer: Mapping[str, float] | None = None,
+    threshold: float | None = None,
+) -> dict[str, float]:
+    """Exact match and F1 in percent, as SQuAD's `evaluate-v1.1.py` and `evaluate-v2.0.py` define them.
+
+    Each question takes its best score over its gold answers. In v1.1 a question without prediction scores 0; in v2.0 it
+    is left out, as the script does. `missing` counts them.
+
+    Args:
+        golds: rows with id and answers (SQuAD's columns, see `bertlab.text.squad`).
+        no_answer: v2.0 only: a score for each id, high where there is no answer (a probability or a margin of logits).
+        threshold: v2.0 only: a question whose no_answer score is above it is taken to be answered "".
+
+    Returns:
+        exact_match, f1, total, missing; for v2.0 also the two figures and the total of the questions with and without
+        answer (has_answer_*, no_answer_*), and with `no_answer` the best that any threshold reaches (best_exact_match,
+        best_f1) and those thresholds.
+
+    Raises:
+        DataError: nothing to score, v1.1 rows without answers, an unknown version, or no score for a question.
+
+    >>> golds = [{"id": "q", "answers": {"text": ["a kettle", "the iron kettle"], "answer_start": [3, 9]}}]
+    >>> squad({"q": "Iron kettle"}, golds)
+    {'exact_match': 100.0, 'f1': 100.0, 'total': 1, 'missing': 0}
+    """
+    if version not in ("1.1", "2.0"):
+        raise DataError(f"SQuAD {version} is not known: 1.1 or 2.0")
+    answers = {row["id"]: list(row["answers"]["text"]) for row in golds}
+    missing = sum(id not in predictions for id in answers)
+    if missing == len(answers):
+        raise DataError(f"none of the {len(answers)} questions is answered: are these predictions for another file?")
+    if version == "1.1":
+        return _squad_v1(predictions, answers) | {"total": len(answers), "missing": missing}
+    return _squad_v2(predictions, answers, no_answer, threshold) | {"missing": missing}
+
+
+def _squad_v1(predictions: Mapping[str, str], answers: dict[str, list[str]]) -> dict[str, float]:
+    unanswerable = [id for id, golds in answers.items() if not golds]
+    if unanswerable:
+        raise DataError(f"question {unanswerable[0]} has no gold answer: is this SQuAD v2.0?")
+    pairs = [(predictions[id], golds) for id, golds in answers.items() if id in predictions]
+    exact = sum(max(exact_match(text, gold) for gold in golds) for text, golds in pairs)
+    f1 = sum(max(answer_f1(text, gold) for gold in golds) for text, golds in pairs)
+    return {"exact_match": 100 * exact / len(answers), "f1": 100 * f1 / len(answers)}
+
+
+def _squad_v2(
+    predictions: Mapping[str, str],
+    answers: dict[str, list[str]],
+    no_answer: Mapping[str, float] | None,
+    threshold: float | None,
+) -> dict[str, float]:
+    ids = [id for id in answers if id in predictions]
+    if no_answer is None and threshold is not None:
+        raise DataError("a threshold needs no-answer scores to be held against")
+    if no_answer is not None and (unscored := [id for id in ids if id not in no_answer]):
+        raise DataError(f"{len(unscored)} questions have no no-answer score, the first is {unscored[0]}")
+    # As in the script: golds without any word do not count, and what has none left is answered rightly by "".
+    golds = {id: [gold for gold in answers[id] if normalised_answer(gold)] or [""] for id in ids}
+    exact = np.array([max(exact_match(predictions[id], gold) for gold in golds[id]) for id in ids])
+    f1 = np.array([max(answer_f1(predictions[id], gold, both_empty=1.0) for gold in golds[id]) for id in ids])
+    has_answer = np.array([bool(answers[id]) for id in ids])
+    scores = {"exact_match": exact, "f1": f1}
+    found: dict[str, float] = {}
+    best: dict[str, float] = {}
+    if no_answer is not None:
+        margin = np.array([no_answer[id] for id in ids])
+        given = np.array([bool(predictions[id]) for id in ids])
+        for name, raw in scores.items():
+            best[f"best_{name}"], best[f"best_{name}_threshold"] = _best_threshold(raw, margin, has_answer, given)
+        if threshold is not None:
+            scores = {name: np.where(margin > threshold, ~has_answer, raw) for name, raw in scores.items()}
+    for group, members in (("", has_answer | True), ("has_answer_", has_answer), ("no_answer_", ~has_answer)):
+        if members.any():
+            found |= {group + name: float(100 * score[members].mean()) for name, score in scores.items()}
+            found[f"{group}total"] = int(members.sum())
+    return found | best
+
+
+def _best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, given: np.ndarray):
+    """The best score in percent, and the threshold that reaches it: `find_best_thresh` of the official script.
+
+    Raising the threshold past a question lets its own prediction count in place of "".
+    """
+    order = np.argsort(margin, kind="stable")
+    gain = np.where(has_answer, raw, np.where(given, -1.0, 0.0))[order]
+    reached = np.concatenate([[0.0], np.cumsum(gain)]) + np.count_nonzero(~has_answer)
+    best = int(reached.argmax())
+    # The script says 0 for "answer nothing", which holds for probabilities but not for margins below 0.
+    nothing = 0.0 if margin.min() > 0 else float(margin.min()) - 1.0
+    return float(100 * reached[best] / len(raw)), float(margin[order[best - 1]]) if best else nothing

@@ -1,0 +1,91 @@
+"""Rows of unequal length -> batches with little padding: neighbours in length travel together.
+
+Knows lengths, not what the rows are for.
+
+Shape legend: B batch, T tokens, R rows.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from bertlab.text.batch import Batch, collate
+
+POOL = 50  # batches' worth of rows that are sorted together; more would show the model one length for too long
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the data a run stands: the epoch, and how many batches of it are done."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+def bucketed_epoch(length_R: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """All rows once, in batches of similar length, in an order that is a pure function of (seed, epoch).
+
+    >>> [sorted(b.tolist()) for b in bucketed_epoch(np.array([9, 1, 9, 1]), 2, seed=0, epoch=0)]
+    [[0, 2], [1, 3]]
+    """
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(length_R))
+    pool = POOL * batch_size
+    pools = [order[i : i + pool] for i in range(0, len(order), pool)]
+    pools = [rows[np.argsort(length_R[rows], kind="stable")] for rows in pools]
+    batches = [rows[i : i + batch_size] for rows in pools for i in range(0, len(rows), batch_size)]
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+class BucketSampler:
+    """Endless batches of row numbers made into whatever `make` makes of them; `place` is where the next one begins."""
+
+    def __init__(self, length_R: np.ndarray, batch_size: int, seed: int, make: Callable[[np.ndarray], object]):
+        self.length_R, self.batch_size, self.seed, self.make = length_R, batch_size, seed, make
+        self.place = Place()
+        self._epoch: tuple[int, list[np.ndarray]] | None = None
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        pool = POOL * self.batch_size
+        pools = [pool] * (len(self.length_R) // pool) + [len(self.length_R) % pool]
+        return sum(-(-rows // self.batch_size) for rows in pools)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self._epoch is None or self._epoch[0] != self.place.epoch:
+            epoch = self.place.epoch
+            self._epoch = (epoch, bucketed_epoch(self.length_R, self.batch_size, self.seed, epoch))
+        batches = self._epoch[1]
+        made = self.make(batches[self.place.batch])
+        last = self.place.batch + 1 == len(batches)
+        self.place = Place(self.place.epoch + 1, 0) if last else Place(self.place.epoch, self.place.batch + 1)
+        return made
+
+
+def score_spans(
+    windows: Sequence, score: Callable[[Batch], torch.Tensor], pad_id: int, batch_size: int = 32
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Start and end logits of every window, longest first, so that memory is asked for once.
+
+    Args:
+        windows: anything that `collate` takes.
+        score: a batch -> logits_BT2.
+
+    Returns:
+        two lists of float32 arrays [T], in the order of `windows`.
+    """
+    order = np.argsort([-len(windows[w]) for w in range(len(windows))], kind="stable")
+    starts: list[np.ndarray] = [np.empty(0)] * len(order)
+    ends: list[np.ndarray] = [np.empty(0)] * len(order)
+    for first in range(0, len(order), batch_size):
+        rows = order[first : first + batch_size]
+        own = [windows[int(w)] for w in rows]
+        logits_BT2 = score(collate(own, pad_id)).float().cpu().numpy()
+        for w, window, logits_T2 in zip(rows, own, logits_BT2, strict=True):
+            starts[w], ends[w] = logits_T2[: len(window), 0], logits_T2[: len(window), 1]
+    return starts, ends

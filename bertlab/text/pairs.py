@@ -1,0 +1,128 @@
+"""Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
+
+Follows `create_pretraining_data.py` of google-research/bert, made anew each epoch, with three changes that keep length
+and source from giving the label away (a classifier of lengths alone must stay near 50 %): a random B comes from a
+document of the same source and has the length of the B it replaces; a segment longer than half the target is cut; a
+lone last segment joins the chunk before it. Knows token positions, not ids.
+
+Shape legend: S segments, D documents, E pairs (examples).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+IS_NEXT, NOT_NEXT = 0, 1
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Consecutive documents of a prepared corpus, laid out flat.
+
+    tokens: ids, one after another. segment_start: S + 1 places in `tokens`. document_start: D + 1 places in
+    `segment_start`. source_D: a number for each document's source.
+    """
+
+    tokens: np.ndarray
+    segment_start: np.ndarray
+    document_start: np.ndarray
+    source_D: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.source_D)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """E pairs, as places in `Documents.tokens`: A is a_start_E .. + a_length_E, B likewise; label_E 0 = IsNext."""
+
+    a_start_E: np.ndarray
+    a_length_E: np.ndarray
+    b_start_E: np.ndarray
+    b_length_E: np.ndarray
+    label_E: np.ndarray
+    document_a_E: np.ndarray
+    document_b_E: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.label_E)
+
+
+def make_pairs(
+    documents: Documents, max_tokens: int, rng: np.random.Generator, short_probability: float = 0.1
+) -> Pairs:
+    """Cut every document into pairs that fill `max_tokens` with [CLS] A [SEP] B [SEP].
+
+    Half of the pairs keep their own B; the others get one from another document of the same source, and the segments
+    they did not use go back. A document alone in its source keeps its own B throughout.
+    """
+    others = {source: np.flatnonzero(documents.source_D == source) for source in np.unique(documents.source_D)}
+    rows: list[tuple[int, ...]] = []
+    for d in range(len(documents)):
+        target = max_tokens - 3
+        if rng.random() < short_probability:
+            target = int(rng.integers(2, target + 1))
+        cuts = _cuts(documents, d, max(1, target // 2))
+        candidates = others[documents.source_D[d]]
+        first = 0
+        while first < len(cuts) - 1:
+            last = _chunk_end(cuts, first, target)
+            middle = int(rng.integers(first + 1, last)) if last - first > 1 else last
+            a, b = (cuts[first], cuts[middle]), (cuts[middle], cuts[last])
+            label, other, first_next = IS_NEXT, d, last
+            if len(candidates) > 1 and (middle == last or rng.random() < 0.5):
+                label, first_next = NOT_NEXT, middle
+                while (other := int(rng.choice(candidates))) == d:
+                    pass
+                full = cuts[last] - cuts[first] >= target
+                wanted = target - (a[1] - a[0]) if full else b[1] - b[0]
+                b = _random_span(documents, other, max(1, wanted), full, max(1, target // 2), rng)
+            if b[1] > b[0]:
+                a, b = _truncated(a, b, target, rng)
+                rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, other))
+            first = first_next
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T
+    return Pairs(*columns)
+
+
+def _cuts(documents: Documents, d: int, longest: int) -> list[int]:
+    """Where the segments of a document begin, and its end; long ones cut into equal pieces of at most `longest`."""
+    begin, end = documents.document_start[d], documents.document_start[d + 1]
+    starts = documents.segment_start[begin : end + 1]
+    lengths = np.diff(starts)
+    pieces = -(-lengths // longest)
+    if (pieces > 1).any():
+        which = np.repeat(np.arange(len(lengths)), pieces)
+        nth = np.arange(len(which)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        starts = np.append(starts[which] + nth * lengths[which] // pieces[which], starts[-1])
+    return starts.tolist()
+
+
+def _chunk_end(cuts: list[int], first: int, target: int) -> int:
+    last = first + 1
+    while last < len(cuts) - 1 and cuts[last] - cuts[first] < target:
+        last += 1
+    lone = last == len(cuts) - 2
+    return last + 1 if lone else last
+
+
+def _random_span(documents, d, wanted: int, reach: bool, longest: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Whole segments of document d: the first boundary that reaches `wanted` tokens, or else the one nearest to it."""
+    cuts = np.array(_cuts(documents, d, longest))
+    latest = max(0, int(np.searchsorted(cuts, cuts[-1] - wanted, side="right")) - 1)
+    first = int(rng.integers(0, latest + 1))
+    lengths = cuts[first + 1 :] - cuts[first]
+    nth = int(np.searchsorted(lengths, wanted)) if reach else int(np.argmin(np.abs(lengths - wanted)))
+    return int(cuts[first]), int(cuts[min(first + 1 + nth, len(cuts) - 1)])
+
+
+def _truncated(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.random.Generator):
+    """Take tokens off the longer side, each from its front or its back by a coin, until both fit."""
+    length_a, length_b = a[1] - a[0], b[1] - b[0]
+    excess = max(0, length_a + length_b - target)
+    uneven = min(excess, abs(length_a - length_b))
+    rest = excess - uneven
+    off_a = rest // 2 + (uneven if length_a > length_b else 0)
+    off_b = excess - off_a
+    front_a, front_b = int(rng.binomial(off_a, 0.5)), int(rng.binomial(off_b, 0.5))
+    return (a[0] + front_a, a[1] - (off_a - front_a)), (b[0] + front_b, b[1] - (off_b - front_b))

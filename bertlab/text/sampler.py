@@ -1,0 +1,87 @@
+"""A prepared corpus -> an endless run of batches, in an order that is a pure function of (seed, epoch).
+
+The place in that order is four numbers, so stopping and resuming needs no replay. Knows ids, not words, and no model.
+
+Shape legend: B batch, T tokens, E pairs of a block.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from bertlab.text.batch import Batch, PairBatch
+from bertlab.text.corpus import Corpus
+from bertlab.text.pairs import Documents, Pairs, make_pairs
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the data a run stands: the epoch, how many blocks of it are done, and the next row of this block."""
+
+    epoch: int = 0
+    block: int = 0
+    row: int = 0
+
+
+class PairSampler:
+    """Iterates over batches of `batch_size` pairs of `max_tokens` tokens; `place` is where the next batch begins.
+
+    Documents come in blocks, the blocks in a new order each epoch, the pairs of a block made and shuffled anew. Rows
+    that do not fill a last batch of a block are left out, unless they are all it has.
+    """
+
+    def __init__(
+        self, corpus: Corpus, tokenizer, batch_size: int, max_tokens: int, seed: int, place: Place | None = None
+    ):
+        self.corpus, self.tokenizer = corpus, tokenizer
+        self.batch_size, self.max_tokens, self.seed = batch_size, max_tokens, seed
+        self.place = place or Place()
+        self._loaded: tuple | None = None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self) -> PairBatch:
+        documents, pairs, order_E = self._block(self.place)
+        rows = order_E[self.place.row : self.place.row + self.batch_size]
+        batch = self._assemble(documents, pairs, rows)
+        done = self.place.row + len(rows)
+        if len(order_E) - done >= self.batch_size:
+            self.place = Place(self.place.epoch, self.place.block, done)
+        elif self.place.block + 1 < self.corpus.num_blocks:
+            self.place = Place(self.place.epoch, self.place.block + 1, 0)
+        else:
+            self.place = Place(self.place.epoch + 1, 0, 0)
+        return batch
+
+    def _block(self, place: Place) -> tuple[Documents, Pairs, np.ndarray]:
+        wanted = (place.epoch, place.block)
+        if self._loaded is None or self._loaded[0] != wanted:
+            order = np.random.default_rng([self.seed, place.epoch]).permutation(self.corpus.num_blocks)
+            documents = self.corpus.documents(int(order[place.block]))
+            rng = np.random.default_rng([self.seed, *wanted])
+            pairs = make_pairs(documents, self.max_tokens, rng)
+            self._loaded = (wanted, documents, pairs, rng.permutation(len(pairs)))
+        return self._loaded[1:]
+
+    def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
+        """[CLS] A [SEP] B [SEP], gathered for all rows at once."""
+        cls_id, sep_id, pad_id = self.tokenizer.cls_id, self.tokenizer.sep_id, self.tokenizer.pad_id
+        a_start, a_length = pairs.a_start_E[rows, None], pairs.a_length_E[rows, None]
+        b_start, b_length = pairs.b_start_E[rows, None], pairs.b_length_E[rows, None]
+        t = np.arange(self.max_tokens)
+        first_sep, last_sep = 1 + a_length, 2 + a_length + b_length
+        where_BT = np.where(t < first_sep, a_start + t - 1, b_start + t - first_sep - 1)
+        ids_BT = documents.tokens[where_BT.clip(0, len(documents.tokens) - 1)].astype(np.int64)
+        ids_BT[:, 0] = cls_id
+        ids_BT[(t == first_sep) | (t == last_sep)] = sep_id
+        ids_BT[t > last_sep] = pad_id
+        inputs = Batch(
+            torch.from_numpy(ids_BT),
+            torch.from_numpy(((t > first_sep) & (t <= last_sep)).astype(np.int64)),
+            torch.from_numpy(t <= last_sep),
+        )
+        index = (self.place.epoch << 48) + (self.place.block << 32) + rows
+        key_B = torch.from_numpy(index ^ (self.seed * 0x5851F42D4C957F2D & (1 << 62) - 1))
+        return PairBatch(inputs, key_B, torch.from_numpy(pairs.label_E[rows]))

@@ -1,0 +1,412 @@
+"""Answers as spans of a passage: windows over it, what to learn in each, and scores back to text.
+
+Follows Devlin et al. 2019, section 4.2, and `run_squad.py` of google-research/bert. Arrays in, arrays out: knows no
+model; where the scores come from is the caller's affair.
+
+Shape legend: T tokens of a window, W windows, K windows of one question, P passages (distinct), Q questions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bertlab.spec.errors import DataError, TextError
+from bertlab.text.tokenizer import Tokenizer
+
+_TOKENISED_AT_ONCE = 2000
+
+
+@dataclass(frozen=True)
+class Window:
+    """[CLS] question [SEP] as much of the passage as fits [SEP]; collates like an `Encoding`.
+
+    offsets_T2: characters of the passage, (0, 0) outside of it. is_max_context_T: True where no other window of the
+    same question shows this piece of the passage with more around it; False outside of the passage.
+    question_tokens: pieces of the question. passage_token: which piece of the whole passage comes first here.
+    """
+
+    ids: np.ndarray
+    token_type_ids: np.ndarray
+    offsets_T2: np.ndarray
+    is_max_context_T: np.ndarray
+    question_tokens: int
+    passage_token: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def passage(self) -> slice:
+        """The positions of the passage in the window."""
+        return slice(self.question_tokens + 2, len(self.ids) - 1)
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different lengths, end to end: row i is flat[start[i] : start[i + 1]].
+
+    >>> Ragged.of([[5, 6], [], [7]])[2].tolist()
+    [7]
+    """
+
+    flat: np.ndarray
+    start: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        flat = np.fromiter((id for row in rows for id in row), np.int32, lengths.sum())
+        return cls(flat, np.concatenate([[0], np.cumsum(lengths)]))
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        return self.flat[self.start[row] : self.start[row + 1]]
+
+
+@dataclass(frozen=True)
+class SpanWindows(Sequence):
+    """Every window of Q questions, built one by one when asked for; those of a question are neighbours, in order.
+
+    question_ids: pieces of each question. passage_ids, begin, end: pieces of each distinct passage, and the characters
+    each piece covers, laid out like `passage_ids.flat`. passage_Q: which passage a question is about. question_W: which
+    question a window belongs to. first_W, length_W: the pieces of the passage it shows.
+    """
+
+    question_ids: Ragged
+    passage_ids: Ragged
+    begin: np.ndarray
+    end: np.ndarray
+    passages: tuple[str, ...]
+    passage_Q: np.ndarray
+    question_W: np.ndarray
+    first_W: np.ndarray
+    length_W: np.ndarray
+    cls_id: int
+    sep_id: int
+
+    def __len__(self) -> int:
+        return len(self.question_W)
+
+    @cached_property
+    def tokens_W(self) -> np.ndarray:
+        """How many tokens each window has."""
+        return np.diff(self.question_ids.start)[self.question_W] + self.length_W + 3
+
+    def of_question(self, question: int) -> slice:
+        """The windows of one question."""
+        first, stop = np.searchsorted(self.question_W, [question, question + 1])
+        return slice(int(first), int(stop))
+
+    def passage(self, question: int) -> str:
+        """The text a question is about."""
+        return self.passages[self.passage_Q[question]]
+
+    def __getitem__(self, w: int | slice) -> "Window | list[Window]":
+        if isinstance(w, slice):
+            return [self[i] for i in range(*w.indices(len(self)))]
+        if not -len(self) <= w < len(self):
+            raise IndexError(f"window {w} of {len(self)}")
+        w %= len(self)
+        question = self.question_W[w]
+        asked = self.question_ids[question]
+        place = self.passage_ids.start[self.passage_Q[question]] + self.first_W[w]
+        shown = slice(place, place + self.length_W[w])
+        ids = np.concatenate([[self.cls_id], asked, [self.sep_id], self.passage_ids.flat[shown], [self.sep_id]])
+        passage = slice(len(asked) + 2, len(ids) - 1)
+        token_type_ids = np.zeros(len(ids), np.int64)
+        token_type_ids[passage.start :] = 1
+        offsets_T2 = np.zeros((len(ids), 2), np.int64)
+        offsets_T2[passage, 0] = self.begin[shown]
+        offsets_T2[passage, 1] = self.end[shown]
+        is_max_context_T = np.zeros(len(ids), bool)
+        own = self.of_question(question)
+        is_max_context_T[passage] = max_context(self.first_W[own], self.length_W[own], w - own.start)
+        return Window(ids, token_type_ids, offsets_T2, is_max_context_T, len(asked), int(self.first_W[w]))
+
+
+@dataclass(frozen=True)
+class SpanFeatures:
+    """Windows and, for each, the positions of the answer's first and last token; 0 ([CLS]) where it is not inside.
+
+    rows_Q: the row each question came from. skipped: rows left out because their answer is not where they say.
+    """
+
+    windows: SpanWindows
+    start_W: np.ndarray
+    end_W: np.ndarray
+    rows_Q: np.ndarray
+    skipped: int
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of the passage, text == passage[start:end]. score = S.T_i + E.T_j. window: where it was found."""
+
+    start: int
+    end: int
+    text: str
+    score: float
+    window: int
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """n-best spans, best first, all of different text, and the no-answer score S.C + E.C, minimum over windows."""
+
+    spans: tuple[Span, ...]
+    no_answer_score: float
+
+    @property
+    def text(self) -> str:
+        return self.spans[0].text if self.spans else ""
+
+    @property
+    def no_answer_margin(self) -> float:
+        """No-answer score less the best span's: above a threshold tau, the answer is "" (section 4.3)."""
+        return self.no_answer_score - self.spans[0].score if self.spans else float("inf")
+
+
+# -- windows -----------------------------------------------------------------------------------------------------
+
+
+def windows(
+    tokenizer: Tokenizer,
+    question: str,
+    passage: str,
+    max_tokens: int = 384,
+    stride: int = 128,
+    max_question: int = 64,
+) -> list[Window]:
+    """The windows of one question over one passage.
+
+    Args:
+        max_tokens: tokens of a window at most, question and layout counted.
+        stride: how far each window begins after the one before, in pieces of the passage: the step, as Google counts
+            it (some tools mean the overlap).
+        max_question: a longer question keeps its first pieces only.
+
+    Raises:
+        TextError: question or passage is empty, or no room is left for the passage.
+    """
+    found = span_windows(tokenizer, [question], [passage], max_tokens, stride, max_question)
+    for name, ids in (("question", found.question_ids), ("passage", found.passage_ids)):
+        if not len(ids.flat):
+            raise TextError(f"the {name} is empty: type a {name}")
+    return list(found)
+
+
+def span_windows(
+    tokenizer: Tokenizer,
+    questions: Sequence[str],
+    passages: Sequence[str],
+    max_tokens: int = 384,
+    stride: int = 128,
+    max_question: int = 64,
+) -> SpanWindows:
+    """`windows` for a data set: question i is about passage i; a passage that comes again is tokenised once."""
+    if stride < 1 or max_question < 1:
+        raise TextError(f"stride ({stride}) and max_question ({max_question}) must be at least 1")
+    distinct = {passage: number for number, passage in enumerate(dict.fromkeys(passages))}
+    passage_Q = np.fromiter((distinct[passage] for passage in passages), np.int64, len(passages))
+    question_ids = Ragged.of([ids[:max_question] for ids in tokenizer.encode_ids(questions)])
+    passage_ids, begin, end = _tokenised(tokenizer, list(distinct))
+    asked_Q, tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
+    room_Q = max_tokens - 3 - asked_Q
+    if len(room_Q) and room_Q.min() < 1:
+        raise TextError(
+            f"a window of {max_tokens} tokens has no room for a passage beside a question of {asked_Q.max()}: "
+            "raise max_tokens or lower max_question"
+        )
+    step_Q = np.minimum(stride, room_Q)
+    windows_Q = 1 + np.maximum(0, -(-(tokens_Q - room_Q) // step_Q))
+    question_W = np.repeat(np.arange(len(passage_Q)), windows_Q)
+    nth_W = np.arange(len(question_W)) - np.repeat(np.cumsum(windows_Q) - windows_Q, windows_Q)
+    first_W = nth_W * step_Q[question_W]
+    length_W = np.minimum(room_Q[question_W], tokens_Q[question_W] - first_W)
+    return SpanWindows(
+        question_ids, passage_ids, begin, end, tuple(distinct), passage_Q, question_W, first_W, length_W,
+        tokenizer.cls_id, tokenizer.sep_id,
+    )  # fmt: skip
+
+
+def max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray:
+    """For each piece that window k shows, whether no other shows it better; of equals the first does.
+
+    How well: min(pieces on its left, on its right) + 0.01 x window length (`_check_is_max_context` of `run_squad.py`).
+
+    >>> max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # pieces 0 to 3, the other shows 2 to 5
+    [True, True, True, False]
+    """
+    piece_T = np.arange(first_K[k], first_K[k] + length_K[k])
+    near = (first_K < first_K[k] + length_K[k]) & (first_K + length_K > first_K[k])
+    near[k] = True  # an empty window overlaps nothing, not even itself
+    left_KT = piece_T - first_K[near, None]
+    right_KT = length_K[near, None] - 1 - left_KT
+    around_KT = np.minimum(left_KT, right_KT)
+    score_KT = np.where(around_KT >= 0, around_KT + 0.01 * length_K[near, None], -np.inf)
+    return score_KT.argmax(0) == np.count_nonzero(near[:k])
+
+
+def _tokenised(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarray, np.ndarray]:
+    """Pieces of each text and the characters each piece begins and ends at, a part at a time to bound the memory."""
+    flat, offsets, lengths = [], [], []
+    for i in range(0, len(texts), _TOKENISED_AT_ONCE):
+        for row in tokenizer.encode_segments(texts[i : i + _TOKENISED_AT_ONCE]):
+            flat.append(np.array(row.ids, np.int32))
+            offsets.append(np.array(row.offsets, np.int32).reshape(-1, 2))
+            lengths.append(len(row))
+    start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    offsets_2 = np.concatenate(offsets) if offsets else np.zeros((0, 2), np.int32)
+    ids = np.concatenate(flat) if flat else np.zeros(0, np.int32)
+    return Ragged(ids, start), offsets_2[:, 0].copy(), offsets_2[:, 1].copy()
+
+
+# -- what to learn -----------------------------------------------------------------------------------------------
+
+
+def span_features(
+    tokenizer: Tokenizer,
+    rows: Iterable[Mapping],
+    max_tokens: int = 384,
+    stride: int = 128,
+    max_question: int = 64,
+    unanswerable: bool = False,
+    skip_unfound: bool = False,
+) -> SpanFeatures:
+    """Windows of SQuAD rows (context, question, answers: text, answer_start) with the first answer's place in each.
+
+    Args:
+        max_tokens, stride, max_question: as for `windows`.
+        unanswerable: whether a row may have no answer (SQuAD v2.0); it then points at [CLS] everywhere.
+        skip_unfound: leave out, and count, rows whose answer is not found at its place, instead of raising.
+
+    Raises:
+        DataError: a row lacks a column, has no answer, or its answer is not where it says.
+    """
+    contexts, questions, begins, ends, kept, skipped = [], [], [], [], [], 0
+    for number, row in enumerate(rows):
+        try:
+            context, question, answers = row["context"], row["question"], row["answers"]
+            texts, starts = answers["text"], answers["answer_start"]
+        except (KeyError, TypeError) as error:
+            raise DataError(f"row {number} is not a SQuAD row: {error!r}") from None
+        begin, end = (starts[0], starts[0] + len(texts[0])) if len(texts) else (-1, -1)
+        if len(texts) and (not texts[0] or begin < 0 or context[begin:end] != texts[0]):
+            if not skip_unfound:
+                raise DataError(f"{_name(row, number)}: the answer {texts[0]!r} is not at character {begin}")
+            skipped += 1
+            continue
+        if not len(texts) and not unanswerable:
+            raise DataError(f"{_name(row, number)} has no answer; is this SQuAD v2.0? (unanswerable=True)")
+        contexts.append(context)
+        questions.append(question)
+        begins.append(begin)
+        ends.append(end)
+        kept.append(number)
+    found = span_windows(tokenizer, questions, contexts, max_tokens, stride, max_question)
+    start_W, end_W = _labels(found, np.array(begins, np.int64), np.array(ends, np.int64))
+    return SpanFeatures(found, start_W, end_W, np.array(kept, np.int64), skipped)
+
+
+def _name(row: Mapping, number: int) -> str:
+    return f"row {number} (id {row.get('id', 'unknown')})"
+
+
+def _labels(found: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Characters of each answer -> positions in each window; an answer cut by the window's edge counts as outside."""
+    first_Q, last_Q = np.zeros_like(begin_Q), np.full_like(end_Q, -1)
+    for q in np.flatnonzero(begin_Q >= 0):
+        p = found.passage_Q[q]
+        pieces = slice(found.passage_ids.start[p], found.passage_ids.start[p + 1])
+        first_Q[q] = np.searchsorted(found.end[pieces], begin_Q[q], side="right")
+        last_Q[q] = np.searchsorted(found.begin[pieces], end_Q[q], side="left") - 1
+    first_W, last_W = first_Q[found.question_W] - found.first_W, last_Q[found.question_W] - found.first_W
+    inside_W = (first_W >= 0) & (last_W >= first_W) & (last_W < found.length_W)
+    before_W = np.diff(found.question_ids.start)[found.question_W] + 2
+    return np.where(inside_W, first_W + before_W, 0), np.where(inside_W, last_W + before_W, 0)
+
+
+# -- scores back to text -----------------------------------------------------------------------------------------
+
+
+def decode_spans(
+    windows: Sequence[Window],
+    start_logits: Sequence[np.ndarray],
+    end_logits: Sequence[np.ndarray],
+    passage: str,
+    n_best: int = 20,
+    max_answer_tokens: int = 30,
+) -> Decoded:
+    """The best spans of one question: the n_best starts x the n_best ends of each window, joined.
+
+    A start lies in the passage and has its maximum context there; an end lies in the passage, not before the start, and
+    the span has at most `max_answer_tokens` tokens. Of spans with the same text the best is kept; of equal scores the
+    earlier window, start, end comes first. Unlike in `run_squad.py`, no place among the n_best is spent on a token that
+    cannot start or end an answer.
+
+    Args:
+        start_logits, end_logits: one array [T] or longer (padding is ignored) for each window.
+        passage: the text the windows were made of; answers are cut from it.
+    """
+    no_answer, columns = float("inf"), []
+    for k, (window, starts, ends) in enumerate(zip(windows, start_logits, end_logits, strict=True)):
+        start_T = np.asarray(starts, np.float64)[: len(window)]
+        end_T = np.asarray(ends, np.float64)[: len(window)]
+        no_answer = min(no_answer, float(start_T[0] + end_T[0]))
+        before, covered_P2 = window.passage.start, window.offsets_T2[window.passage]
+        usable_P = covered_P2[:, 1] > covered_P2[:, 0]
+        start_I = _best(start_T[window.passage], usable_P & window.is_max_context_T[window.passage], n_best)
+        end_J = _best(end_T[window.passage], usable_P, n_best)
+        length_IJ = end_J - start_I[:, None]
+        i, j = np.nonzero((length_IJ >= 0) & (length_IJ < max_answer_tokens))
+        start, end = start_I[i], end_J[j]
+        score = start_T[before + start] + end_T[before + end]
+        columns.append((score, np.full(len(i), k), covered_P2[start, 0], covered_P2[end, 1]))
+    if not columns:
+        return Decoded((), no_answer)
+    score, window, begin, end = (np.concatenate(column) for column in zip(*columns, strict=True))
+    spans: dict[str, Span] = {}
+    for s in np.lexsort((end, begin, window, -score)):
+        text = passage[begin[s] : end[s]]
+        if text not in spans:
+            spans[text] = Span(int(begin[s]), int(end[s]), text, float(score[s]), int(window[s]))
+            if len(spans) == n_best:
+                break
+    return Decoded(tuple(spans.values()), no_answer)
+
+
+def decode_all(
+    windows: SpanWindows,
+    start_logits: Sequence[np.ndarray],
+    end_logits: Sequence[np.ndarray],
+    n_best: int = 20,
+    max_answer_tokens: int = 30,
+) -> list[Decoded]:
+    """`decode_spans` for every question of a data set; one array of logits for each of the W windows."""
+    if not len(windows) == len(start_logits) == len(end_logits):
+        raise ValueError(f"{len(windows)} windows, {len(start_logits)} start and {len(end_logits)} end logits")
+    decoded = []
+    for question in range(len(windows.passage_Q)):
+        own = windows.of_question(question)
+        passage = windows.passage(question)
+        decoded.append(
+            decode_spans(windows[own], start_logits[own], end_logits[own], passage, n_best, max_answer_tokens)
+        )
+    return decoded
+
+
+def _best(logits: np.ndarray, allowed: np.ndarray, n: int) -> np.ndarray:
+    """Places of the n highest allowed logits, highest first, ties to the earlier place.
+
+    >>> _best(np.array([1.0, 3.0, 3.0, 9.0]), np.array([True, True, True, False]), 2).tolist()
+    [1, 2]
+    """
+    place = np.flatnonzero(allowed)
+    return place[np.argsort(-logits[place], kind="stable")[:n]]

@@ -1,0 +1,168 @@
+"""Question sets and predictions in files: SQuAD JSON or Parquet in, the hub's rows out.
+
+A row is {"id", "title", "context", "question", "answers": {"text": [...], "answer_start": [...]}}, as in the hub's
+`rajpurkar/squad` and `squad_v2`; no answers means unanswerable. Knows no tokens and no scores.
+"""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import datasets
+import pyarrow
+import pyarrow.parquet
+
+from bertlab.spec.errors import DataError
+
+
+def read_squad(path: str | Path) -> list[dict]:
+    """The questions of a SQuAD v1.1, v2.0 or KorQuAD v1 file: JSON, gzipped JSON or Parquet.
+
+    Raises:
+        DataError: the file is missing, damaged or something else; one line naming the first place that is wrong.
+    """
+    path = Path(path)
+    rows = _parquet(path) if _is_parquet(path) else list(_flattened(path, _json(path)))
+    for number, row in enumerate(rows):
+        _check_row(path, number, row)
+    if not rows:
+        raise DataError(f"{path} holds no questions")
+    return rows
+
+
+def read_rows(source: str | Path, split: str) -> list[dict]:
+    """The questions of a file as `read_squad` takes it, or of one split of a hub data set ("owner/name").
+
+    Raises:
+        DataError: no such file, or a hub that cannot be reached.
+    """
+    if Path(source).exists() or str(source).count("/") != 1:
+        return read_squad(source)
+    try:
+        return datasets.load_dataset(str(source), split=split).to_list()
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        raise DataError(f"{source} is no file, and the hub cannot give it: {str(error).splitlines()[0]}") from None
+
+
+def read_predictions(path: str | Path) -> dict[str, str]:
+    """Anyone's answers: {id: text} as JSON, or rows with id and prediction_text as a JSON list, JSON lines or Parquet.
+
+    Raises:
+        DataError: the file is missing or damaged, an id comes twice, or an answer is not a text.
+    """
+    path = Path(path)
+    data = _parquet(path) if _is_parquet(path) else _json(path, lines=True)
+    if isinstance(data, dict):
+        pairs = data.items()
+    elif isinstance(data, list) and all(
+        isinstance(row, dict) and {"id", "prediction_text"} <= row.keys() for row in data
+    ):
+        pairs = [(row["id"], row["prediction_text"]) for row in data]
+    else:
+        raise DataError(f"{path} holds no predictions: expected {{id: text}}, or rows with id and prediction_text")
+    predictions = {}
+    for id, text in pairs:
+        if not isinstance(id, str) or not isinstance(text, str):
+            raise DataError(f"{path}: the prediction for {id!r} is {text!r}; ids and answers must be texts")
+        if id in predictions:
+            raise DataError(f"{path}: {id!r} is predicted twice")
+        predictions[id] = text
+    return predictions
+
+
+def read_scores(path: str | Path) -> dict[str, float]:
+    """No-answer scores, {id: number} as JSON; higher means less likely to have an answer.
+
+    Raises:
+        DataError: the file is missing, damaged or holds something else.
+    """
+    data = _json(Path(path))
+    if not isinstance(data, dict) or not all(type(score) in (int, float) for score in data.values()):
+        raise DataError(f"{path} holds no scores: expected {{id: number}}")
+    return {id: float(score) for id, score in data.items()}
+
+
+def _is_parquet(path: Path) -> bool:
+    return _bytes(path, 4) == b"PAR1"
+
+
+def _bytes(path: Path, size: int = -1) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _parquet(path: Path) -> list[dict]:
+    try:
+        return pyarrow.parquet.read_table(path).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{path} is damaged Parquet: {' '.join(str(error).split())}") from None
+
+
+def _json(path: Path, lines: bool = False):
+    content = _bytes(path)
+    try:
+        if content[:2] == b"\x1f\x8b":
+            content = gzip.decompress(content)
+        text = content.decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error):
+        raise DataError(f"{path} is damaged: its gzip data breaks off or is corrupt") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is neither Parquet nor UTF-8 text") from None
+    if not text.strip():
+        raise DataError(f"{path} is empty")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if not (lines and error.msg == "Extra data"):
+            raise DataError(f"{path} is not JSON: {error.msg} at line {error.lineno}") from None
+    rows = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            rows += [json.loads(line)] if line.strip() else []
+        except json.JSONDecodeError as error:
+            raise DataError(f"{path} is not JSON lines: {error.msg} at line {number}") from None
+    return rows
+
+
+def _flattened(path: Path, data) -> Iterable[dict]:
+    where = "the top"
+    try:
+        for a, article in enumerate(data["data"]):
+            where = f"article {a}"
+            for p, paragraph in enumerate(article["paragraphs"]):
+                for q, asked in enumerate(paragraph["qas"]):
+                    where = f"article {a}, paragraph {p}, question {q}"
+                    answers = asked.get("answers") or []
+                    yield {
+                        "id": asked["id"],
+                        "title": article.get("title", ""),
+                        "context": paragraph["context"],
+                        "question": asked["question"],
+                        "answers": {
+                            "text": [answer["text"] for answer in answers],
+                            "answer_start": [answer["answer_start"] for answer in answers],
+                        },
+                    }
+    except KeyError as error:
+        raise DataError(f"{path} is not a SQuAD file: {where} has no {error}") from None
+    except (TypeError, AttributeError):
+        raise DataError(f"{path} is not a SQuAD file: {where} has another shape") from None
+
+
+def _check_row(path: Path, number: int, row: dict) -> None:
+    for column in ("id", "context", "question"):
+        if not isinstance(row.get(column), str):
+            raise DataError(f"{path}: question {number} has no text in {column!r}")
+    answers = row.get("answers")
+    if not isinstance(answers, dict) or not {"text", "answer_start"} <= answers.keys():
+        raise DataError(f"{path}: question {number} (id {row['id']}) has no answers with text and answer_start")
+    texts, starts = answers["text"], answers["answer_start"]
+    if not (isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)):
+        raise DataError(f"{path}: question {number} (id {row['id']}) needs as many answer starts as answers")
+    if not all(isinstance(text, str) for text in texts) or not all(type(start) is int for start in starts):
+        raise DataError(f"{path}: question {number} (id {row['id']}) has an answer that is no text at a number")

@@ -1,0 +1,202 @@
+"""The measures, by hand-computed cases and against a second writing of the official definitions."""
+
+import math
+import os
+import random
+import re
+import string
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertlab.learn.metrics import (
+    answer_f1,
+    bits_per_character,
+    exact_match,
+    masked_accuracy,
+    normalised_answer,
+    piece_characters,
+    squad,
+)
+from bertlab.spec.errors import DataError
+
+
+def gold(id, *texts):
+    return {"id": id, "answers": {"text": list(texts), "answer_start": [0] * len(texts)}}
+
+
+# -- a second writing, word by word and character by character
+
+
+def reference_words(text):
+    kept = "".join(" " if c.isspace() else c for c in text.lower() if c not in string.punctuation)
+    # An article is one only between characters that are not word characters, which need not be spaces.
+    return re.sub(r"(?<!\w)(?:the|an|a)(?!\w)", " ", kept).split()
+
+
+def reference_f1(prediction, answer, version):
+    a, b = reference_words(prediction), reference_words(answer)
+    if version == "2.0" and (not a or not b):
+        return float(a == b)
+    rest, same = list(b), 0
+    for word in a:
+        if word in rest:
+            rest.remove(word)
+            same += 1
+    return 2 * same / (len(a) + len(b)) if same else 0.0
+
+
+def reference_v2_at(predictions, golds, scores, threshold):
+    """Mean exact match and F1 when a question whose score is above the threshold is answered ""."""
+    exact = f1 = 0.0
+    for row in golds:
+        texts = [t for t in row["answers"]["text"] if reference_words(t)] or [""]
+        if scores[row["id"]] > threshold:
+            # The script counts "" as right exactly where the question has no answers at all.
+            exact += not row["answers"]["text"]
+            f1 += not row["answers"]["text"]
+        else:
+            given = predictions[row["id"]]
+            exact += max(reference_words(given) == reference_words(t) for t in texts)
+            f1 += max(reference_f1(given, t, "2.0") for t in texts)
+    return 100 * exact / len(golds), 100 * f1 / len(golds)
+
+
+WORDS = ["the", "a", "an", "Tea", "tea-pot", "kettle,", "KETTLE", "iron", "-", "'s", "주전자", "\u00a0", "“the”", "42"]
+
+
+def random_answer(rng):
+    return " ".join(rng.choice(WORDS) for _ in range(rng.randrange(5)))
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0"])
+def test_squad_agrees_with_the_second_writing(version):
+    rng = random.Random(5)
+    golds = [gold(str(i), *(random_answer(rng) for _ in range(rng.randrange(version == "1.1", 4)))) for i in range(400)]
+    predictions = {row["id"]: random_answer(rng) for row in golds}
+    exact, f1 = [], []
+    for row in golds:
+        texts = row["answers"]["text"]
+        if version == "2.0":
+            texts = [t for t in texts if reference_words(t)] or [""]
+        exact.append(max(reference_words(predictions[row["id"]]) == reference_words(t) for t in texts))
+        f1.append(max(reference_f1(predictions[row["id"]], t, version) for t in texts))
+    result = squad(predictions, golds, version)
+    assert result["exact_match"] == pytest.approx(100 * sum(exact) / 400)
+    assert result["f1"] == pytest.approx(100 * sum(f1) / 400)
+    assert 0 < result["exact_match"] < result["f1"] < 100
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The  Tea.", "tea"),
+        ("a an the", ""),
+        ("theatre another", "theatre another"),
+        ("U.S.A.", "usa"),
+        ("it's the-best", "its thebest"),
+        ("“the” tea", "“ ” tea"),
+        ("\tA\ncup\u00a0of  tea ", "cup of tea"),
+        ("한국의 주전자", "한국의 주전자"),
+        ("", ""),
+    ],
+)
+def test_normalisation(text, expected):
+    assert normalised_answer(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("prediction", "answer", "expected"),
+    [
+        ("green tea", "green tea", 1.0),
+        ("green tea", "tea", 2 / 3),
+        ("tea tea", "tea", 2 / 3),
+        ("tea", "kettle", 0.0),
+        ("", "kettle", 0.0),
+        ("the", "a", 0.0),
+        ("one two three", "three two four five", 4 / 7),
+    ],
+)
+def test_f1_by_hand(prediction, answer, expected):
+    assert answer_f1(prediction, answer) == pytest.approx(expected)
+
+
+def test_v1_takes_the_best_gold_and_counts_missing_answers_as_zero():
+    golds = [gold("a", "green tea", "tea"), gold("b", "kettle"), gold("c", "iron cup")]
+    assert squad({"a": "the tea", "c": "iron", "zzz": "else"}, golds) == pytest.approx(
+        {"exact_match": 100 / 3, "f1": 100 * (1 + 2 / 3) / 3, "total": 3, "missing": 1}
+    )
+    assert exact_match("a", "the") == 1.0, "both without a word are the same text, though their v1.1 F1 is 0"
+
+
+def test_v2_by_hand():
+    golds = [gold("has", "green tea"), gold("has2", "cup"), gold("none"), gold("none2"), gold("odd", "the")]
+    predictions = {"has": "tea", "has2": "", "none": "", "none2": "kettle", "odd": ""}
+    result = squad(predictions, golds, "2.0")
+    assert result["exact_match"] == pytest.approx(40.0)  # none, odd
+    assert result["f1"] == pytest.approx(100 * (2 / 3 + 1 + 1) / 5)
+    assert (result["total"], result["has_answer_total"], result["no_answer_total"]) == (5, 3, 2)
+    assert result["has_answer_f1"] == pytest.approx(100 * (2 / 3 + 1) / 3)
+    assert result["no_answer_exact_match"] == result["no_answer_f1"] == 50.0
+    assert squad({"has": "green tea"}, golds, "2.0")["f1"] == 100.0, "the script leaves unanswered questions out"
+    assert squad({"has": "green tea"}, golds, "2.0")["missing"] == 4
+
+
+def test_the_best_threshold_is_the_best_of_all_thresholds():
+    rng = random.Random(7)
+    for trial in range(30):
+        golds = [gold(str(i), *(["green tea"] * rng.randrange(2))) for i in range(12)]
+        predictions = {row["id"]: rng.choice(["green tea", "tea", "kettle"]) for row in golds}
+        scores = {row["id"]: rng.uniform(-3, 3) for row in golds}
+        result = squad(predictions, golds, "2.0", no_answer=scores)
+        every = [reference_v2_at(predictions, golds, scores, t) for t in [*scores.values(), min(scores.values()) - 1]]
+        for place, name in enumerate(("exact_match", "f1")):
+            assert result[f"best_{name}"] == pytest.approx(max(e[place] for e in every)), trial
+            threshold = result[f"best_{name}_threshold"]
+            assert reference_v2_at(predictions, golds, scores, threshold)[place] == pytest.approx(
+                result[f"best_{name}"]
+            )
+            at = squad(predictions, golds, "2.0", no_answer=scores, threshold=threshold)
+            assert at[name] == pytest.approx(result[f"best_{name}"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (({}, [gold("a", "tea")]), "none of the 1 questions"),
+        (({"a": "tea"}, []), "none of the 0"),
+        (({"a": "tea"}, [gold("a")]), "no gold answer"),
+        (({"a": "tea"}, [gold("a", "tea")], "3"), "not known"),
+        (({"a": "tea"}, [gold("a", "tea")], "2.0", {}), "no no-answer score"),
+        (({"a": "tea"}, [gold("a", "tea")], "2.0", None, 0.5), "threshold needs"),
+    ],
+)
+def test_what_cannot_be_scored_is_named(arguments, message):
+    with pytest.raises(DataError, match=message):
+        squad(*arguments)
+
+
+def test_masked_accuracy_and_bits():
+    assert masked_accuracy(np.array([1, 2, 3, 4]), np.array([1, 2, 9, -100])) == pytest.approx(2 / 3)
+    with pytest.raises(DataError):
+        masked_accuracy(np.array([1]), np.array([-100]))
+    # A uniform guess among 256 pieces of one character each costs 8 bits a character.
+    assert bits_per_character(10 * math.log(256), 10) == pytest.approx(8.0)
+    assert sum(map(piece_characters, ["tea", "##pot", "[UNK]", "주전자"])) == 10
+    with pytest.raises(DataError):
+        bits_per_character(1.0, 0)
+
+
+def test_the_real_golds_score_themselves_perfectly():
+    if "BERTLAB_DATA" not in os.environ:
+        pytest.skip("BERTLAB_DATA names no data directory")
+    from bertlab.text.squad import read_squad
+
+    tasks = Path(os.environ["BERTLAB_DATA"]) / "tasks"
+    for file, version in (("squad", "1.1"), ("squad_v2", "2.0")):
+        golds = read_squad(tasks / file / "validation.parquet")
+        predictions = {row["id"]: next(filter(normalised_answer, row["answers"]["text"]), "") for row in golds}
+        result = squad(predictions, golds, version)
+        assert (result["exact_match"], result["total"], result["missing"]) == (100.0, len(golds), 0)
+        assert result["f1"] == 100.0

