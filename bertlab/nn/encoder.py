@@ -1,0 +1,89 @@
+"""The stack of Transformer blocks, each normalised after its residual sum (Vaswani et al. 2017, section 3.1).
+
+Knows hidden states, no ids and no heads for any task.
+
+Shape legend: B batch, T tokens, H hidden, L layers.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from bertlab.nn.attention import SelfAttention
+from bertlab.nn.surgery import Surgery
+from bertlab.nn.trace import Trace
+from bertlab.spec.config import ACTIVATIONS, ModelConfig
+
+
+class FeedForward(nn.Module):
+    """H -> intermediate size -> H with a GELU between (Vaswani et al. 2017, section 3.3; Hendrycks and Gimpel 2016)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.up = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.down = nn.Linear(config.intermediate_size, config.hidden_size)
+        self.gelu = ACTIVATIONS[config.activation]
+
+    def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        return self.down(F.gelu(self.up(hidden_BTH), approximate=self.gelu))
+
+
+class Block(nn.Module):
+    """Attention, then feed-forward; after each: dropout, residual sum, LayerNorm."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.attention = SelfAttention(config)
+        self.attention_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout)
+
+    def forward(
+        self,
+        hidden_BTH: torch.Tensor,
+        mask_B11T: torch.Tensor | None = None,
+        *,
+        layer: int = 0,
+        trace: Trace | None = None,
+        surgery: Surgery | None = None,
+        rows_R: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """hidden_BTH -> [B, T, H]; with rows_R (places in B * T) every token is attended to, but only those rows are
+        carried on, [R, H]."""
+        attended_XH = self.attention(hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, rows_R=rows_R)
+        hidden_XH = hidden_BTH if rows_R is None else hidden_BTH.flatten(0, 1).index_select(0, rows_R)
+        hidden_XH = self.attention_norm(hidden_XH + self.dropout(attended_XH))
+        return self.feed_forward_norm(hidden_XH + self.dropout(self.feed_forward(hidden_XH)))
+
+
+class Encoder(nn.Module):
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.layers = nn.ModuleList(Block(config) for _ in range(config.num_layers))
+
+    def forward(
+        self,
+        hidden_BTH: torch.Tensor,
+        mask_B11T: torch.Tensor | None = None,
+        *,
+        trace: Trace | None = None,
+        surgery: Surgery | None = None,
+        rows_R: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """The embeddings -> the last layer's output, both [B, T, H]; with rows_R only those rows of it, [R, H].
+
+        mask_B11T: see `attention.additive_mask`.
+        """
+        if surgery is not None:
+            hidden_BTH = surgery.patch(0, hidden_BTH)
+        if trace is not None:
+            trace.record("hidden", hidden_BTH)
+        for layer, block in enumerate(self.layers):
+            wanted_R = rows_R if layer == len(self.layers) - 1 else None
+            hidden_BTH = block(hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, rows_R=wanted_R)
+            if surgery is not None:
+                hidden_BTH = surgery.patch(layer + 1, hidden_BTH)
+            if trace is not None:
+                trace.record("hidden", hidden_BTH)
+        return hidden_BTH

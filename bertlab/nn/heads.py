@@ -1,0 +1,59 @@
+"""The output layers on top of the encoder, one row each in `HEADS`; a new kind of head is a new row.
+
+Knows hidden states and logits; no labels and no loss.
+
+Shape legend: B batch, T tokens, H hidden, V vocabulary; X any leading shape.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from bertlab.spec.config import ACTIVATIONS, ModelConfig
+
+
+class MaskedWordHead(nn.Module):
+    """Dense, GELU, LayerNorm, then the token embeddings as decoder plus a bias (`get_masked_lm_output` in
+    google-research/bert/run_pretraining.py)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.gelu = ACTIVATIONS[config.activation]
+
+    def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """All but the decoder: -> [X, H]."""
+        return self.norm(F.gelu(self.dense(hidden_XH), approximate=self.gelu))
+
+    def forward(self, hidden_XH: torch.Tensor, token_embedding_VH: torch.Tensor) -> torch.Tensor:
+        """-> logits_XV."""
+        return F.linear(self.transform(hidden_XH), token_embedding_VH, self.bias)
+
+
+@dataclass(frozen=True)
+class HeadSpec:
+    """build: the module of a configuration. title: what a user calls it. remedy: how a checkpoint comes by one."""
+
+    build: Callable[[ModelConfig], nn.Module]
+    title: str
+    remedy: str
+
+
+PRETRAIN_REMEDY = "continue its pre-training with `bertlab pretrain --from ...` to get one"
+
+HEADS = {
+    "mlm": HeadSpec(MaskedWordHead, "masked-word (MLM)", PRETRAIN_REMEDY),
+    # label 0 = IsNext, 1 = NotNext, as in google-research/bert
+    "nsp": HeadSpec(lambda config: nn.Linear(config.hidden_size, 2), "next-sentence (NSP)", PRETRAIN_REMEDY),
+    # row 0 = the paper's S (start), row 1 = its E (end)
+    "span": HeadSpec(
+        lambda config: nn.Linear(config.hidden_size, 2),
+        "question-answering (span)",
+        "fine-tune it with `bertlab finetune squad --from ...` to get one",
+    ),
+}

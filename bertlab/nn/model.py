@@ -1,0 +1,135 @@
+"""BERT whole: embeddings, encoder, pooler, and the heads it was built with (Devlin et al. 2019).
+
+Knows integers in and tensors out; no text, no file, no loss.
+
+Shape legend: B batch, T tokens, H hidden, V vocabulary; X any leading shape.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import torch
+from torch import nn
+
+from bertlab.nn.attention import additive_mask
+from bertlab.nn.embeddings import Embeddings
+from bertlab.nn.encoder import Encoder
+from bertlab.nn.heads import HEADS
+from bertlab.nn.surgery import Surgery
+from bertlab.nn.trace import Trace
+from bertlab.spec.config import ModelConfig
+from bertlab.spec.errors import MissingHead
+
+
+class Inputs(Protocol):
+    """What a BERT reads. attention_mask_BT is True on tokens; None says that there is no padding."""
+
+    input_ids_BT: torch.Tensor
+    token_type_ids_BT: torch.Tensor
+    attention_mask_BT: torch.Tensor | None
+
+
+class Pooler(nn.Module):
+    """tanh(W h_[CLS] + b): what stands for the whole input (`BertModel` in google-research/bert/modeling.py)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.dense(hidden_BTH[:, 0]))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """hidden_BTH: the last layer's output. pooled_BH: computed when first asked for."""
+
+    hidden_BTH: torch.Tensor
+    pooler: Pooler
+
+    @cached_property
+    def pooled_BH(self) -> torch.Tensor:
+        return self.pooler(self.hidden_BTH)
+
+
+class Bert(nn.Module):
+    """A BERT with fresh weights and the heads asked for, by their names in `heads.HEADS`.
+
+    >>> config = ModelConfig(vocab_size=10, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
+    >>> Bert(config, heads=["nsp", "mlm"]).head_names
+    ('mlm', 'nsp')
+    """
+
+    def __init__(self, config: ModelConfig, heads: Iterable[str] = ()):
+        super().__init__()
+        wanted = set(heads)
+        assert wanted <= HEADS.keys(), f"unknown heads {wanted - HEADS.keys()}; there are {list(HEADS)}"
+        self.config = config
+        self.embeddings = Embeddings(config)
+        self.encoder = Encoder(config)
+        self.pooler = Pooler(config)
+        self.heads = nn.ModuleDict({name: row.build(config) for name, row in HEADS.items() if name in wanted})
+        self.apply(self.initialise)
+
+    @property
+    def head_names(self) -> tuple[str, ...]:
+        return tuple(self.heads)
+
+    def add_heads(self, names: Iterable[str]) -> None:
+        """Give the model those of these heads that it lacks, with fresh weights."""
+        for name in names:
+            if name not in self.heads:
+                self.heads[name] = (
+                    HEADS[name].build(self.config).apply(self.initialise).to(self.embeddings.token.weight)
+                )
+
+    def forward(self, batch: Inputs, *, trace: Trace | None = None, surgery: Surgery | None = None) -> Encoded:
+        """Encode a batch.
+
+        Raises:
+            TextError: more tokens than the model has positions.
+            SurgeryError: a change asked of a layer, head or position that is not there.
+        """
+        if surgery is not None:
+            num_rows, num_tokens = batch.input_ids_BT.shape
+            surgery.check(self.config, num_tokens, num_rows)
+        hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
+        mask_B11T = additive_mask(batch.attention_mask_BT, hidden_BTH.dtype)
+        return Encoded(self.encoder(hidden_BTH, mask_B11T, trace=trace, surgery=surgery), self.pooler)
+
+    def hidden_rows(self, batch: Inputs, rows_R: torch.Tensor) -> torch.Tensor:
+        """The last layer's output at rows_R (places in the flattened B * T) -> hidden_RH.
+
+        Equal to picking those rows from `forward`, without computing the last layer's feed-forward for the others:
+        pre-training reads 15 % of the tokens.
+        """
+        hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
+        return self.encoder(hidden_BTH, additive_mask(batch.attention_mask_BT, hidden_BTH.dtype), rows_R=rows_R)
+
+    def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """Which word stood here: hidden states of any leading shape -> logits_XV. Raises MissingHead."""
+        return self._head("mlm")(hidden_XH, self.embeddings.token.weight)
+
+    def nsp(self, pooled_BH: torch.Tensor) -> torch.Tensor:
+        """Does B follow A: -> logits_B2, 0 = IsNext, 1 = NotNext. Raises MissingHead."""
+        return self._head("nsp")(pooled_BH)
+
+    def span(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        """Where the answer starts (0) and ends (1): -> logits_BT2. Raises MissingHead."""
+        return self._head("span")(hidden_BTH)
+
+    def _head(self, name: str) -> nn.Module:
+        if name not in self.heads:
+            raise MissingHead(f"this checkpoint has no {HEADS[name].title} head: {HEADS[name].remedy}")
+        return self.heads[name]
+
+    def initialise(self, module: nn.Module) -> None:
+        """Weights from a normal cut at two standard deviations, biases 0 (`create_initializer` in
+        google-research/bert/modeling.py); LayerNorm is born as 1 and 0."""
+        if isinstance(module, nn.Linear | nn.Embedding):
+            sd = self.config.initializer_range
+            nn.init.trunc_normal_(module.weight, std=sd, a=-2 * sd, b=2 * sd)
+        if isinstance(module, nn.Linear):
+            nn.init.zeros_(module.bias)

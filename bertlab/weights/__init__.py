@@ -1,0 +1,1 @@
+"""F2, a directory <-> a model: name maps, reading, writing, the hub."""

@@ -1,0 +1,75 @@
+"""From what a user calls a checkpoint (a directory or a hub id) to a directory on this machine.
+
+Fetches only the files bertlab reads, never code. Knows nothing of what is in them.
+"""
+
+import re
+from pathlib import Path
+
+import huggingface_hub
+from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
+
+from bertlab.spec.errors import CheckpointError
+
+FILES = [
+    "config.json", "bertlab.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt",
+    "model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors",
+]  # fmt: skip
+OLD_WEIGHTS = ["pytorch_model.bin"]
+
+
+def find(source: str | Path) -> Path:
+    """The directory of a checkpoint: `source` itself, or where the hub's files lie in the cache once fetched.
+
+    Raises:
+        CheckpointError: no such directory, or the hub does not have it or cannot be reached.
+    """
+    shown = " ".join(str(source).split())[:100]
+    if not shown:
+        raise CheckpointError(
+            "name a checkpoint: a directory, or a model of the hub such as google-bert/bert-base-uncased"
+        )
+    try:
+        path = Path(source).expanduser()
+        if path.is_dir():
+            return path
+        is_file = path.exists()
+    except (OSError, RuntimeError):  # a name too long to be one, or the home of nobody
+        is_file = False
+    if is_file:
+        raise CheckpointError(f"{shown} is a file; a checkpoint is a directory with config.json and model.safetensors")
+    if isinstance(source, Path) or not is_hub_id(source):
+        raise CheckpointError(f"there is no directory {shown}")
+    return _fetch(source)
+
+
+def is_hub_id(source: str) -> bool:
+    """Whether this reads as NAME or OWNER/NAME on the hub, and not as a path.
+
+    >>> is_hub_id("google-bert/bert-base-uncased"), is_hub_id("./mine"), is_hub_id("runs/a/best")
+    (True, False, False)
+    """
+    if len(source) > 96 or not re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", source, re.ASCII):
+        return False
+    return "/" not in source or not Path(source).parent.is_dir()
+
+
+def _fetch(hub_id: str) -> Path:
+    try:
+        directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=FILES))
+        if not any(directory.glob("*.safetensors*")):
+            directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=FILES + OLD_WEIGHTS))
+    except GatedRepoError:
+        raise CheckpointError(f"the hub asks for a login and consent before it gives {hub_id}: see its page") from None
+    except RepositoryNotFoundError:
+        raise CheckpointError(f"there is no directory {hub_id}, and no public model of that name on the hub") from None
+    except HFValidationError:
+        raise CheckpointError(f"there is no directory {hub_id}, and it cannot be a name on the hub") from None
+    except LocalEntryNotFoundError:
+        raise CheckpointError(
+            f"there is no directory {hub_id}, and the hub cannot be reached to look for a model of that name"
+        ) from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).splitlines()[0]
+        raise CheckpointError(f"{hub_id} could not be fetched from the hub: {reason}") from None
+    return directory

@@ -1,0 +1,155 @@
+"""Our tensor names <-> those of the Hugging Face BERT layout: one table, read in both directions.
+
+Knows names and shapes; no files, no tokenizer.
+
+Shape legend: H hidden, V vocabulary.
+"""
+
+import re
+from collections.abc import Mapping
+
+import torch
+
+from bertlab.nn.heads import HEADS
+from bertlab.nn.model import Bert
+from bertlab.spec.config import ModelConfig
+from bertlab.spec.errors import CheckpointError
+
+# Our module -> theirs, "{}" for the number of the layer; more than one of theirs are stacked in that order.
+# Source: the parameter names of `transformers.BertForPreTraining` and `transformers.BertForQuestionAnswering`.
+MODULES = {
+    "embeddings.token": ("bert.embeddings.word_embeddings",),
+    "embeddings.position": ("bert.embeddings.position_embeddings",),
+    "embeddings.token_type": ("bert.embeddings.token_type_embeddings",),
+    "embeddings.norm": ("bert.embeddings.LayerNorm",),
+    "encoder.layers.{}.attention.qkv": (
+        "bert.encoder.layer.{}.attention.self.query",
+        "bert.encoder.layer.{}.attention.self.key",
+        "bert.encoder.layer.{}.attention.self.value",
+    ),
+    "encoder.layers.{}.attention.out": ("bert.encoder.layer.{}.attention.output.dense",),
+    "encoder.layers.{}.attention_norm": ("bert.encoder.layer.{}.attention.output.LayerNorm",),
+    "encoder.layers.{}.feed_forward.up": ("bert.encoder.layer.{}.intermediate.dense",),
+    "encoder.layers.{}.feed_forward.down": ("bert.encoder.layer.{}.output.dense",),
+    "encoder.layers.{}.feed_forward_norm": ("bert.encoder.layer.{}.output.LayerNorm",),
+    "pooler.dense": ("bert.pooler.dense",),
+    "heads.mlm": ("cls.predictions",),
+    "heads.mlm.dense": ("cls.predictions.transform.dense",),
+    "heads.mlm.norm": ("cls.predictions.transform.LayerNorm",),
+    "heads.nsp": ("cls.seq_relationship",),
+    "heads.span": ("qa_outputs",),
+}
+
+# What other writers call the same thing (pattern -> name), tried in this order.
+ALIASES = (
+    (r"LayerNorm\.gamma$", "LayerNorm.weight"),  # checkpoints converted from TensorFlow before 2019
+    (r"LayerNorm\.beta$", "LayerNorm.bias"),
+    (r"^(embeddings|encoder|pooler)\.", r"bert.\1."),  # a bare encoder, saved without the prefix
+)
+
+# Buffers some versions saved: 0, 1, 2, ... and zeros, no weights.
+IGNORED = r"^bert\.embeddings\.(position_ids|token_type_ids)$"
+
+# Copies that some writers store of a tensor that is tied: the copy -> what it must equal.
+TIED = {
+    "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+    "cls.predictions.decoder.bias": "cls.predictions.bias",
+}
+
+
+def hf_names(ours: str) -> tuple[str, ...]:
+    """The tensors of the Hugging Face layout that one of ours is made of.
+
+    >>> hf_names("encoder.layers.3.attention.qkv.bias")[1]
+    'bert.encoder.layer.3.attention.self.key.bias'
+    """
+    layer = re.search(r"\.(\d+)\.", ours)
+    number = layer[1] if layer else ""
+    module, _, leaf = re.sub(r"\.\d+\.", ".{}.", ours).rpartition(".")
+    return tuple(f"{theirs.format(number)}.{leaf}" for theirs in MODULES[module])
+
+
+def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
+    """A model's weights under their Hugging Face names, views of the model's own memory. A model without heads gets the
+    names of `transformers.BertModel`, which have no "bert." in front."""
+    tensors = {}
+    for ours, tensor in model.state_dict().items():
+        names = hf_names(ours)
+        tensors.update(zip(names, tensor.chunk(len(names)), strict=True))
+    return tensors if model.head_names else {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
+
+
+def hf_to_state(
+    tensors: Mapping[str, torch.Tensor], config: ModelConfig
+) -> tuple[dict[str, torch.Tensor], tuple[str, ...]]:
+    """A Hugging Face BERT's tensors -> the state of `Bert(config, heads)`, and those heads.
+
+    Every tensor is either used or known to be no weight, and every shape is the configuration's. The pooler alone may
+    be absent, as `transformers` writes none for masked words and for questions; then the state has none either.
+
+    Raises:
+        CheckpointError: a tensor is missing, left over, of another shape, not of floating point, or untied.
+    """
+    theirs = _canonical(tensors)
+    last = hf_names(f"encoder.layers.{config.num_layers - 1}.attention.out.weight")[0]
+    if last not in theirs:  # said before building, which for a false number of layers could take for ever
+        raise CheckpointError(
+            f"the weights have no tensor {last}, so they are not a BERT of {config.num_layers} layers"
+        )
+    heads = tuple(name for name in HEADS if any(_is_of(theirs, f"heads.{name}")))
+    with torch.device("meta"):
+        wanted = Bert(config, heads).state_dict()
+    if not any(_is_of(theirs, "pooler")):
+        if "nsp" in heads:
+            raise CheckpointError("the weights have a next-sentence head but no pooler for it to read")
+        wanted = {ours: tensor for ours, tensor in wanted.items() if not ours.startswith("pooler.")}
+    state = {}
+    for ours, meta in wanted.items():
+        names = hf_names(ours)
+        for name, part in zip(names, meta.chunk(len(names)), strict=True):
+            _check(name, theirs.get(name), part)
+        pieces = [theirs.pop(name) for name in names]
+        state[ours] = torch.cat(pieces) if len(pieces) > 1 else pieces[0]
+    if theirs:
+        raise CheckpointError(f"the weights hold tensors that this BERT has no place for: {_few(theirs)}")
+    return state, heads
+
+
+def _canonical(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The tensors under the names of `MODULES`: aliases resolved, ignored buffers and equal tied copies dropped."""
+    theirs = {}
+    for given, tensor in tensors.items():
+        name = given
+        for pattern, usual in ALIASES:
+            name = re.sub(pattern, usual, name)
+        if name in theirs:
+            raise CheckpointError(f"the weights hold {name} twice, once as {given}")
+        if not re.search(IGNORED, name):
+            theirs[name] = tensor
+    for copy, original in TIED.items():
+        tied = theirs.pop(copy, None)
+        if tied is not None and not torch.equal(theirs.setdefault(original, tied), tied):
+            raise CheckpointError(f"{copy} differs from {original}; in a BERT the two are one tensor")
+    return theirs
+
+
+def _is_of(theirs: Mapping[str, torch.Tensor], part: str):
+    """For every tensor, whether it belongs to this part of our model."""
+    modules = [name for ours, names in MODULES.items() if f"{ours}.".startswith(f"{part}.") for name in names]
+    return (name.rpartition(".")[0] in modules for name in theirs)
+
+
+def _check(name: str, tensor: torch.Tensor | None, wanted: torch.Tensor) -> None:
+    if tensor is None:
+        raise CheckpointError(f"the weights have no tensor {name}, which should be of shape {list(wanted.shape)}")
+    if tensor.shape != wanted.shape:
+        raise CheckpointError(
+            f"{name} has the shape {list(tensor.shape)}, but config.json makes it {list(wanted.shape)}"
+        )
+    if not tensor.is_floating_point():
+        raise CheckpointError(f"{name} holds {tensor.dtype}, not floating-point weights")
+
+
+def _few(names, most: int = 4) -> str:
+    names = sorted(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
