@@ -1,0 +1,216 @@
+"""`bertlab bench pretrain`: our training step beside a plain loop over `transformers`, on the same batches, in turns.
+
+Turns, because a shared machine's speed drifts: the ratio of neighbours holds where single figures do not. This and the
+tests are the only places that import `transformers`.
+"""
+
+import json
+import resource
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+import transformers
+import tyro
+from tqdm import tqdm
+
+from bertlab.learn.devices import hardware, resolve_device
+from bertlab.learn.objectives import PretrainingLoss
+from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
+from bertlab.learn.trainer import Trainer
+from bertlab.nn.model import Bert
+from bertlab.spec.config import ModelConfig
+from bertlab.spec.presets import PRESETS, preset
+from bertlab.text.batch import Batch, PairBatch
+from bertlab.text.buckets import Place
+from bertlab.text.corpus import Corpus
+from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
+from bertlab.text.sampler import PairSampler
+from bertlab.text.tokenizer import Tokenizer
+
+Preset = Literal[tuple(PRESETS)]
+
+
+@dataclass(frozen=True)
+class BenchConfig:
+    """Measure tokens per second of pre-training against `transformers.BertForPreTraining`, in turns in one run.
+
+    Examples:
+      bertlab bench pretrain --corpus runs/corpus
+      bertlab bench pretrain --preset tiny --batch-size 64
+    """
+
+    what: tyro.conf.Positional[Literal["pretrain"]] = "pretrain"
+    corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """A prepared corpus; without one, random pairs with the same layout."""
+    preset: Preset = "mini"
+    vocab_size: int = 8192
+    """Of the random pairs; a corpus brings its own."""
+    batch_size: int = 32
+    max_tokens: int = 128
+    steps: int = 6
+    """Steps in a turn."""
+    rounds: int = 5
+    """Turns each."""
+    precision: Precision = "auto"
+    """Of both sides."""
+    peer_dropout: float = 0.1
+    """Of the peer: 0.1 is what its configuration comes with, 0 is what ours trains with."""
+    device: str = "auto"
+    threads: int | None = None
+    json: bool = False
+    """Print one JSON object."""
+
+
+@dataclass(frozen=True)
+class RandomTokenizer:
+    """As much of a tokenizer as random pairs need."""
+
+    vocab_size: int
+    pad_id: int = 0
+    cls_id: int = 2
+    sep_id: int = 3
+    mask_id: int = 4
+    special_ids: frozenset = frozenset(range(5))
+
+
+@dataclass
+class RandomPairs:
+    """Endless batches of random ids laid out as full sentence pairs."""
+
+    tokenizer: RandomTokenizer
+    batch_size: int
+    max_tokens: int
+    place: Place
+
+    def __next__(self) -> PairBatch:
+        B, T, own = self.batch_size, self.max_tokens, self.tokenizer
+        rng = np.random.default_rng(self.place.batch)
+        ids_BT = rng.integers(5, own.vocab_size, (B, T))
+        ids_BT[:, 0], ids_BT[:, T // 2], ids_BT[:, -1] = own.cls_id, own.sep_id, own.sep_id
+        types_BT = np.broadcast_to((np.arange(T) > T // 2).astype(np.int64), (B, T)).copy()
+        inputs = Batch(torch.from_numpy(ids_BT), torch.from_numpy(types_BT), torch.ones(B, T, dtype=torch.bool))
+        key_B = torch.from_numpy(rng.integers(0, 1 << 62, B))
+        self.place = Place(0, self.place.batch + 1)
+        return PairBatch(inputs, key_B, torch.from_numpy(rng.integers(0, 2, B)))
+
+
+class Peer:
+    """The loop people would write: BertForPreTraining with SDPA, labels for every token, AdamW, autocast.
+
+    On CUDA it is compiled, which is its best there; on a processor that gains nothing.
+    """
+
+    def __init__(
+        self, config: ModelConfig, rule: MaskRule, optim: OptimConfig, device: torch.device, dtype: torch.dtype
+    ):
+        hf = transformers.BertConfig(**config.to_hf(), attn_implementation="sdpa")
+        self.model = transformers.BertForPreTraining(hf).to(device).train()
+        self.compiled = torch.compile(self.model) if device.type == "cuda" else self.model
+        self.adamw = torch.optim.AdamW(self.model.parameters(), lr=optim.lr, weight_decay=optim.weight_decay)
+        self.rule, self.device, self.dtype, self.clip = rule, device, dtype, optim.clip
+
+    def step(self, batch: PairBatch) -> int:
+        inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, self.rule)
+        labels_BT = torch.full(inputs.input_ids_BT.shape, IGNORED, device=self.device)
+        used_P = labels_P != IGNORED
+        labels_BT.view(-1)[index_P[used_P]] = labels_P[used_P]
+        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            out = self.compiled(
+                input_ids=inputs.input_ids_BT,
+                attention_mask=inputs.attention_mask_BT.long(),
+                token_type_ids=inputs.token_type_ids_BT,
+                labels=labels_BT,
+                next_sentence_label=batch.nsp_labels_B,
+            )
+        out.loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        self.adamw.step()
+        self.adamw.zero_grad()
+        return int(inputs.attention_mask_BT.sum())
+
+
+def bench(config: BenchConfig) -> dict:
+    """Returns tokens per second of both (median of the turns), the ratio turn by turn (median, least, most)."""
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    torch.manual_seed(0)
+    device = resolve_device(config.device)
+    dtype = resolve_precision(config.precision, device)
+    if config.corpus:
+        tokenizer = Tokenizer.load(config.corpus / "tokenizer")
+        batches = PairSampler(Corpus.open(config.corpus), tokenizer, config.batch_size, config.max_tokens, seed=0)
+    else:
+        tokenizer = RandomTokenizer(config.vocab_size)
+        batches = RandomPairs(tokenizer, config.batch_size, config.max_tokens, Place())
+    shape = preset(config.preset).replace(
+        vocab_size=tokenizer.vocab_size, hidden_dropout=0.0, attention_dropout=0.0,
+        max_positions=max(512, config.max_tokens),
+    )  # fmt: skip
+    rule, optim = MaskRule.of(tokenizer).to(device), OptimConfig(lr=1e-4)
+    model = Bert(shape, heads=("mlm", "nsp"))
+    trainer = Trainer(model, batches, PretrainingLoss(rule), optim, steps=1_000_000, device=device, dtype=dtype)
+    ours = iter(trainer)
+    peer_shape = shape.replace(hidden_dropout=config.peer_dropout, attention_dropout=config.peer_dropout)
+    peer = Peer(peer_shape, rule, optim, device, dtype)
+
+    def our_turn() -> float:
+        before, began = trainer.progress.tokens, time.perf_counter()
+        for _ in range(config.steps):
+            next(ours)
+        return (trainer.progress.tokens - before) / (time.perf_counter() - began)
+
+    def peer_turn() -> float:
+        tokens, began = 0, time.perf_counter()
+        for _ in range(config.steps):
+            tokens += peer.step(next(batches).to(device))
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        return tokens / (time.perf_counter() - began)
+
+    our_turn(), peer_turn()  # the first turns load, compile and allocate
+    rows = [(our_turn(), peer_turn()) for _ in tqdm(range(config.rounds), "turns", disable=config.json)]
+    ratios = sorted(a / b for a, b in rows)
+    return {
+        "model": f"{shape.num_layers} x {shape.hidden_size}, vocabulary {shape.vocab_size:,}",
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "batch": f"{config.batch_size} x {config.max_tokens}",
+        "data": str(config.corpus.name) if config.corpus else "random pairs",
+        "hardware": hardware(device),
+        "dropout": f"ours 0, peer's {config.peer_dropout}",
+        "precision": str(dtype).removeprefix("torch."),
+        "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
+        "bertlab_tokens_per_second": round(statistics.median(a for a, _ in rows)),
+        "transformers_tokens_per_second": round(statistics.median(b for _, b in rows)),
+        "ratio": round(statistics.median(ratios), 2),
+        "ratio_least": round(ratios[0], 2),
+        "ratio_most": round(ratios[-1], 2),
+        "peak_memory_mb": _peak_memory_mb(device),
+    }
+
+
+def _peak_memory_mb(device: torch.device) -> int:
+    """Of the whole process, both sides together."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) >> 20
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak >> (20 if sys.platform == "darwin" else 10)
+
+
+def run(config: BenchConfig) -> None:
+    """Measure and print."""
+    found = bench(config)
+    if config.json:
+        print(json.dumps(found))
+        return
+    for name, value in found.items():
+        print(
+            f"{name.replace('_', ' '):32} {value:,}"
+            if isinstance(value, int)
+            else f"{name.replace('_', ' '):32} {value}"
+        )

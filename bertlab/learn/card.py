@@ -1,0 +1,52 @@
+"""The model card: README.md of a checkpoint, written from `bertlab.json` and from nothing else.
+
+Every figure stands beside the command that gives it. Knows no model.
+"""
+
+LINES = {
+    "masked_accuracy": ("masked accuracy (15 % masks)", "{:.1%}"),
+    "mlm_loss": ("loss of a masked piece, nats", "{:.3f}"),
+    "bits_per_character": ("bits per character", "{:.3f}"),
+    "nsp_accuracy": ("next-sentence accuracy", "{:.1%}"),
+    "nsp_loss": ("next-sentence loss, nats", "{:.3f}"),
+    "exact_match": ("SQuAD exact match", "{:.2f}"),
+    "f1": ("SQuAD F1", "{:.2f}"),
+    "total": ("questions measured", "{:,}"),
+    "missing": ("questions without a prediction", "{:,}"),
+    "rows": ("pairs measured", "{:,}"),
+    "masked_tokens": ("masked pieces measured", "{:,}"),
+}
+
+
+def card(name: str, record: dict) -> str:
+    """Markdown for a checkpoint.
+
+    Args:
+        record: what `bertlab.json` holds: made_by, command, data, steps, tokens, training_minutes, hardware, seed,
+            settings, validation, and what it was made from.
+    """
+    start = record.get("from") or "random weights"
+    rows = [
+        ("made with", f"{record['made_by']}, `{record['command']}`"),
+        ("started from", start),
+        ("data", ", ".join(record["data"]) + (f" ({record['attribution']})" if record.get("attribution") else "")),
+        ("objectives", " + ".join(record["objectives"])),
+        ("steps", f"{record['steps']:,}"),
+        ("tokens read", f"{record['tokens']:,}"),
+        ("training time", f"{record['training_minutes']} minutes"),
+        ("hardware", f"{record['hardware']}, {record['precision']}"),
+        ("seed", str(record["seed"])),
+        ("finished", record["finished"]),
+    ]
+    text = [f"# {name}", "", "A BERT made by bertlab. It opens with `bertlab.load` and with `transformers`.", ""]
+    text += ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows), ""]
+    if record["validation"]:
+        text += ["## Measured on held-out text", "", "| | |", "|---|---|"]
+        for key, value in record["validation"].items():
+            label, form = LINES.get(key, (key, "{}"))
+            text.append(f"| {label} | {form.format(value)} |")
+        text += ["", f"The command that measures: `{record['evaluate_command']}`", ""]
+    if record.get("note"):
+        text += [record["note"], ""]
+    settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items())
+    return "\n".join([*text, f"Settings: {settings}.", ""])

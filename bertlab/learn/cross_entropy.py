@@ -1,0 +1,56 @@
+"""Cross-entropy over a vocabulary without keeping its logits: decoder, softmax and both gradients in one go.
+
+On a processor the float32 softmax of [P, V] and its backward pass cost as much as a whole layer, mostly in touching
+fresh memory; here one buffer in the model's own type is turned into the gradient in place, a few rows at a time.
+Knows nothing of what the rows are.
+
+Shape legend: P rows, H hidden, V vocabulary.
+"""
+
+import torch
+import torch.nn.functional as F
+
+from bertlab.text.masking import IGNORED
+
+ROWS_AT_ONCE = 64
+
+
+class _DecodedCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, hidden_PH, weight_VH, bias_V, labels_P):
+        buffer_PV = F.linear(hidden_PH, weight_VH, bias_V)
+        used_P = labels_P != IGNORED
+        count = used_P.sum().clamp(min=1)
+        loss = torch.zeros((), dtype=torch.float32, device=hidden_PH.device)
+        hits = torch.zeros((), dtype=torch.int64, device=hidden_PH.device)
+        for first in range(0, len(labels_P), ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            used, label = used_P[rows], labels_P[rows].clamp(min=0)[:, None]
+            logits = buffer_PV[rows].float()
+            top = logits.amax(-1, keepdim=True)
+            hits += ((logits.argmax(-1, keepdim=True) == label)[:, 0] & used).sum()
+            at_label = logits.gather(1, label)
+            logits.sub_(top).exp_()
+            total = logits.sum(-1, keepdim=True)
+            loss += ((top + total.log() - at_label)[:, 0] * used).sum()
+            logits.div_(total).scatter_add_(1, label, -torch.ones_like(total))
+            buffer_PV[rows] = logits.mul_(used[:, None] / count)
+        ctx.save_for_backward(buffer_PV @ weight_VH, buffer_PV.t() @ hidden_PH, buffer_PV.sum(0))
+        ctx.mark_non_differentiable(hits)
+        return loss / count, hits
+
+    @staticmethod
+    def backward(ctx, grad_loss, _grad_hits):
+        grad_PH, grad_VH, grad_V = ctx.saved_tensors
+        scale = grad_loss.to(grad_PH.dtype)
+        return grad_PH * scale, grad_VH * scale, grad_V * scale, None
+
+
+def decoded_cross_entropy(
+    hidden_PH: torch.Tensor, weight_VH: torch.Tensor, bias_V: torch.Tensor, labels_P: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mean cross-entropy of softmax(hidden weight^T + bias) against labels, and how many labels rank first.
+
+    Rows labelled IGNORED do not count. Gradients are made on the way forward, so it is for training.
+    """
+    return _DecodedCrossEntropy.apply(hidden_PH, weight_VH, bias_V, labels_P)

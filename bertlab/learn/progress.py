@@ -1,0 +1,29 @@
+"""The progress bar of a run: loss, tokens a second, time left. Knows only reports."""
+
+from collections.abc import Iterable
+
+from tqdm import tqdm
+
+from bertlab.learn.trainer import StepReport
+
+
+def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
+    """Run a training to its end behind a bar.
+
+    Args:
+        figure: which of the report's figures to show, a share; label: its name on the bar.
+    """
+    with tqdm(total=1.0, bar_format="{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}") as bar:
+        loss = share = None
+        for report in reports:
+            now = report.figures[figure]
+            # an average over about the last twenty steps; single steps jump
+            loss = report.loss if loss is None else 0.95 * loss + 0.05 * report.loss
+            share = now if share is None else 0.95 * share + 0.05 * now
+            bar.update(report.progress - bar.n)
+            bar.set_postfix_str(
+                f"step {report.step:,}, loss {loss:.3f}, {label} {share:.0%}, "
+                f"{report.tokens / report.seconds:,.0f} tokens/s",
+                refresh=False,
+            )
+        bar.update(1.0 - bar.n)

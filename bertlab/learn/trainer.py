@@ -1,0 +1,165 @@
+"""The one training loop: it yields a report for every step, and can be stopped at any moment.
+
+Pre-training and fine-tuning differ only in the batches and the loss they hand in. All that a run is (weights, moments,
+random state, the place in the data) is one file, replaced as a whole, so a run that was killed goes on bit for bit.
+Knows no text and no checkpoint format.
+"""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from bertlab.learn.optim import OptimConfig, Optimizer
+from bertlab.spec.errors import BertlabError, CheckpointError
+
+
+class Batches(Protocol):
+    """An endless iterator with a `place` (a dataclass of numbers) that says where its next batch begins."""
+
+    place: object
+
+    def __next__(self): ...
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a loss function gives: a scalar to minimise, named figures to report, and the real tokens it read."""
+
+    value: torch.Tensor
+    figures: dict[str, torch.Tensor]
+    tokens: torch.Tensor
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """One step: loss in nats, rate, norm of the gradient, tokens so far, seconds so far, the seconds of this step."""
+
+    step: int
+    progress: float
+    loss: float
+    figures: dict[str, float]
+    rate: float
+    norm: float
+    tokens: int
+    seconds: float
+    step_seconds: float
+
+    def row(self) -> dict:
+        """The report as a flat row of the JSONL log."""
+        row = asdict(self)
+        return {**row.pop("figures"), **row}
+
+
+@dataclass
+class Progress:
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Trainer:
+    """Runs until `steps` are done or `minutes` have passed, whichever comes first; the rate ends at zero with it.
+
+    Args:
+        model: float32 weights; they are what is learned.
+        batches: see `Batches`; moved to `device` here.
+        loss: (model, batch) -> Loss.
+        state_path: where the run's state is kept; if a file is there, the run goes on from it.
+    """
+
+    model: nn.Module
+    batches: Batches
+    loss: Callable[[nn.Module, object], Loss]
+    optim: OptimConfig
+    steps: int
+    minutes: float | None = None
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    dtype: torch.dtype = torch.float32
+    state_path: Path | None = None
+    save_every_seconds: float = 180.0
+    progress: Progress = field(default_factory=Progress)
+
+    def __post_init__(self):
+        self.model.to(self.device).train()
+        self.optimizer = Optimizer(self.model, self.optim, self.dtype)
+        self.optimizer.worker.train()
+        if self.state_path and self.state_path.is_file():
+            self._restore()
+
+    def __iter__(self) -> Iterator[StepReport]:
+        saved = time.monotonic()
+        while (done := self._share()) < 1.0:
+            report = self._step(done)
+            yield report
+            if self.state_path and time.monotonic() - saved > self.save_every_seconds:
+                self.save()
+                saved = time.monotonic()
+        if self.state_path:
+            self.save()
+
+    def _share(self) -> float:
+        by_time = self.progress.seconds / (60 * self.minutes) if self.minutes else 0.0
+        return max(self.progress.step / self.steps, by_time)
+
+    def _step(self, done: float) -> StepReport:
+        began = time.monotonic()
+        batch = next(self.batches).to(self.device)
+        # half a step in, so that the first step moves and the last one is not lost
+        rate = self.optim.rate(min(1.0, done + 0.5 / self.steps))
+        loss = self.loss(self.optimizer.worker, batch)
+        loss.value.backward()
+        value = float(loss.value.detach())
+        if not math.isfinite(value):
+            raise BertlabError(
+                f"the loss is {value} at step {self.progress.step}; the last good state is kept: try a lower --lr"
+            )
+        norm = self.optimizer.step(rate)
+        seconds = time.monotonic() - began
+        now = self.progress
+        self.progress = Progress(now.step + 1, now.tokens + int(loss.tokens), now.seconds + seconds)
+        figures = {name: float(figure) for name, figure in loss.figures.items()}
+        return StepReport(
+            now.step + 1, done, value, figures, rate, norm, self.progress.tokens, self.progress.seconds, seconds
+        )
+
+    def save(self) -> None:
+        """Write the whole state beside its place, then rename: a kill leaves the old one or the new one."""
+        facts = {
+            "progress": asdict(self.progress),
+            "place": asdict(self.batches.place),
+        }
+        tensors = self.optimizer.state() | {"rng": torch.get_rng_state()}
+        if self.device.type == "cuda":
+            tensors["rng.cuda"] = torch.cuda.get_rng_state()
+        building = self.state_path.with_suffix(".building")
+        try:
+            save_file(tensors, building, metadata={"trainer": json.dumps(facts)})
+            os.replace(building, self.state_path)
+        except (OSError, SafetensorError) as error:
+            building.unlink(missing_ok=True)
+            raise CheckpointError(f"the run's state cannot be written to {self.state_path}: {error}") from error
+
+    def _restore(self) -> None:
+        try:
+            with safe_open(self.state_path, framework="pt") as file:
+                facts = json.loads(file.metadata()["trainer"])
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            self.optimizer.restore(tensors)
+            self.progress = Progress(**facts["progress"])
+            self.batches.place = type(self.batches.place)(**facts["place"])
+        except (OSError, SafetensorError, KeyError, TypeError, RuntimeError, ValueError) as error:
+            raise CheckpointError(f"{self.state_path} is no state of this run: {error}") from error
+        torch.set_rng_state(tensors["rng"])
+        if "rng.cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["rng.cuda"])
