@@ -23,6 +23,7 @@ from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
 from bertlab.learn.progress import show
 from bertlab.learn.runs import RunLog, claim
 from bertlab.learn.trainer import StepReport, Trainer
+from bertlab.nn.embeddings import sinusoids
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.presets import PRESETS, preset
@@ -69,6 +70,8 @@ class PretrainConfig:
     init: float = 0.02
     """Standard deviation of random weights; the paper's 0.02 suits a width of 768, narrower models learn sooner with
     about 1 / sqrt(width)."""
+    positions: Literal["sinusoidal", "random"] = "sinusoidal"
+    """First values of the learned positions; the paper's are random, sinusoids leave the first plateau sooner."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     precision: Precision = "auto"
     """Of the arithmetic; the weights that learn are always float32."""
@@ -160,7 +163,10 @@ def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
         shape = preset(config.preset).replace(
             vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, initializer_range=config.init, **dropout
         )
-        return corpus, tokenizer, Bert(shape, heads=("mlm", "nsp"))
+        model = Bert(shape, heads=("mlm", "nsp"))
+        if config.positions == "sinusoidal":
+            model.embeddings.position.weight.data = config.init * sinusoids(shape.max_positions, shape.hidden_size)
+        return corpus, tokenizer, model
     loaded = checkpoint.load(config.from_, heads=("mlm", "nsp"))
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError(
@@ -179,7 +185,7 @@ def _record(config: PretrainConfig, trainer: Trainer, corpus: Corpus, device: to
     return {
         "made_by": f"bertlab {bertlab.__version__}, torch {torch.__version__}",
         "command": "bertlab pretrain",
-        "from": config.from_,
+        "from": Path(config.from_).name if config.from_ else None,
         "data": [Path(source).name for source in corpus.facts["settings"]["sources"]],
         "data_tokens": corpus.facts["tokens"],
         "attribution": config.attribution,

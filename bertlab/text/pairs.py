@@ -2,8 +2,9 @@
 
 Follows `create_pretraining_data.py` of google-research/bert, made anew each epoch, with three changes that keep length
 and source from giving the label away (a classifier of lengths alone must stay near 50 %): a random B comes from a
-document of the same source and has the length of the B it replaces; a segment longer than half the target is cut; a
-lone last segment joins the chunk before it. Knows token positions, not ids.
+document of the same source and has the length of the B it replaces; a segment longer than half a pair is cut, so that a
+chunk has at least two; a last segment that would be alone joins the chunk before it, or is left out this time. Knows
+token positions, not ids.
 
 Shape legend: S segments, D documents, E pairs (examples).
 """
@@ -56,13 +57,15 @@ def make_pairs(
     Half of the pairs keep their own B; the others get one from another document of the same source, and the segments
     they did not use go back. A document alone in its source keeps its own B throughout.
     """
+    longest = max(1, (max_tokens - 3) // 2)
+    tokens_D = np.diff(documents.segment_start[documents.document_start])
     others = {source: np.flatnonzero(documents.source_D == source) for source in np.unique(documents.source_D)}
     rows: list[tuple[int, ...]] = []
     for d in range(len(documents)):
         target = max_tokens - 3
         if rng.random() < short_probability:
             target = int(rng.integers(2, target + 1))
-        cuts = _cuts(documents, d, max(1, target // 2))
+        cuts = _cuts(documents, d, longest)
         candidates = others[documents.source_D[d]]
         first = 0
         while first < len(cuts) - 1:
@@ -70,19 +73,30 @@ def make_pairs(
             middle = int(rng.integers(first + 1, last)) if last - first > 1 else last
             a, b = (cuts[first], cuts[middle]), (cuts[middle], cuts[last])
             label, other, first_next = IS_NEXT, d, last
+            if middle == last and first:
+                break
             if len(candidates) > 1 and (middle == last or rng.random() < 0.5):
                 label, first_next = NOT_NEXT, middle
-                while (other := int(rng.choice(candidates))) == d:
-                    pass
                 full = cuts[last] - cuts[first] >= target
                 wanted = target - (a[1] - a[0]) if full else b[1] - b[0]
-                b = _random_span(documents, other, max(1, wanted), full, max(1, target // 2), rng)
+                other = _other_document(candidates, d, tokens_D, wanted, rng)
+                b = _random_span(documents, other, max(1, wanted), full, longest, rng)
             if b[1] > b[0]:
                 a, b = _truncated(a, b, target, rng)
                 rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, other))
             first = first_next
     columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T
     return Pairs(*columns)
+
+
+def _other_document(candidates: np.ndarray, d: int, tokens_D: np.ndarray, wanted: int, rng: np.random.Generator) -> int:
+    """A document that is not d; one of a few drawn that is long enough, so that short ones do not shorten random Bs."""
+    drawn = rng.choice(candidates, 16)
+    drawn = drawn[drawn != d]
+    if not len(drawn):
+        drawn = candidates[candidates != d]
+    enough = drawn[tokens_D[drawn] >= wanted]
+    return int(enough[0] if len(enough) else drawn[np.argmax(tokens_D[drawn])])
 
 
 def _cuts(documents: Documents, d: int, longest: int) -> list[int]:
@@ -99,7 +113,7 @@ def _cuts(documents: Documents, d: int, longest: int) -> list[int]:
 
 
 def _chunk_end(cuts: list[int], first: int, target: int) -> int:
-    last = first + 1
+    last = min(first + 2, len(cuts) - 1)
     while last < len(cuts) - 1 and cuts[last] - cuts[first] < target:
         last += 1
     lone = last == len(cuts) - 2

@@ -1,0 +1,344 @@
+"""Training: the loop, what it keeps, and that a run killed anywhere goes on bit for bit."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from bertlab.learn.cross_entropy import decoded_cross_entropy
+from bertlab.learn.evaluate import pretraining_figures
+from bertlab.learn.finetune import FinetuneConfig, finetune
+from bertlab.learn.optim import OptimConfig, Optimizer
+from bertlab.learn.prepare import PrepareConfig
+from bertlab.learn.prepare import run as prepare
+from bertlab.learn.pretrain import PretrainConfig, pretrain
+from bertlab.nn.model import Bert
+from bertlab.spec.config import ModelConfig
+from bertlab.spec.errors import BertlabError, CheckpointError, DataError
+from bertlab.text.corpus import Corpus
+from bertlab.text.sampler import PairSampler
+from bertlab.text.tokenizer import Tokenizer
+from bertlab.weights import checkpoint
+
+WHO = ["the baker", "the pilot", "a painter", "the gardener", "our neighbour", "the old sailor"]
+DID = ["watered", "painted", "sold", "carried", "found", "repaired"]
+WHAT = ["the fence", "two lemons", "a small boat", "the blue door", "an umbrella", "the radio"]
+
+
+def story(rng: np.random.Generator) -> str:
+    """A text of the kind a tiny model can learn: who does what follows from who."""
+    lines = []
+    for _ in range(rng.integers(6, 20)):
+        who = int(rng.integers(len(WHO)))
+        lines.append(f"In the morning {WHO[who]} {DID[who]} {WHAT[rng.integers(len(WHAT))]}. It was a good day.")
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("corpus")
+    rng = np.random.default_rng(0)
+    text = directory / "stories.jsonl"
+    text.write_text("".join(json.dumps({"text": story(rng)}) + "\n" for _ in range(200)))
+    prepare(PrepareConfig((str(text),), directory / "prepared", vocab_size=150, workers=1))
+    return directory / "prepared"
+
+
+def settings(corpus: Path, out: Path, **changes) -> PretrainConfig:
+    return replace(
+        PretrainConfig(
+            corpus, out, preset="tiny", steps=12, batch_size=4, max_tokens=32, precision="float32", device="cpu",
+            threads=1, optim=OptimConfig(lr=1e-3), snapshots=False, save_minutes=0.0, evaluate_rows=64,
+        ),
+        **changes,
+    )  # fmt: skip
+
+
+def losses(out: Path) -> list[float]:
+    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    return [row["loss"] for row in rows if "loss" in row]
+
+
+# -- parts -------------------------------------------------------------------------------------------------------
+
+
+def test_cross_entropy_equals_torchs_and_so_do_its_gradients():
+    torch.manual_seed(0)
+    leaves = [torch.randn(150, 16), torch.randn(37, 16), torch.randn(37)]
+    labels_P = torch.randint(0, 37, (150,))
+    labels_P[::7] = -100
+    ours, theirs = ([leaf.clone().requires_grad_() for leaf in leaves] for _ in range(2))
+    loss, hits = decoded_cross_entropy(*ours, labels_P)
+    (3 * loss).backward()
+    logits = F.linear(*theirs)
+    expected = F.cross_entropy(logits, labels_P)
+    (3 * expected).backward()
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-5)
+    assert hits == (logits.argmax(-1) == labels_P).sum()
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a.grad, b.grad, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("progress", "expected"), [(0.0, 0.0), (0.05, 0.5), (0.1, 1.0), (0.5, 1.0), (0.9, 0.5), (1, 0)]
+)
+def test_the_rate_rises_stays_and_falls_to_zero(progress, expected):
+    assert OptimConfig(lr=1.0, warmup=0.1, decay=0.2).rate(progress) == pytest.approx(expected)
+
+
+def test_the_optimiser_is_torchs_adamw():
+    config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
+    torch.manual_seed(1)
+    model = Bert(config, heads=("nsp",))
+    twin = Bert(config, heads=("nsp",))
+    twin.load_state_dict(model.state_dict())
+    ours = Optimizer(model, OptimConfig(clip=1e9, weight_decay=0.0), torch.float32)
+    theirs = torch.optim.AdamW(twin.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-6, weight_decay=0.0)
+    x_BH = torch.randn(3, 8)
+    for _ in range(3):
+        for m in (model, twin):
+            m.nsp(m.pooler(x_BH[:, None])).square().sum().backward()
+        for p in twin.parameters():
+            p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+        ours.step(1e-3)
+        theirs.step()
+        theirs.zero_grad()
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-7, rtol=1e-5)
+
+
+def test_biases_and_layernorm_are_not_decayed():
+    config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
+    optimizer = Optimizer(Bert(config), OptimConfig(), torch.float32)
+    decayed, kept = optimizer.adamw.param_groups
+    assert decayed["weight_decay"] == 0.01
+    assert {p.ndim for p in decayed["params"]} == {2}
+    assert kept["weight_decay"] == 0.0
+    assert {p.ndim for p in kept["params"]} == {1}
+
+
+def test_bfloat16_learns_in_float32():
+    config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
+    optimizer = Optimizer(Bert(config, heads=("nsp",)), OptimConfig(weight_decay=0.0), torch.bfloat16)
+    assert {p.dtype for p in optimizer.worker.parameters()} == {torch.bfloat16}
+    before = optimizer.model.pooler.dense.weight.clone()
+    optimizer.worker.pooler.dense.weight.sum().backward()
+    optimizer.step(1e-5)
+    change = (optimizer.model.pooler.dense.weight - before).detach().abs()
+    # far below what bfloat16 could tell apart at these weights
+    assert change.max() == pytest.approx(1e-5, rel=0.1)
+
+
+# -- data --------------------------------------------------------------------------------------------------------
+
+
+def test_a_prepared_corpus_opens_at_once_the_second_time(corpus, tmp_path):
+    began = (corpus / "corpus.json").stat().st_mtime_ns
+    source = json.loads((corpus / "corpus.json").read_text())["settings"]["sources"]
+    prepare(PrepareConfig(tuple(source), corpus, vocab_size=150, workers=1))
+    assert (corpus / "corpus.json").stat().st_mtime_ns == began
+
+
+def test_the_number_of_workers_changes_nothing(corpus, tmp_path):
+    source = json.loads((corpus / "corpus.json").read_text())["settings"]["sources"]
+    two = PrepareConfig(tuple(source), tmp_path / "two", tokenizer=corpus / "tokenizer", workers=2)
+    other = prepare(two)
+    assert other.rows["input_ids"][:] == Corpus.open(corpus).rows["input_ids"][:]
+
+
+def test_batches_resume_from_their_place(corpus):
+    tokenizer = Tokenizer.load(corpus / "tokenizer")
+    opened = replace(Corpus.open(corpus), block_size=64)
+    run = PairSampler(opened, tokenizer, 8, 32, seed=3)
+    batches, places = [], []
+    for _ in range(400):
+        places.append(run.place)
+        batches.append(next(run))
+    assert places[-1].epoch >= 1
+    for i in (1, 17, 180, 399):
+        again = next(PairSampler(opened, tokenizer, 8, 32, seed=3, place=places[i]))
+        assert torch.equal(again.inputs.input_ids_BT, batches[i].inputs.input_ids_BT)
+        assert torch.equal(again.key_B, batches[i].key_B)
+    keys = torch.cat([batch.key_B for batch in batches])
+    assert len(keys.unique()) == len(keys)
+
+
+def test_a_pair_reads_cls_a_sep_b_sep(corpus):
+    tokenizer = Tokenizer.load(corpus / "tokenizer")
+    inputs = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=0)).inputs
+    for ids, types, mask in zip(inputs.input_ids_BT, inputs.token_type_ids_BT, inputs.attention_mask_BT, strict=True):
+        n = int(mask.sum())
+        seps = (ids == tokenizer.sep_id).nonzero().flatten().tolist()
+        assert mask[:n].all()
+        assert ids[0] == tokenizer.cls_id
+        assert len(seps) == 2
+        assert seps[1] == n - 1
+        assert types.tolist() == [0] * (seps[0] + 1) + [1] * (n - seps[0] - 1) + [0] * (32 - n)
+        assert (ids[n:] == tokenizer.pad_id).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (lambda d: (), "no source"),
+        (lambda d: (str(d / "absent.jsonl"),), "there is no file"),
+        (lambda d: (str(d),), "holds no"),
+        (lambda d: ((d / "a.jsonl").write_text('{"body": "x"}\n') and str(d / "a.jsonl"),), "no column 'text'"),
+        (lambda d: ((d / "b.parquet").write_text("not parquet") and str(d / "b.parquet"),), "cannot be read"),
+        (lambda d: ((d / "c.jsonl").write_text('{"text": ""}\n') and str(d / "c.jsonl"),), "no text"),
+        (lambda d: ((d / "d.pdf").write_text("x") and str(d / "d.pdf"),), "is not one of"),
+    ],
+)
+def test_bad_sources_get_one_line(make, line, tmp_path, corpus):
+    with pytest.raises(DataError, match=line) as caught:
+        prepare(PrepareConfig(make(tmp_path), tmp_path / "out", tokenizer=corpus / "tokenizer", workers=1))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+# -- runs --------------------------------------------------------------------------------------------------------
+
+
+def test_pretraining_learns_and_its_checkpoint_opens(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", steps=150, batch_size=16, validation=corpus, optim=OptimConfig(lr=3e-3))
+    reports = list(pretrain(config))
+    assert reports[-1].step == 150
+    assert np.mean([r.loss for r in reports[-10:]]) < 0.7 * np.mean([r.loss for r in reports[:10]])
+    loaded = checkpoint.load(tmp_path / "run" / "checkpoint")
+    assert loaded.heads == ("mlm", "nsp")
+    record = loaded.record
+    assert record["tokens"] == reports[-1].tokens
+    assert record["steps"] == 150
+    figures = pretraining_figures(loaded.model, loaded.tokenizer, Corpus.open(corpus), rows=256)
+    assert figures["masked_accuracy"] == pytest.approx(record["validation"]["masked_accuracy"], abs=0.01)
+    assert (
+        f"{record['validation']['masked_accuracy']:.1%}" in (tmp_path / "run" / "checkpoint" / "README.md").read_text()
+    )
+
+
+def test_snapshots_are_log_spaced(corpus, tmp_path):
+    list(pretrain(settings(corpus, tmp_path / "run", steps=30, snapshots=True)))
+    found = sorted(path.name for path in (tmp_path / "run" / "snapshots").iterdir())
+    assert found == ["step-00000000", "step-00000010", "step-00000030"]
+    assert checkpoint.load(tmp_path / "run" / "snapshots" / "step-00000010").record["steps"] == 10
+
+
+def test_time_budget_ends_at_rate_zero(corpus, tmp_path):
+    reports = list(pretrain(settings(corpus, tmp_path / "run", steps=10**6, minutes=0.02)))
+    assert reports[-1].seconds == pytest.approx(1.2, abs=1.0)
+    assert reports[-1].rate < 0.2 * max(report.rate for report in reports)
+
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from bertlab.learn.optim import OptimConfig
+from bertlab.learn.pretrain import PretrainConfig, pretrain
+fields = json.loads(sys.argv[1])
+fields["optim"] = OptimConfig(**fields["optim"])
+for name in ("corpus", "out"):
+    fields[name] = Path(fields[name])
+for report in pretrain(PretrainConfig(**fields)):
+    pass
+"""
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path, precision):
+    whole = settings(corpus, tmp_path / "whole", steps=40, precision=precision, dropout=0.1)
+    list(pretrain(whole))
+    killed = replace(whole, out=tmp_path / "killed")
+    command = [sys.executable, "-c", SCRIPT, json.dumps(asdict(killed), default=str)]
+    process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    log = tmp_path / "killed" / "log.jsonl"
+    deadline = time.monotonic() + 60
+    while not (log.is_file() and len(log.read_text().splitlines()) >= 6):
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert 6 <= len(losses(tmp_path / "killed")) < 40
+    resumed = list(pretrain(killed))
+    assert 1 < resumed[0].step <= 40
+    assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
+    ours, theirs = (checkpoint.load(tmp_path / name / "checkpoint").model for name in ("killed", "whole"))
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_directory_belongs_to_one_run(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", steps=2)
+    list(pretrain(config))
+    with pytest.raises(BertlabError, match="another seed"):
+        list(pretrain(replace(config, seed=1)))
+
+
+def test_a_damaged_state_is_refused(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", steps=2)
+    list(pretrain(config))
+    (tmp_path / "run" / "state.safetensors").write_bytes(b"\0" * 50)
+    with pytest.raises(CheckpointError, match="is no state of this run"):
+        list(pretrain(config))
+
+
+def test_a_loss_that_is_no_number_stops_the_run(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", steps=60, optim=OptimConfig(lr=1e30, warmup=0.0, clip=1e30))
+    with pytest.raises(BertlabError, match=r"the loss is (nan|inf)"):
+        list(pretrain(config))
+
+
+def test_another_vocabulary_is_refused(corpus, tmp_path):
+    list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
+    source = json.loads((corpus / "corpus.json").read_text())["settings"]["sources"]
+    prepare(PrepareConfig(tuple(source), tmp_path / "other", vocab_size=120, workers=1))
+    with pytest.raises(BertlabError, match="another vocabulary"):
+        list(pretrain(settings(tmp_path / "other", tmp_path / "more", from_=str(tmp_path / "run" / "checkpoint"))))
+
+
+def squad_file(path: Path, rows: int) -> Path:
+    rng = np.random.default_rng(4)
+    found = []
+    for i in range(rows):
+        who, what = int(rng.integers(len(WHO))), WHAT[rng.integers(len(WHAT))]
+        context = f"It was a good day. In the morning {WHO[who]} {DID[who]} {what}."
+        answers = {"text": [what], "answer_start": [context.index(what)]}
+        question = f"What was it that {WHO[who]} {DID[who]}?"
+        found.append({"id": str(i), "title": "", "context": context, "question": question, "answers": answers})
+    qas = [{"title": "", "paragraphs": [{"context": r["context"], "qas": [_qa(r)]}]} for r in found]
+    path.write_text(json.dumps({"version": "1.1", "data": qas}))
+    return path
+
+
+def _qa(row: dict) -> dict:
+    texts, starts = row["answers"]["text"], row["answers"]["answer_start"]
+    answers = [{"text": t, "answer_start": s} for t, s in zip(texts, starts, strict=True)]
+    return {"id": row["id"], "question": row["question"], "answers": answers}
+
+
+def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
+    list(pretrain(settings(corpus, tmp_path / "base", steps=30)))
+    config = FinetuneConfig(
+        "squad", str(tmp_path / "base" / "checkpoint"), tmp_path / "squad",
+        data=str(squad_file(tmp_path / "train.json", 300)), validation=str(squad_file(tmp_path / "dev.json", 60)),
+        epochs=4, batch_size=16, max_tokens=64, dropout=0.0, optim=OptimConfig(lr=3e-3), precision="float32",
+        device="cpu", threads=1, save_minutes=0.0,
+    )  # fmt: skip
+    whole = [report.loss for report in finetune(replace(config, out=tmp_path / "whole"))]
+    list(itertools.islice(finetune(config), 20))
+    rest = [report.loss for report in finetune(config)]
+    assert len(rest) <= len(whole) - 19
+    assert rest == whole[-len(rest) :]
+    loaded = checkpoint.load(tmp_path / "squad" / "checkpoint")
+    assert loaded.heads == ("span",)
+    assert loaded.record["validation"]["f1"] > 60

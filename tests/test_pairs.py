@@ -1,0 +1,110 @@
+"""Sentence pairs: half are next, the others come from elsewhere, and lengths do not tell which."""
+
+import numpy as np
+import pytest
+
+from bertlab.text.pairs import IS_NEXT, NOT_NEXT, Documents, make_pairs
+
+
+def documents(lengths, sources=None) -> Documents:
+    """Documents of the given segment lengths; the tokens are just numbered."""
+    segments = [n for document in lengths for n in document]
+    starts = np.concatenate([[0], np.cumsum(segments)])
+    document_start = np.concatenate([[0], np.cumsum([len(d) for d in lengths])])
+    source_D = np.array(sources if sources is not None else [0] * len(lengths))
+    return Documents(np.arange(starts[-1]), starts, document_start, source_D)
+
+
+@pytest.fixture(scope="module")
+def library():
+    rng = np.random.default_rng(0)
+    lengths = [rng.integers(3, 60, rng.integers(4, 120)).tolist() for _ in range(300)]
+    return documents(lengths, rng.integers(0, 2, 300))
+
+
+@pytest.fixture(scope="module")
+def pairs(library):
+    return make_pairs(library, 128, np.random.default_rng(1))
+
+
+def owner(library, position_E):
+    segment = np.searchsorted(library.segment_start, position_E, side="right") - 1
+    return np.searchsorted(library.document_start, segment, side="right") - 1
+
+
+def test_half_are_next(pairs):
+    n = len(pairs)
+    assert n > 2000
+    assert np.mean(pairs.label_E == IS_NEXT) == pytest.approx(0.5, abs=4 * 0.5 / n**0.5)
+
+
+def test_a_next_sentence_follows_and_another_does_not(library, pairs):
+    for start, length, whose in (
+        (pairs.a_start_E, pairs.a_length_E, pairs.document_a_E),
+        (pairs.b_start_E, pairs.b_length_E, pairs.document_b_E),
+    ):
+        assert (length >= 1).all()
+        assert np.array_equal(owner(library, start), whose)
+        assert np.array_equal(owner(library, start + length - 1), whose)
+    is_next = pairs.label_E == IS_NEXT
+    assert np.array_equal(pairs.document_a_E == pairs.document_b_E, is_next)
+    gap = pairs.b_start_E - (pairs.a_start_E + pairs.a_length_E)
+    assert (gap[is_next] >= 0).all()  # what truncation took off lies between
+    assert (library.source_D[pairs.document_a_E] == library.source_D[pairs.document_b_E]).all()
+
+
+def test_pairs_fit_and_most_are_full(pairs):
+    total = pairs.a_length_E + pairs.b_length_E + 3
+    assert total.max() <= 128
+    assert np.mean(total == 128) > 0.7
+
+
+def test_every_token_of_a_document_can_be_read(library, pairs):
+    seen = np.zeros(len(library.tokens), bool)
+    for start, length in ((pairs.a_start_E, pairs.a_length_E), (pairs.b_start_E, pairs.b_length_E)):
+        for s, n in zip(start, length, strict=True):
+            seen[s : s + n] = True
+    assert seen.mean() > 0.8
+
+
+def bag_of_lengths_accuracy(pairs) -> float:
+    """Held-out accuracy of the most frequent label for each (total length, length of B), coarsened."""
+    key = np.minimum(pairs.a_length_E + pairs.b_length_E, 125) // 5 * 100 + pairs.b_length_E // 5
+    train = np.arange(len(pairs)) % 2 == 0
+    votes: dict[int, float] = {}
+    for k, label in zip(key[train], pairs.label_E[train], strict=True):
+        votes[k] = votes.get(k, 0.0) + (1 if label == NOT_NEXT else -1)
+    guess = np.array([NOT_NEXT if votes.get(k, 0) > 0 else IS_NEXT for k in key[~train]])
+    return float(np.mean(guess == pairs.label_E[~train]))
+
+
+def test_lengths_alone_do_not_tell(pairs):
+    assert bag_of_lengths_accuracy(pairs) < 0.56
+
+
+def test_short_documents_do_not_tell_either():
+    rng = np.random.default_rng(3)
+    short = documents([rng.integers(5, 40, rng.integers(2, 8)).tolist() for _ in range(4000)])
+    assert bag_of_lengths_accuracy(make_pairs(short, 128, np.random.default_rng(0))) < 0.58
+
+
+def test_a_document_alone_keeps_its_own():
+    lonely = documents([[10] * 50, [10] * 50], sources=[0, 1])
+    pairs = make_pairs(lonely, 64, np.random.default_rng(0))
+    assert len(pairs)
+    assert (pairs.label_E == IS_NEXT).all()
+
+
+def test_the_same_seed_gives_the_same_pairs(library):
+    first, second = (make_pairs(library, 128, np.random.default_rng(5)) for _ in range(2))
+    assert np.array_equal(first.b_start_E, second.b_start_E)
+    assert not np.array_equal(first.label_E[:500], make_pairs(library, 128, np.random.default_rng(6)).label_E[:500])
+
+
+@pytest.mark.parametrize("lengths", [[[1]], [[1], [1]], [[500]], [[1, 1]], [[300, 1], [2]]])
+def test_odd_documents(lengths):
+    for seed in range(20):
+        pairs = make_pairs(documents(lengths), 32, np.random.default_rng(seed))
+        assert (pairs.a_length_E >= 1).all()
+        assert (pairs.b_length_E >= 1).all()
+        assert (pairs.a_length_E + pairs.b_length_E <= 29).all()
