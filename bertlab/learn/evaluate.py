@@ -3,21 +3,128 @@
 Knows no optimiser; a model goes in, a row of figures comes out.
 """
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
 
 import torch
+import tyro
 from torch import nn
+from tqdm import tqdm
 
+from bertlab.learn.devices import resolve_device
 from bertlab.learn.metrics import bits_per_character, squad
 from bertlab.learn.objectives import PretrainingLoss
+from bertlab.spec.errors import BertlabError
+from bertlab.spec.tasks import TASKS, task
 from bertlab.text.buckets import score_spans
 from bertlab.text.corpus import Corpus
 from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
 from bertlab.text.sampler import PairSampler
 from bertlab.text.spans import Decoded, decode_all, span_windows
+from bertlab.text.squad import read_predictions, read_rows, read_scores
+from bertlab.weights import checkpoint
 
 ROWS_AT_ONCE = 512
 VALIDATION_SEED = 20181011  # one fixed set of pairs and masks, whatever the run's own seed
+
+
+@dataclass(frozen=True)
+class EvaluateConfig:
+    """Measure a checkpoint on held-out data, or anybody's predictions by the official definition.
+
+    Examples:
+      bertlab evaluate pretraining --checkpoint assets/checkpoints/strongest --data runs/validation
+      bertlab evaluate squad --checkpoint assets/checkpoints/squad --data squad/validation.parquet
+      bertlab evaluate squad --predictions mine.json --data dev-v1.1.json
+    """
+
+    what: tyro.conf.Positional[Literal[("pretraining", *TASKS)]]
+    """The two objectives of pre-training, or a task."""
+    data: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
+    """A corpus of `bertlab prepare`, or a task's rows (SQuAD JSON or Parquet; its hub id if not given)."""
+    checkpoint: str | None = None
+    """A directory or hub id."""
+    predictions: Path | None = None
+    """Answers to score instead of asking a checkpoint: {id: text} as JSON, or rows with id and prediction_text."""
+    no_answer: Path | None = None
+    """For SQuAD v2.0 predictions: {id: score} as JSON, high where there is no answer."""
+    out: Path | None = None
+    """Write the checkpoint's answers here, as {id: text}."""
+    limit: int | None = None
+    """Only this many rows or pairs."""
+    max_tokens: int | None = None
+    """Tokens in a pair (128) or a window (384)."""
+    device: str = "auto"
+    threads: int | None = None
+    json: bool = False
+    """Print one JSON object."""
+
+
+def evaluate(config: EvaluateConfig) -> dict:
+    """The figures of a checkpoint or of predictions.
+
+    Raises:
+        BertlabError: neither or both are given, or data that is not what it should be.
+    """
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    if (config.checkpoint is None) == (config.predictions is None):
+        raise BertlabError("name either a --checkpoint to ask or a file of --predictions to score")
+    if config.what == "pretraining":
+        if config.checkpoint is None or config.data is None:
+            raise BertlabError("to measure pre-training, name a --checkpoint and --data, a corpus of `bertlab prepare`")
+        loaded = _loaded(config, ("mlm", "nsp"))
+        corpus = Corpus.open(config.data)
+        if corpus.facts["settings"]["vocabulary"] != loaded.tokenizer.digest:
+            raise BertlabError(f"{config.data} was tokenised with another vocabulary than {config.checkpoint}")
+        return pretraining_figures(
+            loaded.model, loaded.tokenizer, corpus, rows=config.limit or 4096, max_tokens=config.max_tokens or 128
+        )
+    spec = task(config.what)
+    version = "2.0" if spec.unanswerable else "1.1"
+    rows = read_rows(config.data or spec.hub_id, "validation")[: config.limit]
+    if config.predictions is not None:
+        scores = read_scores(config.no_answer) if config.no_answer else None
+        return squad(read_predictions(config.predictions), rows, version, scores)
+    loaded = _loaded(config, ("span",))
+    progress = iter if config.json else tqdm
+    answers, margins = squad_answers(
+        loaded.model, loaded.tokenizer, rows, max_tokens=config.max_tokens or 384, progress=progress
+    )
+    if config.out:
+        _write(config.out, json.dumps(answers, ensure_ascii=False))
+    return squad(answers, rows, version, margins if version == "2.0" else None)
+
+
+def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded:
+    loaded = checkpoint.load(config.checkpoint)
+    for head in heads:
+        loaded.model.head(head)
+    loaded.model.to(resolve_device(config.device))
+    return loaded
+
+
+def _write(path: Path, text: str) -> None:
+    building = path.with_name(f".{path.name}.building")
+    try:
+        building.write_text(text, encoding="utf-8")
+        building.replace(path)
+    except OSError as error:
+        building.unlink(missing_ok=True)
+        raise BertlabError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def run(config: EvaluateConfig) -> None:
+    """Measure and print."""
+    figures = evaluate(config)
+    if config.json:
+        print(json.dumps(figures))
+        return
+    for name, value in figures.items():
+        print(f"{name:24} {value:,.4f}" if isinstance(value, float) else f"{name:24} {value:,}")
 
 
 def pretraining_figures(
@@ -95,13 +202,23 @@ def answer_all(
     return decoded
 
 
+def squad_answers(model: nn.Module, tokenizer, rows: Sequence[dict], **options) -> tuple[dict, dict]:
+    """Answers and no-answer margins of SQuAD rows, both by id, as `metrics.squad` takes them.
+
+    Args:
+        options: as for `answer_all`.
+    """
+    decoded = answer_all(model, tokenizer, rows, **options)
+    ids = [row["id"] for row in rows]
+    answers = {id: found.text for id, found in zip(ids, decoded, strict=True)}
+    return answers, {id: found.no_answer_margin for id, found in zip(ids, decoded, strict=True)}
+
+
 def squad_figures(model: nn.Module, tokenizer, rows: Sequence[dict], version: str = "1.1", **options) -> dict:
     """Exact match and F1 of a model's answers, in percent, by the official definition.
 
     Args:
         options: as for `answer_all`.
     """
-    decoded = answer_all(model, tokenizer, rows, **options)
-    predictions = {row["id"]: found.text for row, found in zip(rows, decoded, strict=True)}
-    margins = {row["id"]: found.no_answer_margin for row, found in zip(rows, decoded, strict=True)}
-    return squad(predictions, rows, version, margins if version == "2.0" else None)
+    answers, margins = squad_answers(model, tokenizer, rows, **options)
+    return squad(answers, rows, version, margins if version == "2.0" else None)

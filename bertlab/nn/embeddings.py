@@ -37,14 +37,3 @@ class Embeddings(nn.Module):
             for tensor_BTH in (token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH):
                 trace.record("embeddings", tensor_BTH)
         return self.dropout(hidden_BTH)
-
-
-def sinusoids(positions: int, hidden: int) -> torch.Tensor:
-    """Sines and cosines of falling frequency, [positions, hidden], root mean square 1 (Vaswani et al. 2017, section 3.5).
-
-    As first values of learned positions they let one matrix say "the token before" for every place at once, where
-    random ones must be learnt place by place.
-    """
-    frequency = 10000 ** (-torch.arange(0, hidden, 2, dtype=torch.float64) / hidden)
-    angle = torch.arange(positions, dtype=torch.float64)[:, None] * frequency
-    return (2**0.5 * torch.cat([angle.sin(), angle.cos()], dim=1))[:, :hidden].float()

@@ -110,17 +110,18 @@ class Bert(nn.Module):
 
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Which word stood here: hidden states of any leading shape -> logits_XV. Raises MissingHead."""
-        return self._head("mlm")(hidden_XH, self.embeddings.token.weight)
+        return self.head("mlm")(hidden_XH, self.embeddings.token.weight)
 
     def nsp(self, pooled_BH: torch.Tensor) -> torch.Tensor:
         """Does B follow A: -> logits_B2, 0 = IsNext, 1 = NotNext. Raises MissingHead."""
-        return self._head("nsp")(pooled_BH)
+        return self.head("nsp")(pooled_BH)
 
     def span(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
         """Where the answer starts (0) and ends (1): -> logits_BT2. Raises MissingHead."""
-        return self._head("span")(hidden_BTH)
+        return self.head("span")(hidden_BTH)
 
-    def _head(self, name: str) -> nn.Module:
+    def head(self, name: str) -> nn.Module:
+        """The head of this name. Raises MissingHead: the checkpoint has none, and how to come by one."""
         if name not in self.heads:
             raise MissingHead(f"this checkpoint has no {HEADS[name].title} head: {HEADS[name].remedy}")
         return self.heads[name]

@@ -1,0 +1,1 @@
+"""F3, (text, checkpoint) -> facts: what a model says, and what it computed on the way."""

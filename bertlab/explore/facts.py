@@ -1,0 +1,131 @@
+"""What asking a checkpoint gives: plain frozen rows and numpy arrays, ready to draw or to print.
+
+Knows no model, no torch, no picture. `as_json` is what every `--json` prints.
+
+Shape legend: T tokens, H hidden, N heads, D head size, L layers.
+"""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """One piece of an encoded text. start and end are character offsets into the text (or pair) it came from;
+    both 0 for special tokens. segment: 0 for A, 1 for B."""
+
+    position: int
+    id: int
+    piece: str
+    start: int
+    end: int
+    segment: int
+    special: bool
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A word the model proposes for a mask, with its probability in 0..1."""
+
+    piece: str
+    id: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class MaskFill:
+    """The proposals for one masked position, most probable first. start and end: the mask's place in the text."""
+
+    position: int
+    start: int
+    end: int
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True)
+class NextSentence:
+    """probability: that B follows A (label 0, IsNext), in 0..1."""
+
+    probability: float
+
+    @property
+    def label(self) -> str:
+        return "IsNext" if self.probability >= 0.5 else "NotNext"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A span of the passage: text == passage[start:end]. score = S.T_i + E.T_j (logits); probability: softmax of the
+    score over the n-best list and the no-answer."""
+
+    text: str
+    start: int
+    end: int
+    score: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a question gets: n-best spans, best first, and the no-answer score S.C + E.C (minimum over windows).
+
+    start_probs and end_probs: one probability for each word of the passage (`words`: character start and end of each),
+    softmax over the window that won, zero outside of it. windows: character start and end of every window.
+    """
+
+    answers: tuple[Answer, ...]
+    no_answer_score: float
+    no_answer_probability: float
+    words: tuple[tuple[int, int], ...]
+    start_probs: tuple[float, ...]
+    end_probs: tuple[float, ...]
+    windows: tuple[tuple[int, int], ...]
+    best_window: int
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """Every head's attention over one input: tokens, and probs_LNTT (float32, rows sum to 1)."""
+
+    tokens: tuple[TokenRow, ...]
+    probs_LNTT: np.ndarray
+
+
+@dataclass(frozen=True)
+class NeuronMap:
+    """One head of one layer opened up: query_TD, key_TD, scores_TT = q.k / sqrt(D), probs_TT. Zero-based."""
+
+    tokens: tuple[TokenRow, ...]
+    layer: int
+    head: int
+    query_TD: np.ndarray
+    key_TD: np.ndarray
+    scores_TT: np.ndarray
+    probs_TT: np.ndarray
+
+
+@dataclass(frozen=True)
+class InputMap:
+    """The three embeddings of every token and their normalised sum, each [T, H]."""
+
+    tokens: tuple[TokenRow, ...]
+    token_TH: np.ndarray
+    position_TH: np.ndarray
+    token_type_TH: np.ndarray
+    sum_TH: np.ndarray
+
+
+def as_json(fact) -> dict:
+    """A fact as what `json.dumps` takes; arrays become nested lists rounded to 6 decimals."""
+
+    def plain(value):
+        if isinstance(value, np.ndarray):
+            return np.round(value.astype(float), 6).tolist()
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(item) for item in value]
+        return value
+
+    return plain(asdict(fact))

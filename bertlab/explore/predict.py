@@ -1,0 +1,142 @@
+"""What a model says: the word behind a mask, whether B follows A, where the answer is, and a vector for a text.
+
+Encoded inputs in, facts out. Knows no checkpoint and no file.
+
+Shape legend: B batch, T tokens, H hidden, M masks, V vocabulary, W words, K windows, S spans.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from bertlab.explore.facts import Answer, Answers, Candidate, MaskFill, NextSentence
+from bertlab.explore.inputs import alone
+from bertlab.explore.words import words
+from bertlab.nn.model import Bert
+from bertlab.spec.errors import BertlabError, TextError
+from bertlab.text.batch import collate
+from bertlab.text.buckets import score_spans
+from bertlab.text.spans import Window, decode_spans, windows
+from bertlab.text.tokenizer import Encoding, Tokenizer
+
+
+def fill_mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int = 5) -> list[MaskFill]:
+    """The `top_k` most probable pieces for every [MASK], each judged with the other masks still in place.
+
+    Raises:
+        MissingHead: the model has no masked-word head.
+        TextError: there is no [MASK].
+    """
+    model.head("mlm")
+    _at_least_one(top_k=top_k)
+    positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
+    if not positions:
+        raise TextError("there is no [MASK]: write [MASK] in place of the word to guess")
+    hidden_MH = model(alone(encoding, device_of(model))).hidden_BTH[0, positions]
+    # a vocabulary padded to a round size has rows that stand for no piece
+    probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].softmax(-1)
+    best = probs_MV.topk(min(top_k, tokenizer.vocab_size))
+    return [
+        MaskFill(position, *encoding.offsets[position], tuple(map(Candidate, tokenizer.pieces(ids), ids, probs)))
+        for position, ids, probs in zip(positions, best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def next_sentence(model: Bert, encoding: Encoding) -> NextSentence:
+    """Whether B follows A. Raises MissingHead."""
+    model.head("nsp")
+    logits_2 = model.nsp(model(alone(encoding, device_of(model))).pooled_BH)[0]
+    return NextSentence(float(logits_2.softmax(-1)[0]))
+
+
+def answer(
+    model: Bert,
+    tokenizer: Tokenizer,
+    question: str,
+    passage: str,
+    *,
+    n_best: int = 20,
+    max_answer_tokens: int = 30,
+    stride: int = 128,
+    max_tokens: int = 384,
+    batch_size: int = 8,
+) -> Answers:
+    """Where the passage answers the question; see `Session.answer`."""
+    model.head("span")
+    _at_least_one(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
+    device = device_of(model)
+    found = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
+    start_KT, end_KT = score_spans(
+        found, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size
+    )
+    decoded = decode_spans(found, start_KT, end_KT, passage, n_best, max_answer_tokens)
+    *probs_S, no_answer_probability = _softmax([*(span.score for span in decoded.spans), decoded.no_answer_score])
+    best = decoded.spans[0].window if decoded.spans else 0
+    places = words(passage)
+    return Answers(
+        answers=tuple(
+            Answer(span.text, span.start, span.end, span.score, float(prob))
+            for span, prob in zip(decoded.spans, probs_S, strict=True)
+        ),
+        no_answer_score=decoded.no_answer_score,
+        no_answer_probability=float(no_answer_probability),
+        words=tuple(places),
+        start_probs=_by_word(found[best], _softmax(start_KT[best]), places),
+        end_probs=_by_word(found[best], _softmax(end_KT[best]), places),
+        windows=tuple(_covered(window) for window in found),
+        best_window=best,
+    )
+
+
+def embed(model: Bert, encodings: Sequence[Encoding], pad_id: int, batch_size: int = 32) -> np.ndarray:
+    """Mean of the last hidden states over the tokens of each input, scaled to length 1 -> float32 [inputs, H].
+
+    Source: Reimers and Gurevych 2019 (arXiv 1908.10084), mean pooling.
+    """
+    device = device_of(model)
+    vectors_BH = np.zeros((len(encodings), model.config.hidden_size), np.float32)
+    order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row]))
+    for first in range(0, len(order), batch_size):
+        rows = order[first : first + batch_size]
+        batch = collate([encodings[row] for row in rows], pad_id).to(device)
+        weight_BT1 = batch.attention_mask_BT[..., None].float()
+        mean_BH = (model(batch).hidden_BTH * weight_BT1).sum(1) / weight_BT1.sum(1)
+        vectors_BH[rows] = torch.nn.functional.normalize(mean_BH, dim=-1).cpu().numpy()
+    return vectors_BH
+
+
+def device_of(model: Bert) -> torch.device:
+    return model.embeddings.token.weight.device
+
+
+def _at_least_one(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if number < 1:
+            raise BertlabError(f"{name} is {number}; it must be at least 1")
+
+
+def _softmax(scores: Sequence[float] | np.ndarray) -> np.ndarray:
+    """
+    >>> _softmax([1000.0, 1000.0]).tolist()
+    [0.5, 0.5]
+    """
+    powers = np.exp(np.asarray(scores, np.float64) - np.max(scores))
+    return powers / powers.sum()
+
+
+def _by_word(window: Window, probs_T: np.ndarray, places: list[tuple[int, int]]) -> tuple[float, ...]:
+    """The probabilities of a window's pieces, added up for each word of the whole passage."""
+    starts_W = np.array([start for start, _ in places], np.int64)
+    begin_P, end_P = window.offsets_T2[window.passage].T
+    word_P = np.searchsorted(starts_W, begin_P, side="right") - 1
+    counted_P = (word_P >= 0) & (end_P > begin_P)
+    return tuple(
+        np.bincount(word_P[counted_P], probs_T[window.passage][counted_P], minlength=len(starts_W)).tolist()
+    )
+
+
+def _covered(window: Window) -> tuple[int, int]:
+    """The characters of the passage that a window shows."""
+    offsets_P2 = window.offsets_T2[window.passage]
+    return int(offsets_P2[0, 0]), int(offsets_P2[-1, 1])

@@ -1,0 +1,55 @@
+"""The house rules: lint, format, floors, and that nothing is fetched or leaked."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+
+
+@pytest.mark.parametrize(
+    "command", [("ruff", "check", "."), ("ruff", "format", "--check", "."), ("lint-imports",)], ids=" ".join
+)
+def test_lint_format_and_floors(command):
+    done = subprocess.run([BIN / command[0], *command[1:]], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def tracked(*patterns: str) -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listed.stdout.split("\n") if name]
+
+
+@pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="not a git checkout")
+def test_nothing_is_fetched_from_elsewhere_at_run_time():
+    pattern = re.compile(r"https?://(cdn|cdnjs|unpkg|code\.jquery|fonts\.g|d3js|raw\.githubusercontent)")
+    for path in tracked("bertlab/*.py", "bertlab/*.js", "bertlab/*.css", "app/*", "notebooks/*"):
+        if "vendor" not in path.parts:
+            assert not pattern.search(path.read_text(encoding="utf-8", errors="ignore")), path
+
+
+@pytest.mark.skipif(not (ROOT / "assets" / "checkpoints").is_dir(), reason="no shipped checkpoints")
+def test_shipped_checkpoints_fit_their_bounds():
+    sizes = {}
+    for path in (ROOT / "assets" / "checkpoints").rglob("*"):
+        if path.is_file():
+            name = path.relative_to(ROOT / "assets" / "checkpoints").parts[0]
+            sizes[name] = sizes.get(name, 0) + path.stat().st_size / 1e6
+    assert sum(sizes.values()) <= 200, sizes
+    for name, bound in {"scratch": 20, "strongest": 50}.items():
+        assert sizes.get(name, 0) <= bound, sizes
+
+
+def test_nothing_is_unpickled_that_could_run_code():
+    """torch.load appears once, with weights_only=True; pickle.load not at all."""
+    loads = []
+    for path in (ROOT / "bertlab").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"pickle\.(load|loads|Unpickler)\b", text), path
+        loads += re.findall(r"torch\.load\([^)]*\)", text)
+    assert all("weights_only=True" in load for load in loads), loads
