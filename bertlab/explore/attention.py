@@ -41,4 +41,3 @@ def input_map(model: Bert, encoding: Encoding) -> InputMap:
     trace, batch = Trace.of("embeddings"), alone(encoding, device_of(model))
     model.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
     return InputMap(token_rows(encoding), *(tensor_1TH[0].float().cpu().numpy() for tensor_1TH in trace["embeddings"]))
-

@@ -131,9 +131,7 @@ def _by_word(window: Window, probs_T: np.ndarray, places: list[tuple[int, int]])
     begin_P, end_P = window.offsets_T2[window.passage].T
     word_P = np.searchsorted(starts_W, begin_P, side="right") - 1
     counted_P = (word_P >= 0) & (end_P > begin_P)
-    return tuple(
-        np.bincount(word_P[counted_P], probs_T[window.passage][counted_P], minlength=len(starts_W)).tolist()
-    )
+    return tuple(np.bincount(word_P[counted_P], probs_T[window.passage][counted_P], minlength=len(starts_W)).tolist())
 
 
 def _covered(window: Window) -> tuple[int, int]:

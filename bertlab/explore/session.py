@@ -78,7 +78,9 @@ class Session:
 
     def __repr__(self) -> str:
         c, heads = self.config, ", ".join(self.heads) or "none"
-        return f"Session({self.name}: {c.num_layers} layers x {c.num_heads} heads, {c.hidden_size} wide, tasks: {heads})"
+        return (
+            f"Session({self.name}: {c.num_layers} layers x {c.num_heads} heads, {c.hidden_size} wide, tasks: {heads})"
+        )
 
     @property
     def name(self) -> str:

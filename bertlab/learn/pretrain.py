@@ -67,9 +67,9 @@ class PretrainConfig:
     """Share of tokens to predict."""
     dropout: float = 0.0
     """The paper's is 0.1; runs that never see a text twice do better and faster without."""
-    init: float = 0.02
-    """Standard deviation of random weights; the paper's 0.02 suits a width of 768, narrower models learn sooner with
-    about 1 / sqrt(width)."""
+    init: float | None = None
+    """Standard deviation of random weights; 0.8 / sqrt(width) if not given. The paper's 0.02 suits a width of 768 and
+    more; narrower models learn sooner with more."""
     start: Literal["neighbours", "paper"] = "neighbours"
     """Random weights as the paper's, or with the first layers' heads born looking at the tokens next to each: that
     leaves the first plateau of the loss sooner. Either way the result is an ordinary BERT."""
@@ -161,9 +161,8 @@ def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
     tokenizer = Tokenizer.load(config.corpus / "tokenizer")
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
     if config.from_ is None:
-        shape = preset(config.preset).replace(
-            vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, initializer_range=config.init, **dropout
-        )
+        shape = preset(config.preset).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
+        shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
         model = Bert(shape, heads=("mlm", "nsp"))
         if config.start == "neighbours":
             look_at_neighbours(model)

@@ -1,0 +1,400 @@
+"""The command line: names to functions, flags from dataclasses, mistakes in one line.
+
+Only the module of the command that is called gets imported, so help comes at once. Knows nothing of how an answer is
+found or how a model learns.
+"""
+
+import contextlib
+import inspect
+import io
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+import bertlab
+from bertlab.spec.errors import BertlabError
+
+if TYPE_CHECKING:
+    from bertlab.explore.session import Session
+
+USAGE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; the last two are 128 + the signal, as shells have it
+
+
+@dataclass(frozen=True)
+class Command:
+    """Where a command lives: its module, its configuration there and the function that takes it; line: what it does."""
+
+    module: str
+    config: str
+    function: str
+    line: str
+
+
+# -- asking a checkpoint -----------------------------------------------------------------------------------------
+
+Text = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
+    """A directory, the name of a shipped checkpoint, or a hub id. Without it: the shipped one that suits."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+@dataclass(frozen=True)
+class FillMask(Ask):
+    """What a BERT would put in place of [MASK].
+
+    Examples:
+      bertlab fill-mask "The cat [MASK] on the mat."
+      bertlab fill-mask "A [MASK] of hot [MASK]." --top-k 3
+      echo "Rain [MASK] on the roof." | bertlab fill-mask - --json
+    """
+
+    text: Text
+    """The text, with [MASK] for every word to guess; - reads it from standard input."""
+    pair: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
+    """A second text, read after the first."""
+    top_k: int = 5
+    """Proposals for each mask."""
+
+
+def fill_mask(config: FillMask) -> None:
+    from bertlab.explore.facts import as_json
+    from bertlab.views.terminal import mask_lines
+
+    (text,) = _texts(config.text)
+    session = _session(config, "fill-mask")
+    fills = session.fill_mask(text, config.top_k, config.pair)
+    shown = text if config.pair is None else f"{text} | {config.pair}"
+    _tell(config, session, {"masks": [as_json(fill) for fill in fills]}, mask_lines(shown, fills))
+
+
+@dataclass(frozen=True)
+class NextSentence(Ask):
+    """Does the second sentence follow the first?
+
+    Examples:
+      bertlab nsp "She opened the window." "Cold air came in."
+      bertlab nsp "She opened the window." "Goats have square pupils." --json
+    """
+
+    first: Text
+    """Sentence A; - reads it from standard input."""
+    second: Text
+    """Sentence B; - reads it from standard input."""
+
+
+def next_sentence(config: NextSentence) -> None:
+    from bertlab.explore.facts import as_json
+    from bertlab.views.terminal import next_sentence_lines
+
+    first, second = _texts(config.first, config.second)
+    session = _session(config, "nsp")
+    fact = session.next_sentence(first, second)
+    _tell(config, session, {"label": fact.label} | as_json(fact), next_sentence_lines(first, second, fact))
+
+
+@dataclass(frozen=True)
+class Answer(Ask):
+    """Find the answer to a question in a passage.
+
+    Examples:
+      bertlab answer "Who carried the lantern?" "The keeper of the old mill carried the lantern."
+      bertlab answer "When was it built?" - < passage.txt
+    """
+
+    question: Text
+    """What to ask; - reads it from standard input."""
+    passage: Text
+    """Where to look, of any length; - reads it from standard input."""
+    n_best: int = 5
+    """Answers to show."""
+    max_answer_tokens: int = 30
+    """Tokens in an answer."""
+    stride: int = 128
+    """A long passage is read in windows; how many tokens each begins after the one before."""
+    max_tokens: int = 384
+    """Tokens in a window, the question's included."""
+    batch_size: int = 8
+    """Windows read at once."""
+
+
+def answer(config: Answer) -> None:
+    from bertlab.explore.facts import as_json
+    from bertlab.views.terminal import answer_lines
+
+    question, passage = _texts(config.question, config.passage)
+    session = _session(config, "answer")
+    found = session.answer(
+        question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens, config.batch_size
+    )
+    mark = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
+    _tell(config, session, as_json(found), answer_lines(passage, found, mark))
+
+
+@dataclass(frozen=True)
+class Attend(Ask):
+    """Where every head looks: its strongest pair of tokens, or with --layer and --head one head in full.
+
+    Examples:
+      bertlab attend "The keeper carried the lantern because it was dark."
+      bertlab attend "She poured the tea." "It was hot." --layer 2 --head 5
+      bertlab attend "She poured the tea." --json > attention.json
+    """
+
+    text: Text
+    """The text; - reads it from standard input."""
+    pair: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT")] = None
+    """A second text, read after the first."""
+    layer: int | None = None
+    """Only this layer; layers count from 0."""
+    head: int | None = None
+    """Only this head; heads count from 0."""
+    specials: bool = False
+    """Count [CLS] and [SEP] too; many heads rest on them."""
+
+
+def attend(config: Attend) -> None:
+    from bertlab.explore.facts import as_json
+    from bertlab.views.terminal import attention_lines
+
+    (text,) = _texts(config.text)
+    session = _session(config, "attend")
+    counts = {"layer": session.config.num_layers, "head": session.config.num_heads}
+    for name, count in counts.items():
+        asked = getattr(config, name)
+        if asked is not None and not 0 <= asked < count:
+            raise BertlabError(f"there is no {name} {asked}: they go from 0 to {count - 1}")
+    found = session.attention(text, config.pair)
+    lines = [] if config.json else attention_lines(found, config.layer, config.head, config.specials)
+    _tell(config, session, as_json(found) if config.json else {}, lines)
+
+
+@dataclass(frozen=True)
+class Info(Ask):
+    """What a checkpoint is: its sizes, what it can be asked, how it was made. Also lists the shipped ones.
+
+    Examples:
+      bertlab info
+      bertlab info --checkpoint google-bert/bert-base-uncased --json
+    """
+
+
+def info(config: Info) -> None:
+    from dataclasses import asdict
+
+    from bertlab.explore.session import shipped
+    from bertlab.views.terminal import table
+
+    session = _session(config, "info")
+    sizes = asdict(session.config) | {"parameters": sum(p.numel() for p in session.model.parameters())}
+    fact = {"heads": session.heads, "config": sizes, "record": session.record, "shipped": sorted(shipped())}
+    rows = [("can be asked", ", ".join(TASKS[head] for head in session.heads) or "attend only: it is a bare encoder")]
+    rows += [(name.replace("_", " "), f"{n:,}" if isinstance(n, int) else str(n)) for name, n in sizes.items()]
+    rows += [(name.replace("_", " "), _short(value)) for name, value in session.record.items() if value]
+    rows += [("shipped here", ", ".join(shipped()) or "none")]
+    _tell(config, session, fact, table(rows, "<<"))
+
+
+TASKS = {"mlm": "fill-mask", "nsp": "nsp", "span": "answer"}
+
+
+def _short(value: object) -> str:
+    """A value of a record in one line."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_short(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_short, value))
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _texts(*texts: str) -> list[str]:
+    """The texts, one of which may be "-": standard input."""
+    if texts.count("-") > 1:
+        raise BertlabError("only one text can be read from standard input")
+    return [sys.stdin.buffer.read().decode(errors="replace").rstrip("\n") if text == "-" else text for text in texts]
+
+
+def _session(config: Ask, task: str) -> "Session":
+    from bertlab.explore.session import default_checkpoint, load
+
+    return load(config.checkpoint if config.checkpoint is not None else default_checkpoint(task))
+
+
+def _tell(config: Ask, session: "Session", fact: dict, lines: list[str]) -> None:
+    """Print a fact as JSON, or its lines."""
+    if config.json:
+        print(json.dumps({"checkpoint": session.name} | fact))
+    else:
+        print("\n".join([*lines, "", f"checkpoint: {session.name}"]))
+
+
+# -- the window --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class App:
+    """Open the browser window.
+
+    Examples:
+      bertlab app
+      bertlab app --port 8600 --no-browser
+    """
+
+    port: int = 8501
+    """Where it listens."""
+    host: str = "localhost"
+    """0.0.0.0 lets a whole classroom in."""
+    browser: bool = True
+    """Open a browser, where there is a screen."""
+
+
+def app(config: App) -> int:
+    script = Path(__file__).parents[1] / "app" / "streamlit_app.py"
+    if not script.is_file():
+        raise BertlabError("the window is not here: run bertlab from a clone of its repository")
+    if find_spec("streamlit") is None:
+        raise BertlabError("the window needs streamlit: pip install -r requirements.txt")
+    if not 0 < config.port < 65536:
+        raise BertlabError(f"there is no port {config.port}: they go from 1 to 65535")
+    with socket.socket() as probe:
+        if probe.connect_ex(("localhost", config.port)) == 0:
+            raise BertlabError(f"port {config.port} is in use: choose another with --port")
+    options = {
+        "server.port": config.port,
+        "server.address": config.host,
+        "server.headless": str(not config.browser).lower(),
+        "server.showEmailPrompt": "false",
+    }
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    return subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), *flags])
+
+
+# -- dispatch ----------------------------------------------------------------------------------------------------
+
+COMMANDS = {
+    "fill-mask": Command("bertlab.cli", "FillMask", "fill_mask", "what a BERT would put in place of [MASK]"),
+    "nsp": Command("bertlab.cli", "NextSentence", "next_sentence", "does the second sentence follow the first?"),
+    "answer": Command("bertlab.cli", "Answer", "answer", "find the answer to a question in a passage"),
+    "attend": Command("bertlab.cli", "Attend", "attend", "where every attention head looks"),
+    "info": Command("bertlab.cli", "Info", "info", "what a checkpoint is, and which are shipped"),
+    "app": Command("bertlab.cli", "App", "app", "open the browser window"),
+    "prepare": Command("bertlab.learn.prepare", "PrepareConfig", "run", "raw text to a corpus and a vocabulary"),
+    "pretrain": Command("bertlab.learn.pretrain", "PretrainConfig", "run", "a corpus to a BERT, or to a better one"),
+    "finetune": Command("bertlab.learn.finetune", "FinetuneConfig", "run", "teach a BERT a task"),
+    "evaluate": Command("bertlab.learn.evaluate", "EvaluateConfig", "run", "measure a checkpoint, or predictions"),
+    "bench": Command("bertlab.learn.bench", "BenchConfig", "run", "how fast it trains here, beside transformers"),
+}
+
+HELP = """bertlab {version}: BERT, opened up.
+
+usage: bertlab COMMAND ...        bertlab COMMAND --help says more
+
+{commands}
+
+examples:
+  bertlab app                                         look inside a BERT in your browser
+  bertlab fill-mask "The cat [MASK] on the mat."
+  bertlab answer "Who rang?" "The bell was rung by the keeper of the mill."
+  bertlab info --checkpoint google-bert/bert-base-uncased
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command -> its exit code: 0, or 2 for a user's mistake, which is said in one line on stderr."""
+    with contextlib.suppress(AttributeError, ValueError):
+        # a terminal that cannot show a character gets a question mark and not a traceback
+        sys.stdout.reconfigure(errors="replace")
+        sys.stderr.reconfigure(errors="replace")
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return code
+    except BertlabError as error:
+        return _refuse(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # whoever read has gone; Python flushes once more when it ends, which must not fail again
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except MemoryError:
+        return _refuse("there is not enough memory for this")
+    except OSError as error:
+        return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        listed = "\n".join(f"  {name:12}{command.line}" for name, command in COMMANDS.items())
+        print(HELP.format(version=bertlab.__version__, commands=listed), end="")
+        return 0
+    if words[0] == "--version":
+        print(bertlab.__version__)
+        return 0
+    name, *rest = words
+    if name not in COMMANDS:
+        raise BertlabError(f"there is no command {name!r}: bertlab --help lists them")
+    command = COMMANDS[name]
+    try:
+        module = import_module(command.module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("bertlab"):
+            raise
+        raise BertlabError(f"bertlab {name} needs {error.name}: pip install {error.name}") from None
+    config = _parse(getattr(module, command.config), f"bertlab {name}", rest)
+    if config is None:
+        return 0
+    code = getattr(module, command.function)(config)
+    return code if isinstance(code, int) else 0
+
+
+def _parse(kind: type, name: str, words: list[str]) -> object | None:
+    """Words to a configuration; None where help was asked for and given."""
+    boxed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(boxed):
+            return tyro.cli(
+                kind, prog=name, args=words, description=inspect.getdoc(kind), config=(tyro.conf.FlagCreatePairsOff,)
+            )
+    except SystemExit as exit:
+        if not exit.code:
+            return None
+    raise BertlabError(f"{_unboxed(boxed.getvalue())} ({name} --help says more)")
+
+
+def _unboxed(report: str) -> str:
+    """The first paragraph of a report in a box, as one line.
+
+    >>> _unboxed("╭─ Value error ─╮\\n│ Expected one  │\\n│   number      │\\n│ ───────────── │\\n│ See --help │")
+    'Expected one number'
+    """
+    paragraph = []
+    for line in re.sub(r"\x1b\[[0-9;]*m", "", report).splitlines():
+        text = line.strip("│╭╮╰╯")
+        if set(text.strip()) == {"─"} and paragraph:
+            break
+        # what stands further in is the help of an argument, which --help gives better
+        if not text.startswith(("─", 8 * " ")):
+            paragraph += text.split()
+    return " ".join(paragraph) or "this cannot be understood"
+
+
+def _refuse(line: str) -> int:
+    print(f"bertlab: {' '.join(line.split())}", file=sys.stderr)
+    return USAGE

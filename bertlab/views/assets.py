@@ -1,0 +1,48 @@
+"""The scripts and styles of the canvas views as strings, bundled for the host that mounts them.
+
+The files under `static` are plain ES modules that import each other by name; a host that takes one string gets them
+joined. Knows nothing of data or of what the hosts do with a string.
+"""
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+View = Literal["attention", "neuron"]
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./[\w.]+";\n', re.MULTILINE)
+_REEXPORT = re.compile(r"^export \{[^}]*\};\n", re.MULTILINE)
+
+
+@cache
+def static(name: str) -> str:
+    """The text of a file under `static`, such as "attention.js" or "vendor/d3.min.js"."""
+    return files(__package__).joinpath("static", *name.split("/")).read_text(encoding="utf-8")
+
+
+def css() -> str:
+    """The style of every canvas view."""
+    return static("common.css")
+
+
+@cache
+def module(view: View) -> str:
+    """One self-contained ES module that exports `render(root, payload, emit, options)`."""
+    return _strip(static("common.js")) + _strip(static(f"{view}.js"))
+
+
+@cache
+def hosted(view: View, host: Literal["streamlit", "jupyter", "page"]) -> str:
+    """The view's module followed by the few lines that mount it in a host."""
+    return module(view) + _strip(static(f"{host}.js"))
+
+
+def streamlit_js(view: View = "attention") -> str:
+    """The `js=` of `st.components.v2.component`: mount with `data=payload`, and a `key=`; the view's state arrives as
+    `state`.
+    """
+    return hosted(view, "streamlit")
+
+
+def _strip(source: str) -> str:
+    return _REEXPORT.sub("", _IMPORT.sub("", source))

@@ -1,0 +1,252 @@
+"""Facts -> Plotly figures that stand on a light and on a dark ground alike.
+
+The grounds are transparent and the font's colour is left to the host; colours are told apart with every kind of
+colour vision, and never carry meaning alone. All text is drawn as text: what Plotly would read as markup is escaped.
+
+Knows nothing of models, pages or languages: the words on the axes are arguments.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertlab.explore.facts import Answers, InputMap, MaskFill, NextSentence
+from bertlab.views.payload import labels as piece_labels
+
+BLUE, ORANGE, GREY = "#3b82d6", "#d9822b", "#8a919e"
+_GRID = "rgba(128, 136, 150, 0.22)"
+# zero has the colour of no ground: the middle of the scale is see-through
+_DIVERGING = [
+    [0.0, "rgba(217, 112, 20, 1)"],
+    [0.25, "rgba(224, 145, 70, 0.75)"],
+    [0.5, "rgba(128, 136, 150, 0.06)"],
+    [0.75, "rgba(80, 142, 218, 0.75)"],
+    [1.0, "rgba(38, 108, 206, 1)"],
+]
+_AXIS = {"showgrid": False, "zeroline": False, "linecolor": _GRID, "automargin": True, "ticks": ""}
+TEMPLATE = go.layout.Template(
+    layout={
+        "paper_bgcolor": "rgba(0, 0, 0, 0)",
+        "plot_bgcolor": "rgba(0, 0, 0, 0)",
+        "colorway": [BLUE, ORANGE, "#2a9d8f", "#8d4be4", "#b12748", GREY],
+        "font": {"size": 14},
+        "margin": {"l": 8, "r": 16, "t": 16, "b": 8},
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
+        "hoverlabel": {"font": {"size": 14}, "align": "left"},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "bargap": 0.35,
+    }
+)
+# without a mode of its own a second axis borrows the first one's places
+_PERCENTS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
+_SHOWN_DIMENSIONS = 96
+
+
+def mask_bars(fill: MaskFill, *, title: str | None = None) -> go.Figure:
+    """The proposals for one mask as horizontal bars, most probable on top, each with its probability in percent."""
+    shown = fill.candidates[::-1]
+    chances = [candidate.probability for candidate in shown]
+    figure = _figure(height=44 + 34 * len(shown) + (32 if title else 0))
+    figure.add_bar(
+        x=chances,
+        y=list(range(len(shown))),
+        orientation="h",
+        marker={"color": [BLUE if i == len(shown) - 1 else GREY for i in range(len(shown))], "cornerradius": 4},
+        text=[_percent(chance) for chance in chances],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=[safe(candidate.piece) for candidate in shown],
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
+    )
+    # positions, not the words themselves: two pieces may look alike, and Plotly would read "2024" as a number
+    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=[safe(c.piece) for c in shown], ticklabelstandoff=6)
+    figure.update_xaxes(range=[0, max(chances, default=1) * 1.2 or 1], visible=False)
+    if title:
+        figure.update_layout(title={"text": safe(title), "font": {"size": 15}}, margin={"t": 44})
+    return figure
+
+
+def span_curves(answers: Answers, passage: str, *, labels: tuple[str, str] = ("start", "end")) -> go.Figure:
+    """For every word of the passage, the probability that the answer starts there and that it ends there."""
+    words = [passage[start:end] for start, end in answers.words]
+    places = list(range(len(words)))
+    figure = _figure(height=300)
+    for name, chances, colour, dash in zip(
+        labels, (answers.start_probs, answers.end_probs), (BLUE, ORANGE), ("solid", "dot"), strict=True
+    ):
+        figure.add_scatter(
+            x=places,
+            y=list(chances),
+            name=safe(name),
+            mode="lines+markers" if len(places) <= 120 else "lines",
+            line={"color": colour, "width": 2.5, "dash": dash, "shape": "linear"},
+            marker={"size": 6, "symbol": "circle" if dash == "solid" else "diamond"},
+            fill="tozeroy",
+            fillcolor=_faded(colour, 0.12),
+            customdata=[safe(_short(word, 28)) for word in words],
+            hovertemplate="%{customdata}: %{y:.3f}",
+        )
+    step = max(1, -(-len(words) // 36))
+    figure.update_xaxes(
+        tickvals=places[::step],
+        ticktext=[safe(_short(word, 14)) for word in words[::step]],
+        tickangle=-60,
+        tickfont={"size": 12},
+    )
+    most = max((*answers.start_probs, *answers.end_probs), default=1) or 1
+    figure.update_yaxes(range=[0, min(1.02, most * 1.1)], showgrid=True, gridcolor=_GRID, tickformat=".0%", nticks=5)
+    figure.update_layout(hovermode="x unified", margin={"t": 40})
+    best = answers.answers[0] if answers.answers else None
+    if best:
+        inside = [i for i, (start, end) in enumerate(answers.words) if start < best.end and end > best.start]
+        if inside:
+            figure.add_vrect(
+                inside[0] - 0.5, inside[-1] + 0.5, fillcolor=BLUE, opacity=0.1, line_width=0, layer="below"
+            )
+    return figure
+
+
+def embedding_strips(
+    embeddings: InputMap, *, labels: Sequence[str] = ("token", "position", "token type", "sum")
+) -> go.Figure:
+    """The three embeddings of every token and their normalised sum as four strips of colours, one row for each token.
+
+    With more dimensions than 96 a strip shows the first 96. Blue is positive, orange negative; each strip has its own
+    scale.
+    """
+    parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
+    pieces = [safe(piece) for piece in piece_labels(embeddings.tokens)]
+    rows = list(range(len(pieces)))
+    figure = _figure(height=96 + 22 * len(pieces))
+    width, gap = (1 - 0.03 * 3) / 4, 0.03
+    for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
+        suffix = "" if column == 0 else str(column + 1)
+        shown = np.asarray(values_TH, float)[:, :_SHOWN_DIMENSIONS]
+        # one outlying dimension must not bleach all others
+        limit = float(np.quantile(np.abs(shown), 0.99)) if shown.size else 1.0
+        figure.add_heatmap(
+            z=shown.round(4),
+            y=rows,
+            xaxis=f"x{suffix}",
+            yaxis="y",
+            zmin=-(limit or 1.0),
+            zmax=limit or 1.0,
+            colorscale=_DIVERGING,
+            showscale=False,
+            ygap=3,
+            customdata=np.repeat(np.array(pieces, object)[:, None], shown.shape[1], axis=1),
+            hovertemplate=safe(label) + "<br>%{customdata} [%{x}]: %{z:.3f}<extra></extra>",
+        )
+        left = column * (width + gap)
+        figure.update_layout(
+            {
+                f"xaxis{suffix}": {
+                    "domain": [left, left + width],
+                    "anchor": "y",
+                    "side": "top",
+                    "title": {"text": safe(label), "font": {"size": 13}, "standoff": 4},
+                    "showticklabels": False,
+                }
+            }
+        )
+    figure.update_yaxes(tickvals=rows, ticktext=pieces, autorange="reversed", ticklabelstandoff=6)
+    return figure
+
+
+def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] = ("IsNext", "NotNext")) -> go.Figure:
+    """One bar cut in two: the probability that B follows A, and that it does not."""
+    figure = _figure(height=112)
+    shares = (answer.probability, 1 - answer.probability)
+    for share, label, colour in zip(shares, labels, (BLUE, ORANGE), strict=True):
+        figure.add_bar(
+            x=[share],
+            y=[0],
+            orientation="h",
+            name=f"{safe(label)} {_percent(share)}",
+            marker={"color": colour},
+            hovertemplate=f"{safe(label)}: {_percent(share)}<extra></extra>",
+        )
+    figure.add_vline(0.5, line={"color": GREY, "width": 1.5, "dash": "dot"})
+    figure.update_xaxes(range=[0, 1], ticklabeloverflow="allow", **_PERCENTS)
+    figure.update_yaxes(visible=False)
+    figure.update_layout(
+        barmode="stack", bargap=0.1, margin={"l": 24, "r": 28}, legend={"traceorder": "normal", "font": {"size": 15}}
+    )
+    return figure
+
+
+def training_curves(rows: Iterable[Mapping], *, x: str = "tokens") -> go.Figure:
+    """Loss (left axis) and accuracies (right axis, 0..1) of a run over the tokens it has seen, from the rows of its
+    JSONL log.
+
+    Every number in a row whose name ends in "loss" or "accuracy" is a curve; rows without `x`, and values that are no
+    finite number, are passed over.
+    """
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if not _number(row.get(x)):
+            continue
+        for name, value in row.items():
+            if isinstance(name, str) and name.endswith(("loss", "accuracy")) and _number(value):
+                curves.setdefault(name, []).append((row[x], value))
+    figure = _figure(height=360)
+    for name, points in curves.items():
+        loss = name.endswith("loss")
+        figure.add_scatter(
+            x=[place for place, _ in points],
+            y=[value for _, value in points],
+            name=safe(name.replace("_", " ")),
+            yaxis="y" if loss else "y2",
+            mode="lines" if len(points) > 1 else "markers",
+            line={"width": 2, "dash": "solid" if loss else "dot"},
+            hovertemplate="%{y:.4g}",
+        )
+    figure.update_xaxes(title={"text": safe(x)}, showgrid=True, gridcolor=_GRID)
+    figure.update_layout(
+        yaxis={"title": {"text": "loss"}, "showgrid": True, "gridcolor": _GRID},
+        yaxis2={
+            **_AXIS,
+            "title": {"text": "accuracy"},
+            "overlaying": "y",
+            "side": "right",
+            "range": [0, 1],
+            **_PERCENTS,
+        },
+        hovermode="x unified",
+        margin={"t": 40},
+    )
+    return figure
+
+
+def safe(text: str) -> str:
+    """A text that Plotly draws letter for letter, although it reads some HTML and its own placeholders in labels.
+
+    >>> safe("<b>x</b> %{y}")
+    '&lt;b&gt;x&lt;/b&gt; %&#123;y}'
+    """
+    visible = "".join(chr(0x2400 + ord(letter)) if ord(letter) < 32 else letter for letter in text)
+    return escape(visible, quote=False).replace("%{", "%&#123;").encode("utf-8", "replace").decode()
+
+
+def _figure(height: int) -> go.Figure:
+    return go.Figure(layout={"template": TEMPLATE, "height": height})
+
+
+def _percent(chance: float) -> str:
+    return "< 0.1 %" if 0 < chance < 0.001 else f"{chance * 100:.1f} %"
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _faded(colour: str, alpha: float) -> str:
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {alpha})"
+
+
+def _number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

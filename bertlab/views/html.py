@@ -1,0 +1,56 @@
+"""A view as one HTML file that needs no network and no server: payload, script and style lie inside it.
+
+Knows nothing of models, of files, or of what the payload holds.
+"""
+
+import base64
+from html import escape
+
+from bertlab.explore.facts import AttentionMap, NeuronMap
+from bertlab.views import assets, payload
+
+# the policy holds the page to its word: nothing is fetched, nothing is sent
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:">
+<title>{title}</title>
+<style>
+html {{ background: #ffffff; color: #1f2430; }}
+@media (prefers-color-scheme: dark) {{ html {{ background: #14171d; color: #e6e9ef; }} }}
+body {{ margin: 0 auto; padding: 24px clamp(12px, 3vw, 40px); max-width: 1280px; }}
+h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap: anywhere; }}
+{css}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+<div id="view"></div>
+<script type="application/octet-stream" id="payload">{data}</script>
+<script type="module">
+{script}
+</script>
+</body>
+</html>
+"""
+
+
+def attention_html(attention: AttentionMap, *, title: str = "Attention", options: dict | None = None) -> str:
+    """The attention view as one offline page with every layer in it; options as for payload.attention_bytes."""
+    return _page("attention", payload.complete_attention_bytes(attention, options=options), title)
+
+
+def neuron_html(neuron: NeuronMap, *, title: str = "Neuron view", options: dict | None = None) -> str:
+    """The neuron view of one head as one offline page."""
+    return _page("neuron", payload.neuron_bytes(neuron, options=options), title)
+
+
+def _page(view: assets.View, data: bytes, title: str) -> str:
+    # base64 has no "<", so no token can end the script element; the title is text
+    return _PAGE.format(
+        title=escape(title), css=assets.css(), data=base64.b64encode(data).decode(), script=assets.hosted(view, "page")
+    )

@@ -1,0 +1,73 @@
+"""Texts with parts marked, as HTML that holds nothing but what it should show: every text is escaped.
+
+The marks use half-transparent colours on whatever ground the host has, and a border beside the colour, so that they
+read in light and dark and without colour vision. Styles are inline: a host that sanitises HTML may drop style
+elements.
+
+Knows nothing of models and hosts.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from itertools import pairwise
+
+from bertlab.explore.facts import Answer, TokenRow
+from bertlab.views.payload import labels
+
+# red, green, blue and the border that tells the colours apart without seeing them
+_MARKS = (("47, 111, 208", "solid"), ("199, 122, 10", "dashed"), ("42, 157, 143", "dotted"), ("141, 75, 228", "double"))
+_SEGMENTS = (("47, 111, 208", "solid"), ("199, 122, 10", "dashed"))
+_FONT = "line-height: 1.9; overflow-wrap: anywhere; white-space: pre-wrap;"
+
+
+def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
+    """The passage with its first `show` answers marked, the best one strongest; answers may overlap.
+
+    >>> answer = Answer("mill", 8, 12, 3.0, 0.9)
+    >>> html = highlight("The old mill <b>", [answer])
+    >>> "mill</mark>" in html, "&lt;b&gt;" in html
+    (True, True)
+    """
+    spans = [(max(0, a.start), min(len(passage), a.end), rank, a) for rank, a in enumerate(answers[:show])]
+    spans = [span for span in spans if span[0] < span[1]]
+    edges = sorted({0, len(passage), *(start for start, *_ in spans), *(end for _, end, *_ in spans)})
+    html = []
+    for start, end in pairwise(edges):
+        text = _text(passage[start:end])
+        over = [(rank, answer) for left, right, rank, answer in spans if left <= start and end <= right]
+        html.append(_mark(text, over) if over else text)
+    return f'<div class="bl-passage" dir="auto" style="{_FONT}">{"".join(html)}</div>'
+
+
+def tokens_html(tokens: Sequence[TokenRow]) -> str:
+    """The pieces in a row that wraps: sentence A blue with a solid line, B orange with a dashed one, added special
+    tokens grey.
+    """
+    html = []
+    for row, label in zip(tokens, labels(tokens), strict=True):
+        added = row.special and row.start == row.end
+        colour, line = ("128, 136, 150", "dotted") if added else _SEGMENTS[1 if row.segment == 1 else 0]
+        opacity = "0.65" if added else "1"
+        style = (
+            f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "
+            f"background: rgba({colour}, 0.16); border-bottom: 2px {line} rgb({colour}); opacity: {opacity};"
+        )
+        html.append(f'<bdi style="{style}" title="{row.position}: id {row.id}">{_text(label)}</bdi>')
+    return f'<div class="bl-tokens" style="overflow-wrap: anywhere;">{" ".join(html)}</div>'
+
+
+def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
+    rank = over[0][0]
+    colour, line = _MARKS[rank % len(_MARKS)]
+    strength = 0.34 if rank == 0 else 0.16
+    style = (
+        f"color: inherit; background: rgba({colour}, {strength}); border-bottom: 3px {line} rgb({colour}); "
+        f"border-radius: 4px 4px 0 0; padding: 2px 0; font-weight: {600 if rank == 0 else 400};"
+    )
+    title = " · ".join(f"{place + 1}: {item.probability * 100:.1f} %" for place, item in over)
+    return f'<mark style="{style}" title="{escape(title)}">{text}</mark>'
+
+
+def _text(text: str) -> str:
+    # a lone surrogate cannot be sent as UTF-8
+    return escape(text.encode("utf-8", "replace").decode())

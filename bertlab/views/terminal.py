@@ -1,0 +1,167 @@
+"""Facts as lines for a terminal: aligned columns, bars of eighths of a block, an answer marked in its passage.
+
+What a user typed is shown as text: nothing in it can move the cursor or change a colour. Knows no model.
+
+Shape legend: T tokens, N heads, L layers.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from bertlab.explore.facts import Answers, AttentionMap, MaskFill, NextSentence
+from bertlab.views.payload import labels
+
+BAR = 24
+CONTEXT = 160
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
+    """The proposals for every mask, under the text."""
+    lines = [plain(text)]
+    for number, fill in enumerate(fills, 1):
+        lines += ["", *([f"[MASK] number {number}"] if len(fills) > 1 else [])]
+        rows = [(plain(c.piece), bar(c.probability), percent(c.probability)) for c in fill.candidates]
+        lines += table(rows, "<<>")
+    return lines
+
+
+def next_sentence_lines(first: str, second: str, fact: NextSentence) -> list[str]:
+    """Both sentences, and how probable it is that they follow each other."""
+    shares = (("IsNext", fact.probability), ("NotNext", 1 - fact.probability))
+    rows = [(label, bar(share), percent(share)) for label, share in shares]
+    return [f"A  {plain(first)}", f"B  {plain(second)}", "", *table(rows, "<<>")]
+
+
+def answer_lines(passage: str, found: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
+    """The best answer in its passage, then the n-best and the no-answer.
+
+    Args:
+        mark: what is put before and after the answer.
+    """
+    lines = []
+    if found.answers:
+        best = found.answers[0]
+        before, after = passage[: best.start][-CONTEXT:], passage[best.end :][:CONTEXT]
+        left = "…" if best.start > CONTEXT else ""
+        right = "…" if len(passage) - best.end > CONTEXT else ""
+        lines = [left + plain(before) + mark[0] + plain(best.text) + mark[1] + plain(after) + right, ""]
+    rows = [("answer", "", "probability", "score", "characters")]
+    for answer in found.answers:
+        place = f"{answer.start}-{answer.end}"
+        rows.append((shorten(plain(answer.text), 48), bar(answer.probability), percent(answer.probability),
+                     f"{answer.score:.2f}", place))  # fmt: skip
+    share = found.no_answer_probability
+    rows.append(("(no answer)", bar(share), percent(share), f"{found.no_answer_score:.2f}", ""))
+    lines += table(rows, "<<>>>")
+    if len(found.windows) > 1:
+        lines += ["", f"read in {len(found.windows)} windows; the answer is from number {found.best_window + 1}"]
+    return lines
+
+
+def attention_lines(
+    attention: AttentionMap, layer: int | None = None, head: int | None = None, specials: bool = False
+) -> list[str]:
+    """The strongest pair of every head; of a single head, where each token looks.
+
+    Args:
+        layer, head: only these; both together show one head in full.
+        specials: count [CLS] and [SEP] too; many heads rest on them.
+    """
+    names = [plain(label) for label in labels(attention.tokens)]
+    shown = [row.position for row in attention.tokens if specials or not row.special]
+    probs_LNTT = attention.probs_LNTT[:, :, shown][:, :, :, shown]
+    names = [names[position] for position in shown]
+    if layer is not None and head is not None:
+        rows = [("token", "looks at", "", "", "then at")]
+        for name, probs_T in zip(names, probs_LNTT[layer, head], strict=True):
+            first, *others = np.argsort(-probs_T, kind="stable")[:3]
+            then = "  ".join(f"{names[other]} {probs_T[other]:.2f}" for other in others)
+            rows.append((name, names[first], bar(probs_T[first]), f"{probs_T[first]:.2f}", then))
+        return table(rows, "<<<><")
+    rows = [("layer", "head", "token", "looks at", "", "")]
+    for l, n in np.ndindex(probs_LNTT.shape[:2]):  # noqa: E741
+        if layer in (None, l) and head in (None, n):
+            query, key = np.unravel_index(probs_LNTT[l, n].argmax(), probs_LNTT[l, n].shape)
+            prob = probs_LNTT[l, n, query, key]
+            rows.append((str(l), str(n), names[query], names[key], bar(prob), f"{prob:.2f}"))
+    return table(rows, ">><<<>")
+
+
+def bar(share: float, width: int = BAR) -> str:
+    """A share in 0..1 as a bar of at most `width` columns.
+
+    >>> bar(0.5, 3), bar(1.0, 3)
+    ('█▌', '███')
+    """
+    full, eighths = divmod(round(float(share) * width * 8), 8)
+    return "█" * full + _EIGHTHS[eighths].strip()
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.0712)
+    '7.1 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def table(rows: Iterable[Sequence[str]], align: str) -> list[str]:
+    """Columns two spaces apart; align: < or > for each.
+
+    >>> table([("tea", "9"), ("찻잔", "10")], "<>")
+    ['tea    9', '찻잔  10']
+    """
+    rows = list(rows)
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = []
+        for cell, width, side in zip(row, widths, align, strict=True):
+            space = " " * (width - columns(cell))
+            cells.append(cell + space if side == "<" else space + cell)
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def columns(text: str) -> int:
+    """How many columns a terminal gives a text: two for a wide character, none for a combining one.
+
+    >>> columns("tea"), columns("찻잔"), columns("e\\u0301")
+    (3, 4, 1)
+    """
+    return sum(
+        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def shorten(text: str, width: int) -> str:
+    """The text, or its beginning and an ellipsis where it takes more than `width` columns.
+
+    >>> shorten("a green teapot", 8)
+    'a green…'
+    """
+    if columns(text) <= width:
+        return text
+    while columns(text) > width - 1:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def plain(text: str) -> str:
+    """A text as one line that only shows: spaces and line breaks as spaces, what would steer the terminal as �.
+
+    >>> plain("red\\x1b[31m\\nand\\tgreen \\u202e.")
+    'red�[31m and green �.'
+    """
+    return "".join(" " if c.isspace() else "�" if _steers(c) else c for c in text)
+
+
+def _steers(character: str) -> bool:
+    return (
+        unicodedata.category(character) in ("Cc", "Cs")
+        or character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    )

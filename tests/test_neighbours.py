@@ -1,0 +1,34 @@
+"""A start at which the first heads look at the tokens next to each, at every place and for every size."""
+
+import pytest
+import torch
+
+from bertlab.nn.model import Bert
+from bertlab.nn.neighbours import LAYERS, OFFSETS, look_at_neighbours
+from bertlab.nn.trace import Trace
+from bertlab.spec.config import ModelConfig
+from bertlab.text.batch import Batch
+
+
+@pytest.mark.parametrize(("hidden", "heads", "sd"), [(256, 4, 0.05), (384, 12, 0.02), (512, 8, 0.035)])
+def test_heads_look_at_their_neighbours(hidden, heads, sd):
+    torch.manual_seed(0)
+    config = ModelConfig(
+        vocab_size=1000, hidden_size=hidden, num_layers=3, num_heads=heads, intermediate_size=64, initializer_range=sd
+    )
+    model = Bert(config).eval()
+    ids_BT = torch.randint(0, 1000, (4, 64))
+    batch, plain, started = Batch(ids_BT, torch.zeros_like(ids_BT), None), Trace.of("probs"), Trace.of("probs")
+    model(batch, trace=plain)
+    look_at_neighbours(model)
+    model(batch, trace=started)
+    for head in range(heads):
+        offset = OFFSETS[head % len(OFFSETS)]
+
+        def given(trace, layer, head=head, offset=offset):
+            return float(trace["probs"][layer][:, head].diagonal(offset, -2, -1).mean())
+
+        assert given(plain, 0) < 0.03
+        assert given(started, 0) > 0.15
+        assert given(started, LAYERS - 1) > 0.06
+        assert given(started, LAYERS) < 0.03

@@ -1,0 +1,75 @@
+"""Pairs and masks on real text: the statistics of the paper, and that nothing but the seed decides them."""
+
+import numpy as np
+import pytest
+import torch
+from test_pairs import bag_of_lengths_accuracy
+
+from bertlab.text.corpus import Corpus, prepare
+from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
+from bertlab.text.pairs import IS_NEXT, make_pairs
+from bertlab.text.sampler import PairSampler
+from bertlab.text.tokenizer import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def tokenizer(bertlab_data) -> Tokenizer:
+    return Tokenizer.from_vocab(bertlab_data / "vocab" / "bert-base-uncased-vocab.txt")
+
+
+@pytest.fixture(scope="module")
+def corpus(bertlab_data, tokenizer, tmp_path_factory) -> Corpus:
+    sources = [bertlab_data / "text" / "en" / f"{name}-validation.parquet" for name in ("enwiki", "fiction")]
+    return prepare(sources, tokenizer, tmp_path_factory.mktemp("real") / "corpus", workers=1)
+
+
+@pytest.fixture(scope="module")
+def pairs(corpus):
+    return make_pairs(corpus.documents(0), 128, np.random.default_rng(0))
+
+
+def test_half_of_the_pairs_are_next(pairs):
+    assert len(pairs) > 10_000
+    assert np.mean(pairs.label_E == IS_NEXT) == pytest.approx(0.5, abs=4 * 0.5 / len(pairs) ** 0.5)
+
+
+def test_a_random_b_is_of_another_document_and_the_same_source(corpus, pairs):
+    own = pairs.label_E == IS_NEXT
+    assert np.array_equal(pairs.document_a_E == pairs.document_b_E, own)
+    source_D = corpus.documents(0).source_D
+    assert len(np.unique(source_D)) == 2
+    assert np.array_equal(source_D[pairs.document_a_E], source_D[pairs.document_b_E])
+
+
+def test_lengths_do_not_give_the_label_away(pairs):
+    assert bag_of_lengths_accuracy(pairs) < 0.53
+
+
+def test_masks_are_fifteen_percent_eighty_ten_ten(corpus, tokenizer):
+    rule, sampler = MaskRule.of(tokenizer), PairSampler(corpus, tokenizer, 512, 128, seed=1)
+    real = chosen = hidden = kept = 0
+    special = torch.tensor(sorted(tokenizer.special_ids))
+    for _ in range(8):
+        batch = next(sampler)
+        masked, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, rule)
+        used_P = labels_P != IGNORED
+        index, labels = index_P[used_P], labels_P[used_P]
+        assert not torch.isin(labels, special).any()
+        shown = masked.input_ids_BT.flatten()[index]
+        real += int(batch.inputs.attention_mask_BT.sum())
+        chosen += len(index)
+        hidden += int((shown == tokenizer.mask_id).sum())
+        kept += int((shown == labels).sum())
+    assert chosen / real == pytest.approx(0.15, abs=0.002)
+    assert hidden / chosen == pytest.approx(0.8, abs=0.01)
+    assert kept / chosen == pytest.approx(0.1, abs=0.01)
+
+
+def test_workers_change_nothing_and_seeds_do(corpus, bertlab_data, tokenizer, tmp_path):
+    again = prepare(corpus.facts["settings"]["sources"], tokenizer, tmp_path / "again", workers=2)
+    first, second, other = (
+        next(PairSampler(c, tokenizer, 64, 128, seed)).inputs.input_ids_BT
+        for c, seed in ((corpus, 3), (again, 3), (again, 4))
+    )
+    assert torch.equal(first, second)
+    assert not torch.equal(first, other)

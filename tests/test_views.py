@@ -1,0 +1,307 @@
+"""Facts -> payloads, figures, HTML. What a browser makes of the scripts is tested in test_attention_js.py."""
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import numpy as np
+import pytest
+from view_facts import attention, long_attention, neuron, rows
+
+from bertlab.explore.facts import Answer, Answers, Candidate, InputMap, MaskFill, NextSentence
+from bertlab.spec.errors import TextError
+from bertlab.views import assets, bertviz_view, figures, html, passage, payload
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!--",
+    "<img src=x onerror=alert(1)>",
+    "%{x}",
+    "&lt;b&gt;",
+    "a\x00b\n",
+]
+
+
+def decoded(packed: bytes) -> tuple[dict, dict[int, np.ndarray]]:
+    header, blocks = payload.unpack(packed)
+    shape = (header["heads"], len(header["tokens"]), len(header["tokens"]))
+    return header, {
+        about["layer"]: payload.decode(block, header["scale"]).reshape(shape)
+        for about, block in zip(header["blocks"], blocks, strict=True)
+        if about["kind"] == "layer"
+    }
+
+
+def test_short_maps_travel_exactly():
+    fact = attention()
+    header, layers = decoded(payload.attention_bytes(fact))
+    assert (header["layers"], header["heads"], sorted(layers)) == (3, 4, [0, 1, 2])
+    assert header["tokens"] == [row.piece for row in fact.tokens]
+    assert header["segments"] == [row.segment for row in fact.tokens]
+    assert header["hideable"] == [0, 8, 15]
+    for layer, probs in layers.items():
+        assert np.abs(probs - fact.probs_LNTT[layer]).max() <= header["error"] == 1e-5
+
+
+def test_12_x_12_x_128_fits_a_megabyte_within_the_promised_error():
+    fact = long_attention(128)
+    packed = payload.attention_bytes(fact)
+    header, layers = decoded(packed)
+    assert len(packed) <= 1_000_000
+    assert len(layers) == 12
+    worst = max(np.abs(probs - fact.probs_LNTT[layer]).max() for layer, probs in layers.items())
+    assert worst <= header["error"] == 0.004
+
+
+@pytest.mark.parametrize("power", payload.POWERS)
+def test_every_scale_keeps_its_promise(power):
+    probs = np.concatenate([np.linspace(0, 1, 5001), np.geomspace(1e-6, 1, 2000)]).astype(np.float32)
+    codes = payload._table(power)[payload._fine(probs)]
+    back = payload.decode(codes.tobytes(), {"bytes": 1, "power": power})
+    assert np.abs(back - probs).max() <= 0.0041
+    if power == 0.5:
+        assert (np.abs(back - probs) <= np.sqrt(probs) / 255 + 1e-5).all()
+
+
+def test_near_uniform_attention_also_fits():
+    rng = np.random.default_rng(0)
+    probs = rng.exponential(size=(12, 12, 128, 128)).astype(np.float32)
+    probs /= probs.sum(-1, keepdims=True)
+    packed = payload.attention_bytes(replace(long_attention(128), probs_LNTT=probs))
+    assert len(packed) <= 1_000_000
+
+
+def test_long_maps_travel_as_an_overview_and_the_layer_asked_for():
+    fact = long_attention(512, layers=4, heads=12)
+    first, other = payload.attention_bytes(fact), payload.attention_bytes(fact, layer=3)
+    assert max(len(first), len(other)) <= 5_000_000
+    (header, zero), (again, three) = decoded(first), decoded(other)
+    assert (list(zero), list(three)) == ([0], [3])
+    assert header["id"] == again["id"]
+    assert header["scale"] == again["scale"]
+    about, thumbs = header["blocks"][0], payload.unpack(first)[1][0]
+    assert about["kind"] == "thumbs"
+    thumbs = payload.decode(thumbs, header["scale"]).reshape(4, 12, 64, 64)
+    assert thumbs[3, 5, 0, 0] == pytest.approx(fact.probs_LNTT[3, 5, :8, :8].max(), abs=0.004)
+    assert thumbs[1, 2, 63, 7] == pytest.approx(fact.probs_LNTT[1, 2, 504:, 56:64].max(), abs=0.004)
+    everything = decoded(payload.complete_attention_bytes(fact))[1]
+    assert sorted(everything) == [0, 1, 2, 3]
+
+
+def test_thumbnails_of_a_length_that_does_not_divide():
+    fact = long_attention(141, layers=12, heads=12)
+    header, blocks = payload.unpack(payload.attention_bytes(fact))
+    thumbs = payload.decode(blocks[0], header["scale"]).reshape(12, 12, 64, 64)
+    bins = np.arange(141) * 64 // 141
+    row, column = bins == 40, bins == 17
+    assert thumbs[2, 3, 40, 17] == pytest.approx(fact.probs_LNTT[2, 3][row][:, column].max(), abs=0.004)
+
+
+def test_the_id_follows_every_probability():
+    fact = attention()
+    changed = fact.probs_LNTT.copy()
+    changed[2, 3, 5, [1, 2]] = changed[2, 3, 5, [2, 1]]
+    ids = [payload.unpack(payload.attention_bytes(f))[0]["id"] for f in (fact, fact, replace(fact, probs_LNTT=changed))]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_options_change_without_touching_the_numbers():
+    packed = payload.attention_bytes(attention(), options={"lang": "en"})
+    other = payload.with_options(packed, {"lang": "ko", "state": {"layer": 2}})
+    assert payload.unpack(other)[0]["options"] == {"lang": "ko", "state": {"layer": 2}}
+    assert payload.unpack(other)[1] == payload.unpack(packed)[1]
+    assert payload.with_options(other, {"lang": "en"}) == packed
+
+
+def test_neuron_payload_is_exact():
+    fact = neuron()
+    header, blocks = payload.unpack(payload.neuron_bytes(fact))
+    assert (header["layer"], header["head"], header["dimensions"]) == (1, 2, 8)
+    arrays = [np.frombuffer(block, "<f4") for block in blocks]
+    for array, expected in zip(arrays, (fact.query_TD, fact.key_TD, fact.scores_TT, fact.probs_TT), strict=True):
+        np.testing.assert_array_equal(array, expected.ravel())
+
+
+def test_facts_that_do_not_belong_together_are_refused():
+    fact = attention()
+    with pytest.raises(ValueError, match="15 tokens"):
+        payload.attention_bytes(replace(fact, tokens=fact.tokens[1:]))
+    with pytest.raises(ValueError, match="15 tokens"):
+        payload.neuron_bytes(replace(neuron(), tokens=fact.tokens[1:]))
+    with pytest.raises(ValueError, match="not a payload"):
+        payload.unpack(b"PK\x03\x04 something else")
+
+
+def test_a_typed_mask_cannot_be_hidden():
+    tokens = list(rows())
+    tokens[3] = replace(tokens[3], piece="[MASK]", special=True)
+    header, _ = payload.unpack(payload.attention_bytes(replace(attention(), tokens=tuple(tokens))))
+    assert header["hideable"] == [0, 8, 15]
+
+
+def test_byte_level_pieces_become_characters():
+    row = rows()[1]
+    pieces = ["Ġlamp", "ìĺ¤ëŀĺ", "Ġíķ", "Ċ"]
+    shown = payload.labels([replace(row, piece=piece) for piece in pieces])
+    assert shown == ["␣lamp", "오래", "␣⟨ed95⟩", "␊"]
+    assert payload.labels([replace(row, piece="Ġ고")]) == ["Ġ고"], "not a byte-level alphabet"
+
+
+def test_pages_hold_no_token_as_markup():
+    tokens = tuple(replace(row, piece=piece) for row, piece in zip(rows(), HOSTILE * 3, strict=False))
+    fact = replace(attention(), tokens=tokens)
+    for page in (html.attention_html(fact, title=HOSTILE[0]), bertviz_view.head_view_html(fact)):
+        assert "alert(1)</script>" not in page
+        assert "<script>alert" not in page
+        assert "<img" not in page
+    assert html.attention_html(fact).lower().count("</script") == 2
+    assert bertviz_view.head_view_html(fact).lower().count("</script") == 3
+
+
+@pytest.mark.parametrize("page", [html.attention_html(attention()), html.neuron_html(neuron())])
+def test_pages_name_no_other_machine(page):
+    assert not re.search(r"https?://|//cdn", page)
+
+
+def test_bertviz_page_is_small_rounded_and_for_short_inputs():
+    page = bertviz_view.head_view_html(attention(), layer=1)
+    assert "cdnjs" not in page.replace(bertviz_view._head_view_script(), "") or "require.config" in page
+    assert not re.search(r"0\.\d{5,}", page[page.index("const PARAMS") : page.index("const whole")])
+    assert '"layer":1' in page
+    with pytest.raises(TextError, match="65 tokens"):
+        bertviz_view.head_view_html(long_attention(65, 1, 1))
+
+
+@pytest.mark.parametrize("view", ["attention", "neuron"])
+@pytest.mark.parametrize("host", ["streamlit", "jupyter", "page"])
+def test_bundles_are_one_module_that_fetches_nothing(view, host):
+    source = assets.hosted(view, host)
+    assert not re.search(r"^import |import\(|fetch\(|innerHTML|https?:|\beval\(", source, re.MULTILINE)
+    assert source.count("export function render(") == 1
+    assert source.count("export default") == (host != "page")
+    assert "</" not in source
+
+
+def test_widgets_bring_the_layer_that_is_looked_at():
+    from bertlab.views.widget import AttentionWidget, NeuronWidget
+
+    widget = AttentionWidget(long_attention(), state={"layer": 2})
+    assert list(decoded(widget.payload)[1]) == [2]
+    widget.state = {**widget.state, "layer": 7}
+    assert list(decoded(widget.payload)[1]) == [7]
+    widget.show(attention())
+    assert sorted(decoded(widget.payload)[1]) == [0, 1, 2]
+    assert widget.state["layer"] == 7
+    assert payload.unpack(NeuronWidget(neuron()).payload)[0]["kind"] == "neuron"
+
+
+# figures
+
+
+def texts(figure) -> str:
+    return figure.to_json()
+
+
+def test_mask_bars_put_the_likeliest_on_top():
+    fill = MaskFill(3, 4, 10, (Candidate("sat", 5, 0.75), Candidate("2024", 6, 0.2), Candidate("<b>", 7, 0.0002)))
+    figure = figures.mask_bars(fill, title="<i>mask</i>")
+    bars = figure.data[0]
+    assert list(bars.x) == [0.0002, 0.2, 0.75]
+    assert list(figure.layout.yaxis.ticktext) == ["&lt;b&gt;", "2024", "sat"]
+    assert list(bars.text) == ["< 0.1 %", "20.0 %", "75.0 %"]
+    assert "<i>" not in texts(figure)
+    assert figures.mask_bars(MaskFill(0, 0, 0, ())).data[0].x == ()
+
+
+def test_span_curves_follow_the_words():
+    text = "The <b>mill</b> stood by the river"
+    words = tuple((m.start(), m.end()) for m in re.finditer(r"\S+", text))
+    start, end = (0.1, 0.7, 0.1, 0.05, 0.03, 0.02), (0.0, 0.9, 0.0, 0.05, 0.03, 0.02)
+    best = Answer("<b>mill</b>", 4, 15, 3.0, 0.8)
+    answers = Answers((best,), 0.0, 0.1, words, start, end, ((0, len(text)),), 0)
+    figure = figures.span_curves(answers, text, labels=("시작", "끝"))
+    assert [trace.name for trace in figure.data] == ["시작", "끝"]
+    assert tuple(figure.data[0].y) == start
+    assert tuple(figure.data[1].y) == end
+    assert figure.layout.xaxis.ticktext[1] == "&lt;b&gt;mill&lt;/b&gt;"
+    assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].x1) == (0.5, 1.5)
+    assert figures.span_curves(replace(answers, answers=(), words=(), start_probs=(), end_probs=()), "").data
+
+
+def test_span_curves_name_no_more_words_than_fit():
+    count = 400
+    words = tuple((2 * i, 2 * i + 1) for i in range(count))
+    answers = Answers((), 0.0, 1.0, words, (0.0,) * count, (0.0,) * count, ((0, 2 * count),), 0)
+    assert len(figures.span_curves(answers, "a " * count).layout.xaxis.tickvals) <= 40
+
+
+def test_embedding_strips_show_three_and_their_sum():
+    tokens = rows()
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(4, len(tokens), 128))
+    figure = figures.embedding_strips(InputMap(tokens, *parts))
+    assert len(figure.data) == 4
+    assert np.array(figure.data[2].z).shape == (len(tokens), 96)
+    np.testing.assert_allclose(np.array(figure.data[3].z), parts[3][:, :96], atol=1e-4)
+    assert list(figure.layout.yaxis.ticktext) == [row.piece for row in tokens]
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.25, 1.0])
+def test_nsp_gauge_is_cut_at_the_probability(chance):
+    figure = figures.nsp_gauge(NextSentence(chance), labels=("<u>next</u>", "not"))
+    assert [trace.x[0] for trace in figure.data] == [chance, 1 - chance]
+    assert "<u>" not in texts(figure)
+
+
+def test_training_curves_pass_over_what_is_no_number():
+    log = [
+        {"tokens": 10, "mlm_loss": 9.0, "mlm_accuracy": 0.1, "lr": 1e-3},
+        {"tokens": 20, "mlm_loss": float("nan"), "mlm_accuracy": 0.2},
+        {"event": "snapshot"},
+        {"tokens": 30, "mlm_loss": 8.0, "nsp_loss": None},
+    ]
+    figure = figures.training_curves(log)
+    curves = {trace.name: (list(trace.x), list(trace.y), trace.yaxis) for trace in figure.data}
+    assert curves == {"mlm loss": ([10, 30], [9.0, 8.0], "y"), "mlm accuracy": ([10, 20], [0.1, 0.2], "y2")}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_plotly_reads_no_markup_in_safe_text(text):
+    assert not re.search(r"<[^ ]|%\{|[\x00-\x1f]", figures.safe(text))
+
+
+# passages
+
+
+def test_highlight_marks_the_spans_and_nothing_else():
+    text = "In <b>1911</b> a flood carried its wheel away.\n오래 전 일이다."
+    flood, more = text.index("a flood"), text.index("wheel")
+    answers = [
+        Answer("a flood", flood, flood + 7, 3.0, 0.8),
+        Answer("", flood, more, 2.0, 0.1),
+        Answer("", 0, 2, 1.0, 0.05),
+    ]
+    marked = passage.highlight(text, answers, show=2)
+    assert unescape(re.sub(r"<[^>]*>", "", marked)) == text
+    assert re.findall(r"<mark[^>]*>([^<]*)", marked) == ["a flood", " carried its "]
+    assert re.findall(r"<mark[^>]*>([^<]*)", passage.highlight(text, answers)) == ["a flood"]
+    assert "<mark" not in passage.highlight(text, [])
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "", "\ud800 alone", "שלום 👩‍👩‍👧 世界"])
+def test_passages_show_any_text_as_it_is(text):
+    marked = passage.highlight(text, [Answer("", 0, 10_000, 1.0, 0.5)])
+    assert not re.search(r"<(script|img|!--)", marked)
+    marked.encode()
+    shown = unescape(re.sub(r"</?(div|mark)[^>]*>", "", marked))
+    assert shown == text.encode("utf-8", "replace").decode() or "\x00" in text
+
+
+def test_tokens_tell_sentences_apart_without_colour():
+    marked = passage.tokens_html(rows())
+    assert [unescape(word) for word in re.findall(r">([^<]+)</bdi>", marked)] == [row.piece for row in rows()]
+    assert marked.count("2px solid") == 7
+    assert marked.count("2px dashed") == 6
+    assert marked.count("2px dotted") == 3
+    hostile = [replace(row, piece=piece) for row, piece in zip(rows(), HOSTILE, strict=False)]
+    assert not re.search(r"<(script|img|!--)", passage.tokens_html(hostile))

@@ -1,0 +1,51 @@
+"""Small made-up facts for the tests of the views: no model, same numbers every time."""
+
+import numpy as np
+
+from bertlab.explore.facts import AttentionMap, NeuronMap, TokenRow
+
+A = ["the", "lamp", "on", "the", "pier", "went", "out"]
+B = ["so", "the", "boat", "waited", "오래", "기다렸다"]
+
+
+def rows(first=A, second=B) -> tuple[TokenRow, ...]:
+    pieces = [("[CLS]", 0, True), *((word, 0, False) for word in first), ("[SEP]", 0, True)]
+    if second:
+        pieces += [*((word, 1, False) for word in second), ("[SEP]", 1, True)]
+    found, at = [], 0
+    for position, (piece, segment, special) in enumerate(pieces):
+        start, end = (0, 0) if special else (at, at + len(piece))
+        found.append(TokenRow(position, 100 + position, piece, start, end, segment, special))
+        at = end + 1 if not special else at
+    return tuple(found)
+
+
+def attention(layers=3, heads=4, tokens=None, seed=0) -> AttentionMap:
+    """Peaked rows, as trained heads have them: some local, some on the first token."""
+    tokens = tokens or rows()
+    size = len(tokens)
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(0, 1.2, (layers, heads, size, size))
+    near = -np.abs(np.arange(size)[:, None] - np.arange(size)[None]) / 2
+    scores += rng.uniform(0, 2, (layers, heads, 1, 1)) * np.maximum(near, -6)
+    scores[..., 0] += rng.uniform(0, 4, (layers, heads, 1))
+    return AttentionMap(tokens, softmax(scores))
+
+
+def long_attention(size=140, layers=12, heads=12) -> AttentionMap:
+    half = size // 2
+    words = [f"w{i}" for i in range(size - 3)]
+    return attention(layers, heads, rows(words[:half], words[half:]))
+
+
+def neuron(dimensions=8, seed=0) -> NeuronMap:
+    tokens = rows()
+    rng = np.random.default_rng(seed)
+    query, key = rng.normal(size=(2, len(tokens), dimensions)).astype(np.float32)
+    scores = (query @ key.T / np.sqrt(dimensions)).astype(np.float32)
+    return NeuronMap(tokens, 1, 2, query, key, scores, softmax(scores))
+
+
+def softmax(scores) -> np.ndarray:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return (powers / powers.sum(-1, keepdims=True)).astype(np.float32)
