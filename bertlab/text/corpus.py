@@ -15,6 +15,7 @@ import datasets
 import numpy as np
 
 from bertlab.spec.errors import DataError
+from bertlab.text import hub
 from bertlab.text.pairs import Documents
 
 LOADERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".txt": "text"}
@@ -57,8 +58,7 @@ def _read_one(source: str, column: str, streaming: bool):
         elif path.suffix in LOADERS or source.count("/") != 1:
             raise DataError(f"there is no file {source}")
         else:
-            name, _, config = source.partition(":")
-            rows = datasets.load_dataset(name, config or None, split="train", streaming=streaming)
+            rows = hub.load(source, "train", streaming)
     except DataError:
         raise
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:

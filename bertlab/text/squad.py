@@ -10,11 +10,11 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-import datasets
 import pyarrow
 import pyarrow.parquet
 
 from bertlab.spec.errors import DataError
+from bertlab.text import hub
 
 
 def read_squad(path: str | Path) -> list[dict]:
@@ -40,10 +40,7 @@ def read_rows(source: str | Path, split: str) -> list[dict]:
     """
     if Path(source).exists() or str(source).count("/") != 1:
         return read_squad(source)
-    try:
-        return datasets.load_dataset(str(source), split=split).to_list()
-    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-        raise DataError(f"{source} is no file, and the hub cannot give it: {str(error).splitlines()[0]}") from None
+    return hub.load(str(source), split).to_list()
 
 
 def read_predictions(path: str | Path) -> dict[str, str]:
