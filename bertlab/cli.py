@@ -381,16 +381,17 @@ def _parse(kind: type, name: str, words: list[str]) -> object | None:
 def _unboxed(report: str) -> str:
     """The first paragraph of a report in a box, as one line.
 
-    >>> _unboxed("╭─ Value error ─╮\\n│ Expected one  │\\n│   number      │\\n│ ───────────── │\\n│ See --help │")
+    >>> _unboxed("╭─ Value error ─╮\\n│ Expected one  │\\n│   number      │\\n│ ───────────── │\\n│ See --help    │")
     'Expected one number'
     """
     paragraph = []
-    for line in re.sub(r"\x1b\[[0-9;]*m", "", report).splitlines():
-        text = line.strip("│╭╮╰╯")
-        if set(text.strip()) == {"─"} and paragraph:
+    for line in re.sub(r"\x1b\[[0-9;]*m", "", report).splitlines()[1:]:
+        text = line[1:-1].rstrip()
+        rule = set(text) <= set(" ─-")
+        if rule and paragraph:
             break
         # what stands further in is the help of an argument, which --help gives better
-        if not text.startswith(("─", 8 * " ")):
+        if not rule and not text.startswith(8 * " "):
             paragraph += text.split()
     return " ".join(paragraph) or "this cannot be understood"
 

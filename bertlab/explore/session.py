@@ -5,7 +5,6 @@ Knows no terminal, no page and no picture.
 Shape legend: T tokens, H hidden, N heads, L layers.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +21,8 @@ from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import CheckpointError, TextError
 from bertlab.text.tokenizer import Encoding, Tokenizer
 from bertlab.weights import checkpoint
+from bertlab.weights.hub import SHIPPED, shipped
 
-SHIPPED = "BERTLAB_CHECKPOINTS"  # names a directory of checkpoints to take the place of the shipped ones
 # what is asked -> the shipped checkpoints that suit it, best first; everything else is asked of the strongest
 SUITING = {"answer": ("squad",)}
 STRONGEST = ("strongest", "scratch")
@@ -35,19 +34,9 @@ def load(source: str | Path, device: str = "cpu") -> "Session":
     Raises:
         CheckpointError: it is missing, damaged or foreign.
     """
-    own = shipped().get(str(source))
-    loaded = checkpoint.load(source if own is None or Path(source).is_dir() else own)
+    loaded = checkpoint.load(source)
     loaded.model.to(device)
     return Session(loaded)
-
-
-def shipped() -> dict[str, Path]:
-    """The shipped checkpoints by name: those in the directory that BERTLAB_CHECKPOINTS names, else in
-    assets/checkpoints beside the package. Empty where there are none.
-    """
-    own = Path(__file__).parents[2] / "assets" / "checkpoints"
-    directory = Path(os.environ.get(SHIPPED) or own)
-    return {path.parent.name: path.parent for path in sorted(directory.glob("[!.]*/config.json"))}
 
 
 def default_checkpoint(task: str = "fill-mask") -> Path:

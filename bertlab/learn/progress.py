@@ -13,9 +13,12 @@ def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
     Args:
         figure: which of the report's figures to show, a share; label: its name on the bar.
     """
-    with tqdm(total=1.0, bar_format="{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}") as bar:
-        loss = share = None
+    bar = loss = share = None
+    try:
         for report in reports:
+            # not before the first report, so that a mistake found while opening is not said under an empty bar
+            if bar is None:
+                bar = tqdm(total=1.0, bar_format="{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}")
             now = report.figures[figure]
             # an average over about the last twenty steps; single steps jump
             loss = report.loss if loss is None else 0.95 * loss + 0.05 * report.loss
@@ -26,4 +29,6 @@ def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
                 f"{report.tokens / report.seconds:,.0f} tokens/s",
                 refresh=False,
             )
-        bar.update(1.0 - bar.n)
+    finally:
+        if bar is not None:
+            bar.close()

@@ -18,8 +18,8 @@ from bertlab.nn.model import Bert
 
 OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)
 LAYERS = 2
-# Places twice as loud as words, and about this score where query and key agree, whatever the sizes: of 64 tokens, a head
-# of the first layer then gives a third of its attention to its neighbour.
+# Places twice as loud as words, and about this score where query and key agree, whatever the sizes: of 64 tokens, a
+# head of the first layer then gives a third of its attention to its neighbour.
 LOUDNESS, SCORE = 2.0, 10.24
 
 

@@ -1,8 +1,9 @@
-"""From what a user calls a checkpoint (a directory or a hub id) to a directory on this machine.
+"""From what a user calls a checkpoint (a directory, a shipped name or a hub id) to a directory on this machine.
 
 Fetches only the files bertlab reads, never code. Knows nothing of what is in them.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -16,10 +17,21 @@ FILES = [
     "model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors",
 ]  # fmt: skip
 OLD_WEIGHTS = ["pytorch_model.bin"]
+SHIPPED = "BERTLAB_CHECKPOINTS"  # names a directory of checkpoints to take the place of the shipped ones
+
+
+def shipped() -> dict[str, Path]:
+    """The shipped checkpoints by name: those in the directory that BERTLAB_CHECKPOINTS names, else in
+    assets/checkpoints beside the package. Empty where there are none.
+    """
+    own = Path(__file__).parents[2] / "assets" / "checkpoints"
+    directory = Path(os.environ.get(SHIPPED) or own)
+    return {path.parent.name: path.parent for path in sorted(directory.glob("[!.]*/config.json"))}
 
 
 def find(source: str | Path) -> Path:
-    """The directory of a checkpoint: `source` itself, or where the hub's files lie in the cache once fetched.
+    """The directory of a checkpoint: `source` itself, the shipped one of that name, or where the hub's files lie in the
+    cache once fetched.
 
     Raises:
         CheckpointError: no such directory, or the hub does not have it or cannot be reached.
@@ -34,6 +46,8 @@ def find(source: str | Path) -> Path:
         if path.is_dir():
             return path
         is_file = path.exists()
+        if not is_file and str(source) in shipped():
+            return shipped()[str(source)]
     except (OSError, RuntimeError):  # a name too long to be one, or the home of nobody
         is_file = False
     if is_file:

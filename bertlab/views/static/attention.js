@@ -384,7 +384,7 @@ class Lines {
     const [rows, cols] = focus.side === "query" ? [focus.list, places.cols] : [places.rows, focus.list];
     const rowAt = new Map(places.rows.map((position, i) => [position, i]));
     const colAt = new Map(places.cols.map((position, i) => [position, i]));
-    const strength = 1 / shown.length ** 0.25;
+    const strength = 1 / shown.length ** 0.18;
     context.lineWidth = shown.length > 1 ? 1.5 : 2;
     for (const head of shown) {
       const lane = this.lane(head);
@@ -533,7 +533,7 @@ class Matrix {
     const width = this.pane.clientWidth;
     if (!width) return;
     const measure = this.surface.context;
-    measure.font = `${theme.size * 0.86}px ${theme.family}`;
+    measure.font = `600 ${theme.size * 0.86}px ${theme.family}`;
     const longest = (list) => Math.max(24, ...list.map((position) => measure.measureText(data.tokens[position]).width));
     const limit = width < 480 ? 74 : 120;
     this.labels = Math.ceil(Math.min(longest(places.rows), limit)) + 12;

@@ -1,0 +1,287 @@
+"""The command line: what every command prints, for people and as JSON, and what a mistake gets."""
+
+import errno
+import io
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bertlab
+from bertlab import cli
+from bertlab.explore.facts import as_json
+from bertlab.learn import metrics
+
+ROOT = Path(__file__).parents[1]
+MASKED = "The potter set the [MASK] bowl on the [MASK]."
+A, B = "Rain fell on the harbour.", "The boats stayed in."
+QUESTION = "Who carried the lantern?"
+PASSAGE = "The potter set the green bowl on the shelf. The keeper of the old mill carried the lantern."
+
+pytestmark = pytest.mark.usefixtures("shipped")
+
+
+@pytest.fixture
+def run(capsys):
+    """A command line -> its exit code, what it printed, and what it said on stderr."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = cli.main(words)
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def said(run, *words: str) -> dict:
+    """The one JSON object that a command prints."""
+    code, out, err = run(*words, "--json")
+    assert (code, err) == (0, "")
+    assert out.count("\n") == 1
+    return json.loads(out)
+
+
+# -- help
+
+
+def test_the_list_of_commands(run):
+    for words in ([], ["--help"], ["help"]):
+        code, out, _ = run(*words)
+        assert code == 0
+        assert all(f"\n  {name} " in out for name in cli.COMMANDS)
+    assert run("--version")[1].strip() == bertlab.__version__
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_help_teaches_by_examples(run, name):
+    code, out, err = run(name, "--help")
+    assert (code, err) == (0, "")
+    assert "\nExamples:\n" in out
+    assert f"  bertlab {name}" in out
+
+
+def test_help_does_not_wait_for_torch():
+    asked = [["--help"], *([name, "--help"] for name, c in cli.COMMANDS.items() if c.module == "bertlab.cli")]
+    code = f"import sys; from bertlab.cli import main; [main(w) for w in {asked}]; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+# -- asking
+
+
+def test_fill_mask(run):
+    fills = bertlab.load("strongest").fill_mask(MASKED, 3)
+    assert said(run, "fill-mask", MASKED, "--top-k", "3") == {
+        "checkpoint": "strongest",
+        "masks": [as_json(fill) for fill in fills],
+    }
+    _, out, _ = run("fill-mask", MASKED, "--top-k", "3")
+    for fill in fills:
+        for candidate in fill.candidates:
+            assert f"{candidate.piece} " in out
+            assert f"{100 * candidate.probability:.1f} %" in out
+    assert "[MASK] number 2" in out
+
+
+def test_next_sentence(run):
+    fact = bertlab.load("strongest").next_sentence(A, B)
+    assert said(run, "nsp", A, B) == {"checkpoint": "strongest", "label": fact.label, "probability": fact.probability}
+    assert f"{100 * fact.probability:.1f} %" in run("nsp", A, B)[1]
+
+
+def test_answer(run):
+    found = bertlab.load("squad").answer(QUESTION, PASSAGE, n_best=4)
+    best = found.answers[0]
+    assert said(run, "answer", QUESTION, PASSAGE, "--n-best", "4") == {"checkpoint": "squad"} | as_json(found)
+    _, out, _ = run("answer", QUESTION, PASSAGE, "--n-best", "4")
+    assert f"{PASSAGE[: best.start]}»{best.text}«{PASSAGE[best.end :]}" in out
+    assert all(f"{answer.start}-{answer.end}" in out for answer in found.answers)
+    assert "(no answer)" in out
+
+
+def test_attend(run):
+    found = bertlab.load("strongest").attention(A, B)
+    assert said(run, "attend", A, B) == {"checkpoint": "strongest"} | as_json(found)
+    _, out, _ = run("attend", A, B)
+    words = [row.position for row in found.tokens if not row.special]
+    rows = out.splitlines()[1:5]
+    for row, (layer, head) in zip(rows, [(0, 0), (0, 1), (1, 0), (1, 1)], strict=True):
+        strongest = found.probs_LNTT[layer, head][words][:, words].max()
+        assert row.split()[:2] == [str(layer), str(head)]
+        assert row.endswith(f"{strongest:.2f}")
+    assert "[CLS]" not in out
+    assert "[CLS]" in run("attend", A, B, "--layer", "1", "--head", "0", "--specials")[1]
+    assert len(run("attend", A, B, "--head", "1")[1].splitlines()) == 3 + 2
+
+
+def test_info(run):
+    fact = said(run, "info", "--checkpoint", "squad")
+    assert (fact["heads"], fact["config"]["num_layers"], fact["record"]["steps"]) == (["span"], 2, 3)
+    assert fact["shipped"] == ["bare", "scratch", "squad", "strongest"]
+    _, out, _ = run("info")
+    assert "fill-mask, nsp" in out
+    assert "masked_accuracy 0.01" in out
+    assert "bare encoder" in run("info", "--checkpoint", "bare")[1]
+
+
+def test_a_text_from_standard_input(run, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{PASSAGE}\n".encode())))
+    assert said(run, "answer", QUESTION, "-") == said(run, "answer", QUESTION, PASSAGE)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe [MASK]")))
+    assert len(said(run, "fill-mask", "-")["masks"]) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["-5 [MASK]", "[MASK] \udcff\ud800", "<script>[MASK]</script>", "\x1b[2J [MASK] \u202e"]
+)
+def test_hostile_texts_are_only_shown(run, text):
+    assert len(said(run, "fill-mask", text)["masks"]) == 1
+    code, out, _ = run("fill-mask", text)
+    assert code == 0
+    assert not {"\x1b", "\u202e", "\udcff"} & set(out)
+
+
+# -- mistakes
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fil-mask", "x"], "there is no command 'fil-mask'"),
+        (["fill-mask"], "Missing from bertlab fill-mask: TEXT (bertlab fill-mask --help says more)"),
+        (["fill-mask", "x", "--top-k", "many"], "--top-k"),
+        (["fill-mask", "x", "y"], "Unrecognized options: y"),
+        (["fill-mask", "no mask"], "write [MASK]"),
+        (["fill-mask", ""], "the text is empty"),
+        (["fill-mask", "[MASK] " * 300], "302 tokens, the model reads at most 64"),
+        (["fill-mask", "[MASK]", "--top-k", "0"], "top_k is 0"),
+        (["fill-mask", "[MASK]", "--checkpoint", "bare"], "no masked-word (MLM) head"),
+        (["fill-mask", "[MASK]", "--checkpoint", "/no/such"], "/no/such"),
+        (["fill-mask", "[MASK]", "--checkpoint", ""], "name a checkpoint"),
+        (["fill-mask", "[MASK]", "--checkpoint", __file__], "is a file"),
+        (["nsp", "-", "-"], "only one text"),
+        (["nsp", A, ""], "the second text is empty"),
+        (["answer", "", PASSAGE], "question is empty"),
+        (["attend", A, "--layer", "2"], "no layer 2: they go from 0 to 1"),
+        (["attend", A, "--head", "-1"], "no head -1"),
+        (["app", "--port", "0"], "no port 0"),
+        (["evaluate", "squad"], "--checkpoint"),
+        (["evaluate", "squad", "--predictions", "/no/such", "--data", __file__], "not JSON"),
+        (["pretrain", "/no/such", "--out", "/no/where"], "/no/such"),
+        (["pretrain"], "Missing from bertlab pretrain: PATH --out DIR"),
+        (["finetune", "cooking", "--from", "bare", "--out", "/no/where"], "cooking"),
+        (["bench", "pretrain", "--preset", "giant"], "giant"),
+    ],
+)
+def test_a_mistake_gets_one_line(run, words, message):
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    last = err.splitlines()[-1]
+    assert last.startswith("bertlab: ")
+    assert message in last
+    assert "Traceback" not in err
+    if cli.COMMANDS.get(words[0], cli.COMMANDS["info"]).module == "bertlab.cli":
+        assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_report_is_unboxed_however_it_is_drawn(monkeypatch, encoding):
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding))
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    assert cli.main(["fill-mask"]) == 2
+    assert (
+        sys.stderr.getvalue() == "bertlab: Missing from bertlab fill-mask: TEXT (bertlab fill-mask --help says more)\n"
+    )
+    assert cli.main(["fill-mask", "[MASK]", "--checkpoint", "strongest"]) == 0, "no character stops a terminal"
+
+
+def test_a_damaged_checkpoint_gets_one_line(run, tmp_path):
+    (tmp_path / "config.json").write_text("{")
+    code, _, err = run("info", "--checkpoint", str(tmp_path))
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_no_shipped_checkpoint_gets_one_line(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
+    code, _, err = run("fill-mask", "[MASK]")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "name one" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (OSError(errno.ENOSPC, "No space left on device", "a.json"), 2, "bertlab: a.json: No space left on device\n"),
+        (MemoryError(), 2, "bertlab: there is not enough memory for this\n"),
+    ],
+)
+def test_what_interrupts_a_command(run, monkeypatch, error, code, line):
+    def interrupted(config):
+        raise error
+
+    monkeypatch.setattr(cli, "info", interrupted)
+    assert run("info") == (code, "", line)
+
+
+def test_a_mistake_in_the_program_is_not_hidden(monkeypatch):
+    monkeypatch.setattr(cli, "info", lambda config: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["info"])
+
+
+def test_the_module_runs_and_a_reader_may_leave():
+    command = [sys.executable, "-m", "bertlab", "attend", "tea " * 60, "--json"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.read(15) == b'{"checkpoint": '
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+# -- measuring
+
+
+def test_evaluate_scores_anybody_s_predictions(run, tmp_path):
+    asked = [("q1", "the keeper", ["The keeper", "keeper of the mill"]), ("q2", "a green cup", ["green bowl"])]
+    qas = [
+        {"id": id, "question": QUESTION, "answers": [{"text": t, "answer_start": 0} for t in golds]}
+        for id, _, golds in asked
+    ]
+    data = {"version": "1.1", "data": [{"title": "mill", "paragraphs": [{"context": PASSAGE, "qas": qas}]}]}
+    (tmp_path / "data.json").write_text(json.dumps(data))
+    (tmp_path / "mine.json").write_text(json.dumps({id: text for id, text, _ in asked}))
+    words = ["evaluate", "squad", "--predictions", str(tmp_path / "mine.json"), "--data", str(tmp_path / "data.json")]
+    found = said(run, *words)
+    assert (found["exact_match"], found["f1"]) == (50.0, 75.0)
+    assert metrics.answer_f1("a green cup", "green bowl") == 0.5
+    _, out, _ = run(*words)
+    assert "exact_match" in out
+    assert "75.0" in out
+
+
+# -- the window
+
+
+def test_app_starts_streamlit(run, monkeypatch):
+    started = []
+    monkeypatch.setattr(cli.subprocess, "call", lambda command: started.append(command) or 0)
+    assert run("app", "--port", "8599", "--no-browser")[0] == 0
+    (command,) = started
+    script = command[command.index("run") + 1]
+    assert Path(script) == ROOT / "app" / "streamlit_app.py"
+    assert {"--server.port=8599", "--server.headless=true", "--server.address=localhost"} <= set(command)
+
+
+def test_app_says_that_a_port_is_taken(run):
+    with socket.create_server(("localhost", 0)) as server:
+        port = server.getsockname()[1]
+        code, _, err = run("app", "--port", str(port))
+    assert (code, err) == (2, f"bertlab: port {port} is in use: choose another with --port\n")
+
+
+def test_app_says_that_streamlit_is_missing(run, monkeypatch):
+    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+    assert run("app")[2] == "bertlab: the window needs streamlit: pip install -r requirements.txt\n"
