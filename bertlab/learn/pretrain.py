@@ -185,7 +185,7 @@ def _record(config: PretrainConfig, trainer: Trainer, corpus: Corpus, device: to
     return {
         "made_by": f"bertlab {bertlab.__version__}, torch {torch.__version__}",
         "command": "bertlab pretrain",
-        "from": Path(config.from_).name if config.from_ else None,
+        "from": checkpoint.name_of(config.from_) if config.from_ else None,
         "data": [Path(source).name for source in corpus.facts["settings"]["sources"]],
         "data_tokens": corpus.facts["tokens"],
         "attribution": config.attribution,

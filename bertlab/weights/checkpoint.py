@@ -93,8 +93,16 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     model.load_state_dict({name: tensor.to(dtype, copy=True) for name, tensor in state.items()}, assign=True)
     model.add_heads(missing)
     record = _read_json(path / RECORD) if (path / RECORD).exists() else {}
-    name = path.resolve().name if Path(source).expanduser().is_dir() else str(source)
-    return Loaded(model.eval(), tokenizer, record, name, path, fresh)
+    return Loaded(model.eval(), tokenizer, record, name_of(source), path, fresh)
+
+
+def name_of(source: str | Path) -> str:
+    """What to call a checkpoint: its directory's name, its run's if it is a run's result, or the hub id."""
+    path = Path(source).expanduser()
+    if not path.is_dir():
+        return str(source)
+    path = path.resolve()
+    return path.parent.name if path.name == "checkpoint" else path.name
 
 
 def read_config(path: Path) -> ModelConfig:

@@ -1,0 +1,81 @@
+"""The README's commands, run as they stand; only what would take hours or the network is made small."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_learn import squad_file, story
+
+from bertlab.cli import main
+from bertlab.weights.hub import shipped
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+COMMANDS = [
+    shlex.split(line, comments=True)[1:]
+    for language, block in BLOCKS
+    if language == "sh"
+    for line in block.splitlines()
+    if line.startswith("bertlab ")
+]
+TRAINING = ("prepare", "pretrain", "finetune", "evaluate")
+
+
+@pytest.mark.parametrize("words", [c for c in COMMANDS if c[0] not in TRAINING], ids=" ".join)
+@pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
+def test_what_it_asks_is_answered(words, capsys):
+    assert main(words) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 2
+
+
+@pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
+def test_its_python_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    (block,) = [block for language, block in BLOCKS if language == "python"]
+    names: dict = {}
+    exec(block, names)  # our own README
+    assert names["session"].name == "strongest"
+
+
+def test_its_training_runs_from_text_to_figures(tmp_path, monkeypatch, capsys):
+    """prepare, pretrain, finetune, evaluate: each takes up what the one before it left."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    (tmp_path / "texts").mkdir()
+    for i in range(20):
+        (tmp_path / "texts" / f"{i}.txt").write_text(story(rng).replace("\n", " "))
+    data = squad_file(tmp_path / "squad.json", 24)
+    smaller = {
+        "prepare": ["--workers", "1"],
+        "pretrain": ["--steps", "2", "--batch-size", "4", "--threads", "1"],
+        "finetune": ["--data", str(data), "--epochs", "0.5", "--batch-size", "8", "--threads", "1"],
+        "evaluate": ["--data", str(data)],
+    }
+    asked = [c for c in COMMANDS if c[0] in TRAINING]
+    assert [c[0] for c in asked] == list(TRAINING)
+    for words in asked:
+        assert main([*words, *smaller[words[0]]]) == 0, capsys.readouterr().err
+    figures = capsys.readouterr().out
+    assert "f1" in figures
+    assert json.loads((tmp_path / "runs" / "squad" / "checkpoint" / "bertlab.json").read_text())["from"] == "mine"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+@pytest.mark.parametrize("target", re.findall(r"^make (\w+)", README, re.MULTILINE))
+def test_its_make_targets_exist(target):
+    done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_its_tree_and_its_links_are_there():
+    (tree,) = [block for language, block in BLOCKS if not language and "bertlab/spec" in block]
+    for line in tree.splitlines():
+        assert (ROOT / line.split()[0]).exists(), line
+    for link in re.findall(r"\]\(([^)]+)\)", README):
+        assert (ROOT / link).exists(), link
