@@ -57,8 +57,8 @@ def corpus(tmp_path_factory) -> Path:
 def settings(corpus: Path, out: Path, **changes) -> PretrainConfig:
     return replace(
         PretrainConfig(
-            corpus, out, preset="tiny", steps=12, batch_size=4, max_tokens=32, precision="float32", device="cpu",
-            threads=1, optim=OptimConfig(lr=1e-3), snapshots=False, save_minutes=0.0, evaluate_rows=64,
+            corpus=corpus, out=out, preset="tiny", steps=12, batch_size=4, max_tokens=32, precision="float32",
+            device="cpu", threads=1, optim=OptimConfig(lr=1e-3), snapshots=False, save_minutes=0.0, evaluate_rows=64,
         ),
         **changes,
     )  # fmt: skip
@@ -329,7 +329,7 @@ def _qa(row: dict) -> dict:
 def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "base", steps=30)))
     config = FinetuneConfig(
-        "squad", str(tmp_path / "base" / "checkpoint"), tmp_path / "squad",
+        task="squad", from_=str(tmp_path / "base" / "checkpoint"), out=tmp_path / "squad",
         data=str(squad_file(tmp_path / "train.json", 300)), validation=str(squad_file(tmp_path / "dev.json", 60)),
         epochs=4, batch_size=16, max_tokens=64, dropout=0.0, optim=OptimConfig(lr=3e-3), precision="float32",
         device="cpu", threads=1, save_minutes=0.0,

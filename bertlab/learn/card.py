@@ -25,10 +25,9 @@ def card(name: str, record: dict) -> str:
         record: what `bertlab.json` holds: made_by, command, data, steps, tokens, training_minutes, hardware, seed,
             settings, validation, and what it was made from.
     """
-    start = record.get("from") or "random weights"
     rows = [
         ("made with", f"{record['made_by']}, `{record['command']}`"),
-        ("started from", start),
+        ("started from", record["from"]),
         ("data", ", ".join(record["data"]) + (f" ({record['attribution']})" if record.get("attribution") else "")),
         ("objectives", " + ".join(record["objectives"])),
         ("steps", f"{record['steps']:,}"),

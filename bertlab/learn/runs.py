@@ -1,37 +1,129 @@
-"""The directory of a run: whose it is, and its log. Knows neither model nor data."""
+"""What every training run has: its settings, its directory and log, and what is told of it afterwards.
+
+Knows neither the model nor the data.
+"""
 
 import json
-from dataclasses import asdict
+import time
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated
 
+import torch
+import tyro
+from torch import nn
+
+import bertlab
+from bertlab.learn.devices import hardware, resolve_device
+from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
+from bertlab.learn.trainer import Batches, Trainer
 from bertlab.spec.errors import BertlabError
 
+# settings that do not change the losses, so a run that goes on may have others
+FREE = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
+FREE |= {"attribution", "note"}
 
-def claim(directory: Path, config) -> None:
-    """Make the directory a run's own, or find that it is already this run's.
 
-    Settings that do not change the losses (how often to save or to measure, where, on how many threads) may differ.
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """The settings that pre-training and fine-tuning share."""
+
+    out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
+    """The run's directory."""
+    minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    """Stop after this much training time, the rate falling to zero on time."""
+    batch_size: int = 32
+    """Sentence pairs or questions a step."""
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    precision: Precision = "auto"
+    """Of the arithmetic; the weights that learn are always float32."""
+    device: str = "auto"
+    """cpu or cuda; auto takes a GPU if there is one."""
+    threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Processor threads; all of them if not given."""
+    seed: int = 0
+    """Of weights, order and masks."""
+    attribution: str = ""
+    """Whose data it is and under which licence, for the model card."""
+    note: str = ""
+    """Anything else the model card should say."""
+    save_minutes: float = 3.0
+    """Minutes between saves of the run's state."""
+
+
+def prepare_machine(config: RunConfig) -> torch.device:
+    """Threads, seed and device as configured. Raises BertlabError for a device that is not there."""
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    torch.manual_seed(config.seed)
+    return resolve_device(config.device)
+
+
+def open_run(config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int) -> tuple[Trainer, "RunLog"]:
+    """Claim the directory, and take up the run where it stands.
 
     Raises:
-        BertlabError: it holds a run of other settings, or cannot be written.
+        BertlabError: the directory holds a run of other settings, a damaged state, or cannot be written.
     """
-    free = {"out", "save_minutes", "evaluate_every", "evaluate_rows", "validation", "threads", "snapshots"}
-    free |= {"attribution", "note"}
-    settings = json.loads(json.dumps({k: v for k, v in asdict(config).items() if k not in free}, default=str))
-    path = Path(directory) / "run.json"
+    claim(config)
+    device = resolve_device(config.device)
+    trainer = Trainer(
+        model,
+        batches,
+        loss,
+        config.optim,
+        steps=steps,
+        minutes=config.minutes,
+        device=device,
+        dtype=resolve_precision(config.precision, device),
+        state_path=config.out / "state.safetensors",
+        save_every_seconds=60 * config.save_minutes,
+    )
+    return trainer, RunLog(config.out / "log.jsonl", trainer.progress.step)
+
+
+def claim(config: RunConfig) -> None:
+    """Make the directory a run's own, or find that it is already this run's. Raises BertlabError otherwise."""
+    settings = {name: value for name, value in asdict(config).items() if name not in FREE}
+    settings = json.loads(json.dumps(settings, default=str))
+    path = config.out / "run.json"
     if path.is_file():
         theirs = json.loads(path.read_text())
         changed = sorted(k for k in settings | theirs if settings.get(k) != theirs.get(k))
         if changed:
             raise BertlabError(
-                f"{directory} holds a run with another {', '.join(changed)}: name another --out, or repeat its settings"
+                f"{config.out} holds a run with another {', '.join(changed)}: "
+                "choose another --out, or repeat its settings"
             )
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(settings, indent=2))
     except OSError as error:
-        raise BertlabError(f"{directory} cannot be written: {error.strerror}") from error
+        raise BertlabError(f"{config.out} cannot be written: {error.strerror}") from error
+
+
+def record(config: RunConfig, trainer: Trainer, *, settings: dict, **facts) -> dict:
+    """What `bertlab.json` states about a run.
+
+    Args:
+        settings: those worth telling beside the batch size and the optimiser's.
+        facts: command, from, data, objectives, validation, evaluate_command and what else the run knows.
+    """
+    return {
+        "made_by": f"bertlab {bertlab.__version__}, torch {torch.__version__}",
+        **facts,
+        "attribution": config.attribution,
+        "steps": trainer.progress.step,
+        "tokens": trainer.progress.tokens,
+        "training_minutes": round(trainer.progress.seconds / 60, 1),
+        "hardware": hardware(trainer.device),
+        "precision": str(trainer.dtype).removeprefix("torch."),
+        "seed": config.seed,
+        "settings": {"batch_size": config.batch_size, **settings, **asdict(config.optim)},
+        "finished": time.strftime("%Y-%m-%d", time.gmtime()),
+        "note": config.note,
+    }
 
 
 class RunLog:

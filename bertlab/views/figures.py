@@ -97,7 +97,7 @@ def span_curves(answers: Answers, passage: str, *, labels: tuple[str, str] = ("s
         tickfont={"size": 12},
     )
     most = max((*answers.start_probs, *answers.end_probs), default=1) or 1
-    figure.update_yaxes(range=[0, min(1.02, most * 1.1)], showgrid=True, gridcolor=_GRID, tickformat=".0%", nticks=5)
+    figure.update_yaxes(range=[0, min(1.02, most * 1.1)], showgrid=True, gridcolor=_GRID, tickformat=".1~%", nticks=5)
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     best = answers.answers[0] if answers.answers else None
     if best:
