@@ -260,7 +260,7 @@ class App:
     host: str = "localhost"
     """0.0.0.0 lets a whole classroom in."""
     browser: bool = True
-    """Open a browser, where there is a screen."""
+    """Whether to open a browser, where there is a screen."""
 
 
 def app(config: App) -> int:

@@ -57,7 +57,7 @@ class NextSentence:
 @dataclass(frozen=True)
 class Answer:
     """A span of the passage: text == passage[start:end]. score = S.T_i + E.T_j (logits); probability: softmax of the
-    score over the n-best list and the no-answer."""
+    score over the twenty best (or more, if more were asked for) and the no-answer."""
 
     text: str
     start: int

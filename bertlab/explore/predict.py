@@ -20,6 +20,8 @@ from bertlab.text.buckets import score_spans
 from bertlab.text.spans import Window, decode_spans, windows
 from bertlab.text.tokenizer import Encoding, Tokenizer
 
+N_BEST = 20  # as in run_squad.py
+
 
 def fill_mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int = 5) -> list[MaskFill]:
     """The `top_k` most probable pieces for every [MASK], each judged with the other masks still in place.
@@ -70,14 +72,15 @@ def answer(
     start_KT, end_KT = score_spans(
         found, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size
     )
-    decoded = decode_spans(found, start_KT, end_KT, passage, n_best, max_answer_tokens)
+    # so that a probability does not depend on how many answers are asked for, up to the usual number
+    decoded = decode_spans(found, start_KT, end_KT, passage, max(n_best, N_BEST), max_answer_tokens)
     *probs_S, no_answer_probability = _softmax([*(span.score for span in decoded.spans), decoded.no_answer_score])
     best = decoded.spans[0].window if decoded.spans else 0
     places = words(passage)
     return Answers(
         answers=tuple(
             Answer(span.text, span.start, span.end, span.score, float(prob))
-            for span, prob in zip(decoded.spans, probs_S, strict=True)
+            for span, prob in zip(decoded.spans[:n_best], probs_S, strict=False)
         ),
         no_answer_score=decoded.no_answer_score,
         no_answer_probability=float(no_answer_probability),

@@ -49,10 +49,13 @@ class BenchConfig:
     corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A prepared corpus; without one, random pairs with the same layout."""
     preset: Preset = "mini"
+    """The size of both models."""
     vocab_size: int = 8192
     """Of the random pairs; a corpus brings its own."""
     batch_size: int = 32
+    """Sentence pairs a step."""
     max_tokens: int = 128
+    """Tokens in a pair."""
     steps: int = 6
     """Steps in a turn."""
     rounds: int = 5
@@ -62,7 +65,9 @@ class BenchConfig:
     peer_dropout: float = 0.1
     """Of the peer: 0.1 is what its configuration comes with, 0 is what ours trains with."""
     device: str = "auto"
-    threads: int | None = None
+    """cpu or cuda; auto takes a GPU if there is one."""
+    threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Processor threads; all of them if not given."""
     json: bool = False
     """Print one JSON object."""
 

@@ -14,6 +14,7 @@ import tyro
 from torch import nn
 from tqdm import tqdm
 
+from bertlab.learn.card import card
 from bertlab.learn.devices import resolve_device
 from bertlab.learn.metrics import bits_per_character, squad
 from bertlab.learn.objectives import PretrainingLoss
@@ -45,20 +46,24 @@ class EvaluateConfig:
     """The two objectives of pre-training, or a task."""
     data: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """A corpus of `bertlab prepare`, or a task's rows (SQuAD JSON or Parquet; its hub id if not given)."""
-    checkpoint: str | None = None
+    checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """A directory or hub id."""
-    predictions: Path | None = None
+    predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Answers to score instead of asking a checkpoint: {id: text} as JSON, or rows with id and prediction_text."""
-    no_answer: Path | None = None
+    no_answer: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """For SQuAD v2.0 predictions: {id: score} as JSON, high where there is no answer."""
-    out: Path | None = None
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write the checkpoint's answers here, as {id: text}."""
-    limit: int | None = None
+    limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Only this many rows or pairs."""
-    max_tokens: int | None = None
+    max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Tokens in a pair (128) or a window (384)."""
+    record: bool = False
+    """Write the figures into the checkpoint's bertlab.json and card."""
     device: str = "auto"
-    threads: int | None = None
+    """cpu or cuda; auto takes a GPU if there is one."""
+    threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Processor threads; all of them if not given."""
     json: bool = False
     """Print one JSON object."""
 
@@ -71,6 +76,9 @@ def evaluate(config: EvaluateConfig) -> dict:
     """
     if config.threads:
         torch.set_num_threads(config.threads)
+    for name in ("limit", "max_tokens"):
+        if (number := getattr(config, name)) is not None and number < 1:
+            raise BertlabError(f"--{name.replace('_', '-')} is {number}; it must be at least 1")
     if (config.checkpoint is None) == (config.predictions is None):
         raise BertlabError("name either a --checkpoint to ask or a file of --predictions to score")
     if config.what == "pretraining":
@@ -120,6 +128,12 @@ def _write(path: Path, text: str) -> None:
 def run(config: EvaluateConfig) -> None:
     """Measure and print."""
     figures = evaluate(config)
+    if config.record:
+        if config.checkpoint is None:
+            raise BertlabError("--record writes into a checkpoint: name one with --checkpoint")
+        loaded = checkpoint.load(config.checkpoint)
+        told = {**loaded.record, "validation": figures}
+        checkpoint.write_record(loaded.path, told, card(loaded.name, told))
     if config.json:
         print(json.dumps(figures))
         return

@@ -23,11 +23,11 @@ class PrepareConfig:
       bertlab prepare wiki.parquet --tokenizer assets/checkpoints/strongest --out runs/corpus
     """
 
-    text: tyro.conf.Positional[tuple[str, ...]]
+    text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
     """Files (.parquet, .jsonl, .txt), directories of them, or hub ids."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The prepared corpus; its `tokenizer` folder holds the vocabulary."""
-    tokenizer: Path | None = None
+    tokenizer: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """A checkpoint directory or vocab.txt whose vocabulary to use; without it one is learnt from the text."""
     vocab_size: int = 8192
     """How many pieces to learn."""
@@ -75,7 +75,7 @@ def _tokenizer(config: PrepareConfig) -> Tokenizer:
 def _evenly(rows, characters: int):
     """Every n-th document, so that about `characters` are seen and every source has its share."""
     head = rows.select(range(0, len(rows), max(1, len(rows) // 200)))
-    mean = sum(map(len, head["text"])) / len(head)
+    mean = sum(len(text or "") for text in head["text"]) / len(head)
     step = max(1, int(len(rows) * mean / characters))
     for row in rows.select(range(0, len(rows), step)):
-        yield row["text"]
+        yield row["text"] or ""

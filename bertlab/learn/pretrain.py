@@ -67,7 +67,7 @@ class PretrainConfig(RunConfig):
     evaluate_rows: int = 1024
     """Pairs in a measurement on the way; the last one takes four times as many."""
     snapshots: bool = True
-    """Keep checkpoints at steps 0, 10, 30, 100, 300, ..."""
+    """Whether to keep checkpoints at steps 0, 10, 30, 100, 300, ..."""
 
 
 def is_snapshot_step(step: int) -> bool:

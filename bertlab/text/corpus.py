@@ -50,6 +50,8 @@ def _read_one(source: str, column: str, streaming: bool):
         return read(files, column, streaming)
     try:
         if path.exists():
+            if not path.stat().st_size:
+                raise DataError(f"{source} is empty")
             if path.suffix not in LOADERS:
                 raise DataError(f"{source} is not one of {', '.join(LOADERS)}")
             options = {"sample_by": "paragraph"} if path.suffix == ".txt" else {}
@@ -62,10 +64,14 @@ def _read_one(source: str, column: str, streaming: bool):
     except DataError:
         raise
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-        raise DataError(f"{source} cannot be read: {str(error).splitlines()[0]}") from error
+        reason = str(error.__cause__ or error).splitlines()[0]  # the cause, where `datasets` wraps it in a general word
+        raise DataError(f"{source} cannot be read: {reason}") from error
     names = rows.column_names or list(next(iter(rows), {}))
     if column not in names:
         raise DataError(f"{source} has no column {column!r}; it has {', '.join(names) or 'no rows'}")
+    kind = rows.features[column].dtype if rows.features else "string"
+    if kind not in ("string", "large_string"):
+        raise DataError(f"{source} has no text in {column!r} but {kind}: name the column that holds the text")
     label = Path(source).name.split("-")[0].split(".")[0]
     rows = rows.select_columns([column])
     if column != "text":

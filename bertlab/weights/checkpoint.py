@@ -27,6 +27,8 @@ from bertlab.weights.maps import hf_to_state, state_to_hf
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
 
+PADDING = 1024  # rows that an embedding table may have beyond its vocabulary: tables are padded to round sizes
+
 # The heads a model has -> the class that opens all of them in transformers; the first row that fits.
 ARCHITECTURES = (
     ({"mlm", "nsp"}, "BertForPreTraining"),
@@ -80,6 +82,11 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
         raise CheckpointError(
             f"{source} cannot be opened: its vocabulary has {tokenizer.vocab_size} pieces, "
             f"its embedding table {config.vocab_size} rows"
+        )
+    if tokenizer.vocab_size < config.vocab_size - PADDING:
+        raise CheckpointError(
+            f"{source} cannot be opened: its vocabulary has only {tokenizer.vocab_size} pieces for "
+            f"{config.vocab_size} rows of embeddings; it belongs to another model"
         )
     with torch.device("meta"):  # the weights come from the file, so none are drawn
         model = Bert(config, found)
@@ -180,6 +187,19 @@ def save(
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return target
+
+
+def write_record(directory: Path, record: dict, card: str) -> None:
+    """Replace `bertlab.json` and the card of a checkpoint, each whole. Raises CheckpointError if they cannot be."""
+    texts = {RECORD: json.dumps(record, indent=2, ensure_ascii=False) + "\n", CARD: card}
+    for name, text in texts.items():
+        unfinished = directory / f".{name}.unfinished"
+        try:
+            unfinished.write_text(text, encoding="utf-8", newline="\n")
+            unfinished.replace(directory / name)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            raise CheckpointError(f"{directory / name} cannot be written: {error.strerror}") from None
 
 
 def _stored(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
