@@ -1,0 +1,1 @@
+"""The browser window onto bertlab: it shows; it computes nothing."""

@@ -1,0 +1,163 @@
+"""The pieces the pages are built of. Knows no model.
+
+Whatever a user typed is drawn as text: it goes through `html.escape`, a canvas or a figure, never into Markdown.
+"""
+
+import html
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from app import loaders, url
+from app.i18n import language, t
+from bertlab.explore.words import MASK
+from bertlab.explore.words import words as find_words
+from bertlab.spec.config import ModelConfig
+from bertlab.spec.errors import BertlabError, MissingHead
+from bertlab.views import assets
+
+STATIC = Path(__file__).parent / "static"
+# Plotly's own theme sets a font of its own; this is Streamlit's, then what has Hangul.
+FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
+
+ICONS = {
+    "start": ":material/home:",
+    "input": ":material/text_fields:",
+    "attention": ":material/hub:",
+    "fill-mask": ":material/visibility_off:",
+    "next-sentence": ":material/compare_arrows:",
+    "question": ":material/help:",
+}
+
+
+# -- the frame of a page ---------------------------------------------------------------------------------------
+
+
+def heading(page: str) -> None:
+    """The title of a page and one sentence on what to do there."""
+    st.title(t(f"{page}.title"), anchor=False)
+    st.html(f'<p class="lead">{html.escape(t(f"{page}.lead"))}</p>')
+
+
+def note(text: str, kind: str = "info") -> None:
+    """One line for the user, as plain text. kind: info or error."""
+    role = "alert" if kind == "error" else "status"
+    st.html(f'<div class="note {kind}" role="{role}" dir="auto">{plain(text)}</div>')
+
+
+def plain(text: str) -> str:
+    """HTML that shows this text letter for letter; a lone surrogate, which no browser can be sent, becomes "?"."""
+    return html.escape(text.encode("utf-8", "replace").decode())
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Show a user's mistake where the user is, as its one line, and go on with the page."""
+    try:
+        yield
+    except BertlabError as error:
+        note(str(error), "error")
+        if isinstance(error, MissingHead):
+            st.button(t("open.instead"), on_click=st.session_state.update, args=({"checkpoint": loaders.AUTO},))
+
+
+def chosen(task: str) -> loaders.Checkpoint:
+    """Open what this page reads (picked in the sidebar, or what suits the task) and say there what it is.
+
+    Raises:
+        CheckpointError: it cannot be opened any more, or none is there.
+    """
+    picked = st.session_state.get("opened", loaders.AUTO)
+    checkpoint = loaders.fitting(task) if picked == loaders.AUTO else loaders.checkpoint(picked)
+    session = loaders.session(checkpoint)
+    st.sidebar.html(f'<p class="small"><b>{plain(os.path.basename(session.name))}</b><br>{size(session.config)}</p>')
+    return checkpoint
+
+
+def size(config: ModelConfig) -> str:
+    """How large a model is, in words."""
+    return t("checkpoint.size", layers=config.num_layers, heads=config.num_heads, hidden=config.hidden_size)
+
+
+def options() -> dict:
+    """What a canvas is told beside its data."""
+    return {"lang": language(), "state": url.arrived()}
+
+
+# -- fields and figures ----------------------------------------------------------------------------------------
+
+
+def sentences(first: str, second: str) -> tuple[str, str]:
+    """Two text fields, A and B, read as they are typed and shared by the pages that take a pair."""
+    left, right = st.columns(2)
+    a = url.text(left.text_input, t("sentence.a"), first, key="a", live="300ms")
+    b = url.text(right.text_input, t("sentence.b"), second, key="b", live="300ms", placeholder=t("sentence.b.empty"))
+    return a, b
+
+
+def layer_and_head(config: ModelConfig) -> tuple[int, int]:
+    """Two number fields, counted from zero as in the pictures, and shared with them."""
+    left, right, _ = st.columns([1, 1, 3])
+    layer = url.number(left.number_input, t("layer"), 0, config.num_layers - 1, 0, key="neuron.layer", name="layer")
+    head = url.number(right.number_input, t("head"), 0, config.num_heads - 1, 0, key="neuron.head", name="head")
+    return layer, head
+
+
+def figure(drawing: go.Figure, key: str) -> None:
+    """A Plotly figure in this window's type; its ink is the theme's, by `static/app.css`."""
+    drawing.update_layout(font={"family": FONT, "size": 15})
+    st.plotly_chart(drawing, key=key, theme=None, config={"displayModeBar": False})
+
+
+# -- components in the browser ---------------------------------------------------------------------------------
+
+
+@cache
+def _own(name: str):
+    css, js = ((STATIC / f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    return st.components.v2.component(f"bertlab_{name}", html=f'<div class="{name}"></div>', css=css, js=js)
+
+
+@cache
+def _canvas(view: str):
+    return st.components.v2.component(f"bertlab_{view}", css=assets.css(), js=assets.streamlit_js(view))
+
+
+def words(text: str, hidden: set[int], *, on_click: Callable[[int], None]) -> None:
+    """A text as words to click, some of them hidden; on_click gets the number of the word."""
+    parts, place = [], 0
+    for number, (start, end) in enumerate(find_words(text)):
+        word = text[start:end]
+        masked = number in hidden or word == MASK
+        parts.append({"before": text[place:start], "word": word, "hidden": masked, "mark": not word.isalnum()})
+        place = end
+
+    def clicked() -> None:
+        number = st.session_state["words"].get("clicked")
+        if isinstance(number, int) and 0 <= number < len(parts):
+            on_click(number)
+
+    _own("words")(key="words", data={"words": parts, "after": text[place:]}, on_clicked_change=clicked)
+
+
+def arcs(picture: dict) -> None:
+    """The drawing of `app.preview`."""
+    _own("arcs")(key="arcs", data=picture)
+
+
+def canvas(view: str, payload: bytes) -> None:
+    """One of bertlab's own views, drawn from bytes; what its reader sets in it goes to the URL."""
+
+    def changed() -> None:
+        state = st.session_state[view].get("state")
+        if isinstance(state, dict):
+            url.keep_picture(url.picture() | state)
+
+    url.keep_picture(url.picture())
+    _canvas(view)(key=view, data=payload, on_state_change=changed)
+    url.write()

@@ -1,0 +1,24 @@
+"""Which language the window speaks, and its words. Knows no page and no model."""
+
+import streamlit as st
+
+from app import url
+from app.i18n.strings import STRINGS
+
+LANGUAGES = {"en": "English", "ko": "한국어"}
+
+
+def t(key: str, **values) -> str:
+    """The interface text of this name in the language of this session, English until one is chosen.
+
+    Raises:
+        KeyError: there is no such text.
+    """
+    return STRINGS[key][list(LANGUAGES).index(language())].format(**values)
+
+
+def language() -> str:
+    """The language of this session, as `LANGUAGES` has it."""
+    # the widget's state is what was just clicked; before it is drawn for the first time, the link counts
+    chosen = st.session_state.get("lang") or url.recall("lang")
+    return chosen if chosen in LANGUAGES else next(iter(LANGUAGES))

@@ -1,0 +1,50 @@
+"""Attention: every head over one input, one head opened up, and bertviz for short inputs."""
+
+import streamlit as st
+
+from app import components, examples, loaders, url
+from app.i18n import t
+from bertlab.views import bertviz_view
+
+components.heading("attention")
+a, b = components.sentences(*examples.PAIR)
+look = url.choice(
+    st.segmented_control, t("view"), ["heads", "neuron", "bertviz"], key="look", required=True,
+    format_func=lambda view: t(f"view.{view}"), label_visibility="collapsed",
+)  # fmt: skip
+
+
+@st.fragment
+@components.told()
+def heads(checkpoint: loaders.Checkpoint) -> None:
+    """All heads on our canvas."""
+    layer, options = url.picture()["layer"], components.options()
+    components.canvas("attention", loaders.attention(checkpoint, a, b, layer, options))
+    st.download_button(
+        t("download.html"), lambda: loaders.attention_page(checkpoint, a, b, options), "attention.html", "text/html",
+        on_click="ignore", icon=":material/download:",
+    )  # fmt: skip
+
+
+@st.fragment
+@components.told()
+def neuron(checkpoint: loaders.Checkpoint) -> None:
+    """One head from the inside: its layer and its number stand above."""
+    st.caption(t("view.neuron.lead"))
+    layer, head = components.layer_and_head(loaders.session(checkpoint).config)
+    components.canvas("neuron", loaders.neuron(checkpoint, a, b, layer, head, components.options()))
+
+
+@components.told()
+def bertviz(checkpoint: loaders.Checkpoint) -> None:
+    """bertviz in a frame of its own, if the input is short enough for it."""
+    count = len(loaders.ask(checkpoint, "encode", a, b or None))
+    if count > bertviz_view.MAX_TOKENS:
+        components.note(t("bertviz.long", limit=bertviz_view.MAX_TOKENS, count=count))
+    else:
+        st.caption(t("view.bertviz.lead"))
+        st.iframe(loaders.bertviz(checkpoint, a, b, url.picture()["layer"]), height=120 + 24 * count)
+
+
+with st.container(key="picture"), components.told():
+    {"heads": heads, "neuron": neuron, "bertviz": bertviz}[look](components.chosen("attend"))

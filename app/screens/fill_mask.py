@@ -1,0 +1,45 @@
+"""Fill mask: hide a word by clicking it and see what the model would put there."""
+
+import streamlit as st
+
+from app import components, examples, loaders, url
+from app.i18n import t
+from bertlab.explore.words import MASK, mask_spans, words
+from bertlab.views import figures
+
+components.heading("fill-mask")
+text = url.text(
+    st.text_input, t("fill-mask.text"), examples.SENTENCE, key="text", live="300ms", help=t("fill-mask.text.help")
+)
+found = words(text)
+default = examples.HIDDEN if text == examples.SENTENCE else ""
+
+
+def remember(numbers: set[int]) -> None:
+    """Keep which words are hidden."""
+    url.keep("mask", ".".join(map(str, sorted(numbers))), default)
+
+
+hidden = {int(number) for number in url.recall("mask", default).split(".") if number.isdecimal()}
+hidden &= {number for number, (start, end) in enumerate(found) if text[start:end] != MASK}
+remember(hidden)
+components.words(text, hidden, on_click=lambda number: remember(hidden ^ {number}))
+left, right = st.columns([3, 2], vertical_alignment="center")
+left.button(t("fill-mask.reset"), on_click=remember, args=(set(),), disabled=not hidden, icon=":material/undo:")
+top_k = url.number(right.slider, t("fill-mask.top"), 3, 20, 8, key="top")
+
+with st.container(key="proposals"), components.told():
+    checkpoint = components.chosen("fill-mask")
+    masked = mask_spans(text, [found[number] for number in hidden])
+    fills = loaders.ask(checkpoint, "fill_mask", masked, top_k) if MASK in masked else []
+    if not fills:
+        components.note(t("fill-mask.none"))
+    behind = [
+        text[start:end] for number, (start, end) in enumerate(found) if number in hidden or text[start:end] == MASK
+    ]
+    cells = st.columns(min(len(fills), 2)) if fills else []
+    for number, (fill, word) in enumerate(zip(fills, behind, strict=False)):
+        title = t("fill-mask.mask", number=number + 1) if word == MASK else t("fill-mask.hidden", word=word)
+        with cells[number % len(cells)]:
+            st.html(f'<p class="say" dir="auto">{components.plain(title)}</p>')
+            components.figure(figures.mask_bars(fill), key=f"mask-{number}")

@@ -1,0 +1,29 @@
+"""Input: the pieces of a text, their ids, and the three embeddings of each."""
+
+import streamlit as st
+
+from app import components, examples, loaders
+from app.i18n import t
+from bertlab.views import figures, passage
+
+components.heading("input")
+a, b = components.sentences(*examples.PAIR)
+with components.told():
+    checkpoint = components.chosen("embed")
+    tokens = loaders.ask(checkpoint, "encode", a, b or None)
+    embeddings = loaders.ask(checkpoint, "embeddings", a, b or None)
+    st.html(f'<p class="small">{t("input.pieces", count=len(tokens))}</p>')
+    st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
+    st.subheader(t("input.embeddings"), anchor=False, help=t("input.embeddings.help"))
+    names = [t(f"embedding.{kind}") for kind in ("token", "position", "type", "sum")]
+    components.figure(figures.embedding_strips(embeddings, labels=names), key="embeddings")
+    st.subheader(t("input.table"), anchor=False)
+    rows = {
+        t("input.position"): [token.position for token in tokens],
+        t("input.piece"): [token.piece for token in tokens],
+        t("input.id"): [token.id for token in tokens],
+        t("input.start"): [None if token.special else token.start for token in tokens],
+        t("input.end"): [None if token.special else token.end for token in tokens],
+        t("input.segment"): ["AB"[token.segment] for token in tokens],
+    }
+    st.dataframe(rows, hide_index=True)

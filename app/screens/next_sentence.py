@@ -1,0 +1,31 @@
+"""Next sentence: does the second sentence follow the first?"""
+
+import streamlit as st
+
+from app import components, examples, loaders, url
+from app.i18n import t
+from bertlab.views import figures
+
+
+def put(first: str, second: str) -> None:
+    """Write both sentences."""
+    st.session_state["first"], st.session_state["second"] = first, second
+
+
+components.heading("next-sentence")
+first = url.text(st.text_input, t("next-sentence.first"), examples.FOLLOWS["follow"][0], key="first", live="300ms")
+second = url.text(st.text_input, t("next-sentence.second"), examples.FOLLOWS["follow"][1], key="second", live="300ms")
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.button(t("next-sentence.swap"), on_click=put, args=(second, first), icon=":material/swap_vert:")
+    for name, pair in examples.FOLLOWS.items():
+        st.button(t(f"next-sentence.{name}"), on_click=put, args=pair, type="tertiary")
+
+with st.container(key="verdict"), components.told():
+    answer = loaders.ask(components.chosen("nsp"), "next_sentence", first, second)
+    labels = (t("next-sentence.yes"), t("next-sentence.no"))
+    chances = (answer.probability, 1 - answer.probability)
+    said = [f"{label} {chance:.1%}" for label, chance in zip(labels, chances, strict=True)]
+    likely = chances.index(max(chances))
+    said[likely] = f"<b>{said[likely]}</b>"
+    st.html(f'<p class="say">{" · ".join(said)}</p>')
+    components.figure(figures.nsp_gauge(answer, labels=labels).update_layout(showlegend=False), key="gauge")

@@ -1,0 +1,55 @@
+"""Start: what this is, what it can do, and which BERT to look into."""
+
+import streamlit as st
+
+import bertlab
+from app import components, examples, loaders, preview
+from app.i18n import t
+from app.i18n.strings import STRINGS
+
+FIGURES = {"masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}", "exact_match": "{:.1f}"}
+
+
+def open_checkpoint(name: str) -> None:
+    """Make a checkpoint the one that every page reads."""
+    st.session_state["checkpoint"] = name
+
+
+def card(name: str) -> None:
+    """A shipped checkpoint: what it is, what was measured on it, and a button that opens it."""
+    config, record = loaders.about(name)
+    st.html(f'<p class="name">{components.plain(name)}</p>')
+    if f"card.{name}" in STRINGS:
+        st.html(f'<p class="small">{t(f"card.{name}")}</p>')
+    measured = record.get("validation") or {}
+    shown = [(form.format(measured[key]), t(f"figure.{key}")) for key, form in FIGURES.items() if key in measured]
+    cells = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in shown[:2])
+    st.html(f'<div class="figures">{cells}</div>' if cells else "<div></div>")
+    st.html(f'<p class="small">{components.size(config)}</p>')
+    opened = st.session_state.get("opened") == name
+    st.button(
+        t("start.open" if opened else "start.use"), key=f"open-{name}", disabled=opened, width="stretch",
+        on_click=open_checkpoint, args=(name,),
+    )  # fmt: skip
+
+
+components.heading("start")
+with components.told():
+    attention = loaders.attention_map(components.chosen("attend"), examples.SHORT, "")
+    components.arcs(preview.arcs(attention, len(attention.probs_LNTT) // 2))
+
+PAGES = ["attention", "fill-mask", "next-sentence", "question"]
+cells = [*st.columns(2), *st.columns(2)]
+for name, cell in zip(PAGES, cells, strict=True):
+    with cell.container(border=True, height="stretch", gap="xsmall"):
+        st.page_link(f"screens/{name.replace('-', '_')}.py", label=t(name), icon=components.ICONS[name])
+        st.html(f'<p class="small">{t(f"start.{name}")}</p>')
+
+st.subheader(t("start.choose"), anchor=False)
+shipped = list(bertlab.shipped())
+if not shipped:
+    components.note(t("checkpoint.none"))
+for name, cell in zip(shipped, st.columns(max(len(shipped), 1)), strict=False):
+    with cell.container(border=True, height="stretch"), components.told():
+        card(name)
+st.caption(t("start.own"))

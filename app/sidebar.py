@@ -1,0 +1,48 @@
+"""The controls that stay while pages change: language and checkpoint. Knows no page."""
+
+import streamlit as st
+
+import bertlab
+from app import loaders, url
+from app.components import note, plain
+from app.i18n import LANGUAGES, t
+from bertlab.spec.errors import BertlabError
+
+
+def language() -> None:
+    """Choose the language of the window."""
+    with st.sidebar:
+        url.choice(
+            st.segmented_control, t("language"), list(LANGUAGES), key="lang", format_func=LANGUAGES.get,
+            label_visibility="collapsed", required=True,
+        )  # fmt: skip
+
+
+def checkpoint() -> None:
+    """Choose what the pages read. What cannot be opened is said right here, and the one before stays open."""
+    state = st.session_state
+    with st.sidebar:
+        wanted = url.text(
+            st.selectbox, t("checkpoint"), loaders.AUTO, key="checkpoint", options=[loaders.AUTO, *bertlab.shipped()],
+            accept_new_options=True, help=t("checkpoint.help"),
+        )  # fmt: skip
+        # asked once, and again when its files change: to look for a hub id takes its time
+        asked = (wanted, loaders.checkpoint(wanted))
+        if asked != state.get("asked"):
+            state["asked"], state["refusal"] = asked, _refusal(wanted)
+        if state["refusal"] is None:
+            state["opened"] = wanted
+        else:
+            note(state["refusal"], "error")
+            stays = plain(state.get("opened", loaders.AUTO))
+            st.html(f'<p class="small">{t("checkpoint.stays", name=stays)}</p>')
+
+
+def _refusal(wanted: str) -> str | None:
+    """Why a checkpoint cannot be opened, in one line; None if it can."""
+    try:
+        if wanted != loaders.AUTO:
+            loaders.session(loaders.checkpoint(wanted))
+    except BertlabError as error:
+        return str(error)
+    return None

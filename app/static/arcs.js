@@ -1,0 +1,23 @@
+// Words on a line and arcs over them: a colour for each head, the thicker the more attention.
+const COLOURS = ["#3b82d6", "#d9822b", "#2a9d8f", "#8d4be4", "#c04f74", "#b8962b", "#4aa3c0", "#8a919e"];
+const HEIGHT = 150;
+
+function element(name, attributes, text = "") {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.textContent = text;
+  return node;
+}
+
+export default function ({ data, parentElement }) {
+  const picture = element("svg", { viewBox: `0 0 ${data.width} ${HEIGHT + 34}`, "aria-hidden": "true" });
+  for (const { from, to, head, weight } of data.arcs) {
+    const top = HEIGHT - Math.min(HEIGHT * 1.3, 14 + Math.abs(from - to) * 0.55);
+    picture.append(element("path", {
+      d: `M${from} ${HEIGHT} C${from} ${top} ${to} ${top} ${to} ${HEIGHT}`, fill: "none", stroke: COLOURS[head % COLOURS.length],
+      "stroke-width": 0.6 + 4 * weight, "stroke-opacity": 0.25 + 0.6 * weight, "stroke-linecap": "round",
+    }));
+  }
+  for (const { x, text } of data.words) picture.append(element("text", { x, y: HEIGHT + 24 }, text));
+  parentElement.querySelector(".arcs").replaceChildren(picture);
+}

@@ -1,0 +1,33 @@
+"""The window: which page, which checkpoint, which language. Knows no page from inside.
+
+Start it with `streamlit run app/streamlit_app.py`, or `bertlab app`.
+"""
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+# Streamlit puts this file's own folder on the path; the packages `app` and `bertlab` lie beside it.
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from app import components, sidebar, url  # noqa: E402
+from app.i18n import t  # noqa: E402
+
+st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
+st.logo(components.STATIC / "logo.svg", size="large")
+st.html(components.STATIC / "app.css")
+url.read()
+# The folder is not called "pages": the first deep link would make Streamlit run a file of it alone, without this one.
+pages = [
+    st.Page(f"screens/{name.replace('-', '_')}.py", title=t(name), icon=icon, url_path=name, default=name == "start")
+    for name, icon in components.ICONS.items()
+]
+page = st.navigation(pages)
+url.arrive(page.url_path)
+sidebar.language()
+sidebar.checkpoint()
+page.run()
+url.write()

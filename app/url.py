@@ -1,0 +1,146 @@
+"""What the address remembers: everything a reader has typed or chosen, so that a copied link reproduces the screen.
+
+Values are kept as strings under short names. A link brings them at first; within a session they outlive a change of
+page; the browser's back button brings earlier ones again. Knows no page and no model.
+
+Streamlit's own binding of widgets (`bind="query-params"`) is not used: it loses what a link brought when the next page
+has a field of the same name, and it cannot leave out a text that is too long for a link.
+"""
+
+import json
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+# A longer text is left out: a server refuses a request line of more than 64 kB, and Hangul takes nine bytes a letter.
+LONGEST = 4_000
+
+# What a reader can set in the attention and neuron views, as `views/static` reports it, and where each begins.
+PICTURE = {
+    "view": "lines", "layer": 0, "head": 0, "heads": None, "filter": "all", "hide": False, "renorm": False,
+    "fit": False, "tokens": [], "side": "query", "token": None,
+}  # fmt: skip
+
+
+# -- the life of a run -----------------------------------------------------------------------------------------
+
+
+def read() -> None:
+    """At the start of a run: a new session takes what its link says."""
+    if "url.kept" not in st.session_state:
+        st.session_state["url.kept"] = st.query_params.to_dict()
+
+
+def arrive(page: str) -> None:
+    """Once the page is known: find out whether the reader comes from another one, or went back; take what that says."""
+    state = st.session_state
+    moved, back = state.get("url.page") != page, _went_back()
+    if back:
+        if not moved:
+            for name in state["url.want"]:
+                state["url.kept"].pop(name, None)
+        state["url.kept"] |= st.query_params.to_dict()
+    state["url.page"], state["url.fresh"], state["url.want"] = page, moved or back, {}
+    if state["url.fresh"]:
+        state["url.arrived"] = picture()
+
+
+def _went_back() -> bool:
+    """Whether the browser's back or forward button asked for this run; no public function of Streamlit tells."""
+    context = get_script_run_ctx()
+    return bool(getattr(context, "is_history_navigation", False)) and "url.page" in st.session_state
+
+
+def write() -> None:
+    """At the end of a run: show in the address what was kept."""
+    want = st.session_state["url.want"]
+    if want != st.query_params.to_dict():
+        st.query_params.from_dict(want)
+
+
+# -- values ----------------------------------------------------------------------------------------------------
+
+
+def recall(name: str, default: str = "") -> str:
+    """What was kept under this name."""
+    return st.session_state["url.kept"].get(name, default)
+
+
+def keep(name: str, value: str, default: str = "") -> None:
+    """Remember a value; the address stays bare of defaults and of texts too long for it."""
+    st.session_state["url.kept"][name] = value
+    want = st.session_state["url.want"]
+    want.pop(name, None)
+    if value != default and len(value) <= LONGEST:
+        want[name] = value
+
+
+def _seed(key: str, value) -> None:
+    """Give a widget its value when it appears, or when the reader has come from elsewhere."""
+    if st.session_state["url.fresh"] or key not in st.session_state:
+        st.session_state[key] = value
+
+
+def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:
+    """A text field, or a choice that takes new options."""
+    _seed(key, recall(key, default))
+    value = widget(label, key=key, **settings)
+    keep(key, value, default)
+    return value
+
+
+def number(widget: Callable, label: str, low: int, high: int, default: int, *, key: str, name: str = "") -> int:
+    """A slider or number field. name: what it is called in the address, if not as its key."""
+    kept = _read(recall(name or key, str(default)), default)
+    _seed(key, kept)
+    st.session_state[key] = min(max(st.session_state[key], low), high)
+    value = widget(label, low, high, key=key)
+    keep(name or key, str(value), str(default))
+    return value
+
+
+def choice(widget: Callable, label: str, options: list[str], *, key: str, **settings) -> str:
+    """A choice (radio, segmented control) whose value, not its translated label, is in the address.
+
+    The first option is the default, and what a link with an unknown option gets.
+    """
+    kept = recall(key, options[0])
+    _seed(key, kept if kept in options else options[0])
+    value = widget(label, options, key=key, **settings)
+    keep(key, value, options[0])
+    return value
+
+
+# -- what is set in a picture ----------------------------------------------------------------------------------
+
+
+def picture() -> dict:
+    """What is set in the attention and neuron views: `PICTURE` with what the link or the reader changed."""
+    return {name: _read(recall(name, _written(default)), default) for name, default in PICTURE.items()}
+
+
+def arrived() -> dict:
+    """What was set as the page opened: a view is told it once, and from then on reports what is changed."""
+    return st.session_state["url.arrived"]
+
+
+def keep_picture(state: dict) -> None:
+    """Keep what is set in a view."""
+    for name, default in PICTURE.items():
+        keep(name, _written(state.get(name, default)), _written(default))
+
+
+def _written(value) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _read(text: str, default):
+    """A value of the default's kind; the default for anything else. Lists and None are checked by the views."""
+    if isinstance(default, str):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return default
+    return value if type(default) is not int or type(value) is int else default

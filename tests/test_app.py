@@ -1,0 +1,194 @@
+"""The window's pages without a browser: what they show of a tiny random checkpoint, and what they say of a mistake."""
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.i18n import LANGUAGES
+from app.i18n.strings import STRINGS
+
+APP = Path(__file__).parent.parent / "app"
+SCREENS = sorted(path.stem for path in (APP / "screens").glob("*.py"))
+PAGES = [screen.replace("_", "-") for screen in SCREENS]
+SHORT = {"a": "Green tea.", "b": "A bowl.", "text": "Green tea.", "first": "Green tea.", "second": "A bowl."}
+HOSTILE = (
+    '<script>alert(1)</script> </script> **bold** $x^2$ :material/home: [a](b) %{y} <img src=x onerror="alert(1)">'
+)
+
+
+def opened(screen: str, state: dict | None = None, **parameters: str) -> AppTest:
+    """A page as a link with these parameters opens it, in a session that remembers `state`."""
+    app = AppTest.from_file(str(APP / "streamlit_app.py"), default_timeout=60)
+    for name, value in {**SHORT, **parameters}.items():
+        app.query_params[name] = value
+    if state is None:
+        return app.run().switch_page(f"screens/{screen}.py").run()
+    # AppTest cannot run again after a selectbox that holds something typed
+    for name, value in state.items():
+        app.session_state[name] = value
+    return app.switch_page(f"screens/{screen}.py").run()
+
+
+def bodies(app: AppTest) -> list[str]:
+    """The HTML blocks of a page, without the style sheet."""
+    return [block.proto.body for block in app.get("html") if not block.proto.body.startswith("<style")]
+
+
+def errors(app: AppTest) -> list[str]:
+    return [body for body in bodies(app) if 'role="alert"' in body]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_page_opens_in_every_language(shipped, screen, language):
+    app = opened(screen, lang=language)
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    name = screen.replace("_", "-")
+    assert app.title[0].value == STRINGS[f"{name}.title"][list(LANGUAGES).index(language)]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_hostile_text_in_every_field_is_drawn_as_text(shipped, screen):
+    app = opened(screen, **dict.fromkeys(["a", "b", "text", "first", "second", "question", "passage"], HOSTILE[:45]))
+    assert not app.exception
+    for area in [*app.text_input, *app.text_area]:
+        area.set_value(HOSTILE)
+    app.run()
+    assert not app.exception
+    for body in bodies(app):
+        assert "<script" not in body, body
+        assert "<img" not in body, body
+    for markdown in [*app.markdown, *app.caption, *app.subheader]:
+        assert "alert(1)" not in markdown.value
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_empty_fields_get_one_line(shipped, screen):
+    app = opened(screen)
+    for area in [*app.text_input, *app.text_area]:
+        area.set_value("")
+    app.run()
+    assert not app.exception
+    assert all("\n" not in error for error in errors(app))
+    if screen in ("attention", "input", "next_sentence", "question"):
+        assert len(errors(app)) == 1
+
+
+@pytest.mark.parametrize("screen", ["input", "attention", "fill_mask", "next_sentence"])
+def test_a_text_too_long_gets_one_line(shipped, screen):
+    app = opened(screen, mask="1", **dict.fromkeys(["a", "text", "first"], "tea and bread " * 60))
+    assert not app.exception
+    assert len(errors(app)) == 1
+    assert "64" in errors(app)[0]
+
+
+@pytest.mark.parametrize("screen", ["fill_mask", "next_sentence", "question"])
+def test_a_checkpoint_without_the_head_is_said_and_left_by_a_click(shipped, screen):
+    app = opened(screen, checkpoint="bare", mask="1")
+    assert not app.exception
+    assert len(errors(app)) == 1
+    assert "head" in errors(app)[0]
+    app.button[-1].click().run()
+    assert not errors(app)
+    assert app.session_state["checkpoint"] == "auto"
+
+
+@pytest.mark.parametrize(
+    "name", ["/nowhere/at/all", "<script>alert(1)</script>", "~nobody-of-that-name", "x" * 5000, "a\0b", ""]
+)
+def test_a_checkpoint_that_cannot_be_opened_is_said_and_the_one_before_stays(shipped, name):
+    app = opened("input", {"opened": "scratch"}, checkpoint=name)
+    assert not app.exception, app.exception[0].message
+    assert len(errors(app)) == 1
+    assert "<script" not in errors(app)[0]
+    assert any("<b>scratch</b>" in body for body in bodies(app))
+
+
+def test_a_link_to_a_missing_checkpoint_opens_the_default(shipped):
+    app = opened("input", {}, checkpoint="/nowhere")
+    assert len(errors(app)) == 1
+    assert any("<b>strongest</b>" in body for body in bodies(app))
+
+
+def test_a_directory_opens(shipped, tiny_checkpoint):
+    app = opened("question", {}, checkpoint=str(tiny_checkpoint))
+    assert not errors(app)
+    assert any("<b>tiny</b>" in body for body in bodies(app))
+
+
+def test_start_shows_what_was_measured(shipped):
+    app = opened("start")
+    assert any("<b>1%</b>" in body for body in bodies(app))
+    next(button for button in app.button if button.key == "open-scratch").click().run()
+    assert app.session_state["checkpoint"] == "scratch"
+
+
+def test_hidden_words_come_from_the_link(shipped):
+    app = opened("fill_mask", text="Green tea, some [MASK].", mask="1.99.x")
+    assert not app.exception
+    said = [body for body in bodies(app) if 'class="say"' in body]
+    assert ["tea" in said[0], "[MASK]" in said[1]] == [True, True]
+    assert len(app.get("plotly_chart")) == 2
+    app.button[0].click().run()
+    assert len(app.get("plotly_chart")) == 1, "what the user typed stays"
+    assert "mask" not in app.query_params
+
+
+def test_two_sentences_swap(shipped):
+    app = opened("next_sentence")
+    app.button[0].click().run()
+    assert [field.value for field in app.text_input] == ["A bowl.", "Green tea."]
+    assert re.search(r"\d\.\d%", bodies(app)[1])
+
+
+@pytest.mark.parametrize("look", ["heads", "neuron", "bertviz", "nonsense"])
+def test_every_view_of_attention_opens(shipped, look):
+    app = opened("attention", look=look, layer="99", head="-3", tokens="[[", view="nonsense", heads='{"a":1}')
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+
+
+def test_bertviz_says_what_is_too_long_for_it(shipped):
+    app = opened("attention", look="bertviz", a="q x z " * 11, b="q x z " * 8)
+    assert not app.exception
+    assert not errors(app), "it fits the model"
+
+
+def test_a_long_passage_is_answered_and_kept_out_of_the_link(shipped):
+    passage = "The keeper of the old mill carried the lantern. " * 100
+    app = opened("question", question="Who carried it?")
+    app.text_area[0].set_value(passage).run()
+    assert not app.exception
+    assert not errors(app)
+    assert sum("<mark" in body for body in bodies(app)) == 1
+    assert any("windows" in caption.value for caption in app.caption)
+    app.run()
+    assert "passage" not in app.query_params
+    assert app.text_area[0].value == passage
+
+
+def test_no_checkpoint_at_all_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
+    for screen in SCREENS:
+        app = opened(screen)
+        assert not app.exception
+        assert any("checkpoint" in body for body in bodies(app))
+
+
+def test_both_languages_have_every_text_with_the_same_places():
+    for name, texts in STRINGS.items():
+        assert len(texts) == len(LANGUAGES), name
+        places = [sorted(re.findall(r"{(\w+)", text)) for text in texts]
+        assert places[0] == places[1], name
+
+
+def test_every_text_is_used():
+    source = "\n".join(path.read_text() for path in APP.rglob("*.py") if path.name != "strings.py")
+    # names put together, such as f"{page}.title"
+    source += "".join(f'"{page}.{part}"' for page in PAGES for part in ("title", "lead")) + str(PAGES)
+    for name in STRINGS:
+        quoted = f'"{name}"' in source or f"'{name}'" in source
+        assert quoted or name.startswith(("card.", "figure.", "view.", "embedding.", "start.", "next-sentence.")), name

@@ -1,0 +1,261 @@
+"""The window in a real Chromium, as a person uses it. Skips, and says so, where there is no Chromium.
+
+It opens the shipped checkpoints, and tiny random ones where none are shipped.
+"""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+import bertlab
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parent.parent
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run",
+]  # fmt: skip
+SHIPPED = {"strongest", "squad"} <= bertlab.shipped().keys()
+PAGES = ["", "input", "attention", "fill-mask", "next-sentence", "question"]
+HOSTILE = (
+    """<script>window.owned=1</script></script><img src=x onerror="window.owned=1"> **b** $x$ :material/home: [l](x)"""
+)
+
+
+@pytest.fixture(scope="module")
+def address(request) -> Iterator[str]:
+    """A running window's address."""
+    environment = dict(os.environ, OMP_NUM_THREADS="1")
+    if not SHIPPED:
+        environment["BERTLAB_CHECKPOINTS"] = str(request.getfixturevalue("checkpoints"))
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "streamlit_app.py")]
+    server = subprocess.Popen(
+        [*command, "--server.port", str(port), "--server.address", "localhost", "--server.headless", "true"],
+        cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        for _ in range(240):
+            try:
+                urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=5).close()
+                break
+            except (urllib.error.URLError, ConnectionError):
+                assert server.poll() is None, "the server stopped"
+                time.sleep(0.25)
+        yield f"http://localhost:{port}"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """visit(page, **parameters) opens a page in a fresh context; a request to another machine fails the test."""
+    contexts, faults = [], []
+
+    def visit(page: str, *, width: int = 1280, theme: str = "light", link: str = "", **parameters: str):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.set_default_timeout(30_000)
+        local = (address, address.replace("http", "ws"), "data:", "blob:", "about:")
+        tab.on("request", lambda request: request.url.startswith(local) or faults.append(request.url))
+        tab.on("websocket", lambda socket: socket.url.startswith(local) or faults.append(socket.url))
+        tab.on("pageerror", lambda error: faults.append(str(error)))
+        tab.goto(link or f"{address}/{page}?{urlencode(parameters)}")
+        tab.wait_for_selector("h1")
+        tab.wait_for_selector('[data-test-script-state="notRunning"]')
+        return tab
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert not faults
+
+
+def until(tab, question: str, *arguments, seconds: float = 20):
+    """Wait until a JavaScript function says yes."""
+    tab.wait_for_function(question, arg=list(arguments), timeout=seconds * 1000)
+
+
+PAINTED = """() => {
+  const root = document.querySelector('[data-testid="stBidiComponentRegular"], .stBidiComponent') ?? document.body;
+  const all = [];
+  const walk = (node) => { for (const child of node.querySelectorAll("*")) {
+    if (child.tagName === "CANVAS") all.push(child);
+    if (child.shadowRoot) walk(child.shadowRoot);
+  } };
+  walk(document.body);
+  return all.some((canvas) => canvas.width && canvas.height
+    && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value));
+}"""
+
+
+def test_look_at_the_heads_and_copy_the_link(visit):
+    tab = visit("attention")
+    until(tab, PAINTED)
+    box = tab.locator(".bl-attention canvas").last.bounding_box()
+    readout = tab.locator(".bl-readout")
+    hint = readout.inner_text()
+    for part in range(20, 50, 2):  # somewhere here stands a token of the first column
+        tab.mouse.move(box["x"] + part / 100 * box["width"], box["y"] + 60)
+        tab.wait_for_timeout(30)
+        if readout.inner_text() != hint:
+            break
+    assert re.search(r"\d", readout.inner_text()), "hovering a token says whom it attends to"
+    tab.locator(".bl-step").last.click()
+    tab.locator(".bl-head").first.dblclick()
+    tab.wait_for_url(lambda url: "layer=1" in url and "heads=" in url)
+    again = visit("", link=tab.url)
+    until(again, PAINTED)
+    assert again.locator(".bl-value").first.inner_text().startswith("1")
+    pressed = [head.get_attribute("aria-pressed") for head in again.locator(".bl-head").all()]
+    assert pressed[0] == "true"
+    assert "true" not in pressed[1:]
+
+
+def test_a_new_text_keeps_what_was_chosen(visit):
+    tab = visit("attention", a="Green tea.", b="")
+    until(tab, PAINTED)
+    tab.locator(".bl-step").last.click()
+    tab.wait_for_url("**layer=1**")
+    tab.get_by_label("Sentence A").fill("Some bread and a cup.")
+    tab.wait_for_url("**bread**")
+    tab.wait_for_timeout(1000)
+    assert tab.locator(".bl-value").first.inner_text().startswith("1")
+    assert "layer=1" in tab.url
+
+
+@pytest.mark.parametrize("look", ["neuron", "bertviz"])
+def test_the_other_views_of_attention(visit, look):
+    tab = visit("attention", look=look)
+    if look == "neuron":
+        until(tab, PAINTED)
+    else:
+        frame = tab.frame_locator("iframe")
+        frame.locator("#vis svg").first.wait_for()
+        assert frame.locator("#vis svg line").count() > 20
+
+
+def test_hide_a_word_by_clicking_it(visit):
+    tab = visit("fill-mask", text="The keeper carried the lantern.", mask="")
+    words = tab.locator(".words button")
+    words.nth(1).click()
+    tab.locator(".js-plotly-plot .bars").first.wait_for()
+    assert words.nth(1).inner_text() == "[MASK]"
+    assert words.nth(1).get_attribute("aria-pressed") == "true"
+    assert tab.get_by_text("“keeper” hidden").is_visible()
+    words.nth(4).focus()
+    tab.keyboard.press("Enter")
+    tab.get_by_text("“lantern” hidden").wait_for()
+    tab.wait_for_url("**mask=1.4**")
+    again = visit("", link=tab.url)
+    again.get_by_text("“lantern” hidden").wait_for()
+    assert again.locator(".words button").nth(1).inner_text() == "[MASK]"
+    words.nth(1).click()
+    tab.get_by_text("“keeper” hidden").wait_for(state="detached")
+    tab.get_by_role("button", name="Show every word again").click()
+    tab.get_by_text("Click a word above").wait_for()
+
+
+def test_does_one_sentence_follow_another(visit):
+    tab = visit("next-sentence")
+    said = tab.locator(".say").first
+    said.wait_for()
+    before = said.inner_text()
+    tab.get_by_label("Second").fill("Parliament will vote on the new tax law next Tuesday.")
+    until(tab, "([before]) => document.querySelector('.say').innerText !== before", before)
+    if SHIPPED:
+        assert "does not follow" in tab.locator(".say b").inner_text()
+    tab.get_by_role("button", name="Swap").click()
+    tab.wait_for_url(lambda url: "first=Parliament" in url and "second=The" in url)
+    again = visit("", link=tab.url)
+    assert again.get_by_label("First").input_value().startswith("Parliament")
+
+
+def test_ask_a_question(visit):
+    tab = visit("question")
+    tab.locator("mark").first.wait_for()
+    tab.get_by_label("Question").fill("What did the lamp burn first?")
+    tab.wait_for_url("**question=What**")
+    tab.wait_for_timeout(1500)
+    marked = tab.locator("mark").all_inner_texts()
+    passage = tab.get_by_label("Passage").input_value()
+    assert "".join(marked) in passage
+    if SHIPPED:
+        assert "whale oil" in "".join(marked)
+    tab.locator(".js-plotly-plot .scatterlayer").wait_for()
+    again = visit("", link=tab.url)
+    again.locator("mark").first.wait_for()
+    assert again.locator("mark").all_inner_texts() == marked
+
+
+def test_what_was_typed_outlives_a_change_of_page(visit):
+    tab = visit("input", a="Green tea.", checkpoint="scratch", lang="ko")
+    tab.get_by_role("link", name="어텐션").first.click()
+    until(tab, PAINTED)
+    assert tab.get_by_label("문장 A").input_value() == "Green tea."
+    for parameter in ("a=Green", "checkpoint=scratch", "lang=ko"):
+        tab.wait_for_url(f"**{parameter}**")
+
+
+@pytest.mark.parametrize("page", PAGES[1:])
+def test_hostile_text_is_drawn_as_text(visit, page):
+    tab = visit(page, **dict.fromkeys(["a", "text", "first", "question"], HOSTILE[:60]), checkpoint=HOSTILE)
+    for field in tab.locator("section.stMain, .stMain").locator("input[type=text], textarea").all():
+        field.fill(HOSTILE)
+        field.press("Control+Enter")
+    tab.wait_for_timeout(1500)
+    assert tab.evaluate("window.owned") is None
+    assert tab.locator("img[src=x]").count() == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_fits_a_telephone(visit, address, theme):
+    tab = visit("", width=390, theme=theme)
+    for page in PAGES:
+        tab.goto(f"{address}/{page}")
+        tab.wait_for_selector("h1")
+        tab.wait_for_selector('[data-test-script-state="notRunning"]')
+        inner, outer = tab.evaluate("[document.querySelector('.stMain').scrollWidth, innerWidth]")
+        assert inner <= outer, f"{page or 'start'} is {inner} wide on {outer}"
+        ground = tab.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+        bright = sum(map(int, re.findall(r"\d+", ground)[:3])) > 384
+        assert bright == (theme == "light"), ground
+
+
+def test_the_back_button_brings_earlier_texts_again(visit):
+    tab = visit("fill-mask", text="Green tea.")
+    field = tab.get_by_label("Text", exact=True)
+    field.fill("Green bread.")
+    tab.wait_for_url("**bread**")
+    tab.locator(".words button").first.click()
+    tab.wait_for_url("**mask=0**")
+    tab.get_by_role("link", name="Next sentence").first.click()
+    tab.get_by_label("Second").wait_for()
+    for mask, words in (("[MASK]", "Green bread."), ("Green", "Green bread."), ("Green", "Green tea.")):
+        tab.go_back()
+        until(tab, "([text]) => document.querySelector('input[aria-label=Text]')?.value === text", words)
+        tab.locator(".words button").first.get_by_text(mask, exact=True).wait_for()
