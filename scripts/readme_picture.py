@@ -1,6 +1,6 @@
-"""Makes assets/attention.png, the README's picture, from the running app.
+"""Makes assets/attention.png, the README's picture, from the running app: `python scripts/readme_picture.py`.
 
-`PYTHONPATH=. python scripts/readme_picture.py`, once bertlab is installed `python scripts/readme_picture.py`. Knows one page and one address of it.
+Knows one page and one address of it.
 """
 
 from urllib.parse import urlencode

@@ -16,8 +16,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from bertlab.learn.bench import BenchConfig, bench
 from bertlab.learn.cross_entropy import decoded_cross_entropy
-from bertlab.learn.evaluate import pretraining_figures
+from bertlab.learn.evaluate import EvaluateConfig, evaluate, pretraining_figures
+from bertlab.learn.evaluate import run as run_evaluate
 from bertlab.learn.finetune import FinetuneConfig, finetune
 from bertlab.learn.optim import OptimConfig, Optimizer
 from bertlab.learn.prepare import PrepareConfig
@@ -358,3 +360,43 @@ def test_a_corpus_is_read_from_any_kind_of_file_whole_or_streamed(kind, streamin
         datasets.Dataset.from_dict({"body": texts, "id": [0, 1]}).to_parquet(path)
     rows = list(read([str(path)], "text" if kind == "txt" else "body", streaming))
     assert rows == [{"text": text, "source": "notes"} for text in texts]
+
+
+def test_evaluate_measures_a_checkpoint_and_records_it(corpus, tmp_path, capsys):
+    list(pretrain(settings(corpus, tmp_path / "run", steps=3)))
+    made = tmp_path / "run" / "checkpoint"
+    asked = EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=128, max_tokens=32)
+    figures = evaluate(asked)
+    assert figures["rows"] == 128
+    assert 0 <= figures["masked_accuracy"] <= 1
+    assert figures == evaluate(asked)
+    run_evaluate(replace(asked, record=True, json=True))
+    assert json.loads(capsys.readouterr().out) == figures
+    assert checkpoint.load(made).record["validation"] == figures
+    assert f"{figures['bits_per_character']:.3f}" in (made / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ({}, "either a --checkpoint"),
+        ({"checkpoint": "x", "predictions": Path("y")}, "either a --checkpoint"),
+        ({"checkpoint": "x"}, "and --data"),
+        ({"checkpoint": "x", "data": "y", "limit": 0}, "must be at least 1"),
+    ],
+)
+def test_evaluate_says_what_it_lacks(wrong, line):
+    with pytest.raises(BertlabError, match=line):
+        evaluate(EvaluateConfig(what="pretraining", **wrong))
+
+
+def test_the_benchmark_runs_both_sides():
+    found = bench(
+        BenchConfig(
+            preset="tiny", vocab_size=200, batch_size=2, max_tokens=16, steps=1, rounds=1, device="cpu", json=True
+        )
+    )
+    assert found["bertlab_tokens_per_second"] > 0
+    assert found["ratio"] == pytest.approx(
+        found["bertlab_tokens_per_second"] / found["transformers_tokens_per_second"], rel=0.05
+    )
