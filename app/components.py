@@ -22,6 +22,7 @@ from bertlab.spec.errors import BertlabError, MissingHead
 from bertlab.views import assets
 
 STATIC = Path(__file__).parent / "static"
+LIVE = "120ms"  # a field is read when its typist pauses this long
 # Plotly's own theme sets a font of its own; this is Streamlit's, then what has Hangul.
 FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
 
@@ -92,11 +93,24 @@ def options() -> dict:
 # -- fields and figures ----------------------------------------------------------------------------------------
 
 
+def line(place, label: str, default: str, *, key: str, **settings) -> str:
+    """A line of text in a place (`st` or a column), read as it is typed."""
+    value = url.text(place.text_input, label, default, key=key, live=LIVE, **settings)
+    too_long_for_a_link(place, value)
+    return value
+
+
+def too_long_for_a_link(place, text: str) -> None:
+    """Say so under a text that the address leaves out."""
+    if len(text) > url.LONGEST:
+        place.caption(t("long.link"))
+
+
 def sentences(first: str, second: str) -> tuple[str, str]:
     """Two text fields, A and B, read as they are typed and shared by the pages that take a pair."""
     left, right = st.columns(2)
-    a = url.text(left.text_input, t("sentence.a"), first, key="a", live="300ms")
-    b = url.text(right.text_input, t("sentence.b"), second, key="b", live="300ms", placeholder=t("sentence.b.empty"))
+    a = line(left, t("sentence.a"), first, key="a")
+    b = line(right, t("sentence.b"), second, key="b", placeholder=t("sentence.b.empty"))
     return a, b
 
 

@@ -6,6 +6,7 @@ holds strings and numbers only.
 
 import json
 import os
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +111,11 @@ def _packed(chosen: Checkpoint, first: str, second: str, layer: int) -> bytes:
     return payload.attention_bytes(attention_map(chosen, first, second), layer=layer)
 
 
+def pieces(chosen: Checkpoint, text: str) -> int:
+    """How many pieces a text has, however long it is."""
+    return len(session(chosen).tokenizer.encode_ids([text])[0])
+
+
 def neuron(chosen: Checkpoint, first: str, second: str, layer: int, head: int, options: dict) -> bytes:
     """One head opened up, packed for the canvas. Layer and head count from zero."""
     fact = session(chosen).neuron(first, second or None, layer=layer, head=head)
@@ -123,5 +129,9 @@ def bertviz(chosen: Checkpoint, first: str, second: str, layer: int) -> str:
 
 
 def attention_page(chosen: Checkpoint, first: str, second: str, options: dict) -> str:
-    """The attention view as one offline HTML file."""
-    return html.attention_html(attention_map(chosen, first, second), options=options)
+    """The attention view as one offline HTML file, named by the checkpoint and the text."""
+    name = os.path.basename(session(chosen).name)
+    title = textwrap.shorten(" · ".join(part for part in (name, first, second) if part), 160, placeholder=" …")
+    # a lone surrogate cannot be written as UTF-8
+    title = title.encode("utf-8", "replace").decode()
+    return html.attention_html(attention_map(chosen, first, second), title=title, options=options)

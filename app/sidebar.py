@@ -4,7 +4,7 @@ import streamlit as st
 
 import bertlab
 from app import loaders, url
-from app.components import note, plain
+from app.components import note
 from app.i18n import LANGUAGES, t
 from bertlab.spec.errors import BertlabError
 
@@ -34,8 +34,8 @@ def checkpoint() -> None:
             state["opened"] = wanted
         else:
             note(state["refusal"], "error")
-            stays = plain(state.get("opened", loaders.AUTO))
-            st.html(f'<p class="small">{t("checkpoint.stays", name=stays)}</p>')
+            # the page says next, right below, what it has open
+            st.html(f'<p class="small">{t("checkpoint.stays")}</p>')
 
 
 def _refusal(wanted: str) -> str | None:

@@ -46,6 +46,13 @@ def arrive(page: str) -> None:
         state["url.arrived"] = picture()
 
 
+def show(view: str) -> None:
+    """Say which of a page's views is on screen: one that comes anew is told what is set by now."""
+    state = st.session_state
+    if state.get("url.view") != view:
+        state["url.view"], state["url.arrived"] = view, picture()
+
+
 def _went_back() -> bool:
     """Whether the browser's back or forward button asked for this run; no public function of Streamlit tells."""
     context = get_script_run_ctx()
@@ -67,12 +74,12 @@ def recall(name: str, default: str = "") -> str:
     return st.session_state["url.kept"].get(name, default)
 
 
-def keep(name: str, value: str, default: str = "") -> None:
-    """Remember a value; the address stays bare of defaults and of texts too long for it."""
+def keep(name: str, value: str, default: str = "", *, shown: bool = True) -> None:
+    """Remember a value; the address stays bare of defaults, of texts too long for it, and of what is not `shown`."""
     st.session_state["url.kept"][name] = value
     want = st.session_state["url.want"]
     want.pop(name, None)
-    if value != default and len(value) <= LONGEST:
+    if shown and value != default and len(value) <= LONGEST:
         want[name] = value
 
 
@@ -121,7 +128,7 @@ def picture() -> dict:
 
 
 def arrived() -> dict:
-    """What was set as the page opened: a view is told it once, and from then on reports what is changed."""
+    """What was set as the view opened: it is told it once, and from then on reports what is changed."""
     return st.session_state["url.arrived"]
 
 

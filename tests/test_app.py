@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app import loaders
 from app.i18n import LANGUAGES
 from app.i18n.strings import STRINGS
+from bertlab.explore.facts import Answer, Answers
 
 APP = Path(__file__).parent.parent / "app"
 SCREENS = sorted(path.stem for path in (APP / "screens").glob("*.py"))
@@ -137,6 +139,28 @@ def test_hidden_words_come_from_the_link(shipped):
     assert "mask" not in app.query_params
 
 
+@pytest.mark.parametrize("mask", ["9" * 5000, "1." * 5000, "²", "-1", "..", "٣"])
+def test_any_mask_in_the_link_is_read(shipped, mask):
+    assert not opened("fill_mask", mask=mask).exception
+
+
+def test_an_empty_text_is_said_to_be_empty(shipped):
+    app = opened("fill_mask")
+    app.text_input[0].set_value("").run()
+    assert any(STRINGS["fill-mask.empty"][0] in body for body in bodies(app))
+
+
+@pytest.mark.parametrize(
+    ("screen", "field"), [("attention", 0), ("input", 1), ("fill_mask", 0), ("next_sentence", 1), ("question", 0)]
+)
+def test_a_text_that_the_link_leaves_out_is_said_to_be(shipped, screen, field):
+    app = opened(screen, mask="1")
+    app.text_input[field].set_value("tea " * 1001).run()
+    assert not app.exception
+    assert [caption.value for caption in app.caption].count(STRINGS["long.link"][0]) == 1
+    assert "mask" not in app.query_params
+
+
 def test_two_sentences_swap(shipped):
     app = opened("next_sentence")
     app.button[0].click().run()
@@ -168,6 +192,27 @@ def test_a_long_passage_is_answered_and_kept_out_of_the_link(shipped):
     app.run()
     assert "passage" not in app.query_params
     assert app.text_area[0].value == passage
+
+
+@pytest.mark.parametrize(("count", "cut"), [(64, False), (65, True)])
+def test_a_question_cut_short_is_said(shipped, count, cut):
+    app = opened("question", question="a " * count)
+    said = STRINGS["question.long"][0].format(limit=64)
+    assert any(caption.value == said for caption in app.caption) == cut
+
+
+@pytest.mark.parametrize(("no_answer", "doubts"), [(0.9, True), (0.1, False)])
+def test_no_answer_above_the_answer_is_said(shipped, monkeypatch, no_answer, doubts):
+    found = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
+    monkeypatch.setattr(loaders, "ask", lambda *_, **__: found)
+    app = opened("question", passage="Green tea.")
+    assert not app.exception
+    assert any(STRINGS["question.doubt"][0] in body for body in bodies(app)) == doubts
+
+
+def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
+    page = loaders.attention_page(loaders.checkpoint("scratch"), "Green <b>tea</b>.", "", {})
+    assert "<h1>scratch · Green &lt;b&gt;tea&lt;/b&gt;.</h1>" in page
 
 
 def test_no_checkpoint_at_all_is_said(monkeypatch, tmp_path):

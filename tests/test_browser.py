@@ -148,6 +148,31 @@ def test_a_new_text_keeps_what_was_chosen(visit):
     assert "layer=1" in tab.url
 
 
+def test_another_view_and_back_keeps_the_picture_and_the_file_shows_it(visit, tmp_path):
+    tab = visit("attention", a="Green tea.", b="")
+    until(tab, PAINTED)
+    tab.get_by_text("Heat map").click()
+    tab.locator(".bl-step").last.click()
+    tab.wait_for_url(lambda url: "view=matrix" in url and "layer=1" in url)
+    tab.get_by_text("Inside one head").click()
+    tab.locator(".bl-neuron").wait_for()
+    tab.get_by_text("Heads", exact=True).click()
+    tab.locator(".bl-attention").wait_for()
+    until(tab, PAINTED)
+    assert "view=matrix" in tab.url
+    with tab.expect_download() as saved:
+        tab.get_by_text("Save as one HTML file").click()
+    saved.value.save_as(tmp_path / "attention.html")
+    tab.wait_for_timeout(500)
+    page = tab.context.new_page()
+    page.goto((tmp_path / "attention.html").as_uri())
+    until(page, PAINTED)
+    assert "Green tea." in page.title()
+    for place in (tab, page):
+        assert place.locator(".bl-value").first.inner_text().startswith("1")
+        assert place.get_by_role("button", name="Heat map").get_attribute("aria-pressed") == "true"
+
+
 @pytest.mark.parametrize("look", ["neuron", "bertviz"])
 def test_the_other_views_of_attention(visit, look):
     tab = visit("attention", look=look)

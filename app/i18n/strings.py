@@ -12,7 +12,7 @@ STRINGS: dict[str, tuple[str, str]] = {
         "하나를 고르거나, 이 컴퓨터의 폴더 또는 Hugging Face 이름을 적고 Enter를 누르세요. "
         "*auto*는 화면마다 알맞은 것을 엽니다.",
     ),
-    "checkpoint.stays": ("{name} stays open.", "{name} 체크포인트를 그대로 씁니다."),
+    "checkpoint.stays": ("Still open:", "그대로 열려 있습니다:"),
     "checkpoint.size": ("{layers} layers × {heads} heads · {hidden} wide", "층 {layers} × 헤드 {heads} · 폭 {hidden}"),
     "checkpoint.none": (
         "No checkpoint is shipped here yet. Type a directory or a Hugging Face id in the sidebar.",
@@ -42,6 +42,12 @@ STRINGS: dict[str, tuple[str, str]] = {
     ),
     "start.use": ("Look inside", "열어 보기"),
     "start.open": ("Open now", "지금 열림"),
+    "start.arcs": (
+        "The strongest looks of layer {layer}, in every one of its heads: a colour is a head, a thicker arc is more "
+        "attention.",
+        "층 {layer}의 모든 헤드에서 가장 강한 시선입니다. 색 하나가 헤드 하나이고, 굵을수록 어텐션이 큽니다.",
+    ),
+    "start.input": ("What BERT is given: numbered pieces.", "BERT가 받는 번호 붙은 조각을 봅니다."),
     "start.attention": ("See where each word looks, head by head.", "낱말마다 어디를 보는지 헤드별로 봅니다."),
     "start.fill-mask": ("Click a word away and see what BERT would say.", "낱말을 눌러 숨기고 BERT의 대답을 봅니다."),
     "start.next-sentence": ("Two sentences: does one follow the other?", "두 문장이 이어지는지 묻습니다."),
@@ -128,6 +134,7 @@ STRINGS: dict[str, tuple[str, str]] = {
     "fill-mask.reset": ("Show every word again", "모두 되돌리기"),
     "fill-mask.top": ("Proposals", "후보 수"),
     "fill-mask.none": ("Click a word above to hide it.", "위에서 낱말을 하나 눌러 숨겨 보세요."),
+    "fill-mask.empty": ("The text is empty: type some words.", "글이 비어 있습니다. 몇 낱말을 적어 보세요."),
     "fill-mask.hidden": ("“{word}” hidden", "숨긴 낱말 “{word}”"),
     "fill-mask.mask": ("[MASK] number {number}", "[MASK] {number}번째"),
     # next sentence
@@ -154,7 +161,24 @@ STRINGS: dict[str, tuple[str, str]] = {
     ),
     "question.question": ("Question", "질문"),
     "question.passage": ("Passage", "글"),
-    "question.more": ("Other answers it weighed", "저울질한 다른 답"),
+    "question.more": ("Answers it weighed", "저울질한 답"),
+    "question.more.help": (
+        "Score: how strongly the first piece says *start*, plus how strongly the last says *end* (two logits). "
+        "Probability: a softmax over the twenty best answers and *no answer*.",
+        "점수는 첫 조각의 시작 로짓과 끝 조각의 끝 로짓을 더한 값입니다. "
+        "확률은 가장 나은 답 스무 개와 *답 없음*에 씌운 소프트맥스입니다.",
+    ),
+    "question.reading": ("Reading the passage …", "글을 읽고 있습니다 …"),
+    "question.best": ("answer", "답"),
+    "question.word": ("word of the passage", "글 속의 낱말"),
+    "question.long": (
+        "Only the first {limit} pieces of the question are read.",
+        "질문은 처음 {limit}조각까지만 읽습니다.",
+    ),
+    "question.doubt": (
+        "“No answer” scores higher than this one. Take it as a hint only: the model was never taught to refuse.",
+        "‘답 없음’의 점수가 이 답보다 높습니다. 다만 이 모델은 거절하는 법을 배운 적이 없으니 참고만 하세요.",
+    ),
     "question.answer": ("answer", "답"),
     "question.probability": ("probability", "확률"),
     "question.score": ("score", "점수"),

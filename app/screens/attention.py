@@ -1,5 +1,7 @@
 """Attention: every head over one input, one head opened up, and bertviz for short inputs."""
 
+from functools import partial
+
 import streamlit as st
 
 from app import components, examples, loaders, url
@@ -12,16 +14,18 @@ look = url.choice(
     st.segmented_control, t("view"), ["heads", "neuron", "bertviz"], key="look", required=True,
     format_func=lambda view: t(f"view.{view}"), label_visibility="collapsed",
 )  # fmt: skip
+url.show(look)
 
 
 @st.fragment
 @components.told()
 def heads(checkpoint: loaders.Checkpoint) -> None:
     """All heads on our canvas."""
-    layer, options = url.picture()["layer"], components.options()
-    components.canvas("attention", loaders.attention(checkpoint, a, b, layer, options))
+    seen, options = url.picture(), components.options()
+    components.canvas("attention", loaders.attention(checkpoint, a, b, seen["layer"], options))
+    page = partial(loaders.attention_page, checkpoint, a, b, options | {"state": seen})
     st.download_button(
-        t("download.html"), lambda: loaders.attention_page(checkpoint, a, b, options), "attention.html", "text/html",
+        t("download.html"), page, "attention.html", "text/html",
         on_click="ignore", icon=":material/download:",
     )  # fmt: skip
 

@@ -8,20 +8,19 @@ from bertlab.explore.words import MASK, mask_spans, words
 from bertlab.views import figures
 
 components.heading("fill-mask")
-text = url.text(
-    st.text_input, t("fill-mask.text"), examples.SENTENCE, key="text", live="300ms", help=t("fill-mask.text.help")
-)
+text = components.line(st, t("fill-mask.text"), examples.SENTENCE, key="text", help=t("fill-mask.text.help"))
 found = words(text)
 default = examples.HIDDEN if text == examples.SENTENCE else ""
 
 
 def remember(numbers: set[int]) -> None:
-    """Keep which words are hidden."""
-    url.keep("mask", ".".join(map(str, sorted(numbers))), default)
+    """Keep which words are hidden; without its text, the address is not told."""
+    url.keep("mask", ".".join(map(str, sorted(numbers))), default, shown=len(text) <= url.LONGEST)
 
 
-hidden = {int(number) for number in url.recall("mask", default).split(".") if number.isdecimal()}
-hidden &= {number for number, (start, end) in enumerate(found) if text[start:end] != MASK}
+# compared as strings: a link may hold any number of digits
+asked = set(url.recall("mask", default).split("."))
+hidden = {number for number, (start, end) in enumerate(found) if str(number) in asked and text[start:end] != MASK}
 remember(hidden)
 components.words(text, hidden, on_click=lambda number: remember(hidden ^ {number}))
 left, right = st.columns([3, 2], vertical_alignment="center")
@@ -33,7 +32,7 @@ with st.container(key="proposals"), components.told():
     masked = mask_spans(text, [found[number] for number in hidden])
     fills = loaders.ask(checkpoint, "fill_mask", masked, top_k) if MASK in masked else []
     if not fills:
-        components.note(t("fill-mask.none"))
+        components.note(t("fill-mask.none" if found else "fill-mask.empty"))
     behind = [
         text[start:end] for number, (start, end) in enumerate(found) if number in hidden or text[start:end] == MASK
     ]

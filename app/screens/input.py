@@ -22,8 +22,9 @@ with components.told():
         t("input.position"): [token.position for token in tokens],
         t("input.piece"): [token.piece for token in tokens],
         t("input.id"): [token.id for token in tokens],
-        t("input.start"): [None if token.special else token.start for token in tokens],
-        t("input.end"): [None if token.special else token.end for token in tokens],
+        t("input.start"): ["" if token.special else str(token.start) for token in tokens],
+        t("input.end"): ["" if token.special else str(token.end) for token in tokens],
         t("input.segment"): ["AB"[token.segment] for token in tokens],
     }
-    st.dataframe(rows, hide_index=True)
+    right = st.column_config.TextColumn(alignment="right")
+    st.dataframe(rows, hide_index=True, column_config={t("input.start"): right, t("input.end"): right})

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import components, examples, loaders, url
+from app import components, examples, loaders
 from app.i18n import t
 from bertlab.views import figures
 
@@ -13,8 +13,8 @@ def put(first: str, second: str) -> None:
 
 
 components.heading("next-sentence")
-first = url.text(st.text_input, t("next-sentence.first"), examples.FOLLOWS["follow"][0], key="first", live="300ms")
-second = url.text(st.text_input, t("next-sentence.second"), examples.FOLLOWS["follow"][1], key="second", live="300ms")
+first = components.line(st, t("next-sentence.first"), examples.FOLLOWS["follow"][0], key="first")
+second = components.line(st, t("next-sentence.second"), examples.FOLLOWS["follow"][1], key="second")
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(t("next-sentence.swap"), on_click=put, args=(second, first), icon=":material/swap_vert:")
     for name, pair in examples.FOLLOWS.items():

@@ -7,7 +7,7 @@ from app import components, examples, loaders, preview
 from app.i18n import t
 from app.i18n.strings import STRINGS
 
-FIGURES = {"masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}", "exact_match": "{:.1f}"}
+FIGURES = {"masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%"}
 
 
 def open_checkpoint(name: str) -> None:
@@ -26,6 +26,7 @@ def card(name: str) -> None:
     cells = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in shown[:2])
     st.html(f'<div class="figures">{cells}</div>' if cells else "<div></div>")
     st.html(f'<p class="small">{components.size(config)}</p>')
+    st.space("stretch")  # the buttons of all cards stand on one line
     opened = st.session_state.get("opened") == name
     st.button(
         t("start.open" if opened else "start.use"), key=f"open-{name}", disabled=opened, width="stretch",
@@ -36,10 +37,12 @@ def card(name: str) -> None:
 components.heading("start")
 with components.told():
     attention = loaders.attention_map(components.chosen("attend"), examples.SHORT, "")
-    components.arcs(preview.arcs(attention, len(attention.probs_LNTT) // 2))
+    layer = len(attention.probs_LNTT) // 2
+    components.arcs(preview.arcs(attention, layer))
+    st.caption(t("start.arcs", layer=layer))
 
-PAGES = ["attention", "fill-mask", "next-sentence", "question"]
-cells = [*st.columns(2), *st.columns(2)]
+PAGES = ["input", "attention", "fill-mask", "next-sentence", "question"]
+cells = [*st.columns(3), *st.columns(2)]
 for name, cell in zip(PAGES, cells, strict=True):
     with cell.container(border=True, height="stretch", gap="xsmall"):
         st.page_link(f"screens/{name.replace('-', '_')}.py", label=t(name), icon=components.ICONS[name])

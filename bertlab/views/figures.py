@@ -69,8 +69,17 @@ def mask_bars(fill: MaskFill, *, title: str | None = None) -> go.Figure:
     return figure
 
 
-def span_curves(answers: Answers, passage: str, *, labels: tuple[str, str] = ("start", "end")) -> go.Figure:
-    """For every word of the passage, the probability that the answer starts there and that it ends there."""
+def span_curves(
+    answers: Answers,
+    passage: str,
+    *,
+    labels: tuple[str, str] = ("start", "end"),
+    shade: str = "best answer",
+    axes: tuple[str, str] = ("word of the passage", "probability"),
+) -> go.Figure:
+    """For every word of the passage, the probability that the answer starts there and that it ends there; the words of
+    the best answer are shaded. labels: the two curves; axes: x and y.
+    """
     words = [passage[start:end] for start, end in answers.words]
     places = list(range(len(words)))
     figure = _figure(height=300)
@@ -89,23 +98,26 @@ def span_curves(answers: Answers, passage: str, *, labels: tuple[str, str] = ("s
             customdata=[safe(_short(word, 28)) for word in words],
             hovertemplate="%{customdata}: %{y:.3f}",
         )
-    step = max(1, -(-len(words) // 36))
+    step = max(1, -(-len(words) // 12))
     figure.update_xaxes(
         tickvals=places[::step],
         ticktext=[safe(_short(word, 14)) for word in words[::step]],
-        tickangle=-60,
+        tickangle=-40,
         tickfont={"size": 12},
+        title={"text": safe(axes[0]), "font": {"size": 13}},
     )
     most = max((*answers.start_probs, *answers.end_probs), default=1) or 1
     figure.update_yaxes(range=[0, min(1.02, most * 1.1)], showgrid=True, gridcolor=_GRID, tickformat=".1~%", nticks=5)
+    figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}})
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     best = answers.answers[0] if answers.answers else None
     if best:
         inside = [i for i, (start, end) in enumerate(answers.words) if start < best.end and end > best.start]
         if inside:
             figure.add_vrect(
-                inside[0] - 0.5, inside[-1] + 0.5, fillcolor=BLUE, opacity=0.1, line_width=0, layer="below"
-            )
+                inside[0] - 0.5, inside[-1] + 0.5, fillcolor=BLUE, opacity=0.14, line_width=0, layer="below",
+                name=safe(shade), showlegend=True,
+            )  # fmt: skip
     return figure
 
 

@@ -247,7 +247,7 @@ class NeuronView {
     label("key", text.key);
     label("k", "k");
     label("product", text.product);
-    label("dot", parts.dot.width < 60 ? "q·k" : text.dot);
+    label("dot", parts.dot.width < 60 ? "q·k/√D" : text.dot);
     label("softmax", text.softmax);
     const y = theme.size * 1.3;
     context.textAlign = "right";
