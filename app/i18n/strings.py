@@ -176,8 +176,8 @@ STRINGS: dict[str, tuple[str, str]] = {
         "질문은 처음 {limit}조각까지만 읽습니다.",
     ),
     "question.doubt": (
-        "“No answer” scores higher than this one. Take it as a hint only: the model was never taught to refuse.",
-        "‘답 없음’의 점수가 이 답보다 높습니다. 다만 이 모델은 거절하는 법을 배운 적이 없으니 참고만 하세요.",
+        "“No answer” scores higher than this one. A SQuAD v1.1 model never learnt to refuse: there it is only a hint.",
+        "‘답 없음’의 점수가 이 답보다 높습니다. SQuAD v1.1 모델은 거절하는 법을 배운 적이 없으니 그때는 참고만 하세요.",
     ),
     "question.answer": ("answer", "답"),
     "question.probability": ("probability", "확률"),
