@@ -19,6 +19,8 @@ import pytest
 
 import bertlab
 
+playwright = pytest.importorskip("playwright.sync_api")
+expect = playwright.expect
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent
@@ -63,7 +65,6 @@ def address(request) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser(chromium):
-    playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=chromium, args=FLAGS)
         yield opened
@@ -217,7 +218,7 @@ def test_does_one_sentence_follow_another(visit):
     tab.get_by_role("button", name="Swap").click()
     tab.wait_for_url(lambda url: "first=Parliament" in url and "second=The" in url)
     again = visit("", link=tab.url)
-    assert again.get_by_label("First").input_value().startswith("Parliament")
+    expect(again.get_by_label("First")).to_have_value(re.compile("^Parliament"))
 
 
 def test_ask_a_question(visit):
@@ -241,7 +242,7 @@ def test_what_was_typed_outlives_a_change_of_page(visit):
     tab = visit("input", a="Green tea.", checkpoint="scratch", lang="ko")
     tab.get_by_role("link", name="어텐션").first.click()
     until(tab, PAINTED)
-    assert tab.get_by_label("문장 A").input_value() == "Green tea."
+    expect(tab.get_by_label("문장 A")).to_have_value("Green tea.")
     for parameter in ("a=Green", "checkpoint=scratch", "lang=ko"):
         tab.wait_for_url(f"**{parameter}**")
 
