@@ -280,6 +280,7 @@ def app(config: App) -> int:
         "server.headless": str(not config.browser).lower(),
         "server.showEmailPrompt": "false",
     }
+    print(f"bertlab opens on http://{config.host}:{config.port} (Ctrl-C closes it)", flush=True)
     flags = [f"--{name}={value}" for name, value in options.items()]
     return subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), *flags])
 
