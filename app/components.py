@@ -26,15 +26,6 @@ LIVE = "120ms"  # a field is read when its typist pauses this long
 # Plotly's own theme sets a font of its own; this is Streamlit's, then what has Hangul.
 FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
 
-ICONS = {
-    "start": ":material/home:",
-    "input": ":material/text_fields:",
-    "attention": ":material/hub:",
-    "fill-mask": ":material/visibility_off:",
-    "next-sentence": ":material/compare_arrows:",
-    "question": ":material/help:",
-}
-
 
 # -- the frame of a page ---------------------------------------------------------------------------------------
 

@@ -15,17 +15,22 @@ if str(ROOT) not in sys.path:
 
 from app import components, sidebar, url  # noqa: E402
 from app.i18n import t  # noqa: E402
+from app.pages import SECTIONS, script  # noqa: E402
 
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
 st.logo(components.STATIC / "logo.svg", size="large")
 st.html(components.STATIC / "app.css")
 url.read()
 # The folder is not called "pages": the first deep link would make Streamlit run a file of it alone, without this one.
-pages = [
-    st.Page(f"screens/{name.replace('-', '_')}.py", title=t(name), icon=icon, url_path=name, default=name == "start")
-    for name, icon in components.ICONS.items()
-]
-page = st.navigation(pages)
+sections = {
+    t(f"section.{section}"): [
+        st.Page(script(page), title=t(page), icon=icon, url_path=page, default=page == "start")
+        for page, icon in pages.items()
+    ]
+    for section, pages in SECTIONS.items()
+    if pages
+}
+page = st.navigation(sections, expanded=True)
 url.arrive(page.url_path)
 sidebar.language()
 sidebar.checkpoint()

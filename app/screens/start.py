@@ -6,7 +6,9 @@ import bertlab
 from app import components, examples, loaders, preview
 from app.i18n import t
 from app.i18n.strings import STRINGS
+from app.pages import SECTIONS, script
 
+PAGES_IN_A_ROW = 3
 FIGURES = {"masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%"}
 
 
@@ -41,12 +43,15 @@ with components.told():
     components.arcs(preview.arcs(attention, layer))
     st.caption(t("start.arcs", layer=layer))
 
-PAGES = ["input", "attention", "fill-mask", "next-sentence", "question"]
-cells = [*st.columns(3), *st.columns(2)]
-for name, cell in zip(PAGES, cells, strict=True):
-    with cell.container(border=True, height="stretch", gap="xsmall"):
-        st.page_link(f"screens/{name.replace('-', '_')}.py", label=t(name), icon=components.ICONS[name])
-        st.html(f'<p class="small">{t(f"start.{name}")}</p>')
+for section, pages in SECTIONS.items():
+    if section == "home" or not pages:
+        continue
+    st.html(f'<p class="small">{components.plain(t(f"section.{section}"))}</p>')
+    cells = st.columns(PAGES_IN_A_ROW)
+    for number, (name, icon) in enumerate(pages.items()):
+        with cells[number % PAGES_IN_A_ROW].container(border=True, height="stretch", gap="xsmall"):
+            st.page_link(script(name), label=t(name), icon=icon)
+            st.html(f'<p class="small">{t(f"start.{name}")}</p>')
 
 st.subheader(t("start.choose"), anchor=False)
 shipped = list(bertlab.shipped())

@@ -1,0 +1,44 @@
+"""The words of the page *start*."""
+
+STRINGS = {
+    "start": ("Start", "시작"),
+    "start.title": ("BERT, opened up", "BERT, 속을 들여다보다"),
+    "start.lead": (
+        "A language model small enough to look inside. Type a sentence, change a word, and watch what it does.",
+        "속을 들여다볼 수 있을 만큼 작은 언어 모델입니다. 문장을 쓰고, 낱말을 바꾸고, 무슨 일이 일어나는지 보세요.",
+    ),
+    "start.choose": ("Which BERT?", "어떤 BERT를 볼까요?"),
+    "start.own": (
+        "Your own, or anybody's: type its directory or its Hugging Face id into *Checkpoint*, in the sidebar.",
+        "직접 만든 것이나 다른 사람의 것도 됩니다. 왼쪽 *체크포인트*에 폴더나 Hugging Face 이름을 적으세요.",
+    ),
+    "start.use": ("Look inside", "열어 보기"),
+    "start.open": ("Open now", "지금 열림"),
+    "start.arcs": (
+        "The strongest looks of layer {layer}, in every one of its heads: a colour is a head, a thicker arc is more "
+        "attention.",
+        "층 {layer}의 모든 헤드에서 가장 강한 시선입니다. 색 하나가 헤드 하나이고, 굵을수록 어텐션이 큽니다.",
+    ),
+    "start.input": ("What BERT is given: numbered pieces.", "BERT가 받는 번호 붙은 조각을 봅니다."),
+    "start.attention": ("See where each word looks, head by head.", "낱말마다 어디를 보는지 헤드별로 봅니다."),
+    "start.fill-mask": ("Click a word away and see what BERT would say.", "낱말을 눌러 숨기고 BERT의 대답을 봅니다."),
+    "start.next-sentence": ("Two sentences: does one follow the other?", "두 문장이 이어지는지 묻습니다."),
+    "start.question": ("Ask a passage; the answer lights up in it.", "글에게 물으면 답에 불이 들어옵니다."),
+    "card.scratch": (
+        "Began as random numbers and read until it knew some English.",
+        "아무것도 모르는 난수에서 출발해 영어를 읽고 배웠습니다.",
+    ),
+    "card.strongest": (
+        "A published small encoder that went on reading. The best at missing words.",
+        "공개된 작은 인코더에 더 읽혔습니다. 빈칸을 가장 잘 채웁니다.",
+    ),
+    "card.squad": (
+        "The strongest one, taught to find answers in a passage.",
+        "가장 강한 것에 글에서 답을 찾는 법을 가르쳤습니다.",
+    ),
+    "figure.masked_accuracy": ("missing words right", "빈칸 정답"),
+    "figure.nsp_accuracy": ("next sentence right", "다음 문장 정답"),
+    "figure.f1": ("answers, F1", "답 찾기 F1"),
+    "figure.exact_match": ("answers, exact", "답 찾기 일치"),
+    "figure.tokens": ("tokens read", "읽은 토큰"),
+}

@@ -1,0 +1,25 @@
+"""The pages of the window, by section, each with its icon. A new page is a row here, a file in `screens/` and one in
+`i18n/strings/`. Knows no page from inside."""
+
+SECTIONS = {
+    "home": {"start": ":material/home:"},
+    "see": {"input": ":material/text_fields:", "attention": ":material/hub:"},
+    "ask": {
+        "fill-mask": ":material/visibility_off:",
+        "next-sentence": ":material/compare_arrows:",
+        "question": ":material/help:",
+    },
+    "change": {},
+    "learn": {},
+}
+
+ICONS = {page: icon for pages in SECTIONS.values() for page, icon in pages.items()}
+
+
+def script(page: str) -> str:
+    """The file of a page, from `app/`.
+
+    >>> script("fill-mask")
+    'screens/fill_mask.py'
+    """
+    return f"screens/{page.replace('-', '_')}.py"
