@@ -5,7 +5,7 @@ Knows neither the model nor the data.
 
 import json
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +22,7 @@ from bertlab.spec.errors import BertlabError
 # settings that do not change the losses, so a run that goes on may have others
 FREE = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE |= {"attribution", "note"}
+BEGUN = "precision_begun"  # what `auto` came to, beside the settings in run.json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,8 @@ class RunConfig:
     """Sentence pairs or questions a step."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     precision: Precision = "auto"
-    """Of the arithmetic; the weights that learn are always float32."""
+    """Of the arithmetic; the weights that learn are always float32. auto measures which is faster here; a run that goes
+    on keeps the one it began with, on whatever machine."""
     device: str = "auto"
     """cpu or cuda; auto takes a GPU if there is one."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -65,8 +67,8 @@ def open_run(config: RunConfig, model: nn.Module, batches: Batches, loss, steps:
     Raises:
         BertlabError: the directory holds a run of other settings, a damaged state, or cannot be written.
     """
-    claim(config)
     device = resolve_device(config.device)
+    dtype = claim(config, device)
     trainer = Trainer(
         model,
         batches,
@@ -75,32 +77,52 @@ def open_run(config: RunConfig, model: nn.Module, batches: Batches, loss, steps:
         steps=steps,
         minutes=config.minutes,
         device=device,
-        dtype=resolve_precision(config.precision, device),
+        dtype=dtype,
         state_path=config.out / "state.safetensors",
         save_every_seconds=60 * config.save_minutes,
     )
     return trainer, RunLog(config.out / "log.jsonl", trainer.progress.step)
 
 
-def claim(config: RunConfig) -> None:
-    """Make the directory a run's own, or find that it is already this run's. Raises BertlabError otherwise."""
-    settings = {name: value for name, value in asdict(config).items() if name not in FREE}
-    settings = json.loads(json.dumps(settings, default=str))
+def claim(config: RunConfig, device: torch.device) -> torch.dtype:
+    """Make the directory a run's own, or find that it is already this run's -> the precision the run began with.
+
+    What `auto` came to is kept in run.json, so that a run goes on with the same arithmetic on another machine.
+
+    Raises:
+        BertlabError: the directory holds a run of other settings, or cannot be written.
+    """
+    settings = _settings(asdict(config))
     path = config.out / "run.json"
     if path.is_file():
         theirs = json.loads(path.read_text())
+        begun = theirs.pop(BEGUN, config.precision)
+        theirs = _defaults(config) | theirs
+        theirs["optim"] = asdict(OptimConfig()) | theirs["optim"]
         changed = sorted(k for k in settings | theirs if settings.get(k) != theirs.get(k))
         if changed:
             raise BertlabError(
                 f"{config.out} holds a run with another {', '.join(changed)}: "
                 "choose another --out, or repeat its settings"
             )
-        return
+        return resolve_precision(begun, device)
+    dtype = resolve_precision(config.precision, device)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(settings, indent=2))
+        path.write_text(json.dumps(settings | {BEGUN: str(dtype).removeprefix("torch.")}, indent=2))
     except OSError as error:
         raise BertlabError(f"{config.out} cannot be written: {error.strerror}") from error
+    return dtype
+
+
+def _settings(values: dict) -> dict:
+    """Those of a configuration that make a run what it is, as JSON has them."""
+    return json.loads(json.dumps({name: v for name, v in values.items() if name not in FREE}, default=str))
+
+
+def _defaults(config: RunConfig) -> dict:
+    """What a run had whose run.json is older than a setting."""
+    return _settings({f.name: f.default for f in fields(config) if f.default is not MISSING})
 
 
 def record(config: RunConfig, trainer: Trainer, *, settings: dict, **facts) -> dict:

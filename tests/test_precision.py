@@ -1,0 +1,61 @@
+"""Precision: measured where it is `auto`, and kept by a run that goes on."""
+
+import itertools
+import json
+
+import pytest
+import torch
+from test_learn import corpus, settings  # noqa: F401
+
+from bertlab.learn import devices
+from bertlab.learn.optim import resolve_precision
+from bertlab.learn.pretrain import pretrain
+from bertlab.spec.errors import BertlabError
+from bertlab.weights import checkpoint
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(("narrow", "expected"), [(0.5, torch.bfloat16), (0.9, torch.float32), (2.0, torch.float32)])
+def test_auto_takes_bfloat16_only_where_it_is_clearly_faster(monkeypatch, narrow, expected):
+    slow_turns = itertools.cycle([1.0, 1.0, 7.0])  # somebody else on the machine
+
+    def seconds(square):
+        return next(slow_turns) * (narrow if square.dtype == torch.bfloat16 else 1.0)
+
+    monkeypatch.setattr(devices, "_seconds", seconds)
+    assert resolve_precision("auto", CPU) == expected
+
+
+def test_the_real_measurement_gives_one_of_the_two():
+    assert resolve_precision("auto", CPU) in (torch.bfloat16, torch.float32)
+    assert resolve_precision("bfloat16", CPU) == torch.bfloat16
+
+
+@pytest.mark.parametrize("began", ["bfloat16", "float32"])
+def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypatch, began):  # noqa: F811
+    config = settings(corpus, tmp_path / "run", steps=4, precision="auto")
+    monkeypatch.setattr("bertlab.learn.optim.bfloat16_pays", lambda device: began == "bfloat16")
+    list(itertools.islice(pretrain(config), 2))
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["precision_begun"] == began
+    monkeypatch.setattr("bertlab.learn.optim.bfloat16_pays", lambda device: began != "bfloat16")
+    list(pretrain(config))
+    made = tmp_path / "run" / "checkpoint"
+    assert checkpoint.load(made).record["precision"] == began
+    assert began in (made / "README.md").read_text()
+
+
+def test_a_run_of_one_precision_is_not_taken_up_by_another(corpus, tmp_path):  # noqa: F811
+    list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
+    with pytest.raises(BertlabError, match="another precision"):
+        list(pretrain(settings(corpus, tmp_path / "run", steps=1, precision="bfloat16")))
+
+
+def test_a_run_older_than_a_setting_goes_on(corpus, tmp_path):  # noqa: F811
+    config = settings(corpus, tmp_path / "run", steps=4)
+    list(itertools.islice(pretrain(config), 2))
+    path = tmp_path / "run" / "run.json"
+    old = json.loads(path.read_text())
+    del old["mask"], old["optim"]["clip"], old["precision_begun"]
+    path.write_text(json.dumps(old))
+    assert list(pretrain(config))[-1].step == 4
