@@ -15,6 +15,7 @@ import streamlit as st
 
 from app import loaders, url
 from app.i18n import language, t
+from app.i18n.strings.numbers import NUMBERS
 from bertlab.explore.words import MASK
 from bertlab.explore.words import words as find_words
 from bertlab.spec.config import ModelConfig
@@ -111,6 +112,25 @@ def layer_and_head(config: ModelConfig) -> tuple[int, int]:
     layer = url.number(left.number_input, t("layer"), 0, config.num_layers - 1, 0, key="neuron.layer", name="layer")
     head = url.number(right.number_input, t("head"), 0, config.num_heads - 1, 0, key="neuron.head", name="head")
     return layer, head
+
+
+def explain(*keys: str) -> None:
+    """Numbers by name; a click on one shows its formula, how to read it, and where it comes from.
+
+    keys: rows of `i18n/strings/numbers.py`; KeyError for any other.
+    """
+    with st.container(horizontal=True, gap="small"):
+        for key in keys:
+            number(t(f"number.{key}"), key)
+
+
+def number(shown: str, key: str) -> None:
+    """A number as it is read ("73 %"), or its name; a click on it shows what it means. shown: nothing a user typed."""
+    with st.popover(shown, icon=":material/function:", type="tertiary"):
+        row = NUMBERS[key]
+        st.latex(row.formula)
+        st.markdown(t(f"number.{key}.reading"))
+        st.caption(f"{t('number.source')}: [{row.source}]({row.link})")
 
 
 def figure(drawing: go.Figure, key: str) -> None:

@@ -221,19 +221,3 @@ def test_no_checkpoint_at_all_is_said(monkeypatch, tmp_path):
         app = opened(screen)
         assert not app.exception
         assert any("checkpoint" in body for body in bodies(app))
-
-
-def test_both_languages_have_every_text_with_the_same_places():
-    for name, texts in STRINGS.items():
-        assert len(texts) == len(LANGUAGES), name
-        places = [sorted(re.findall(r"{(\w+)", text)) for text in texts]
-        assert places[0] == places[1], name
-
-
-def test_every_text_is_used():
-    source = "\n".join(path.read_text() for path in APP.rglob("*.py") if path.name != "strings.py")
-    # names put together, such as f"{page}.title"
-    source += "".join(f'"{page}.{part}"' for page in PAGES for part in ("title", "lead")) + str(PAGES)
-    for name in STRINGS:
-        quoted = f'"{name}"' in source or f"'{name}'" in source
-        assert quoted or name.startswith(("card.", "figure.", "view.", "embedding.", "start.", "next-sentence.")), name

@@ -52,3 +52,4 @@ def bertviz(checkpoint: loaders.Checkpoint) -> None:
 
 with st.container(key="picture"), components.told():
     {"heads": heads, "neuron": neuron, "bertviz": bertviz}[look](components.chosen("attend"))
+    components.explain(*(["attention", "attention_score"] if look == "neuron" else ["attention"]))

@@ -42,3 +42,5 @@ with st.container(key="proposals"), components.told():
         with cells[number % len(cells)]:
             st.html(f'<p class="say" dir="auto">{components.plain(title)}</p>')
             components.figure(figures.mask_bars(fill), key=f"mask-{number}")
+    if fills:
+        components.explain("mask_probability")

@@ -17,6 +17,7 @@ with components.told():
     st.subheader(t("input.embeddings"), anchor=False, help=t("input.embeddings.help"))
     names = [t(f"embedding.{kind}") for kind in ("token", "position", "type", "sum")]
     components.figure(figures.embedding_strips(embeddings, labels=names), key="embeddings")
+    components.explain("embedding")
     st.subheader(t("input.table"), anchor=False)
     rows = {
         t("input.position"): [token.position for token in tokens],

@@ -29,3 +29,4 @@ with st.container(key="verdict"), components.told():
     said[likely] = f"<b>{said[likely]}</b>"
     st.html(f'<p class="say">{" · ".join(said)}</p>')
     components.figure(figures.nsp_gauge(answer, labels=labels).update_layout(showlegend=False), key="gauge")
+    components.explain("nsp_probability")

@@ -38,6 +38,7 @@ with right.container(key="answers"), components.told():
         components.note(t("question.doubt"))
 
 if found:
+    components.explain("answer_probability", "span_score", "no_answer", "start_end")
     lower, curves = st.columns([5, 4], gap="medium")
     with lower:
         st.subheader(t("question.more"), anchor=False, help=t("question.more.help"))
