@@ -147,6 +147,83 @@ def answer(config: Answer) -> None:
 
 
 @dataclass(frozen=True)
+class Classify(Ask):
+    """Which label a text has, or what value: what a fine-tuned checkpoint was taught.
+
+    Examples:
+      bertlab classify "A quiet, lovely film."
+      bertlab classify "A man plays." "Somebody makes music." --checkpoint runs/mnli/checkpoint
+      bertlab classify - --json < review.txt
+    """
+
+    text: Text
+    """The text; - reads it from standard input."""
+    pair: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT")] = None
+    """A second text, for a checkpoint that was taught on pairs."""
+
+
+def classify(config: Classify) -> None:
+    from bertlab.explore.facts import as_json
+    from bertlab.views.terminal import classification_lines
+
+    texts = _texts(config.text, *([] if config.pair is None else [config.pair]))
+    session = _session(config, "classify")
+    fact = session.classify(*texts)
+    label = {} if fact.best is None else {"label": fact.best.label}
+    _tell(config, session, label | as_json(fact), classification_lines(texts, fact))
+
+
+@dataclass(frozen=True)
+class Choose(Ask):
+    """Which of several texts goes on best.
+
+    Examples:
+      bertlab choose "He put a turkey into the fridge." "Turkeys fly." "A live turkey does not fit there."
+    """
+
+    context: Text
+    """What comes before; - reads it from standard input."""
+    choices: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TEXT ...")]
+    """Two or more ways to go on."""
+
+
+def choose(config: Choose) -> None:
+    from bertlab.explore.facts import as_json
+    from bertlab.views.terminal import choice_lines
+
+    context, *choices = _texts(config.context, *config.choices)
+    session = _session(config, "choose")
+    found = session.choose(context, choices)
+    _tell(config, session, {"choices": [as_json(choice) for choice in found]}, choice_lines(context, found))
+
+
+@dataclass(frozen=True)
+class Tag(Ask):
+    """The names, places and so on in a text: a tag for every word.
+
+    Examples:
+      bertlab tag "Ada Lovelace was born in London."
+      bertlab tag "Ada Lovelace was born in London." --words
+      bertlab tag - --json < article.txt
+    """
+
+    text: Text
+    """The text; - reads it from standard input."""
+    words: bool = False
+    """Show every word, not the entities alone."""
+
+
+def tag(config: Tag) -> None:
+    from bertlab.explore.facts import as_json
+    from bertlab.views.terminal import tag_lines
+
+    (text,) = _texts(config.text)
+    session = _session(config, "tag")
+    found = session.tag(text)
+    _tell(config, session, as_json(found), tag_lines(text, found, config.words))
+
+
+@dataclass(frozen=True)
 class Attend(Ask):
     """Where every head looks: its strongest pair of tokens, or with --layer and --head one head in full.
 
@@ -201,16 +278,28 @@ def info(config: Info) -> None:
     from bertlab.views.terminal import table
 
     session = _session(config, "info")
-    sizes = asdict(session.config) | {"parameters": sum(p.numel() for p in session.model.parameters())}
-    fact = {"heads": session.heads, "config": sizes, "record": session.record, "shipped": sorted(shipped())}
+    sizes = asdict(session.config)
+    del sizes["labels"]
+    sizes |= {"parameters": sum(p.numel() for p in session.model.parameters())}
+    fact = {
+        "heads": session.heads,
+        "labels": session.labels,
+        "config": sizes,
+        "record": session.record,
+        "shipped": sorted(shipped()),
+    }
     rows = [("can be asked", ", ".join(TASKS[head] for head in session.heads) or "attend only: it is a bare encoder")]
+    rows += [("labels", _short(list(session.labels)))] if session.labels else []
     rows += [(name.replace("_", " "), f"{n:,}" if isinstance(n, int) else str(n)) for name, n in sizes.items()]
     rows += [(name.replace("_", " "), _short(value)) for name, value in session.record.items() if value]
     rows += [("shipped here", ", ".join(shipped()) or "none")]
     _tell(config, session, fact, table(rows, "<<"))
 
 
-TASKS = {"mlm": "fill-mask", "nsp": "nsp", "span": "answer"}
+TASKS = {
+    "mlm": "fill-mask", "nsp": "nsp", "span": "answer", "classify": "classify", "regress": "classify",
+    "choose": "choose", "tag": "tag",
+}  # fmt: skip
 
 
 def _short(value: object) -> str:
@@ -291,6 +380,9 @@ COMMANDS = {
     "fill-mask": Command("bertlab.cli", "FillMask", "fill_mask", "what a BERT would put in place of [MASK]"),
     "nsp": Command("bertlab.cli", "NextSentence", "next_sentence", "does the second sentence follow the first?"),
     "answer": Command("bertlab.cli", "Answer", "answer", "find the answer to a question in a passage"),
+    "classify": Command("bertlab.cli", "Classify", "classify", "which label a text has, or what value"),
+    "choose": Command("bertlab.cli", "Choose", "choose", "which of several texts goes on best"),
+    "tag": Command("bertlab.cli", "Tag", "tag", "the names, places and so on in a text"),
     "attend": Command("bertlab.cli", "Attend", "attend", "where every attention head looks"),
     "info": Command("bertlab.cli", "Info", "info", "what a checkpoint is, and which are shipped"),
     "app": Command("bertlab.cli", "App", "app", "open the browser window"),

@@ -308,7 +308,7 @@ def test_cuda_agrees_with_cpu(hf, batch):
 
 def test_fresh_weights():
     torch.manual_seed(0)
-    model = Bert(CONFIG.replace(vocab_size=2000), heads=HEADS)
+    model = Bert(CONFIG.replace(vocab_size=2000, labels=("a", "b")), heads=HEADS)
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):
             assert not parameter.any(), name

@@ -85,6 +85,68 @@ class Answers:
 
 
 @dataclass(frozen=True)
+class LabelShare:
+    """A label and its probability in 0..1."""
+
+    label: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What a text is: every label in the checkpoint's own order; or, from a regression head, a value and no label."""
+
+    labels: tuple[LabelShare, ...]
+    value: float | None = None
+
+    @property
+    def best(self) -> LabelShare | None:
+        """The most probable label; None for a value."""
+        return max(self.labels, key=lambda share: share.probability, default=None)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to go on: its probability among those offered, and its score (logit)."""
+
+    text: str
+    probability: float
+    score: float
+
+
+@dataclass(frozen=True)
+class WordTags:
+    """A word, its most probable tag, and the probability of every tag in the order of `Tags.labels`. start and end:
+    character offsets."""
+
+    text: str
+    start: int
+    end: int
+    tag: str
+    probabilities: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Neighbouring words with tags of one type. probability: the mean of their tags'."""
+
+    text: str
+    start: int
+    end: int
+    label: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Tags:
+    """What tagging a text gives: labels (the checkpoint's tags), every word, and the entities they make up."""
+
+    labels: tuple[str, ...]
+    words: tuple[WordTags, ...]
+    entities: tuple[Entity, ...]
+
+
+@dataclass(frozen=True)
 class AttentionMap:
     """Every head's attention over one input: tokens, and probs_LNTT (float32, rows sum to 1)."""
 

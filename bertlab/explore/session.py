@@ -12,8 +12,19 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bertlab.explore import attention, predict
-from bertlab.explore.facts import Answers, AttentionMap, InputMap, MaskFill, NeuronMap, NextSentence, TokenRow
+from bertlab.explore import attention, predict, tasks
+from bertlab.explore.facts import (
+    Answers,
+    AttentionMap,
+    Choice,
+    Classification,
+    InputMap,
+    MaskFill,
+    NeuronMap,
+    NextSentence,
+    Tags,
+    TokenRow,
+)
 from bertlab.explore.inputs import encode, token_rows
 from bertlab.nn.model import Bert
 from bertlab.nn.surgery import Surgery
@@ -24,7 +35,7 @@ from bertlab.weights import checkpoint
 from bertlab.weights.hub import SHIPPED, shipped
 
 # what is asked -> the shipped checkpoints that suit it, best first; everything else is asked of the strongest
-SUITING = {"answer": ("squad",)}
+SUITING = {"answer": ("squad",), "classify": ("sst2", "nsmc"), "tag": ("wikiann_en", "ner"), "choose": ("comve",)}
 STRONGEST = ("strongest", "scratch")
 
 
@@ -90,8 +101,13 @@ class Session:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What it has output layers for: of "mlm", "nsp", "span"."""
+        """What it has output layers for: of "mlm", "nsp", "span", "classify", "regress", "choose", "tag"."""
         return self.loaded.heads
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What `classify` or `tag` tells apart, in the order of the model's rows; () for other checkpoints."""
+        return self.config.labels
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -157,6 +173,32 @@ class Session:
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
             stride=stride, max_tokens=max_tokens, batch_size=batch_size,
         )  # fmt: skip
+
+    @torch.inference_mode()
+    def classify(self, text: str, pair: str | None = None) -> Classification:
+        """The probability of every label; from a checkpoint with a regression head, a value (section 4.1)."""
+        tasks.classifier(self.model)
+        return tasks.classify(self.model, self._encoding(text, pair))
+
+    @torch.inference_mode()
+    def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
+        """How probable each of two or more ways to go on is, in the order given (section 4.4).
+
+        Raises:
+            TextError: fewer than two choices.
+        """
+        self.model.head("choose")
+        if isinstance(choices, str) or len(choices) < 2:
+            raise TextError("there is nothing to choose from: give at least two texts")
+        encodings = [self._encoding(context, choice) for choice in choices]
+        return tasks.choose(self.model, choices, encodings, self.tokenizer.pad_id)
+
+    @torch.inference_mode()
+    def tag(self, text: str) -> Tags:
+        """A tag for every word, and the entities that they make up, with their places in the text (section 5.3)."""
+        self.model.head("tag")
+        by_piece = self.record.get("settings", {}).get("unit") == "character"
+        return tasks.tag(self.model, text, self._encoding(text), by_piece)
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:

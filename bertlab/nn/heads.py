@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.spec.config import ACTIVATIONS, ModelConfig
+from bertlab.spec.errors import CheckpointError
 
 
 class MaskedWordHead(nn.Module):
@@ -35,13 +36,29 @@ class MaskedWordHead(nn.Module):
         return F.linear(self.transform(hidden_XH), token_embedding_VH, self.bias)
 
 
+class Classifier(nn.Linear):
+    """Dropout, then one row of weights for each label (`create_model` in google-research/bert/run_classifier.py)."""
+
+    def __init__(self, config: ModelConfig, num_labels: int):
+        if not num_labels:
+            raise CheckpointError("this head needs the names of its labels: the configuration has none")
+        super().__init__(config.hidden_size, num_labels)
+        self.dropout = config.hidden_dropout
+
+    def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """-> logits, [X, labels]."""
+        return super().forward(F.dropout(hidden_XH, self.dropout, self.training))
+
+
 @dataclass(frozen=True)
 class HeadSpec:
-    """build: the module of a configuration. title: what a user calls it. remedy: how a checkpoint comes by one."""
+    """build: the module of a configuration. title: what a user calls it. remedy: how a checkpoint comes by one.
+    pooled: whether it reads the pooler's output."""
 
     build: Callable[[ModelConfig], nn.Module]
     title: str
     remedy: str
+    pooled: bool = False
 
 
 PRETRAIN_REMEDY = "continue its pre-training with `bertlab pretrain --from ...` to get one"
@@ -49,11 +66,40 @@ PRETRAIN_REMEDY = "continue its pre-training with `bertlab pretrain --from ...` 
 HEADS = {
     "mlm": HeadSpec(MaskedWordHead, "masked-word (MLM)", PRETRAIN_REMEDY),
     # label 0 = IsNext, 1 = NotNext, as in google-research/bert
-    "nsp": HeadSpec(lambda config: nn.Linear(config.hidden_size, 2), "next-sentence (NSP)", PRETRAIN_REMEDY),
+    "nsp": HeadSpec(lambda config: nn.Linear(config.hidden_size, 2), "next-sentence (NSP)", PRETRAIN_REMEDY, True),
     # row 0 = the paper's S (start), row 1 = its E (end)
     "span": HeadSpec(
         lambda config: nn.Linear(config.hidden_size, 2),
         "question-answering (span)",
         "fine-tune it with `bertlab finetune squad --from ...` to get one",
     ),
+    # section 4.1 of the paper: the [CLS] vector against one row of weights a label
+    "classify": HeadSpec(
+        lambda config: Classifier(config, len(config.labels)),
+        "classification",
+        "fine-tune it on a task such as `bertlab finetune sst2 --from ...` to get one",
+        True,
+    ),
+    "regress": HeadSpec(
+        lambda config: Classifier(config, 1),
+        "regression",
+        "fine-tune it with `bertlab finetune stsb --from ...` to get one",
+        True,
+    ),
+    # section 4.4: one vector, whose product with each choice's [CLS] is that choice's score
+    "choose": HeadSpec(
+        lambda config: Classifier(config, 1),
+        "multiple-choice",
+        "fine-tune it with `bertlab finetune swag --from ...` to get one",
+        True,
+    ),
+    # section 5.3: every token against one row of weights a tag
+    "tag": HeadSpec(
+        lambda config: Classifier(config, len(config.labels)),
+        "tagging",
+        "fine-tune it on a task such as `bertlab finetune conll2003 --from ...` to get one",
+    ),
 }
+
+# these four are all called "classifier" in the Hugging Face layout, so a model has one of them at most
+CLASSIFIERS = ("classify", "regress", "choose", "tag")

@@ -120,6 +120,23 @@ class Bert(nn.Module):
         """Where the answer starts (0) and ends (1): -> logits_BT2. Raises MissingHead."""
         return self.head("span")(hidden_BTH)
 
+    def classify(self, pooled_XH: torch.Tensor) -> torch.Tensor:
+        """Which of `config.labels` an input is: -> logits, [X, labels]. Raises MissingHead."""
+        return self.head("classify")(pooled_XH)
+
+    def regress(self, pooled_XH: torch.Tensor) -> torch.Tensor:
+        """A number for each input: -> value_X. Raises MissingHead."""
+        return self.head("regress")(pooled_XH)[..., 0]
+
+    def choose(self, pooled_XH: torch.Tensor) -> torch.Tensor:
+        """How well a choice fits its context, one input for each: -> score_X, a logit among those of the same context.
+        Raises MissingHead."""
+        return self.head("choose")(pooled_XH)[..., 0]
+
+    def tag(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """Which of `config.labels` each token is: -> logits, [X, labels]. Raises MissingHead."""
+        return self.head("tag")(hidden_XH)
+
     def head(self, name: str) -> nn.Module:
         """The head of this name. Raises MissingHead: the checkpoint has none, and how to come by one."""
         if name not in self.heads:

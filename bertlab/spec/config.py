@@ -3,7 +3,7 @@
 Knows no tensor and no file.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from bertlab.spec.errors import CheckpointError
 
@@ -49,6 +49,7 @@ class ModelConfig:
     hidden_dropout: float = 0.1
     attention_dropout: float = 0.1
     pad_token_id: int = 0
+    labels: tuple[str, ...] = ()  # what a classify or tag head tells apart, in the order of its rows
 
     def __post_init__(self):
         if self.num_heads < 1 or self.hidden_size % self.num_heads:
@@ -67,7 +68,11 @@ class ModelConfig:
 
     def to_hf(self) -> dict:
         """The fields as `transformers.BertConfig` names them."""
-        return {HF_FIELDS[name]: value for name, value in asdict(self).items()}
+        fields = {hf: getattr(self, name) for name, hf in HF_FIELDS.items()}
+        if self.labels:
+            fields["id2label"] = dict(enumerate(self.labels))
+            fields["label2id"] = {label: number for number, label in enumerate(self.labels)}
+        return fields
 
     @classmethod
     def from_hf(cls, fields: dict) -> "ModelConfig":
@@ -87,4 +92,18 @@ class ModelConfig:
         if missing:
             raise CheckpointError(f"config.json has no whole number for {', '.join(missing)}")
         known = {name: fields[hf] for name, hf in HF_FIELDS.items() if fields.get(hf) is not None}
-        return cls(**known)
+        return cls(**known, labels=_labels(fields.get("id2label")))
+
+
+def _labels(names: object) -> tuple[str, ...]:
+    """`id2label` of a config.json, whose keys are numbers as text, in order; () where it is none.
+
+    >>> _labels({"1": "good", "0": "bad"})
+    ('bad', 'good')
+    """
+    if not isinstance(names, dict):
+        return ()
+    by_number = {str(number): str(label) for number, label in names.items()}
+    if by_number.keys() != {str(number) for number in range(len(by_number))}:
+        raise CheckpointError(f"config.json numbers its labels {', '.join(by_number)}, not from 0 on")
+    return tuple(by_number[str(number)] for number in range(len(by_number)))

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bertlab.explore.facts import Answers, AttentionMap, MaskFill, NextSentence
+from bertlab.explore.facts import Answers, AttentionMap, Choice, Classification, MaskFill, NextSentence, Tags
+from bertlab.text.tags import is_scheme
 from bertlab.views.payload import labels
 
 BAR = 24
@@ -59,6 +60,43 @@ def answer_lines(passage: str, found: Answers, mark: tuple[str, str] = ("Â»", "Â
     if len(found.windows) > 1:
         lines += ["", f"read in {len(found.windows)} windows; the answer is from number {found.best_window + 1}"]
     return lines
+
+
+def classification_lines(texts: Sequence[str], fact: Classification) -> list[str]:
+    """The text or the pair, and its labels, most probable first; or its value."""
+    names = ("",) if len(texts) == 1 else ("A  ", "B  ")
+    lines = [name + plain(text) for name, text in zip(names, texts, strict=True)]
+    if fact.value is not None:
+        return [*lines, "", f"value  {fact.value:.3f}"]
+    ranked = sorted(fact.labels, key=lambda share: -share.probability)
+    rows = [(plain(share.label), bar(share.probability), percent(share.probability)) for share in ranked]
+    return [*lines, "", *table(rows, "<<>")]
+
+
+def choice_lines(context: str, choices: Sequence[Choice]) -> list[str]:
+    """The context, and the choices in their own order."""
+    rows = [(shorten(plain(c.text), 64), bar(c.probability), percent(c.probability)) for c in choices]
+    return [plain(context), "", *table(rows, "<<>")]
+
+
+def tag_lines(text: str, found: Tags, words: bool = False) -> list[str]:
+    """The entities of a text with their types in brackets, then one row for each; or one row for each word."""
+    shown, place = "", 0
+    for entity in found.entities:
+        shown += f"{text[place : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
+        place = entity.end
+    lines = [plain(shown + text[place:]), ""]
+    if words or not is_scheme(found.labels):
+        rows = [("word", "tag", "", "", "characters")]
+        for word in found.words:
+            best = max(word.probabilities)
+            rows.append((plain(word.text), word.tag, bar(best), percent(best), f"{word.start}-{word.end}"))
+    else:
+        rows = [("entity", "type", "", "", "characters")]
+        for entity in found.entities:
+            share = entity.probability
+            rows.append((plain(entity.text), entity.label, bar(share), percent(share), f"{entity.start}-{entity.end}"))
+    return [*lines, *(table(rows, "<<<>>") if len(rows) > 1 else ["no entities"])]
 
 
 def attention_lines(

@@ -17,12 +17,13 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from bertlab.nn.heads import CLASSIFIERS
 from bertlab.nn.model import Bert, Pooler
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import CheckpointError
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import hub
-from bertlab.weights.maps import hf_to_state, state_to_hf
+from bertlab.weights.maps import classifier, hf_to_state, state_to_hf
 
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
@@ -31,6 +32,10 @@ PADDING = 1024  # rows that an embedding table may have beyond its vocabulary: t
 
 # The heads a model has -> the class that opens all of them in transformers; the first row that fits.
 ARCHITECTURES = (
+    ({"classify"}, "BertForSequenceClassification"),
+    ({"regress"}, "BertForSequenceClassification"),
+    ({"tag"}, "BertForTokenClassification"),
+    ({"choose"}, "BertForMultipleChoice"),
     ({"mlm", "nsp"}, "BertForPreTraining"),
     ({"span"}, "BertForQuestionAnswering"),
     ({"mlm"}, "BertForMaskedLM"),
@@ -74,7 +79,9 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     config = read_config(path)
     tensors = _read_weights(path)
     try:
-        state, found = hf_to_state(tensors, config)
+        head, labels = classifier(_read_json(path / CONFIG), tensors)
+        config = config.replace(labels=labels)
+        state, found = hf_to_state(tensors, config, head)
     except CheckpointError as error:
         raise CheckpointError(f"{source} cannot be opened: {error}") from None
     tokenizer = Tokenizer.load(path)
@@ -161,6 +168,8 @@ def save(
     target = Path(directory).expanduser().resolve()
     if target.exists() and not (target / CONFIG).is_file() and not (target.is_dir() and not any(target.iterdir())):
         raise CheckpointError(f"{directory} is there and is not a checkpoint: choose another directory")
+    if len(rivals := [name for name in CLASSIFIERS if name in model.head_names]) > 1:
+        raise CheckpointError(f"a checkpoint holds one of the heads {' and '.join(rivals)}, not both")
     tensors = {name: _stored(name, tensor, dtype) for name, tensor in state_to_hf(model).items()}
     texts = {
         CONFIG: json.dumps(_hf_config(model, dtype), indent=2) + "\n",
@@ -213,10 +222,13 @@ def _stored(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor
 
 def _hf_config(model: Bert, dtype: torch.dtype) -> dict:
     architecture = next(name for needed, name in ARCHITECTURES if needed <= set(model.head_names))
+    # one output stands for regression in transformers, said here once more for who reads the file
+    regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in model.head_names else {}
     return {
         "architectures": [architecture],
         "model_type": "bert",
         **model.config.to_hf(),
+        **regression,
         "position_embedding_type": "absolute",
         "dtype": str(dtype).removeprefix("torch."),
     }

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 
 import torch
 
-from bertlab.nn.heads import HEADS
+from bertlab.nn.heads import CLASSIFIERS, HEADS
 from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import CheckpointError
 
 # Our module -> theirs, "{}" for the number of the layer; more than one of theirs are stacked in that order.
-# Source: the parameter names of `transformers.BertForPreTraining` and `transformers.BertForQuestionAnswering`.
+# Source: the parameter names of `transformers.BertForPreTraining`, `BertForQuestionAnswering` and those below.
 MODULES = {
     "embeddings.token": ("bert.embeddings.word_embeddings",),
     "embeddings.position": ("bert.embeddings.position_embeddings",),
@@ -38,6 +38,14 @@ MODULES = {
     "heads.mlm.norm": ("cls.predictions.transform.LayerNorm",),
     "heads.nsp": ("cls.seq_relationship",),
     "heads.span": ("qa_outputs",),
+    **{f"heads.{name}": ("classifier",) for name in CLASSIFIERS},
+}
+
+# Which head the tensors called "classifier" are is told by the `architectures` of config.json.
+CLASSIFIER_OF = {
+    "BertForSequenceClassification": "classify",
+    "BertForTokenClassification": "tag",
+    "BertForMultipleChoice": "choose",
 }
 
 # What other writers call the same thing (pattern -> name), tried in this order.
@@ -79,13 +87,42 @@ def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     return tensors if model.head_names else {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
 
 
+def classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
+    """Which head the tensors called "classifier" are, and its labels; (None, ()) where there are none.
+
+    Args:
+        fields: the config.json. Where it names no architecture, the pooler tells: `transformers` writes none for tags.
+
+    Raises:
+        CheckpointError: it gives several labels to one input, which no head here does.
+    """
+    weight = tensors.get("classifier.weight")
+    if weight is None:
+        return None, ()
+    named = [CLASSIFIER_OF[name] for name in fields.get("architectures") or () if name in CLASSIFIER_OF]
+    pooled = any("pooler." in name for name in tensors)
+    head = named[0] if named else "classify" if pooled else "tag"
+    problem = fields.get("problem_type")
+    if head == "classify" and problem == "multi_label_classification":
+        raise CheckpointError("it gives several labels to one text (multi-label), which bertlab does not read")
+    if head == "classify" and (problem == "regression" or len(weight) == 1):
+        return "regress", ()
+    if head == "choose":
+        return head, ()
+    # transformers leaves the names out where they are these
+    return head, ModelConfig.from_hf(dict(fields)).labels or tuple(f"LABEL_{n}" for n in range(len(weight)))
+
+
 def hf_to_state(
-    tensors: Mapping[str, torch.Tensor], config: ModelConfig
+    tensors: Mapping[str, torch.Tensor], config: ModelConfig, classifier: str | None = None
 ) -> tuple[dict[str, torch.Tensor], tuple[str, ...]]:
     """A Hugging Face BERT's tensors -> the state of `Bert(config, heads)`, and those heads.
 
     Every tensor is either used or known to be no weight, and every shape is the configuration's. The pooler alone may
-    be absent, as `transformers` writes none for masked words and for questions; then the state has none either.
+    be absent, as `transformers` writes none for masked words, questions and tags; then the state has none either.
+
+    Args:
+        classifier: which head the tensors called "classifier" are.
 
     Raises:
         CheckpointError: a tensor is missing, left over, of another shape, not of floating point, or untied.
@@ -96,12 +133,16 @@ def hf_to_state(
         raise CheckpointError(
             f"the weights have no tensor {last}, so they are not a BERT of {config.num_layers} layers"
         )
-    heads = tuple(name for name in HEADS if any(_is_of(theirs, f"heads.{name}")))
+    heads = tuple(
+        name
+        for name in HEADS
+        if (name not in CLASSIFIERS or name == classifier) and any(_is_of(theirs, f"heads.{name}"))
+    )
     with torch.device("meta"):
         wanted = Bert(config, heads).state_dict()
     if not any(_is_of(theirs, "pooler")):
-        if "nsp" in heads:
-            raise CheckpointError("the weights have a next-sentence head but no pooler for it to read")
+        if reading := [HEADS[name].title for name in heads if HEADS[name].pooled]:
+            raise CheckpointError(f"the weights have a {reading[0]} head but no pooler for it to read")
         wanted = {ours: tensor for ours, tensor in wanted.items() if not ours.startswith("pooler.")}
     state = {}
     for ours, meta in wanted.items():
