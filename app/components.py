@@ -20,7 +20,7 @@ from bertlab.explore.words import MASK
 from bertlab.explore.words import words as find_words
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, MissingHead
-from bertlab.views import assets
+from bertlab.views import assets, export
 
 STATIC = Path(__file__).parent / "static"
 LIVE = "120ms"  # a field is read when its typist pauses this long
@@ -133,10 +133,36 @@ def number(shown: str, key: str) -> None:
         st.caption(f"{t('number.source')}: [{row.source}]({row.link})")
 
 
-def figure(drawing: go.Figure, key: str) -> None:
-    """A Plotly figure in this window's type; its ink is the theme's, by `static/app.css`."""
+def figure(drawing: go.Figure, key: str, *, code: str = "", data: export.Columns | None = None) -> None:
+    """A Plotly figure in this window's type; its ink is the theme's, by `static/app.css`. Below it a menu saves it as
+    SVG, PNG, CSV, Python lines or one offline page.
+
+    Args:
+        code: what `lines` gives; it has to run and to draw this figure (tests/test_export.py runs it).
+        data: the numbers for the CSV, {column: values}; without them the browser takes those that Plotly drew.
+    """
     drawing.update_layout(font={"family": FONT, "size": 15})
-    st.plotly_chart(drawing, key=key, theme=None, config={"displayModeBar": False})
+    with saved(key, data=data, code=code):
+        st.plotly_chart(drawing, key=key, theme=None, config={"displayModeBar": False})
+
+
+def lines(checkpoint: loaders.Checkpoint | None, *steps: str) -> str:
+    """Python lines that draw a figure again: `session` and `figures` are there, the last step says `figure = ...`.
+
+    Write what was typed with `!r`: `f"figure = figures.nsp_gauge(session.next_sentence({first!r}, {second!r}))"`.
+    Steps that begin with "import" or "from" go to the top. checkpoint: None where none is needed.
+    """
+    return export.python_lines(loaders.short_name(checkpoint) if checkpoint else "", steps)
+
+
+@contextmanager
+def saved(key: str, *, data: export.Columns | None = None, code: str = "") -> Iterator[None]:
+    """Around a drawing (a Plotly chart or an SVG): a frame with the save menu under it."""
+    with st.container(key=f"figure-{key}", gap="xsmall"):
+        yield
+        page = st.session_state["url.page"] or "start"
+        about = {"name": f"{page}-{key}", "title": t(page), "lang": language(), "frame": f".st-key-figure-{key}"}
+        _canvas("figure")(key=f"save-{key}", data=about | {"columns": data and export.tidy(data), "code": code})
 
 
 # -- components in the browser ---------------------------------------------------------------------------------

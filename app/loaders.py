@@ -38,6 +38,11 @@ def checkpoint(name: str) -> Checkpoint:
     return Checkpoint(str(path) if os.path.isdir(path) else name, max(_changed(file) for file in files))
 
 
+def short_name(chosen: Checkpoint) -> str:
+    """What `bertlab.load` opens it by: the name of a shipped one, else its directory or hub id."""
+    return next((name for name, path in bertlab.shipped().items() if str(path) == chosen.source), chosen.source)
+
+
 def fitting(task: str) -> Checkpoint:
     """The shipped checkpoint that suits a task.
 

@@ -3,6 +3,7 @@
 It opens the shipped checkpoints, and tiny random ones where none are shipped.
 """
 
+import csv
 import os
 import re
 import socket
@@ -14,6 +15,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
+from xml.etree import ElementTree
 
 import pytest
 
@@ -236,6 +238,33 @@ def test_ask_a_question(visit):
     again = visit("", link=tab.url)
     again.locator("mark").first.wait_for()
     assert again.locator("mark").all_inner_texts() == marked
+
+
+@pytest.mark.parametrize("page", ["question", "input"])
+def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
+    tab = visit(page, theme="dark")
+    tab.locator(".js-plotly-plot .main-svg").first.wait_for()
+    files = {}
+    for kind in ("svg", "png", "csv", "py", "html"):
+        tab.locator(".bl-save").first.click()
+        with tab.expect_download() as saved:
+            tab.locator(f"[data-save={kind}]").first.click()
+        files[kind] = tmp_path / saved.value.suggested_filename
+        saved.value.save_as(files[kind])
+    picture = ElementTree.parse(files["svg"]).getroot()
+    assert picture.tag.endswith("}svg")
+    said = " ".join(picture.itertext())
+    assert ("probability" if page == "question" else "token type") in said
+    assert files["png"].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert rows[0].keys() == ({"word", "start", "end"} if page == "question" else {"trace", "x", "y", "value", "label"})
+    compile(files["py"].read_text(encoding="utf-8"), "figure.py", "exec")
+    assert files["html"].stat().st_size < 1_000_000
+    offline = tab.context.new_page()
+    offline.goto(files["html"].as_uri())
+    assert offline.locator("figure svg text").count() > 4
+    assert offline.locator("tr").count() == min(len(rows), 1000) + 1
 
 
 def test_what_was_typed_outlives_a_change_of_page(visit):

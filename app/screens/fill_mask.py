@@ -41,6 +41,10 @@ with st.container(key="proposals"), components.told():
         title = t("fill-mask.mask", number=number + 1) if word == MASK else t("fill-mask.hidden", word=word)
         with cells[number % len(cells)]:
             st.html(f'<p class="say" dir="auto">{components.plain(title)}</p>')
-            components.figure(figures.mask_bars(fill), key=f"mask-{number}")
+            code = components.lines(
+                checkpoint, f"figure = figures.mask_bars(session.fill_mask({masked!r}, {top_k})[{number}])"
+            )
+            data = {name: [getattr(row, name) for row in fill.candidates] for name in ("piece", "id", "probability")}
+            components.figure(figures.mask_bars(fill), key=f"mask-{number}", code=code, data=data)
     if fills:
         components.explain("mask_probability")

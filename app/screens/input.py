@@ -16,7 +16,10 @@ with components.told():
     st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
     st.subheader(t("input.embeddings"), anchor=False, help=t("input.embeddings.help"))
     names = [t(f"embedding.{kind}") for kind in ("token", "position", "type", "sum")]
-    components.figure(figures.embedding_strips(embeddings, labels=names), key="embeddings")
+    code = components.lines(
+        checkpoint, f"figure = figures.embedding_strips(session.embeddings({a!r}, {b or None!r}), labels={names!r})"
+    )
+    components.figure(figures.embedding_strips(embeddings, labels=names), key="embeddings", code=code)
     components.explain("embedding")
     st.subheader(t("input.table"), anchor=False)
     rows = {

@@ -21,12 +21,18 @@ with st.container(horizontal=True, vertical_alignment="center"):
         st.button(t(f"next-sentence.{name}"), on_click=put, args=pair, type="tertiary")
 
 with st.container(key="verdict"), components.told():
-    answer = loaders.ask(components.chosen("nsp"), "next_sentence", first, second)
+    checkpoint = components.chosen("nsp")
+    answer = loaders.ask(checkpoint, "next_sentence", first, second)
     labels = (t("next-sentence.yes"), t("next-sentence.no"))
     chances = (answer.probability, 1 - answer.probability)
     said = [f"{label} {chance:.1%}" for label, chance in zip(labels, chances, strict=True)]
     likely = chances.index(max(chances))
     said[likely] = f"<b>{said[likely]}</b>"
     st.html(f'<p class="say">{" · ".join(said)}</p>')
-    components.figure(figures.nsp_gauge(answer, labels=labels).update_layout(showlegend=False), key="gauge")
+    code = components.lines(
+        checkpoint, f"answer = session.next_sentence({first!r}, {second!r})",
+        f"figure = figures.nsp_gauge(answer, labels={labels!r}).update_layout(showlegend=False)",
+    )  # fmt: skip
+    gauge = figures.nsp_gauge(answer, labels=labels).update_layout(showlegend=False)
+    components.figure(gauge, key="gauge", code=code, data={"label": labels, "probability": chances})
     components.explain("nsp_probability")

@@ -57,8 +57,15 @@ if found:
         st.dataframe(rows, hide_index=True, column_config=columns)
     with curves:
         st.subheader(t("question.curves"), anchor=False)
-        drawing = figures.span_curves(
-            found, text, labels=(t("question.start"), t("question.end")), shade=t("question.best"),
-            axes=(t("question.word"), t("question.probability")),
+        names = {
+            "labels": (t("question.start"), t("question.end")), "shade": t("question.best"),
+            "axes": (t("question.word"), t("question.probability")),
+        }  # fmt: skip
+        code = components.lines(
+            checkpoint, f"passage = {text!r}", f"answers = session.answer({question!r}, passage, n_best=10)",
+            f"figure = figures.span_curves(answers, passage, **{names!r})",
         )  # fmt: skip
-        components.figure(drawing, key="curves")
+        data = {
+            "word": [text[start:end] for start, end in found.words], "start": found.start_probs, "end": found.end_probs
+        }  # fmt: skip
+        components.figure(figures.span_curves(found, text, **names), key="curves", code=code, data=data)

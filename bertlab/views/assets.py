@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-View = Literal["attention", "neuron"]
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./[\w.]+";\n', re.MULTILINE)
+View = Literal["attention", "neuron", "figure"]
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w/]+\.js)";\n', re.MULTILINE)
 _REEXPORT = re.compile(r"^export \{[^}]*\};\n", re.MULTILINE)
 
 
@@ -28,7 +28,7 @@ def css() -> str:
 @cache
 def module(view: View) -> str:
     """One self-contained ES module that exports `render(root, payload, emit, options)`."""
-    return _strip(static("common.js")) + _strip(static(f"{view}.js"))
+    return "".join(_strip(static(name)) for name in _needed(f"{view}.js"))
 
 
 @cache
@@ -38,10 +38,17 @@ def hosted(view: View, host: Literal["streamlit", "jupyter", "page"]) -> str:
 
 
 def streamlit_js(view: View = "attention") -> str:
-    """The `js=` of `st.components.v2.component`: mount with `data=payload`, and a `key=`; the view's state arrives as
-    `state`.
+    """The `js=` of `st.components.v2.component`: mount with `data=payload` (for "figure": a dict, see figure.js), and a
+    `key=`; the view's state arrives as `state`.
     """
     return hosted(view, "streamlit")
+
+
+def _needed(name: str, before: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """A file of `static` and all that it imports, each once, after what it needs itself."""
+    for other in _IMPORT.findall(static(name)):
+        before = before if other in before else _needed(other, before)
+    return (*before, name)
 
 
 def _strip(source: str) -> str:

@@ -142,6 +142,7 @@ def embedding_strips(
         figure.add_heatmap(
             z=shown.round(4),
             y=rows,
+            name=safe(label),
             xaxis=f"x{suffix}",
             yaxis="y",
             zmin=-(limit or 1.0),

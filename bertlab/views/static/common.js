@@ -213,6 +213,8 @@ export const WORDS = {
     query: "Query", key: "Key", product: "q × k", dot: "q·k / √D", softmax: "Softmax", dimension: "dimension",
     neuronHint: "Pick the token that asks. Blue is positive, orange negative.",
     previousToken: "Previous token", nextToken: "Next token",
+    save: "Save", saveSvg: "SVG, vector", saveCsv: "CSV, the numbers", savePython: "Python lines", saveHtml: "HTML, one offline page", data: "Data",
+    saveFailed: "This browser could not save the picture.", lang: "en",
   },
   ko: {
     view: "보기", lines: "선", grid: "모든 헤드", matrix: "히트맵", layer: "층", head: "헤드", heads: "헤드", all: "전체",
@@ -226,6 +228,8 @@ export const WORDS = {
     query: "질의", key: "키", product: "q × k", dot: "q·k / √D", softmax: "소프트맥스", dimension: "차원",
     neuronHint: "묻는 토큰을 고르세요. 파랑은 양수, 주황은 음수.",
     previousToken: "이전 토큰", nextToken: "다음 토큰",
+    save: "저장", saveSvg: "SVG, 벡터 그림", saveCsv: "CSV, 숫자", savePython: "파이썬 코드", saveHtml: "HTML, 오프라인 한 장", data: "자료",
+    saveFailed: "이 브라우저에서 그림을 저장하지 못했습니다.", lang: "ko",
   },
 };
 

@@ -1,0 +1,55 @@
+"""What a figure is when it has left the screen: its numbers as columns, and the Python lines that draw it again.
+
+SVG, PNG, CSV and HTML files are made of these in the browser (`static/save.js`). Knows no model, page or browser.
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+Columns = dict[str, list]
+
+
+def tidy(rows: Columns) -> Columns:
+    """Columns as JSON can carry them: plain Python values, numbers of six significant digits, None for what is no
+    number, and text without lone surrogates.
+
+    >>> tidy({"word": ["tea"], "probability": [np.float32(1 / 3)]})
+    {'word': ['tea'], 'probability': [0.333333]}
+    """
+    return {name: [_plain(value) for value in values] for name, values in rows.items()}
+
+
+def python_lines(source: str, steps: Iterable[str]) -> str:
+    """A script that draws a figure again: it opens the checkpoint as `session`, then takes the steps, which name
+    `figures` freely and end with `figure = ...`. Steps that begin with "import" or "from" go to the top.
+
+    >>> print(python_lines("strongest", ["figure = figures.nsp_gauge(session.next_sentence('Tea?', 'Yes.'))"]))
+    import bertlab
+    from bertlab.views import figures
+    <BLANKLINE>
+    session = bertlab.load('strongest')
+    figure = figures.nsp_gauge(session.next_sentence('Tea?', 'Yes.'))
+    figure.show()
+    <BLANKLINE>
+    """
+    steps = list(steps)
+    above = [step for step in steps if step.startswith(("import ", "from "))]
+    below = [step for step in steps if step not in above]
+    uses = "from bertlab.views import figures"
+    if any("figures." in step for step in below) and uses not in above:
+        above.append(uses)
+    opened = [f"session = bertlab.load({source!r})"] if source else []
+    head = [*(["import bertlab"] if opened else []), *sorted(above, key=lambda line: line.split()[1])]
+    return "\n".join([*head, "", *opened, *below, "figure.show()", ""])
+
+
+def _plain(value):
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return value if isinstance(value, int | bool | None) else str(value)

@@ -1,0 +1,43 @@
+// The save menu of a drawing that stands beside it: a Plotly chart, or any SVG, of the same framed block of the host's page.
+import { words } from "./common.js";
+import { saveMenu, standalone } from "./save.js";
+
+/** data: {name, title, lang, frame, columns, code}; frame: a selector of the element that holds drawing and menu. */
+export function render(root, data) {
+  const mount = (given) => {
+    const frame = () => root.getRootNode().host?.closest(given.frame) ?? root.closest(given.frame);
+    const chart = () => frame().querySelector(".js-plotly-plot");
+    const layers = () => (chart() ? [...chart().querySelectorAll(".main-svg")] : [deep(frame(), "svg")]);
+    const data = () => given.columns ?? (chart() ? drawn(chart()) : {});
+    root.className = "bl-view bl-beside";
+    root.replaceChildren(saveMenu(words(given), {
+      name: given.name, title: given.title, code: given.code, svg: () => standalone(layers()), data,
+    }));
+  };
+  mount(data);
+  return { update: mount, hear() {}, destroy: () => root.replaceChildren() };
+}
+
+function deep(node, selector) {
+  const found = node.querySelector(selector);
+  if (found) return found;
+  for (const child of node.querySelectorAll("*")) {
+    const inside = child.shadowRoot && deep(child.shadowRoot, selector);
+    if (inside) return inside;
+  }
+  return null;
+}
+
+/** What Plotly drew as columns: a row for each mark, with its trace, its places, its value and the label a reader sees there. */
+function drawn(chart) {
+  const columns = { trace: [], x: [], y: [], value: [], label: [] };
+  const plain = (text) => (typeof text === "string" ? new DOMParser().parseFromString(text, "text/html").body.textContent : text);
+  const add = (...row) => Object.values(columns).forEach((list, i) => list.push(plain(row[i])));
+  const label = (value) => (typeof value === "object" ? undefined : value);
+  for (const trace of chart._fullData) {
+    const name = trace.name ?? trace.index;
+    if (trace.z) trace.z.forEach((line, r) => line.forEach((value, c) => add(name, trace.x?.[c] ?? c, trace.y?.[r] ?? r, value, label(trace.customdata?.[r]?.[c]))));
+    else for (let i = 0; i < Math.max(trace.x?.length ?? 0, trace.y?.length ?? 0); i++) add(name, trace.x?.[i], trace.y?.[i], undefined, label(trace.customdata?.[i]));
+  }
+  return Object.fromEntries(Object.entries(columns).filter(([, list]) => list.some((value) => value !== undefined && value !== null)));
+}

@@ -1,0 +1,143 @@
+// How a picture leaves the screen: a menu of SVG, PNG, CSV, Python lines and one offline HTML file, all made in the browser.
+// Knows nothing of what is drawn: a picture says what it has. Fetches nothing.
+import { element } from "./common.js";
+
+export const SVG = "http://www.w3.org/2000/svg";
+const PNG_SCALE = 3; // sharp in print at the size it has on the screen
+const TABLE_ROWS = 1000; // more rows of data stay in the page's CSV
+
+/**
+ * A button and its menu. picture: {name, svg(), data(), code, page()}; any part may be missing (or null) and is then not offered.
+ * svg() -> text; data() -> {column: [values]}; code: text; page() -> text of an HTML file, or a promise of any of these.
+ */
+export function saveMenu(text, picture) {
+  const menu = element("div", { class: "bl-menu", popover: "auto", role: "menu", "aria-label": text.save });
+  const offer = (kind, label, make) => menu.append(element("button", { type: "button", role: "menuitem", "data-save": kind, onclick: async () => {
+    menu.hidePopover();
+    try {
+      download(`${picture.name ?? "figure"}.${kind}`, await make());
+    } catch (error) {
+      console.warn(error);
+      button.title = text.saveFailed;
+      button.classList.add("bl-failed");
+    }
+  } }, label));
+  if (picture.svg) {
+    offer("svg", text.saveSvg, async () => new Blob([await picture.svg()], { type: "image/svg+xml" }));
+    offer("png", "PNG", async () => png(await picture.svg()));
+  }
+  if (picture.data) offer("csv", text.saveCsv, async () => new Blob(["\ufeff", csv(await picture.data())], { type: "text/csv" }));
+  if (picture.code) offer("py", text.savePython, async () => new Blob([picture.code], { type: "text/x-python" }));
+  const page = picture.page ?? (picture.svg && (async () => htmlPage(text, picture, await picture.svg(), (await picture.data?.()) ?? {})));
+  if (page) offer("html", text.saveHtml, async () => new Blob([await page()], { type: "text/html" }));
+  const button = element("button", { type: "button", class: "bl-quiet bl-save", "aria-haspopup": "menu", onclick: () => {
+    menu.togglePopover();
+    const [at, size] = [button.getBoundingClientRect(), menu.getBoundingClientRect()];
+    menu.style.left = `${Math.max(4, Math.min(at.right - size.width, innerWidth - size.width - 4))}px`;
+    menu.style.top = `${at.bottom + size.height + 8 > innerHeight ? Math.max(4, at.top - size.height - 4) : at.bottom + 4}px`;
+  } }, text.save);
+  menu.addEventListener("toggle", (event) => { if (event.newState === "open") menu.firstElementChild?.focus(); });
+  menu.addEventListener("keydown", (event) => {
+    const items = [...menu.children];
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    items[(items.indexOf(event.target) + by + items.length) % items.length].focus();
+  });
+  return element("span", { class: "bl-saving" }, button, menu);
+}
+
+/** Give the reader a file. */
+export function download(name, blob) {
+  const link = element("a", { download: name, href: URL.createObjectURL(blob) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+/** Columns as comma-separated values (RFC 4180). */
+export function csv(columns) {
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return `${[Object.keys(columns), ...rows(columns)].map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
+}
+
+function rows(columns) {
+  const lists = Object.values(columns);
+  return Array.from({ length: Math.max(0, ...lists.map((list) => list.length)) }, (_, i) => lists.map((list) => list[i]));
+}
+
+/** An SVG text -> PNG, drawn by the browser. */
+export async function png(svg) {
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  try {
+    await image.decode();
+    const canvas = element("canvas", { width: Math.round(image.width * PNG_SCALE), height: Math.round(image.height * PNG_SCALE) });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("no PNG"))), "image/png"));
+  } finally {
+    URL.revokeObjectURL(image.src);
+  }
+}
+
+/** One offline page without a script: the picture, its data, and the lines that make it again. */
+function htmlPage(text, picture, svg, columns) {
+  const title = picture.title ?? picture.name ?? "";
+  const cells = (row, tag) => element("tr", {}, ...row.map((value) => element(tag, {}, value === null || value === undefined ? "" : String(value))));
+  const all = rows(columns);
+  const body = element("body", {}, element("h1", {}, title));
+  const place = element("figure");
+  body.append(place);
+  if (all.length) {
+    const bytes = new TextEncoder().encode(`\ufeff${csv(columns)}`);
+    const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+    const link = element("a", { download: `${picture.name}.csv`, href: `data:text/csv;base64,${base64}` }, text.saveCsv);
+    body.append(element("details", {}, element("summary", {}, `${text.data} (${all.length})`), element("p", {}, link),
+      element("table", {}, cells(Object.keys(columns), "th"), ...all.slice(0, TABLE_ROWS).map((row) => cells(row, "td"))),
+      all.length > TABLE_ROWS ? element("p", {}, "…") : null));
+  }
+  if (picture.code) body.append(element("details", {}, element("summary", {}, "Python"), element("pre", {}, picture.code)));
+  const style = element("style", {}, "body{font:16px/1.5 system-ui,sans-serif;color:#1f2430;background:#fff;max-width:1100px;margin:24px auto;padding:0 16px}"
+    + "figure{margin:16px 0;overflow-x:auto}h1{font-size:20px;overflow-wrap:anywhere}td,th{padding:2px 12px 2px 0;text-align:start;border-bottom:1px solid #ddd}"
+    + "pre{overflow-x:auto;background:#f4f5f7;padding:12px}details{margin:8px 0}");
+  const head = element("head", {}, element("meta", { charset: "utf-8" }), element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
+    element("meta", { "http-equiv": "Content-Security-Policy", content: "default-src 'none'; style-src 'unsafe-inline'; img-src data:" }),
+    element("title", {}, title), style);
+  // the picture is XML, read as such: nothing in it can become HTML
+  place.append(document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
+  return `<!doctype html>\n${element("html", { lang: text.lang }, head, body).outerHTML}\n`;
+}
+
+const INK = "#1f2430";
+const IDLE = ".hoverlayer, .draglayer, .zoomlayer, .selectionlayer, .menulayer, .updatemenu-container";
+
+/** A drawn SVG, or the layers of a Plotly chart, as one SVG text with dark ink on white, whatever the theme. */
+export function standalone(layers) {
+  const box = layers[0].getBoundingClientRect();
+  const view = layers[0].viewBox?.baseVal;
+  const size = [Math.round(box.width), Math.round(box.height)];
+  const svg = document.createElementNS(SVG, "svg");
+  const set = (node, attributes) => Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
+  set(svg, { xmlns: SVG, width: size[0], height: size[1], viewBox: view?.width ? `${view.x} ${view.y} ${view.width} ${view.height}` : `0 0 ${size.join(" ")}` });
+  const ground = document.createElementNS(SVG, "rect");
+  set(ground, { width: "100%", height: "100%", fill: "#ffffff" });
+  svg.append(ground);
+  for (const layer of layers) {
+    const copy = layer.cloneNode(true);
+    // what the page's style sheets say of a text is not in the copy
+    const [from, to] = [layer.querySelectorAll("text"), copy.querySelectorAll("text")];
+    to.forEach((node, i) => {
+      const style = getComputedStyle(from[i]);
+      Object.assign(node.style, { fontFamily: style.fontFamily.replaceAll('"', "'"), fontSize: style.fontSize, fontWeight: style.fontWeight,
+        textAnchor: style.textAnchor, fill: INK, whiteSpace: "pre" });
+      // elsewhere the font may be another, and must not need more room
+      if (!node.childElementCount && from[i].getComputedTextLength() > 0) set(node, { textLength: from[i].getComputedTextLength().toFixed(1), lengthAdjust: "spacingAndGlyphs" });
+    });
+    copy.querySelectorAll(IDLE).forEach((node) => node.remove());
+    svg.append(...copy.childNodes);
+  }
+  // a reference to a clip path or gradient may be written with the address of the page
+  return new XMLSerializer().serializeToString(svg).replace(/url\((&quot;|['"])?[^)#]*#([^)'"&]+)(&quot;|['"])?\)/g, "url(#$2)");
+}

@@ -1,0 +1,73 @@
+"""Every figure of the window can leave it: its Python lines run and draw the same, its numbers are those drawn."""
+
+import base64
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from test_app import SCREENS, opened
+
+from bertlab.views import export
+
+HOSTILE = {name: "The 'old' \"mill\" \\ {x} stood." for name in ("a", "text", "first", "question")}
+
+
+def saved(app) -> list[dict]:
+    """What the save menus of a page hold."""
+    menus = [element.proto for element in app.get("bidi_component") if element.proto.component_name == "bertlab_figure"]
+    return [json.loads(menu.json) for menu in menus]
+
+
+def drawn_by(code: str, monkeypatch) -> go.Figure:
+    """The figure that the lines show."""
+    shown = []
+    monkeypatch.setattr(go.Figure, "show", lambda figure: shown.append(figure))
+    exec(compile(code, "figure.py", "exec"), {"__name__": "__main__"})
+    assert len(shown) == 1
+    return shown[0]
+
+
+def numbers(spec: dict) -> list[dict]:
+    """The traces of a figure without their style: names, places and values."""
+    kept = ("name", "type", "x", "y", "z", "text", "customdata")
+    return [{name: _plain(trace[name]) for name in kept if name in trace} for trace in spec["data"]]
+
+
+def _plain(value):
+    if isinstance(value, dict):  # an array as plotly packs it
+        value = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
+    if isinstance(value, str):
+        return value
+    array = np.asarray(value)
+    return array.ravel().astype(float).round(4).tolist() if array.dtype.kind in "fiu" else array.ravel().tolist()
+
+
+@pytest.mark.parametrize("typed", [{}, HOSTILE], ids=["as it opens", "hostile"])
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_lines_of_every_figure_draw_it_again(shipped, monkeypatch, screen, typed):
+    app = opened(screen, **typed)
+    assert not app.exception, app.exception[0].message
+    menus, charts = saved(app), [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    assert len(menus) >= len(charts), "a figure that cannot be saved: draw it with components.figure"
+    for menu, chart in zip([menu for menu in menus if not menu.get("drawing")], charts, strict=True):
+        assert menu["code"], f"{menu['name']}: give components.figure the lines that draw it"
+        assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(chart), menu["name"]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_columns_have_one_length(shipped, screen):
+    for menu in saved(opened(screen)):
+        lengths = {len(values) for values in (menu["columns"] or {}).values()}
+        assert len(lengths) <= 1, menu["name"]
+
+
+def test_tidy_columns_are_json():
+    rows = {"a": [np.float32(0.1), float("nan"), None], "b": ["\ud800", 3, True], "c": [np.int64(4), 1e-9, 2 / 3]}
+    assert json.dumps(export.tidy(rows)) == ('{"a": [0.1, null, null], "b": ["?", 3, true], "c": [4, 1e-09, 0.666667]}')
+
+
+def test_lines_put_imports_first():
+    code = export.python_lines("", ["from math import pi", "figure = figures.nsp_gauge(pi)"])
+    assert code.splitlines()[:3] == ["from bertlab.views import figures", "from math import pi", ""]
+    assert "bertlab.load" not in code
