@@ -22,11 +22,13 @@ from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
 from bertlab.learn.trainer import StepReport
 from bertlab.nn.model import Bert
+from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import TASKS, task
 from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.buckets import BucketSampler
 from bertlab.text.spans import SpanFeatures, span_features
 from bertlab.text.squad import read_rows
+from bertlab.text.unanswerable import add_unanswerable
 from bertlab.weights import checkpoint
 
 TaskName = Literal[tuple(TASKS)]
@@ -38,6 +40,7 @@ class FinetuneConfig(RunConfig):
 
     Examples:
       bertlab finetune squad --from strongest --out runs/squad
+      bertlab finetune squad_v2 --from squad --data squad/train.parquet --make-unanswerable 0.5 --out runs/squad_v2
       bertlab finetune squad --from runs/mine/checkpoint --data squad/train.parquet \\
           --validation squad/validation.parquet --out runs/squad --minutes 30
     """
@@ -56,6 +59,8 @@ class FinetuneConfig(RunConfig):
     """Tokens in a window: question, layout and as much of the passage as fits."""
     stride: int = 128
     """How far each window begins after the one before."""
+    make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
+    """For squad_v2 out of rows that all have answers: this many made questions without answer for each."""
     dropout: float = 0.1
     """0 is faster, and as good for less than an epoch."""
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-4, warmup=0.1, beta2=0.999))
@@ -70,6 +75,10 @@ def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
     prepare_machine(config)
     spec, loaded = task(config.task), checkpoint.load(config.from_)
     rows = read_rows(config.data or spec.hub_id, "train")
+    if config.make_unanswerable is not None:
+        if not spec.unanswerable:
+            raise BertlabError(f"every question of {config.task} has an answer: --make-unanswerable is for squad_v2")
+        rows = add_unanswerable(rows, config.make_unanswerable, config.seed)
     held_out = read_rows(config.validation, "validation") if config.validation else []
     features = span_features(
         loaded.tokenizer, rows, config.max_tokens, config.stride, unanswerable=spec.unanswerable, skip_unfound=True
@@ -95,6 +104,8 @@ def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
         epochs=round(trainer.progress.step / len(batches), 3),
         objectives=[config.task],
         settings={"max_tokens": config.max_tokens, "stride": config.stride, "dropout": config.dropout},
+        made_unanswerable=config.make_unanswerable,
+        null_threshold=figures.get("best_f1_threshold"),
         validation=figures,
         evaluate_command=f"bertlab evaluate {config.task} --checkpoint CHECKPOINT --data VALIDATION",
         **{"from": loaded.name},
@@ -103,10 +114,17 @@ def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
 
 
 def _with_head(encoder: Bert, kind: str, dropout: float) -> Bert:
-    """The encoder under a new output layer of random weights; pre-training's heads stay behind, as in the paper."""
+    """The encoder under a new output layer of random weights; pre-training's heads stay behind, as in the paper.
+
+    A head of the same kind goes along: what answers questions learns from there that some have no answer.
+    """
     model = Bert(encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=[kind])
-    body = {name: tensor for name, tensor in encoder.state_dict().items() if not name.startswith("heads.")}
-    model.load_state_dict(body, strict=False)
+    kept = {
+        name: tensor
+        for name, tensor in encoder.state_dict().items()
+        if not name.startswith("heads.") or name.startswith(f"heads.{kind}.")
+    }
+    model.load_state_dict(kept, strict=False)
     return model
 
 
