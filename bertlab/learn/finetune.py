@@ -92,7 +92,7 @@ def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
     figures = {}
     if held_out:
         version = "2.0" if spec.unanswerable else "1.1"
-        figures = squad_figures(trainer.model, loaded.tokenizer, held_out, version, progress=tqdm)
+        figures = squad_figures(trainer.optimizer.result, loaded.tokenizer, held_out, version, progress=tqdm)
         log.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
     told = record(
         config,
@@ -110,7 +110,9 @@ def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
         evaluate_command=f"bertlab evaluate {config.task} --checkpoint CHECKPOINT --data VALIDATION",
         **{"from": loaded.name},
     )
-    checkpoint.save(config.out / "checkpoint", trainer.model, loaded.tokenizer, told, card=card(config.out.name, told))
+    checkpoint.save(
+        config.out / "checkpoint", trainer.optimizer.result, loaded.tokenizer, told, card=card(config.out.name, told)
+    )
 
 
 def _with_head(encoder: Bert, kind: str, dropout: float) -> Bert:

@@ -94,7 +94,7 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
     trainer, log = open_run(config, model, batches, loss, config.steps)
 
     def measure(rows: int) -> dict:
-        figures = pretraining_figures(trainer.optimizer.worker, tokenizer, validation, rows=rows)
+        figures = pretraining_figures(trainer.optimizer.measured, tokenizer, validation, rows=rows)
         log.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
         return figures
 
@@ -111,7 +111,7 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
             evaluate_command="bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION",
             **{"from": checkpoint.name_of(config.from_) if config.from_ else f"random weights ({config.start})"},
         )
-        checkpoint.save(directory, trainer.model, tokenizer, told, card=card(config.out.name, told))
+        checkpoint.save(directory, trainer.optimizer.result, tokenizer, told, card=card(config.out.name, told))
 
     def keep_snapshot(figures: dict) -> None:
         step = trainer.progress.step

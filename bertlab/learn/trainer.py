@@ -6,7 +6,6 @@ Knows no text and no checkpoint format.
 """
 
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -19,8 +18,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
+from bertlab.learn.divergence import Diverged, Watch
 from bertlab.learn.optim import OptimConfig, Optimizer
-from bertlab.spec.errors import BertlabError, CheckpointError
+from bertlab.spec.errors import CheckpointError
 
 
 class Batches(Protocol):
@@ -76,6 +76,9 @@ class Trainer:
         batches: see `Batches`; moved to `device` here.
         loss: (model, batch) -> Loss.
         state_path: where the run's state is kept; if a file is there, the run goes on from it.
+        turn: told before each step how much of the run is done (0..1); True if batches of another kind begin.
+
+    Iterating raises Diverged when the loss is no number or leaps up for good; what was saved last is from before.
     """
 
     model: nn.Module
@@ -88,12 +91,15 @@ class Trainer:
     dtype: torch.dtype = torch.float32
     state_path: Path | None = None
     save_every_seconds: float = 180.0
+    turn: Callable[[float], bool] = lambda done: False
     progress: Progress = field(default_factory=Progress)
+    saved_step: int | None = None
 
     def __post_init__(self):
         self.model.to(self.device).train()
         self.optimizer = Optimizer(self.model, self.optim, self.dtype)
         self.optimizer.worker.train()
+        self.watch = Watch()
         if self.state_path and self.state_path.is_file():
             self._restore()
 
@@ -102,7 +108,7 @@ class Trainer:
         while (done := self._share()) < 1.0:
             report = self._step(done)
             yield report
-            if self.state_path and time.monotonic() - saved > self.save_every_seconds:
+            if self.state_path and self.watch.calm and time.monotonic() - saved > self.save_every_seconds:
                 self.save()
                 saved = time.monotonic()
         if self.state_path:
@@ -114,17 +120,20 @@ class Trainer:
 
     def _step(self, done: float) -> StepReport:
         began = time.monotonic()
+        if self.turn(done):
+            self.watch.forget()
         batch = next(self.batches).to(self.device)
         # half a step in, so that the first step moves and the last one is not lost
         rate = self.optim.rate(min(1.0, done + 0.5 / self.steps))
         loss = self.loss(self.optimizer.worker, batch)
         loss.value.backward()
         value = float(loss.value.detach())
-        if not math.isfinite(value):
-            raise BertlabError(
-                f"the loss is {value} at step {self.progress.step}; the last good state is kept: try a lower --lr"
-            )
-        norm = self.optimizer.step(rate)
+        try:
+            self.watch.see(value)
+            norm = self.optimizer.step(rate)
+        except Diverged as error:
+            kept = "nothing was saved before" if self.saved_step is None else f"step {self.saved_step} is kept"
+            raise Diverged(f"{error} at step {self.progress.step + 1}; {kept}: try a lower --optim.lr") from None
         seconds = time.monotonic() - began
         now = self.progress
         self.progress = Progress(now.step + 1, now.tokens + int(loss.tokens), now.seconds + seconds)
@@ -146,6 +155,7 @@ class Trainer:
         try:
             save_file(tensors, building, metadata={"trainer": json.dumps(facts)})
             os.replace(building, self.state_path)
+            self.saved_step = self.progress.step
         except (OSError, SafetensorError) as error:
             building.unlink(missing_ok=True)
             raise CheckpointError(f"the run's state cannot be written to {self.state_path}: {error}") from error
@@ -157,6 +167,7 @@ class Trainer:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
             self.optimizer.restore(tensors)
             self.progress = Progress(**facts["progress"])
+            self.saved_step = self.progress.step
             self.batches.place = type(self.batches.place)(**facts["place"])
         except (OSError, SafetensorError, KeyError, TypeError, RuntimeError, ValueError) as error:
             raise CheckpointError(f"{self.state_path} is no state of this run: {error}") from error

@@ -1,0 +1,59 @@
+"""When a run has gone wrong: a loss that is no number, or one that leapt and stays up.
+
+Knows a row of losses, nothing of what they measure.
+"""
+
+import math
+from collections import deque
+from statistics import median, median_low
+
+from bertlab.spec.errors import BertlabError
+
+LONG, SHORT = 100, 10  # steps that say what is usual, and steps that must be unusual
+TIMES, NATS = 1.25, 1.0  # how far above the usual: both, since a small loss may double by chance
+
+
+class Diverged(BertlabError):
+    """The loss or the gradient is no number, or the loss has leapt up for good."""
+
+
+class Watch:
+    """Judges each step's loss by the median of the hundred before the last ten.
+
+    One bad batch is no divergence: the median of the last ten must be up by a quarter and by a nat. `calm` says that
+    the last loss gives no reason for doubt, so that what is saved then is from before any leap. Nothing is judged
+    before twice ten losses are known, so a run just opened, or one told to `forget`, finds its own measure first.
+
+    >>> watch = Watch()
+    >>> for loss in [4.0] * 40 + [9.0]:
+    ...     watch.see(loss)
+    >>> watch.calm
+    False
+    >>> for loss in [9.0] * 9:
+    ...     watch.see(loss)
+    Traceback (most recent call last):
+    bertlab.learn.divergence.Diverged: the loss leapt from 4.00 to 9.00
+    """
+
+    def __init__(self):
+        self.forget()
+
+    def forget(self) -> None:
+        """What comes now is of another kind (longer pairs, say), and what was is no measure for it."""
+        self._losses: deque[float] = deque(maxlen=LONG + SHORT)
+        self.calm = True
+
+    def see(self, loss: float) -> None:
+        """Take in the loss of a step. Raises Diverged."""
+        if not math.isfinite(loss):
+            self.calm = False
+            raise Diverged(f"the loss is {loss}")
+        self._losses.append(loss)
+        if len(self._losses) < 2 * SHORT:
+            return
+        losses = list(self._losses)
+        usual = median(losses[:-SHORT])
+        bound = max(TIMES * usual, usual + NATS)
+        self.calm = loss <= bound
+        if (now := median_low(losses[-SHORT:])) > bound:
+            raise Diverged(f"the loss leapt from {usual:.2f} to {now:.2f}")

@@ -1,0 +1,120 @@
+"""Optimisers against their definitions: Google's Adam, Muon on the right matrices, the running average, resuming."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+import torch
+from test_learn import corpus, losses, settings  # noqa: F401
+
+from bertlab.learn.optim import OptimConfig, Optimizer
+from bertlab.learn.pretrain import pretrain
+from bertlab.nn.model import Bert
+from bertlab.spec.config import ModelConfig
+from bertlab.weights import checkpoint
+
+CONFIG = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
+
+
+def model(seed: int = 1) -> Bert:
+    torch.manual_seed(seed)
+    return Bert(CONFIG, heads=("nsp",))
+
+
+def draw_gradients(worker: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """A gradient for every parameter."""
+    for p in worker.parameters():
+        p.grad = torch.randn_like(p)
+    return {name: p.grad.clone() for name, p in worker.named_parameters()}
+
+
+def test_without_bias_correction_it_is_googles_adam():
+    """AdamWeightDecayOptimizer of google-research/bert/optimization.py, written out."""
+    config = OptimConfig(bias_correction=False, clip=1e9, beta2=0.999)
+    optimizer = Optimizer(model(), config, torch.float32)
+    weights = {name: p.detach().clone() for name, p in optimizer.model.named_parameters()}
+    mean = {name: torch.zeros_like(w) for name, w in weights.items()}
+    square = {name: torch.zeros_like(w) for name, w in weights.items()}
+    for _ in range(5):
+        for name, g in draw_gradients(optimizer.worker).items():
+            mean[name] = 0.9 * mean[name] + 0.1 * g
+            square[name] = 0.999 * square[name] + 0.001 * g * g
+            decay = 0.01 * weights[name] if weights[name].ndim >= 2 else 0.0
+            weights[name] = weights[name] - 1e-3 * (mean[name] / (square[name].sqrt() + 1e-6) + decay)
+        optimizer.step(1e-3)
+    for name, p in optimizer.model.named_parameters():
+        torch.testing.assert_close(p.detach(), weights[name], atol=1e-6, rtol=1e-5)
+
+
+def orthogonality(change_XH: torch.Tensor) -> float:
+    """Least over greatest singular value: 1 for an orthogonal matrix."""
+    values = torch.linalg.svdvals(change_XH.float())
+    return float(values.min() / values.max())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_muon_moves_the_matrices_of_the_layers_and_adam_the_rest(dtype):
+    muon, adam = (
+        Optimizer(model(), OptimConfig(method=method, weight_decay=0.0, clip=1e9), dtype)
+        for method in ("muon", "adamw")
+    )
+    before = {name: p.detach().clone() for name, p in muon.model.named_parameters()}
+    for optimizer in (muon, adam):
+        torch.manual_seed(7)
+        draw_gradients(optimizer.worker)
+        optimizer.step(1e-2)
+    for (name, ours), theirs in zip(muon.model.named_parameters(), adam.model.parameters(), strict=True):
+        hidden = name.startswith("encoder.layers.") and ours.ndim == 2
+        assert torch.equal(ours, theirs) != hidden, name
+        if not hidden:
+            continue
+        change = (ours - before[name]).detach()
+        matrices = change.chunk(3) if "qkv" in name else (change,)
+        for matrix in matrices:
+            # Newton-Schulz in five steps brings singular values to between 0.7 and 1.2
+            assert orthogonality(matrix) > 0.4, name
+            # as long a step as Adam's usual one (arXiv 2502.16982, section 2.2)
+            assert float(matrix.square().mean().sqrt()) == pytest.approx(0.2 * 1e-2, rel=0.4), name
+    for ours, worker in zip(muon.model.parameters(), muon.worker.parameters(), strict=True):
+        assert torch.equal(ours.to(dtype), worker)
+
+
+def test_the_average_forgets_as_it_should():
+    optimizer = Optimizer(model(), OptimConfig(ema=0.75), torch.float32)
+    expected = None
+    for step in range(30):
+        draw_gradients(optimizer.worker)
+        optimizer.step(1e-2)
+        now = optimizer.model.pooler.dense.weight.detach().clone()
+        decay = min(0.75, (1 + step) / (10 + step))
+        expected = now if step == 0 else decay * expected + (1 - decay) * now
+    torch.testing.assert_close(optimizer.result.pooler.dense.weight, expected, atol=1e-6, rtol=1e-5)
+    assert optimizer.result is not optimizer.model
+
+
+def test_the_checkpoint_holds_the_average(corpus, tmp_path):  # noqa: F811
+    config = settings(corpus, tmp_path / "run", optim=OptimConfig(lr=1e-2))
+    list(pretrain(config))
+    averaged = replace(config, out=tmp_path / "averaged", optim=OptimConfig(lr=1e-2, ema=0.9))
+    list(pretrain(averaged))
+    assert losses(tmp_path / "run") == losses(tmp_path / "averaged")
+    plain, kept = (checkpoint.load(tmp_path / name / "checkpoint").model for name in ("run", "averaged"))
+    assert not torch.equal(plain.embeddings.token.weight, kept.embeddings.token.weight)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    "optim",
+    [OptimConfig(method="muon", ema=0.9), OptimConfig(bias_correction=False), OptimConfig(method="muon")],
+    ids=["muon and average", "no bias correction", "muon"],
+)
+def test_it_goes_on_bit_for_bit(corpus, tmp_path, optim, precision):  # noqa: F811
+    config = settings(corpus, tmp_path / "whole", steps=10, optim=optim, precision=precision)
+    list(pretrain(config))
+    broken = replace(config, out=tmp_path / "broken")
+    list(itertools.islice(pretrain(broken), 6))
+    list(pretrain(broken))
+    assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
+    ours, theirs = (checkpoint.load(tmp_path / name / "checkpoint").model for name in ("broken", "whole"))
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(a, b)
