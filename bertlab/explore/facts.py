@@ -147,6 +147,67 @@ class Tags:
 
 
 @dataclass(frozen=True)
+class WindowReading:
+    """What one window says: tokens of [CLS] question [SEP] passage [SEP], and for each the probability that
+    the answer starts and ends there (softmax over the window, [CLS] included).
+
+    start, end: the characters of the passage it shows; tokens of the passage (segment 1) have offsets into the passage.
+    answer: its own best span, None if no token of it may start one; score: of that span, -inf without one;
+    no_answer_score: S.C + E.C.
+    """
+
+    start: int
+    end: int
+    tokens: tuple[TokenRow, ...]
+    start_probs_T: np.ndarray
+    end_probs_T: np.ndarray
+    answer: tuple[int, int] | None
+    score: float
+    no_answer_score: float
+
+
+@dataclass(frozen=True)
+class SpanXray:
+    """All that stands behind an answer: what `Session.answer` says, the window each answer was found in, and what every
+    window says by itself."""
+
+    answers: Answers
+    answer_windows: tuple[int, ...]
+    readings: tuple[WindowReading, ...]
+
+    @property
+    def margin(self) -> float:
+        """No-answer score less the best span's: above this threshold tau the model answers, below it is silent."""
+        found = self.answers
+        return found.no_answer_score - found.answers[0].score if found.answers else float("inf")
+
+
+@dataclass(frozen=True)
+class SpanAttention:
+    """Where the question's tokens and the answer's look in one window, in every head.
+
+    from_question_LNT, from_answer_LNT: attention to each token, the mean over the tokens at `question` or `answer`
+    (positions in `tokens`); each row sums to 1.
+    """
+
+    tokens: tuple[TokenRow, ...]
+    question: tuple[int, ...]
+    answer: tuple[int, ...]
+    from_question_LNT: np.ndarray
+    from_answer_LNT: np.ndarray
+
+    @property
+    def question_to_answer_LN(self) -> np.ndarray:
+        """Of what the question's tokens look at, the share that falls on the answer's."""
+        return self.from_question_LNT[:, :, list(self.answer)].sum(-1)
+
+    @property
+    def answer_to_question_LN(self) -> np.ndarray:
+        """Of what the answer's tokens look at, the share that falls on the question's."""
+        return self.from_answer_LNT[:, :, list(self.question)].sum(-1)
+
+
+@dataclass(frozen=True)
 class AttentionMap:
     """Every head's attention over one input: tokens, and probs_LNTT (float32, rows sum to 1)."""
 

@@ -6,6 +6,7 @@ Shape legend: B batch, T tokens, H hidden, M masks, V vocabulary, W words, K win
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError, TextError
 from bertlab.text.batch import collate
 from bertlab.text.buckets import score_spans
-from bertlab.text.spans import Window, decode_spans, windows
+from bertlab.text.spans import Decoded, Window, decode_spans, windows
 from bertlab.text.tokenizer import Encoding, Tokenizer
 
 N_BEST = 20  # as in run_squad.py
@@ -52,19 +53,30 @@ def next_sentence(model: Bert, encoding: Encoding) -> NextSentence:
     return NextSentence(float(logits_2.softmax(-1)[0]))
 
 
-def answer(
+@dataclass(frozen=True)
+class SpanReading:
+    """One question read over a passage: its windows, the logits of each, and the spans that are made of them."""
+
+    passage: str
+    windows: list[Window]
+    start_KT: list[np.ndarray]
+    end_KT: list[np.ndarray]
+    decoded: Decoded
+
+
+def read_spans(
     model: Bert,
     tokenizer: Tokenizer,
     question: str,
     passage: str,
     *,
-    n_best: int = 20,
+    n_best: int = N_BEST,
     max_answer_tokens: int = 30,
     stride: int = 128,
     max_tokens: int = 384,
     batch_size: int = 8,
-) -> Answers:
-    """Where the passage answers the question; see `Session.answer`."""
+) -> SpanReading:
+    """Read every window of a question; see `Session.answer` for the arguments and what is raised."""
     model.head("span")
     _at_least_one(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
     device = device_of(model)
@@ -74,9 +86,15 @@ def answer(
     )
     # so that a probability does not depend on how many answers are asked for, up to the usual number
     decoded = decode_spans(found, start_KT, end_KT, passage, max(n_best, N_BEST), max_answer_tokens)
-    *probs_S, no_answer_probability = _softmax([*(span.score for span in decoded.spans), decoded.no_answer_score])
+    return SpanReading(passage, found, start_KT, end_KT, decoded)
+
+
+def answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
+    """Where the passage answers the question, by a reading of it."""
+    decoded, found = reading.decoded, reading.windows
+    *probs_S, no_answer_probability = softmax([*(span.score for span in decoded.spans), decoded.no_answer_score])
     best = decoded.spans[0].window if decoded.spans else 0
-    places = words(passage)
+    places = words(reading.passage)
     return Answers(
         answers=tuple(
             Answer(span.text, span.start, span.end, span.score, float(prob))
@@ -85,9 +103,9 @@ def answer(
         no_answer_score=decoded.no_answer_score,
         no_answer_probability=float(no_answer_probability),
         words=tuple(places),
-        start_probs=_by_word(found[best], _softmax(start_KT[best]), places),
-        end_probs=_by_word(found[best], _softmax(end_KT[best]), places),
-        windows=tuple(_covered(window) for window in found),
+        start_probs=_by_word(found[best], softmax(reading.start_KT[best]), places),
+        end_probs=_by_word(found[best], softmax(reading.end_KT[best]), places),
+        windows=tuple(covered(window) for window in found),
         best_window=best,
     )
 
@@ -119,9 +137,10 @@ def _at_least_one(**numbers: int) -> None:
             raise BertlabError(f"{name} is {number}; it must be at least 1")
 
 
-def _softmax(scores: Sequence[float] | np.ndarray) -> np.ndarray:
-    """
-    >>> _softmax([1000.0, 1000.0]).tolist()
+def softmax(scores: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Scores -> probabilities, however large the scores.
+
+    >>> softmax([1000.0, 1000.0]).tolist()
     [0.5, 0.5]
     """
     powers = np.exp(np.asarray(scores, np.float64) - np.max(scores))
@@ -137,7 +156,7 @@ def _by_word(window: Window, probs_T: np.ndarray, places: list[tuple[int, int]])
     return tuple(np.bincount(word_P[counted_P], probs_T[window.passage][counted_P], minlength=len(starts_W)).tolist())
 
 
-def _covered(window: Window) -> tuple[int, int]:
+def covered(window: Window) -> tuple[int, int]:
     """The characters of the passage that a window shows."""
     offsets_P2 = window.offsets_T2[window.passage]
     return int(offsets_P2[0, 0]), int(offsets_P2[-1, 1])

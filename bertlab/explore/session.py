@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bertlab.explore import attention, predict, tasks
+from bertlab.explore import attention, predict, tasks, xray
 from bertlab.explore.facts import (
     Answers,
     AttentionMap,
@@ -22,6 +22,8 @@ from bertlab.explore.facts import (
     MaskFill,
     NeuronMap,
     NextSentence,
+    SpanAttention,
+    SpanXray,
     Tags,
     TokenRow,
 )
@@ -169,10 +171,51 @@ class Session:
         Raises:
             TextError: the question or the passage is empty.
         """
-        return predict.answer(
+        reading = predict.read_spans(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
             stride=stride, max_tokens=max_tokens, batch_size=batch_size,
         )  # fmt: skip
+        return predict.answers(reading, n_best)
+
+    @torch.inference_mode()
+    def xray(
+        self,
+        question: str,
+        passage: str,
+        n_best: int = 20,
+        max_answer_tokens: int = 30,
+        stride: int = 128,
+        max_tokens: int = 384,
+        batch_size: int = 8,
+    ) -> SpanXray:
+        """What stands behind an answer, window by window; arguments and errors as of `answer`."""
+        return xray.xray(
+            self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
+            stride=stride, max_tokens=max_tokens, batch_size=batch_size,
+        )  # fmt: skip
+
+    @torch.inference_mode()
+    def span_attention(
+        self,
+        question: str,
+        passage: str,
+        window: int,
+        start: int,
+        end: int,
+        stride: int = 128,
+        max_tokens: int = 384,
+    ) -> SpanAttention:
+        """Where the question's tokens and the answer's look in one window, in every head.
+
+        Args:
+            window: which of `xray`'s readings. start, end: the answer's characters.
+
+        Raises:
+            TextError: there is no such window, or it does not show the answer.
+        """
+        return xray.span_attention(
+            self.model, self.tokenizer, question, passage, window, start, end, stride=stride, max_tokens=max_tokens
+        )
 
     @torch.inference_mode()
     def classify(self, text: str, pair: str | None = None) -> Classification:

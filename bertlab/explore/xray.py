@@ -1,0 +1,94 @@
+"""What stands behind an answer: every window's own reading, and where each head looks between question and answer.
+
+A question and a passage in, facts out; spans are decoded where `Session.answer` decodes them. Knows no picture.
+
+Shape legend: T tokens of a window, K windows, L layers, N heads.
+"""
+
+import torch
+
+from bertlab.explore.facts import SpanAttention, SpanXray, TokenRow, WindowReading
+from bertlab.explore.predict import N_BEST, SpanReading, answers, covered, device_of, read_spans, softmax
+from bertlab.nn.model import Bert
+from bertlab.nn.trace import Trace
+from bertlab.spec.errors import TextError
+from bertlab.text.batch import collate
+from bertlab.text.spans import Window, decode_spans, windows
+from bertlab.text.tokenizer import Tokenizer
+
+
+def xray(model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings: int) -> SpanXray:
+    """Everything behind an answer; arguments and errors as of `Session.answer`."""
+    reading = read_spans(model, tokenizer, question, passage, n_best=n_best, **settings)
+    return SpanXray(
+        answers=answers(reading, n_best),
+        answer_windows=tuple(span.window for span in reading.decoded.spans[:n_best]),
+        readings=tuple(
+            _window(reading, tokenizer, k, max(n_best, N_BEST), settings["max_answer_tokens"])
+            for k in range(len(reading.windows))
+        ),
+    )
+
+
+def span_attention(
+    model: Bert,
+    tokenizer: Tokenizer,
+    question: str,
+    passage: str,
+    window: int,
+    start: int,
+    end: int,
+    *,
+    stride: int,
+    max_tokens: int,
+) -> SpanAttention:
+    """Where question and answer look in one window, head by head. start and end: the answer's characters.
+
+    Raises:
+        TextError: there is no such window, or it does not show these characters.
+    """
+    found = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
+    if not 0 <= window < len(found):
+        raise TextError(f"there is no window {window}: they go from 0 to {len(found) - 1}")
+    chosen = found[window]
+    begin_P, end_P = chosen.offsets_T2[chosen.passage].T
+    inside_P = (begin_P < end) & (end_P > start) & (end_P > begin_P)
+    answer = [chosen.passage.start + int(place) for place in inside_P.nonzero()[0]]
+    if not answer:
+        raise TextError(f"window {window} does not show characters {start} to {end}")
+    asked = list(range(1, 1 + chosen.question_tokens))
+    trace = Trace.of("probs")
+    model(collate([chosen], tokenizer.pad_id).to(device_of(model)), trace=trace)
+    # a layer at a time: the mean over a few rows is small, all rows of all heads are not
+    looks = [
+        torch.stack([probs_1NTT[0, :, rows].mean(1) for probs_1NTT in trace["probs"]]).float().cpu().numpy()
+        for rows in (asked, answer)
+    ]
+    return SpanAttention(_tokens(chosen, tokenizer), tuple(asked), tuple(answer), *looks)
+
+
+def _window(reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max_answer_tokens: int) -> WindowReading:
+    window, starts_T, ends_T = reading.windows[k], reading.start_KT[k], reading.end_KT[k]
+    # as many starts and ends are weighed as for the answer, or the winner's score might differ from the answer's
+    alone = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)
+    best = alone.spans[0] if alone.spans else None
+    return WindowReading(
+        *covered(window),
+        tokens=_tokens(window, tokenizer),
+        start_probs_T=softmax(starts_T),
+        end_probs_T=softmax(ends_T),
+        answer=(best.start, best.end) if best else None,
+        score=best.score if best else float("-inf"),
+        no_answer_score=alone.no_answer_score,
+    )
+
+
+def _tokens(window: Window, tokenizer: Tokenizer) -> tuple[TokenRow, ...]:
+    """A window's tokens as rows; the question's offsets are left at 0, the passage's are its characters."""
+    added = {0, window.question_tokens + 1, len(window) - 1}
+    pieces = tokenizer.pieces([int(id) for id in window.ids])
+    columns = (window.ids, pieces, window.offsets_T2, window.token_type_ids)
+    return tuple(
+        TokenRow(position, int(id), piece, int(start), int(end), int(segment), position in added)
+        for position, (id, piece, (start, end), segment) in enumerate(zip(*columns, strict=True))
+    )
