@@ -224,6 +224,29 @@ def test_what_transformers_saves_opens(tmp_path, tokenizer, architecture, heads,
     torch.testing.assert_close(loaded.model(batch_of()).hidden_BTH, expected_BTH)
 
 
+def test_eight_bits_halve_the_file_and_open_everywhere(tmp_path, tokenizer):
+    model = Bert(CONFIG.replace(vocab_size=tokenizer.vocab_size), heads=["mlm", "nsp"])
+    wide = checkpoint.save(tmp_path / "wide", model, tokenizer, {}, dtype=torch.float16)
+    narrow = checkpoint.save(tmp_path / "narrow", model, tokenizer, {}, dtype=torch.float8_e4m3fn)
+    stored = safetensors.torch.load_file(narrow / "model.safetensors")
+    assert {tensor.dtype for tensor in stored.values() if tensor.ndim > 1} == {torch.float8_e4m3fn}
+    assert {tensor.dtype for tensor in stored.values() if tensor.ndim < 2} == {torch.float16}
+    data = [
+        sum(t.nbytes for t in safetensors.torch.load_file(path / "model.safetensors").values())
+        for path in (wide, narrow)
+    ]
+    assert data[1] < 0.6 * data[0], data
+    ours = checkpoint.load(narrow).model
+    for (name, before), after in zip(model.state_dict().items(), ours.state_dict().values(), strict=True):
+        # four significant bits: half a unit of the last is a sixteenth; below 2^-6 the step is 2^-9
+        assert ((before - after).abs() <= before.abs() / 16 + 2**-10).all(), name
+    theirs = transformers.BertForPreTraining.from_pretrained(narrow, dtype=torch.float32).eval()
+    ids = torch.tensor([[tokenizer.cls_id, 7, 8, 9, tokenizer.sep_id]])
+    with torch.no_grad():
+        hidden = ours(Batch(ids, torch.zeros_like(ids), torch.ones_like(ids, dtype=torch.bool))).hidden_BTH
+        torch.testing.assert_close(ours.mlm(hidden), theirs(ids).prediction_logits, atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize("stored", [torch.float16, torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_precision(tmp_path, tokenizer, stored, dtype):
