@@ -239,6 +239,93 @@ class InputMap:
     sum_TH: np.ndarray
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """A candidate of a prediction before and after a change: its probability, and its log-odds log(p / (1 - p))."""
+
+    label: str
+    before: float
+    after: float
+    log_odds_before: float
+    log_odds_after: float
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a change inside the model did to a prediction: the best candidates before, then those that came up after.
+
+    kind: "mask", "nsp" or "span". outcomes[0] was the model's answer, outcomes[top] is its answer after the change.
+    """
+
+    kind: str
+    outcomes: tuple[Outcome, ...]
+    top: int
+
+
+@dataclass(frozen=True)
+class HeadEffects:
+    """What every head does for a prediction: effects_LN[i, n] is the change of the log-odds of `label` when head n of
+    layer layers[i] alone is knocked out; below 0 the head spoke for it. log_odds: those of the model as it is."""
+
+    kind: str
+    tokens: tuple[TokenRow, ...]
+    label: str
+    log_odds: float
+    layers: tuple[int, ...]
+    effects_LN: np.ndarray
+
+    @property
+    def probabilities_LN(self) -> np.ndarray:
+        """The probability of `label` without that head."""
+        return 1 / (1 + np.exp(-(self.log_odds + self.effects_LN.astype(np.float64))))
+
+
+@dataclass(frozen=True)
+class HeadRoles:
+    """What each head of one input mostly looks at: names_LN, and share_LN, the mean attention (0..1) it gives to that,
+    over the tokens that are not special."""
+
+    names_LN: tuple[tuple[str, ...], ...]
+    share_LN: np.ndarray
+
+
+@dataclass(frozen=True)
+class Lens:
+    """What every layer would say at every position, read through the masked-word head; index 0 is the embeddings.
+
+    pieces_LT and probs_LT: the likeliest piece and its probability. final_T: what the last layer says; rank_LT (from 1)
+    and final_probs_LT: where that piece stands in each layer.
+    """
+
+    tokens: tuple[TokenRow, ...]
+    pieces_LT: tuple[tuple[str, ...], ...]
+    probs_LT: np.ndarray
+    final_T: tuple[str, ...]
+    rank_LT: np.ndarray
+    final_probs_LT: np.ndarray
+
+
+@dataclass(frozen=True)
+class Filling:
+    """One piece for every [MASK], and their joint probability: each given those to its left, the masks to its right
+    still in place. text: the input with them filled in."""
+
+    pieces: tuple[str, ...]
+    probability: float
+    text: str
+
+
+@dataclass(frozen=True)
+class JointFill:
+    """fillings: the likeliest together, best first. alone: the likeliest for each mask by itself, scored alike.
+    alone_probs: how probable each of those looked with all masks in place. spans: the masks' places in the text."""
+
+    fillings: tuple[Filling, ...]
+    alone: Filling
+    alone_probs: tuple[float, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
 def as_json(fact) -> dict:
     """A fact as what `json.dumps` takes; arrays become nested lists rounded to 6 decimals."""
 

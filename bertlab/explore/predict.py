@@ -32,7 +32,7 @@ def fill_mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int 
         TextError: there is no [MASK].
     """
     model.head("mlm")
-    _at_least_one(top_k=top_k)
+    at_least_one(top_k=top_k)
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:
         raise TextError("there is no [MASK]: write [MASK] in place of the word to guess")
@@ -78,7 +78,7 @@ def read_spans(
 ) -> SpanReading:
     """Read every window of a question; see `Session.answer` for the arguments and what is raised."""
     model.head("span")
-    _at_least_one(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
+    at_least_one(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
     device = device_of(model)
     found = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
     start_KT, end_KT = score_spans(
@@ -131,7 +131,8 @@ def device_of(model: Bert) -> torch.device:
     return model.embeddings.token.weight.device
 
 
-def _at_least_one(**numbers: int) -> None:
+def at_least_one(**numbers: int) -> None:
+    """Raise BertlabError for a number below 1."""
     for name, number in numbers.items():
         if number < 1:
             raise BertlabError(f"{name} is {number}; it must be at least 1")

@@ -6,35 +6,44 @@ Shape legend: T tokens, H hidden, N heads, L layers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from bertlab.explore import attention, predict, tasks, xray
+from bertlab.explore import attention, predict, roles, surgery, tasks, xray
+from bertlab.explore import lens as depth
+from bertlab.explore.changes import read_heads, resolve
 from bertlab.explore.facts import (
     Answers,
     AttentionMap,
     Choice,
     Classification,
+    HeadEffects,
+    HeadRoles,
     InputMap,
+    JointFill,
+    Lens,
     MaskFill,
     NeuronMap,
     NextSentence,
+    Operation,
     SpanAttention,
     SpanXray,
     Tags,
     TokenRow,
 )
 from bertlab.explore.inputs import encode, token_rows
+from bertlab.explore.probes import Probe, probe
 from bertlab.nn.model import Bert
 from bertlab.nn.surgery import Surgery
 from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import CheckpointError, TextError
+from bertlab.spec.errors import BertlabError, CheckpointError, TextError
 from bertlab.text.tokenizer import Encoding, Tokenizer
 from bertlab.weights import checkpoint
 from bertlab.weights.hub import SHIPPED, shipped
+from bertlab.weights.prune import prune
 
 # what is asked -> the shipped checkpoints that suit it, best first; everything else is asked of the strongest
 SUITING = {"answer": ("squad",), "classify": ("sst2", "nsmc"), "tag": ("wikiann_en", "ner"), "choose": ("comve",)}
@@ -141,6 +150,16 @@ class Session:
         """
         self.model.head("mlm")
         return predict.fill_mask(self.model, self.tokenizer, self._encoding(text, pair), top_k)
+
+    @torch.inference_mode()
+    def fill_jointly(self, text: str, beams: int = 5, pair: str | None = None) -> JointFill:
+        """What the model would put in place of all masks together: a beam search from left to right.
+
+        Raises:
+            TextError: there is no [MASK].
+        """
+        self.model.head("mlm")
+        return depth.fill_jointly(self.model, self.tokenizer, self._encoding(text, pair), text, pair, beams)
 
     @torch.inference_mode()
     def next_sentence(self, first: str, second: str) -> NextSentence:
@@ -272,6 +291,85 @@ class Session:
             BertlabError: a layer or head that the model does not have.
         """
         return attention.neuron_map(self.model, self._encoding(text, pair), layer, head)
+
+    @torch.inference_mode()
+    def lens(self, text: str, pair: str | None = None) -> Lens:
+        """What every layer would say at every position, through the masked-word head."""
+        self.model.head("mlm")
+        return depth.lens(self.model, self.tokenizer, self._encoding(text, pair))
+
+    # -- what a change inside does -------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def operate(
+        self,
+        kind: str,
+        text: str,
+        pair: str | None = None,
+        *,
+        changes: str = "",
+        other: str | None = None,
+        mask: int = 0,
+        top_k: int = 5,
+    ) -> Operation:
+        """A prediction before and after changes inside the model.
+
+        Args:
+            kind: "mask", "nsp" (`pair` is sentence B) or "span" (`text` is the question, `pair` the passage).
+            changes: such as "0.3,2.11": see `explore.changes`.
+            other: the text whose hidden states are patched in.
+            mask: which [MASK], counted from 0.
+
+        Raises:
+            SurgeryError: a change that cannot be read, or does not fit this model and input.
+        """
+        watched = self._probe(kind, text, pair, mask)
+        resolved = resolve(changes, self.config.num_heads)
+        patched = self._encoding(other) if resolved.patches and other is not None else None
+        return surgery.operate(self.model, watched, resolved, patched, top_k)
+
+    @torch.inference_mode()
+    def head_effects(
+        self, kind: str, text: str, pair: str | None = None, *, mask: int = 0, layers: Sequence[int] | None = None
+    ) -> HeadEffects:
+        """What every head does for a prediction, named as in `operate`: the change of its log-odds without that head.
+
+        Args:
+            layers: only the heads of these.
+        """
+        return surgery.head_effects(self.model, self._probe(kind, text, pair, mask), layers)
+
+    @torch.inference_mode()
+    def attention_row(self, text: str, pair: str | None = None, *, layer: int, head: int, position: int) -> np.ndarray:
+        """Where one head looks from one position -> probs_T.
+
+        Raises:
+            BertlabError: a layer, head or position that is not there.
+        """
+        fact = self.neuron(text, pair, layer=layer, head=head)
+        if not 0 <= position < len(fact.tokens):
+            raise BertlabError(f"there is no position {position}: they go from 0 to {len(fact.tokens) - 1}")
+        return fact.probs_TT[position]
+
+    @torch.inference_mode()
+    def head_roles(self, text: str, pair: str | None = None) -> HeadRoles:
+        """What each head mostly looks at, in this text."""
+        return roles.head_roles(attention.attention_map(self.model, self._encoding(text, pair)))
+
+    def prune(self, heads: str, *, zeroed: bool = False) -> "Session":
+        """The same checkpoint without some attention heads, for good; see `weights.prune`.
+
+        Args:
+            heads: such as "0.3,2.11,4": heads, and whole layers.
+
+        Raises:
+            SurgeryError: there is no such head, or, unless `zeroed`, a layer would lose every one.
+        """
+        model = prune(self.model, read_heads(heads, self.config.num_heads), zeroed=zeroed)
+        return Session(replace(self.loaded, model=model))
+
+    def _probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:
+        return probe(self.model, self.tokenizer, kind, text, pair, mask)
 
     def _encoding(self, text: str, pair: str | None = None) -> Encoding:
         return encode(self.tokenizer, text, pair, self.config.max_positions)

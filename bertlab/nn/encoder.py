@@ -70,16 +70,17 @@ class Encoder(nn.Module):
         trace: Trace | None = None,
         surgery: Surgery | None = None,
         rows_R: torch.Tensor | None = None,
+        below: int = 0,
     ) -> torch.Tensor:
         """The embeddings -> the last layer's output, both [B, T, H]; with rows_R only those rows of it, [R, H].
 
-        mask_B11T: see `attention.additive_mask`.
+        mask_B11T: see `attention.additive_mask`. below: how many blocks `hidden_BTH` has been through already.
         """
         if surgery is not None:
-            hidden_BTH = surgery.patch(0, hidden_BTH)
+            hidden_BTH = surgery.patch(below, hidden_BTH)
         if trace is not None:
             trace.record("hidden", hidden_BTH)
-        for layer, block in enumerate(self.layers):
+        for layer, block in enumerate(self.layers[below:], below):
             wanted_R = rows_R if layer == len(self.layers) - 1 else None
             hidden_BTH = block(hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, rows_R=wanted_R)
             if surgery is not None:

@@ -99,6 +99,18 @@ class Bert(nn.Module):
         mask_B11T = additive_mask(batch.attention_mask_BT, hidden_BTH.dtype)
         return Encoded(self.encoder(hidden_BTH, mask_B11T, trace=trace, surgery=surgery), self.pooler)
 
+    def resume(self, hidden_BTH: torch.Tensor, below: int, surgery: Surgery | None = None) -> Encoded:
+        """What `forward` makes of hidden states that have been through `below` blocks (0: the embeddings), of inputs
+        without padding: experiments on the upper layers share the work of the lower ones.
+
+        Raises:
+            SurgeryError: a change asked of a layer, head or position that is not there.
+        """
+        if surgery is not None:
+            num_rows, num_tokens, _ = hidden_BTH.shape
+            surgery.check(self.config, num_tokens, num_rows)
+        return Encoded(self.encoder(hidden_BTH, surgery=surgery, below=below), self.pooler)
+
     def hidden_rows(self, batch: Inputs, rows_R: torch.Tensor) -> torch.Tensor:
         """The last layer's output at rows_R (places in the flattened B * T) -> hidden_RH.
 

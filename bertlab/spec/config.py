@@ -50,6 +50,7 @@ class ModelConfig:
     attention_dropout: float = 0.1
     pad_token_id: int = 0
     labels: tuple[str, ...] = ()  # what a classify or tag head tells apart, in the order of its rows
+    pruned_heads: tuple[tuple[int, int], ...] = ()  # (layer, head) pairs of zero weights, left out of a file of weights
 
     def __post_init__(self):
         if self.num_heads < 1 or self.hidden_size % self.num_heads:
@@ -67,11 +68,18 @@ class ModelConfig:
         return replace(self, **changes)
 
     def to_hf(self) -> dict:
-        """The fields as `transformers.BertConfig` names them."""
+        """The fields as `transformers.BertConfig` names them; `pruned_heads`, as its versions before 5 read it, only
+        where some are.
+
+        >>> ModelConfig(pruned_heads=((0, 3), (2, 1), (2, 11))).to_hf()["pruned_heads"]
+        {'0': [3], '2': [1, 11]}
+        """
         fields = {hf: getattr(self, name) for name, hf in HF_FIELDS.items()}
         if self.labels:
             fields["id2label"] = dict(enumerate(self.labels))
             fields["label2id"] = {label: number for number, label in enumerate(self.labels)}
+        for layer, head in sorted(self.pruned_heads):
+            fields.setdefault("pruned_heads", {}).setdefault(str(layer), []).append(head)
         return fields
 
     @classmethod
@@ -92,7 +100,8 @@ class ModelConfig:
         if missing:
             raise CheckpointError(f"config.json has no whole number for {', '.join(missing)}")
         known = {name: fields[hf] for name, hf in HF_FIELDS.items() if fields.get(hf) is not None}
-        return cls(**known, labels=_labels(fields.get("id2label")))
+        config = cls(**known, labels=_labels(fields.get("id2label")))
+        return config.replace(pruned_heads=_pruned(fields.get("pruned_heads") or {}, config))
 
 
 def _labels(names: object) -> tuple[str, ...]:
@@ -107,3 +116,15 @@ def _labels(names: object) -> tuple[str, ...]:
     if by_number.keys() != {str(number) for number in range(len(by_number))}:
         raise CheckpointError(f"config.json numbers its labels {', '.join(by_number)}, not from 0 on")
     return tuple(by_number[str(number)] for number in range(len(by_number)))
+
+
+def _pruned(table: object, config: ModelConfig) -> tuple[tuple[int, int], ...]:
+    """The pairs of a `pruned_heads` table, {layer: [heads]}, in order."""
+    try:
+        pairs = sorted({(int(layer), head) for layer, heads in table.items() for head in heads})
+    except (AttributeError, TypeError, ValueError):
+        raise CheckpointError("config.json holds pruned_heads that are not lists of heads by layer") from None
+    for layer, head in pairs:
+        if not (0 <= layer < config.num_layers and type(head) is int and 0 <= head < config.num_heads):
+            raise CheckpointError(f"config.json calls head {head} of layer {layer} pruned: there is none")
+    return tuple(pairs)

@@ -58,6 +58,12 @@ ALIASES = (
 # Buffers some versions saved: 0, 1, 2, ... and zeros, no weights.
 IGNORED = r"^bert\.embeddings\.(position_ids|token_type_ids)$"
 
+# Where a head's weights lie in a tensor of the layout: its rows (0) or its columns (1).
+PRUNABLE = (
+    (r"\.(\d+)\.attention\.self\.(query|key|value)\.(weight|bias)$", 0),
+    (r"\.(\d+)\.attention\.output\.dense\.weight$", 1),
+)
+
 # Copies that some writers store of a tensor that is tied: the copy -> what it must equal.
 TIED = {
     "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
@@ -79,11 +85,15 @@ def hf_names(ours: str) -> tuple[str, ...]:
 
 def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     """A model's weights under their Hugging Face names, views of the model's own memory. A model without heads gets the
-    names of `transformers.BertModel`, which have no "bert." in front."""
+    names of `transformers.BertModel`, which have no "bert." in front. Pruned attention heads are left out."""
     tensors = {}
     for ours, tensor in model.state_dict().items():
         names = hf_names(ours)
         tensors.update(zip(names, tensor.chunk(len(names)), strict=True))
+    for name, tensor in tensors.items():
+        dim, kept = _kept(name, model.config)
+        if kept is not None:
+            tensors[name] = tensor.index_select(dim, kept.to(tensor.device))
     return tensors if model.head_names else {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
 
 
@@ -119,7 +129,8 @@ def hf_to_state(
     """A Hugging Face BERT's tensors -> the state of `Bert(config, heads)`, and those heads.
 
     Every tensor is either used or known to be no weight, and every shape is the configuration's. The pooler alone may
-    be absent, as `transformers` writes none for masked words, questions and tags; then the state has none either.
+    be absent, as `transformers` writes none for masked words, questions and tags; then the state has none either. The
+    weights of pruned attention heads, which no file holds, come back as zeros.
 
     Args:
         classifier: which head the tensors called "classifier" are.
@@ -148,12 +159,27 @@ def hf_to_state(
     for ours, meta in wanted.items():
         names = hf_names(ours)
         for name, part in zip(names, meta.chunk(len(names)), strict=True):
-            _check(name, theirs.get(name), part)
+            dim, kept = _kept(name, config)
+            _check(name, theirs.get(name), part if kept is None else part.index_select(dim, kept.to("meta")))
+            if kept is not None:
+                theirs[name] = theirs[name].new_zeros(part.shape).index_copy(dim, kept, theirs[name])
         pieces = [theirs.pop(name) for name in names]
         state[ours] = torch.cat(pieces) if len(pieces) > 1 else pieces[0]
     if theirs:
         raise CheckpointError(f"the weights hold tensors that this BERT has no place for: {_few(theirs)}")
     return state, heads
+
+
+def _kept(name: str, config: ModelConfig) -> tuple[int, torch.Tensor | None]:
+    """The dimension of a tensor along which heads lie, and what is left of it there; None where all is."""
+    for pattern, dim in PRUNABLE if config.pruned_heads else ():
+        found = re.search(pattern, name)
+        gone = [head for layer, head in config.pruned_heads if found and layer == int(found[1])]
+        if gone:
+            places_ND = torch.arange(config.hidden_size).view(config.num_heads, config.head_size)
+            left = [head for head in range(config.num_heads) if head not in gone]
+            return dim, places_ND[left].flatten()
+    return 0, None
 
 
 def _canonical(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -1,0 +1,129 @@
+"""What every layer would say through the masked-word head (nostalgebraist 2020, "logit lens"), and several masks filled
+together. The head was trained on the last layer only: what it makes of an early one is a reading, not a belief.
+
+Shape legend: B batch, T tokens, H hidden, L layers, M masks, V vocabulary.
+"""
+
+import numpy as np
+import torch
+
+from bertlab.explore.facts import Filling, JointFill, Lens
+from bertlab.explore.inputs import alone, token_rows
+from bertlab.explore.predict import at_least_one, device_of
+from bertlab.nn.model import Bert
+from bertlab.nn.trace import Trace
+from bertlab.spec.errors import TextError
+from bertlab.text.batch import Batch
+from bertlab.text.tokenizer import Encoding, Tokenizer
+
+AT_ONCE = 2**24  # logits held at once
+
+
+def lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
+    """The likeliest piece at every position of every layer, and how the last layer's piece fares on the way.
+
+    Raises:
+        MissingHead: the model has no masked-word head.
+    """
+    model.head("mlm")
+    trace = Trace.of("hidden")
+    model(alone(encoding, device_of(model)), trace=trace)
+    hidden_LTH = torch.cat(trace["hidden"])
+    final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _read(model, tokenizer, hidden_LTH[-1])])
+    found = [
+        _standing(probs_TV, final_T[places])
+        for hidden_TH in hidden_LTH
+        for probs_TV, places in _read(model, tokenizer, hidden_TH)
+    ]
+    ids, probs, ranks, finals = (
+        torch.cat(part).view(hidden_LTH.shape[:2]).cpu().numpy() for part in zip(*found, strict=True)
+    )
+    return Lens(
+        tokens=token_rows(encoding),
+        pieces_LT=tuple(tuple(tokenizer.pieces(ids_T)) for ids_T in ids.tolist()),
+        probs_LT=probs,
+        final_T=tuple(tokenizer.pieces(final_T.tolist())),
+        rank_LT=ranks,
+        final_probs_LT=finals,
+    )
+
+
+def fill_jointly(
+    model: Bert, tokenizer: Tokenizer, encoding: Encoding, text: str, pair: str | None = None, beams: int = 5
+) -> JointFill:
+    """All masks filled together: a beam search from left to right, each piece chosen given those already in place.
+
+    BERT states no joint probability; this is the product of its answers in that order, p(first) p(second | first) ...
+    (another order would give another product). With as many beams as pieces it would be exhaustive.
+
+    Raises:
+        MissingHead: the model has no masked-word head.
+        TextError: there is no [MASK].
+    """
+    model.head("mlm")
+    at_least_one(beams=beams)
+    positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
+    if not positions:
+        raise TextError("there is no [MASK]: write [MASK] in place of the word to guess")
+    batch = alone(encoding, device_of(model))
+    alone_MV = _masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
+    alone_ids = alone_MV.argmax(-1)
+    # the pieces that are best by themselves run along as one more row, whatever their rank
+    ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=alone_MV.device)
+    own_1T, own_logp = batch.input_ids_BT.clone(), 0.0
+    for mask, position in enumerate(positions):
+        rows_BT = torch.cat([ids_BT, own_1T])
+        logp_BV = _masks(model, tokenizer, batch, rows_BT, [position])[:, 0]
+        own_logp += float(logp_BV[-1, alone_ids[mask]])
+        own_1T[0, position] = alone_ids[mask]
+        logp_BV = logp_B[:, None] + logp_BV[:-1]
+        logp_B, places_B = logp_BV.flatten().topk(min(beams, logp_BV.numel()))
+        ids_BT = ids_BT[places_B // logp_BV.shape[1]].clone()
+        ids_BT[:, position] = places_B % logp_BV.shape[1]
+
+    def filling(ids_T: torch.Tensor, logp: float) -> Filling:
+        pieces = tuple(tokenizer.pieces(ids_T[positions].tolist()))
+        return Filling(pieces, float(np.exp(logp)), _filled(encoding, positions, pieces, text, pair))
+
+    return JointFill(
+        fillings=tuple(map(filling, ids_BT, logp_B.tolist())),
+        alone=filling(own_1T[0], own_logp),
+        alone_probs=tuple(alone_MV.max(-1).values.exp().tolist()),
+        spans=tuple(encoding.offsets[position] for position in positions),
+    )
+
+
+def _read(model: Bert, tokenizer: Tokenizer, hidden_TH: torch.Tensor):
+    """Probabilities over the vocabulary at every position, some positions at a time, with which they are."""
+    size = max(1, AT_ONCE // tokenizer.vocab_size)
+    for first in range(0, len(hidden_TH), size):
+        places = slice(first, first + size)
+        # a vocabulary padded to a round size has rows that stand for no piece
+        yield model.mlm(hidden_TH[places])[:, : tokenizer.vocab_size].softmax(-1), places
+
+
+def _standing(probs_TV: torch.Tensor, final_T: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The likeliest pieces, their probabilities, and the rank and probability of the final ones."""
+    best_T, ids_T = probs_TV.max(-1)
+    finals_T = probs_TV.gather(-1, final_T[:, None])[:, 0]
+    return ids_T, best_T, (probs_TV > finals_T[:, None]).sum(-1) + 1, finals_T
+
+
+def _masks(model: Bert, tokenizer: Tokenizer, batch: Batch, ids_BT: torch.Tensor, positions: list[int]) -> torch.Tensor:
+    """Log-probabilities at some positions of inputs that differ from `batch` in their ids alone -> [B, M, V]."""
+    rows = max(1, AT_ONCE // (tokenizer.vocab_size * len(positions)))
+    found = []
+    for part_BT in ids_BT.split(rows):
+        types_BT = batch.token_type_ids_BT.expand_as(part_BT)
+        hidden_BTH = model(Batch(part_BT, types_BT, torch.ones_like(part_BT, dtype=torch.bool))).hidden_BTH
+        found.append(model.mlm(hidden_BTH[:, positions])[..., : tokenizer.vocab_size].log_softmax(-1))
+    return torch.cat(found)
+
+
+def _filled(encoding: Encoding, positions: list[int], pieces: tuple[str, ...], text: str, pair: str | None) -> str:
+    """The text (and the pair, after " | ") with pieces in place of its masks."""
+    parts = [text] if pair is None else [text, pair]
+    for position, piece in reversed(list(zip(positions, pieces, strict=True))):
+        (start, end), segment = encoding.offsets[position], encoding.token_type_ids[position]
+        parts[segment] = parts[segment][:start] + piece + parts[segment][end:]
+    return " | ".join(parts)

@@ -1,0 +1,98 @@
+"""One prediction to watch while something inside is changed: a masked word, whether B follows A, or an answer's span.
+
+Each is a choice among candidates, read from the last hidden states; `PROBES` has a row for each. Knows no surgery.
+
+Shape legend: B batch, T tokens, C candidates, S spans.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from bertlab.explore.inputs import encode
+from bertlab.nn.model import Bert, Encoded
+from bertlab.spec.errors import BertlabError, TextError
+from bertlab.text.tokenizer import Encoding, Tokenizer
+
+MAX_ANSWER_TOKENS = 30  # as in run_squad.py
+NO_ANSWER = ""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """logits: what the encoder gives -> logits_BC over the candidates. label: the text of candidate c."""
+
+    kind: str
+    encoding: Encoding
+    logits: Callable[[Encoded], torch.Tensor]
+    label: Callable[[int], str]
+
+
+@dataclass(frozen=True)
+class ProbeSpec:
+    """head: the output layer it needs. build: what is asked of a model -> Probe."""
+
+    head: str
+    build: Callable[..., Probe]
+
+
+def probe(model: Bert, tokenizer: Tokenizer, kind: str, text: str, pair: str | None = None, mask: int = 0) -> Probe:
+    """What to watch. kind "mask": the word behind [MASK] number `mask`, counted from 0; "nsp": whether `pair` follows
+    `text`; "span": where `pair`, a passage, answers `text`, a question.
+
+    Raises:
+        MissingHead: the model has no output layer for it.
+        TextError: no [MASK] of that number, no second text, or more tokens than there are positions.
+    """
+    if kind not in PROBES:
+        raise BertlabError(f"there is no prediction called {kind!r}: it is one of {', '.join(PROBES)}")
+    model.head(PROBES[kind].head)
+    if kind != "mask" and pair is None:
+        raise TextError(f"{kind} reads two texts: give a second one")
+    encoding = encode(tokenizer, text, pair, model.config.max_positions)
+    return PROBES[kind].build(model, tokenizer, encoding, pair, mask)
+
+
+def _mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+    positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
+    if not positions:
+        raise TextError("there is no [MASK]: write [MASK] in place of the word to guess")
+    if not 0 <= mask < len(positions):
+        raise TextError(f"there is no [MASK] {mask}: they go from 0 to {len(positions) - 1}")
+
+    def logits(encoded: Encoded) -> torch.Tensor:
+        # a vocabulary padded to a round size has rows that stand for no piece
+        return model.mlm(encoded.hidden_BTH[:, positions[mask]])[:, : tokenizer.vocab_size]
+
+    return Probe("mask", encoding, logits, lambda id: tokenizer.pieces([id])[0])
+
+
+def _nsp(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+    return Probe("nsp", encoding, lambda encoded: model.nsp(encoded.pooled_BH), ("IsNext", "NotNext").__getitem__)
+
+
+def _span(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+    """Every span of at most 30 tokens of the passage, and last no answer, scored S.T_i + E.T_j."""
+    passage = [
+        position
+        for position, (segment, special) in enumerate(zip(encoding.token_type_ids, encoding.special, strict=True))
+        if segment == 1 and not special
+    ]
+    spans = [(first, last) for at, first in enumerate(passage) for last in passage[at : at + MAX_ANSWER_TOKENS]]
+    start_S, end_S = torch.tensor([*spans, (0, 0)]).T
+
+    def logits(encoded: Encoded) -> torch.Tensor:
+        logits_BT2 = model.span(encoded.hidden_BTH)
+        return logits_BT2[:, start_S, 0] + logits_BT2[:, end_S, 1]
+
+    def label(candidate: int) -> str:
+        if candidate == len(spans):
+            return NO_ANSWER
+        first, last = spans[candidate]
+        return pair[encoding.offsets[first][0] : encoding.offsets[last][1]]
+
+    return Probe("span", encoding, logits, label)
+
+
+PROBES = {"mask": ProbeSpec("mlm", _mask), "nsp": ProbeSpec("nsp", _nsp), "span": ProbeSpec("span", _span)}

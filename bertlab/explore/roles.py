@@ -1,0 +1,36 @@
+"""What a head mostly looks at, in one input, as a name with its figure: the simplest patterns of Clark et al. 2019
+(arXiv 1906.04341), section 3. Arrays in, arrays out; knows no model.
+
+Shape legend: T tokens, N heads, L layers.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bertlab.explore.facts import AttentionMap, HeadRoles, TokenRow
+
+ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same piece")
+
+
+def head_roles(attention: AttentionMap) -> HeadRoles:
+    """For every head the pattern that gets most of its attention."""
+    targets_RTT = patterns(attention.tokens)
+    asking_T = [token.position for token in attention.tokens if not token.special]
+    share_RLN = np.einsum("lnqk,rqk->rlnq", attention.probs_LNTT, targets_RTT)[..., asking_T].mean(-1)
+    best_LN = share_RLN.argmax(0)
+    names_LN = tuple(tuple(ROLES[role] for role in best_N) for best_N in best_LN)
+    return HeadRoles(names_LN, share_RLN.max(0))
+
+
+def patterns(tokens: Sequence[TokenRow]) -> np.ndarray:
+    """Which pairs of a query and a key belong to each role: float32 [roles, T, T] of 0 and 1."""
+    ids_T = np.array([token.id for token in tokens])
+    size = len(tokens)
+    last_T = np.array([token.special and token.position > 0 for token in tokens])
+    itself_TT = np.eye(size)
+    first_TT, last_TT = np.zeros((size, size)), np.zeros((size, size))
+    first_TT[:, 0], last_TT[:, last_T] = 1, 1
+    same_TT = (ids_T[:, None] == ids_T[None]) - itself_TT
+    roles = (np.eye(size, k=-1), np.eye(size, k=1), itself_TT, first_TT, last_TT, same_TT)
+    return np.stack(roles).astype(np.float32)

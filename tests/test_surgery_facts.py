@@ -1,0 +1,370 @@
+"""Changes inside a model and what they do to a prediction; heads pruned for good; the lens; masks filled together."""
+
+import itertools
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import bertlab
+from bertlab.explore.changes import HISTORY, add, read_heads, resolve, split, undo
+from bertlab.explore.facts import as_json
+from bertlab.explore.inputs import alone
+from bertlab.explore.roles import head_roles
+from bertlab.explore.session import Session
+from bertlab.explore.surgery import log_odds
+from bertlab.nn.surgery import Surgery
+from bertlab.spec.errors import BertlabError, CheckpointError, MissingHead, SurgeryError, TextError
+from bertlab.weights import checkpoint
+from bertlab.weights.prune import prune
+
+MASKED, A, B = "The potter set the [MASK] on the shelf.", "Rain fell on the harbour.", "The boats stayed in."
+QUESTION, PASSAGE = "Who carried it?", "The keeper of the old mill carried it; rain fell all night."
+ASKED = {"mask": (MASKED, None), "nsp": (A, B), "span": (QUESTION, PASSAGE)}
+
+
+@pytest.fixture(scope="module")
+def session(tiny_checkpoint) -> Session:
+    return bertlab.load(tiny_checkpoint)
+
+
+def said(session, kind, changes="", **options):
+    text, pair = ASKED[kind]
+    return session.operate(kind, text, pair, changes=changes, **options)
+
+
+# -- before and after
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_no_change_changes_nothing_and_probabilities_are_those_of_the_session(session, kind):
+    found = said(session, kind)
+    assert found.top == 0
+    for outcome in found.outcomes:
+        assert outcome.before == pytest.approx(outcome.after, rel=1e-9)
+        assert math.log(outcome.before / (1 - outcome.before)) == pytest.approx(outcome.log_odds_before, abs=1e-6)
+    best = found.outcomes[0]
+    if kind == "mask":
+        expected = session.fill_mask(MASKED)[0].candidates[0]
+        assert (best.label, best.before) == (expected.piece, pytest.approx(expected.probability, rel=1e-5))
+    if kind == "nsp":
+        chance = session.next_sentence(A, B).probability
+        assert best.before == pytest.approx(max(chance, 1 - chance), rel=1e-5)
+        assert [outcome.label for outcome in found.outcomes[:2]] == (
+            ["IsNext", "NotNext"] if chance > 0.5 else ["NotNext", "IsNext"]
+        )
+
+
+def test_a_span_is_the_one_that_answer_finds(session):
+    """`answer` weighs spans of different words; so does a span here when no answer is not the best."""
+    found = said(session, "span", top_k=50)
+    labels = [outcome.label for outcome in found.outcomes]
+    best = session.answer(QUESTION, PASSAGE, n_best=1).answers[0]
+    assert next(label for label in labels if label) == best.text
+    assert all(label in PASSAGE for label in labels)
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_the_effect_of_a_head_is_what_knocking_it_out_alone_does(session, kind):
+    text, pair = ASKED[kind]
+    effects = session.head_effects(kind, text, pair)
+    assert effects.effects_LN.shape == (2, 2)
+    assert np.ptp(effects.effects_LN) > 0.01, "the heads of a random model differ"
+    for layer, head in np.ndindex(2, 2):
+        outcome = said(session, kind, f"{layer}.{head}").outcomes[0]
+        assert outcome.label == effects.label
+        change = outcome.log_odds_after - outcome.log_odds_before
+        assert effects.effects_LN[layer, head] == pytest.approx(change, abs=1e-4)
+        assert effects.probabilities_LN[layer, head] == pytest.approx(outcome.after, abs=1e-5)
+    (one,) = session.head_effects(kind, text, pair, layers=[1]).effects_LN
+    np.testing.assert_allclose(one, effects.effects_LN[1], atol=1e-5)
+
+
+def test_a_layer_of_a_long_text_is_measured_in_several_batches(session, monkeypatch):
+    whole = session.head_effects("mask", MASKED).effects_LN
+    monkeypatch.setattr("bertlab.explore.surgery.AT_ONCE", 1)
+    np.testing.assert_allclose(session.head_effects("mask", MASKED).effects_LN, whole, atol=1e-5)
+
+
+def test_each_mask_can_be_watched(session):
+    text = "The [MASK] set the bowl on the [MASK]."
+    fills = session.fill_mask(text, 1)
+    for number, fill in enumerate(fills):
+        assert session.operate("mask", text, mask=number).outcomes[0].label == fill.candidates[0].piece
+
+
+def test_a_row_of_attention_by_hand(session):
+    model, encoding = session.model, session.tokenizer.encode(MASKED)
+    row_T = torch.zeros(len(encoding))
+    row_T[2], row_T[4] = 0.25, 0.75
+    with torch.inference_mode():
+        encoded = model(alone(encoding, torch.device("cpu")), surgery=Surgery(rows={(1, 0, 5): row_T}))
+        position = encoding.ids.index(session.tokenizer.mask_id)
+        expected = model.mlm(encoded.hidden_BTH[0, position]).softmax(-1).max()
+    found = said(session, "mask", "r1.0.5-2:1-4:3")
+    assert found.outcomes[found.top].after == pytest.approx(float(expected), rel=1e-5)
+    own = session.attention_row(MASKED, layer=1, head=0, position=5)
+    kept = "-".join(f"{place}:{weight:.8f}" for place, weight in enumerate(own))
+    same = said(session, "mask", f"r1.0.5-{kept}").outcomes[0]
+    assert same.after == pytest.approx(same.before, abs=1e-6), "its own row put back"
+    assert said(session, "mask", "r1.0.5-u").outcomes[0].after != pytest.approx(same.before, abs=1e-6)
+
+
+def test_patching_every_position_from_another_text_gives_its_prediction(session):
+    other = "The potter set the [MASK] on the window."
+    theirs = session.operate("mask", other).outcomes[0]
+    found = said(session, "mask", "p1.a-1.a", other=other)
+    assert found.outcomes[found.top].label == theirs.label
+    assert found.outcomes[found.top].after == pytest.approx(theirs.before, rel=1e-5)
+    one = said(session, "mask", "p2.5-2.5", other=other)
+    assert one.outcomes[one.top].label == theirs.label, "the last layer at the mask is all that its head reads"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ("9.0", "there is no layer 9: they go from 0 to 1"),
+        ("0.7", "there is no head 7: they go from 0 to 1"),
+        ("7", "there is no layer 7"),
+        ("r0.0.63-u", "there is no position 63"),
+        ("r0.0.1-40:1", "there is no position 40"),
+        ("p5.0-0.0", "there is no layer 5: they go from 0 to 2"),
+        ("p0.0-5.0", "there is no layer 5: they go from 0 to 2"),
+        ("p0.0-0.50", "there is no position 50 in the other text"),
+        ("p0.50-0.0", "there is no position 50"),
+        ("p0.a-0.a", "the two texts have .* tokens: choose one position in each"),
+    ],
+)
+def test_what_is_not_there_is_said_in_one_line(session, changes, message):
+    with pytest.raises(SurgeryError, match=message) as refusal:
+        said(session, "mask", changes, other="Rain.")
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_question_that_cannot_be_asked(session, checkpoints):
+    with pytest.raises(SurgeryError, match="another text"):
+        said(session, "mask", "p0.0-0.0")
+    with pytest.raises(SurgeryError, match="there is no layer 2"):
+        session.head_effects("mask", MASKED, layers=[2])
+    with pytest.raises(TextError, match=r"there is no \[MASK\] 1: they go from 0 to 0"):
+        session.operate("mask", MASKED, mask=1)
+    with pytest.raises(TextError, match=r"no \[MASK\]"):
+        session.operate("mask", A)
+    with pytest.raises(TextError, match="two texts"):
+        session.operate("nsp", A)
+    with pytest.raises(TextError, match="64"):
+        session.head_effects("span", QUESTION, "rain " * 80)
+    with pytest.raises(BertlabError, match="mask, nsp, span"):
+        session.operate("poem", A)
+    bare = bertlab.load(checkpoints / "bare")
+    for kind, (text, pair) in ASKED.items():
+        with pytest.raises(MissingHead):
+            bare.head_effects(kind, text, pair)
+    with pytest.raises(MissingHead):
+        bare.lens(A)
+    with pytest.raises(MissingHead):
+        bare.fill_jointly(MASKED)
+
+
+def test_log_odds_do_not_saturate():
+    odds = log_odds(torch.tensor([60.0, 0.0, -5.0]))
+    assert float(odds[0]) == pytest.approx(60 - math.log(1 + math.exp(-5)), abs=1e-6)
+    assert float(odds[1]) == pytest.approx(-60, abs=1e-6)
+    probs = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64)
+    torch.testing.assert_close(log_odds(probs.log()), torch.logit(probs))
+
+
+# -- changes as text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x", "0.3.1", "-1.0", "1.2r", "r1.2", "r0.0.0-", "r0.0.0-1", "r0.0.0-1:x", "p1-2", "p1.a-2.3", "p1.2-2.a", "p1.2-",
+     "٣.0", "<b>", "9" * 5000, "0.1s2"],
+)  # fmt: skip
+def test_a_change_that_cannot_be_read(text):
+    with pytest.raises(SurgeryError, match="cannot be read") as refusal:
+        resolve(text, 2)
+    assert len(str(refusal.value)) < 200
+
+
+def test_parts_come_to_what_they_say_whatever_the_detour():
+    rng = np.random.default_rng(0)
+    rows, patches = ["r0.1.3-u", "r0.1.3-2:0.5-4:1", "r0.1.3"], ["p1.2-0.1", "p1.2", "p0.a-0.a"]
+    parts = ["0.0", "0.1", "1.2", "0", "1", "2.1s", *rows, *patches]
+    for _ in range(200):
+        line = ",".join(rng.choice(parts, rng.integers(0, 9)))
+        changes = resolve(line, 3)
+        again = resolve(",".join(changes.parts), 3)
+        assert (again.heads, again.rows, again.patches) == (changes.heads, changes.rows, changes.patches)
+        more = add(line, "1.0", 3)
+        assert undo(more) == ",".join(split(line))
+        assert resolve(more, 3).heads == changes.heads ^ {(1, 0)}
+    long = ",".join(["0.0"] * HISTORY)
+    assert split(add(long, "1.1", 3)) == ("1.1",)
+    with pytest.raises(SurgeryError, match="more than 0"):
+        resolve("r0.0.0-1:0", 2)
+
+
+# -- pruned for good
+
+
+@pytest.mark.parametrize("zeroed", [False, True])
+@pytest.mark.parametrize("heads", ["0.1", "0.0,1.1"])
+def test_a_pruned_checkpoint_says_what_the_knocked_out_one_says(session, tmp_path, heads, zeroed):
+    exported = session.prune(heads, zeroed=zeroed)
+    before, after = (session.path / "model.safetensors").stat().st_size, tmp_path / "pruned" / "model.safetensors"
+    checkpoint.save(tmp_path / "pruned", exported.model, session.tokenizer, {}, dtype=torch.float32)
+    assert (after.stat().st_size < before) != zeroed
+    for pruned in (exported, bertlab.load(tmp_path / "pruned")):
+        for kind in ASKED:
+            expected, got = said(session, kind, heads), said(pruned, kind)
+            assert got.outcomes[0].label == expected.outcomes[expected.top].label
+            assert got.outcomes[0].before == pytest.approx(expected.outcomes[expected.top].after, rel=1e-5)
+    config = json.loads((tmp_path / "pruned" / "config.json").read_text())
+    assert ("pruned_heads" in config) != zeroed
+    model = bertlab.load(tmp_path / "pruned").model
+    again = checkpoint.save(tmp_path / "again", model, session.tokenizer, {}, dtype=torch.float32)
+    assert (again / "model.safetensors").read_bytes() == after.read_bytes()
+    assert said(session, "mask").outcomes[0].before == pytest.approx(
+        session.fill_mask(MASKED)[0].candidates[0].probability, rel=1e-5
+    ), "the session it came from is as it was"
+
+
+def test_zeroed_heads_open_in_transformers_with_the_same_outputs(session, tmp_path):
+    pruned = session.prune("0.1,1", zeroed=True)
+    checkpoint.save(tmp_path / "pruned", pruned.model, session.tokenizer, {}, dtype=torch.float32)
+    theirs = transformers.AutoModel.from_pretrained(tmp_path / "pruned").eval()
+    encoding = session.tokenizer.encode(A, B)
+    batch = alone(encoding, torch.device("cpu"))
+    with torch.inference_mode():
+        expected = session.model(batch, surgery=Surgery.knock_out(session.config, [(0, 1), (1, 0), (1, 1)]))
+        got = theirs(input_ids=batch.input_ids_BT, token_type_ids=batch.token_type_ids_BT)
+        torch.testing.assert_close(got.last_hidden_state, expected.hidden_BTH, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(got.pooler_output, expected.pooled_BH, rtol=1e-4, atol=1e-5)
+
+
+def test_pruned_heads_stay_out_when_training_goes_on(tiny_model):
+    model = prune(tiny_model, [(0, 1)])
+    with torch.enable_grad():
+        ids_BT = torch.randint(5, 90, (2, 9))
+        batch = type("Inputs", (), {"input_ids_BT": ids_BT, "token_type_ids_BT": 0 * ids_BT, "attention_mask_BT": None})
+        model.mlm(model(batch).hidden_BTH).square().sum().backward()
+    attention = model.encoder.layers[0].attention
+    own, other = slice(8, 16), slice(0, 8)
+    for gradient in (attention.qkv.weight.grad.view(3, 16, 16).transpose(0, 1), attention.out.weight.grad.T):
+        assert not gradient[own].any()
+        assert gradient[other].any()
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [("5.0", "there is no layer 5"), ("1", "layer 1 would have no head"), ("", "names no"), ("r0.0.0-u", "names no")],
+)  # fmt: skip
+def test_what_cannot_be_pruned(session, heads, message):
+    with pytest.raises(SurgeryError, match=message):
+        session.prune(heads)
+    assert read_heads("0.1,1", 2) == {(0, 1), (1, 0), (1, 1)}
+
+
+@pytest.mark.parametrize("table", [{"9": [0]}, {"0": [7]}, {"0": 1}, [1], {"x": [0]}, {"0": ["a"]}, {"0": [True]}])
+def test_a_config_that_prunes_what_is_not_there(session, tmp_path, table):
+    saved = checkpoint.save(tmp_path / "odd", session.model, session.tokenizer, {})
+    config = json.loads((saved / "config.json").read_text()) | {"pruned_heads": table}
+    (saved / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError):
+        bertlab.load(saved)
+
+
+# -- the lens
+
+
+def test_the_lens_ends_in_what_the_model_says(session):
+    lens = session.lens(MASKED)
+    assert lens.probs_LT.shape == (3, len(lens.tokens)) == lens.rank_LT.shape
+    assert lens.pieces_LT[-1] == lens.final_T
+    assert (lens.rank_LT[-1] == 1).all()
+    np.testing.assert_allclose(lens.final_probs_LT[-1], lens.probs_LT[-1])
+    assert (lens.final_probs_LT <= lens.probs_LT).all()
+    fill = session.fill_mask(MASKED)[0]
+    assert lens.final_T[fill.position] == fill.candidates[0].piece
+    assert lens.probs_LT[-1, fill.position] == pytest.approx(fill.candidates[0].probability, rel=1e-5)
+    assert json.dumps(as_json(lens))
+
+
+def test_the_lens_reads_a_layer_as_if_it_were_the_last(session, monkeypatch):
+    monkeypatch.setattr("bertlab.explore.lens.AT_ONCE", 1)
+    lens = session.lens(MASKED)
+    model = session.model
+    shallow = replace(model.config, num_layers=1)
+    cut = type(model)(shallow, ["mlm"])
+    cut.load_state_dict(model.state_dict(), strict=False)
+    first = Session(replace(session.loaded, model=cut.eval())).lens(MASKED)
+    assert lens.pieces_LT[1] == first.final_T
+    np.testing.assert_allclose(lens.probs_LT[1], first.probs_LT[-1], rtol=1e-4)
+
+
+# -- several masks
+
+
+def test_as_many_beams_as_pieces_find_the_likeliest_pair(session):
+    text = "The [MASK] set the [MASK] bowl."
+    found = session.fill_jointly(text, beams=session.tokenizer.vocab_size)
+    best, best_pieces = 0.0, None
+    for first in session.fill_mask(text, session.tokenizer.vocab_size)[0].candidates[:60]:
+        then = session.fill_mask(text.replace("[MASK]", first.piece, 1), 1) if first.piece.isalpha() else None
+        if then and first.probability * then[0].candidates[0].probability > best:
+            best = first.probability * then[0].candidates[0].probability
+            best_pieces = (first.piece, then[0].candidates[0].piece)
+    assert found.fillings[0].probability >= best * (1 - 1e-5)
+    if found.fillings[0].pieces[0].isalpha():
+        assert found.fillings[0].pieces == best_pieces
+    chances = [filling.probability for filling in found.fillings]
+    assert chances == sorted(chances, reverse=True)
+
+
+def test_each_by_itself_is_scored_like_the_joint_ones(session):
+    text = "The [MASK] set the [MASK] on the [MASK]."
+    found = session.fill_jointly(text, beams=3)
+    fills = session.fill_mask(text, 1)
+    assert found.alone.pieces == tuple(fill.candidates[0].piece for fill in fills)
+    assert found.alone_probs == pytest.approx([fill.candidates[0].probability for fill in fills], rel=1e-5)
+    assert found.spans == tuple((fill.start, fill.end) for fill in fills)
+    greedy = session.fill_jointly(text, beams=1)
+    assert len(greedy.fillings) == 1
+    assert found.fillings[0].probability >= greedy.fillings[0].probability * (1 - 1e-6)
+    one = session.fill_jointly(MASKED)
+    assert [f.probability for f in one.fillings] == pytest.approx(
+        [c.probability for c in session.fill_mask(MASKED)[0].candidates], rel=1e-5
+    )
+    with pytest.raises(BertlabError, match="at least 1"):
+        session.fill_jointly(MASKED, beams=0)
+    with pytest.raises(TextError):
+        session.fill_jointly(A)
+
+
+def test_a_filling_is_written_into_its_text(session):
+    found = session.fill_jointly("A [MASK] cup.", beams=2, pair="So [MASK]!")
+    first, second = found.fillings[0].pieces
+    assert found.fillings[0].text == f"A {first} cup. | So {second}!"
+
+
+# -- what a head looks at
+
+
+def test_roles_of_made_up_heads(session):
+    attention = session.attention(A)
+    size = len(attention.tokens)
+    shift = np.eye(size, k=-1)
+    shift[0, 0] = 1
+    heads = [shift, np.eye(size), np.eye(size)[[0] * size], np.eye(size)[[size - 1] * size]]
+    found = head_roles(replace(attention, probs_LNTT=np.array([heads], np.float32)))
+    assert found.names_LN == (("previous", "itself", "[CLS]", "[SEP]"),)
+    np.testing.assert_allclose(found.share_LN, 1, atol=0.2)
+    assert found.share_LN[0, 1] == 1
+    own = session.head_roles(A)
+    assert all(0 < share <= 1.001 for share in itertools.chain(*own.share_LN.tolist()))
