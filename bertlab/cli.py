@@ -13,6 +13,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -490,5 +491,9 @@ def _unboxed(report: str) -> str:
 
 
 def _refuse(line: str) -> int:
+    if os.environ.get("TORCHELASTIC_RUN_ID") and (rank := os.environ.get("RANK", "0")) != "0":
+        # a mistake all processes share is said by the first; when that has ended, torchrun ends this one
+        time.sleep(10)
+        line = f"process {rank}: {line}"
     print(f"bertlab: {' '.join(line.split())}", file=sys.stderr)
     return USAGE

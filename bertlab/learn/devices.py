@@ -1,5 +1,6 @@
 """Where a run computes, and how that is told in a card. Knows no model."""
 
+import os
 import platform
 import statistics
 import time
@@ -10,7 +11,7 @@ from bertlab.spec.errors import BertlabError
 
 
 def resolve_device(name: str) -> torch.device:
-    """`auto` is the first CUDA device, else the processor.
+    """`auto` is the first CUDA device, else the processor; each process that `torchrun` started has a GPU of its own.
 
     Raises:
         BertlabError: no such device, or none at hand.
@@ -23,6 +24,10 @@ def resolve_device(name: str) -> torch.device:
         raise BertlabError(f"there is no device {name!r}; use cpu or cuda") from error
     if device.type == "cuda" and not torch.cuda.is_available():
         raise BertlabError("no CUDA device is at hand; use --device cpu")
+    if device.type == "cuda" and device.index is None and (own := int(os.environ.get("LOCAL_RANK", 0))):
+        if own >= torch.cuda.device_count():
+            raise BertlabError(f"process {own} has no GPU of its own: {torch.cuda.device_count()} are here")
+        return torch.device("cuda", own)
     return device
 
 

@@ -14,6 +14,7 @@ import torch
 import tyro
 from tqdm import tqdm
 
+from bertlab.learn import processes
 from bertlab.learn.card import card
 from bertlab.learn.evaluate import squad_figures
 from bertlab.learn.objectives import span_loss
@@ -89,6 +90,9 @@ def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
     for report in trainer:
         log.write(report.row())
         yield report
+    processes.leave()
+    if not processes.leading():
+        return
     figures = {}
     if held_out:
         version = "2.0" if spec.unanswerable else "1.1"
@@ -138,12 +142,14 @@ def span_batches(features: SpanFeatures, pad_id: int, batch_size: int, seed: int
         inputs = collate([windows[int(w)] for w in rows], pad_id)
         return SpanBatch(inputs, torch.from_numpy(features.start_W[rows]), torch.from_numpy(features.end_W[rows]))
 
-    return BucketSampler(windows.tokens_W, batch_size, seed, make)
+    return BucketSampler(windows.tokens_W, batch_size, seed, make, processes.share())
 
 
 def run(config: FinetuneConfig) -> None:
     """Train with a progress bar; prints what was reached and where it lies."""
     show(finetune(config), "exact", "exact")
+    if not processes.leading():
+        return
     record = json.loads((config.out / "checkpoint" / "bertlab.json").read_text())
     print(f"{config.out / 'checkpoint'}: {record['steps']:,} steps, {record['tokens']:,} tokens")
     for name, value in record["validation"].items():

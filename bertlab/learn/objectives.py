@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.learn.cross_entropy import decoded_cross_entropy
-from bertlab.learn.trainer import Loss
+from bertlab.learn.gradient import Loss
 from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
 
 
@@ -35,7 +35,12 @@ class PretrainingLoss:
             hits = hits / (labels_P != IGNORED).sum()
             nsp_hits = (nsp_logits_B2.argmax(-1) == batch.nsp_labels_B).float().mean()
         figures = {"mlm_loss": mlm.detach(), "mlm_accuracy": hits, "nsp_loss": nsp.detach(), "nsp_accuracy": nsp_hits}
-        return Loss(mlm + nsp, figures, inputs.attention_mask_BT.sum())
+        return Loss(mlm + nsp, figures, inputs.attention_mask_BT.sum(), {"mlm": mlm, "nsp": nsp})
+
+    def counts(self, batch) -> dict[str, torch.Tensor | int]:
+        """How many masked words and sentence pairs the two means are over."""
+        _, _, labels_P = mask_tokens(batch.inputs, batch.key_B, self.rule)
+        return {"mlm": (labels_P != IGNORED).sum(), "nsp": len(batch)}
 
 
 def span_loss(model: nn.Module, batch) -> Loss:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from bertlab.learn import processes
 from bertlab.learn.card import card
 from bertlab.learn.evaluate import pretraining_figures
 from bertlab.learn.objectives import PretrainingLoss
@@ -89,16 +90,20 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
     device = prepare_machine(config)
     corpus, tokenizer, model = _open(config)
     validation = Corpus.open(config.validation) if config.validation else None
-    batches = PairSampler(corpus, tokenizer, config.batch_size, config.max_tokens, config.seed)
+    batches = PairSampler(corpus, tokenizer, config.batch_size, config.max_tokens, config.seed, share=processes.share())
     loss = PretrainingLoss(MaskRule.of(tokenizer, config.mask).to(device))
     trainer, log = open_run(config, model, batches, loss, config.steps)
 
     def measure(rows: int) -> dict:
+        if not processes.leading():
+            return {}
         figures = pretraining_figures(trainer.optimizer.measured, tokenizer, validation, rows=rows)
         log.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
         return figures
 
     def keep(directory: Path, figures: dict) -> None:
+        if not processes.leading():
+            return
         told = record(
             config,
             trainer,
@@ -127,6 +132,7 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
         keep_snapshot(figures)
         yield report
     keep(config.out / "checkpoint", measure(4 * config.evaluate_rows) if validation else {})
+    processes.leave()
 
 
 def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
@@ -156,6 +162,8 @@ def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
 def run(config: PretrainConfig) -> None:
     """Train with a progress bar; prints what was reached and where it lies."""
     show(pretrain(config), "mlm_accuracy", "masked")
+    if not processes.leading():
+        return
     record = json.loads((config.out / "checkpoint" / "bertlab.json").read_text())
     print(f"{config.out / 'checkpoint'}: {record['steps']:,} steps, {record['tokens']:,} tokens")
     for name, value in record["validation"].items():

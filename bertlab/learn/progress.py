@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from tqdm import tqdm
 
+from bertlab.learn import processes
 from bertlab.learn.trainer import StepReport
 
 
@@ -18,7 +19,11 @@ def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
         for report in reports:
             # not before the first report, so that a mistake found while opening is not said under an empty bar
             if bar is None:
-                bar = tqdm(total=1.0, bar_format="{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}")
+                bar = tqdm(
+                    total=1.0,
+                    disable=not processes.leading(),
+                    bar_format="{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}",
+                )
             now = report.figures[figure]
             # an average over about the last twenty steps; single steps jump
             loss = report.loss if loss is None else 0.95 * loss + 0.05 * report.loss

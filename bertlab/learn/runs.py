@@ -14,6 +14,7 @@ import tyro
 from torch import nn
 
 import bertlab
+from bertlab.learn import processes
 from bertlab.learn.devices import hardware, resolve_device
 from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
 from bertlab.learn.trainer import Batches, Trainer
@@ -21,7 +22,7 @@ from bertlab.spec.errors import BertlabError
 
 # settings that do not change the losses, so a run that goes on may have others
 FREE = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
-FREE |= {"attribution", "note"}
+FREE |= {"attribution", "note", "accumulate"}
 BEGUN = "precision_begun"  # what `auto` came to, beside the settings in run.json
 
 
@@ -34,7 +35,9 @@ class RunConfig:
     minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Stop after this much training time, the rate falling to zero on time."""
     batch_size: int = 32
-    """Sentence pairs or questions a step."""
+    """Sentence pairs or questions a step, over all processes."""
+    accumulate: int = 1
+    """Pieces to take a step's batch in, one after the other: less memory, the same losses."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     precision: Precision = "auto"
     """Of the arithmetic; the weights that learn are always float32. auto measures which is faster here; a run that goes
@@ -54,11 +57,19 @@ class RunConfig:
 
 
 def prepare_machine(config: RunConfig) -> torch.device:
-    """Threads, seed and device as configured. Raises BertlabError for a device that is not there."""
+    """Threads, seed and device as configured, and the other processes met, if `torchrun` started several.
+
+    Raises:
+        BertlabError: a device that is not there, or settings that are no settings.
+    """
     if config.threads:
         torch.set_num_threads(config.threads)
+    if config.batch_size < 1 or config.accumulate < 1:
+        raise BertlabError("--batch-size and --accumulate must be at least 1")
+    device = resolve_device(config.device)
+    processes.join(device)
     torch.manual_seed(config.seed)
-    return resolve_device(config.device)
+    return device
 
 
 def open_run(config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int) -> tuple[Trainer, "RunLog"]:
@@ -68,7 +79,9 @@ def open_run(config: RunConfig, model: nn.Module, batches: Batches, loss, steps:
         BertlabError: the directory holds a run of other settings, a damaged state, or cannot be written.
     """
     device = resolve_device(config.device)
-    dtype = claim(config, device)
+    kinds = (torch.float32, torch.bfloat16)
+    # the first process may find another precision faster here than the others would
+    dtype = kinds[int(processes.of_first(kinds.index(claim(config, device)) if processes.leading() else 0))]
     trainer = Trainer(
         model,
         batches,
@@ -80,6 +93,7 @@ def open_run(config: RunConfig, model: nn.Module, batches: Batches, loss, steps:
         dtype=dtype,
         state_path=config.out / "state.safetensors",
         save_every_seconds=60 * config.save_minutes,
+        accumulate=config.accumulate,
     )
     return trainer, RunLog(config.out / "log.jsonl", trainer.progress.step)
 
@@ -149,9 +163,15 @@ def record(config: RunConfig, trainer: Trainer, *, settings: dict, **facts) -> d
 
 
 class RunLog:
-    """One JSON row a line; opening it for a run that goes on at `step` drops the rows after that step."""
+    """One JSON row a line; opening it for a run that goes on at `step` drops the rows after that step.
+
+    Only the first of several processes writes.
+    """
 
     def __init__(self, path: Path, step: int):
+        self._file = None
+        if not processes.leading():
+            return
         kept = []
         if path.is_file():
             for line in path.read_text().splitlines():
@@ -167,4 +187,5 @@ class RunLog:
         self._file = path.open("a", buffering=1)
 
     def write(self, row: dict) -> None:
-        self._file.write(json.dumps(row) + "\n")
+        if self._file:
+            self._file.write(json.dumps(row) + "\n")

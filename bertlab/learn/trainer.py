@@ -18,9 +18,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
+from bertlab.learn import processes
 from bertlab.learn.divergence import Diverged, Watch
+from bertlab.learn.gradient import GlobalGradient, Loss
 from bertlab.learn.optim import OptimConfig, Optimizer
-from bertlab.spec.errors import CheckpointError
+from bertlab.spec.errors import BertlabError, CheckpointError
 
 
 class Batches(Protocol):
@@ -29,15 +31,6 @@ class Batches(Protocol):
     place: object
 
     def __next__(self): ...
-
-
-@dataclass(frozen=True)
-class Loss:
-    """What a loss function gives: a scalar to minimise, named figures to report, and the real tokens it read."""
-
-    value: torch.Tensor
-    figures: dict[str, torch.Tensor]
-    tokens: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -77,8 +70,12 @@ class Trainer:
         loss: (model, batch) -> Loss.
         state_path: where the run's state is kept; if a file is there, the run goes on from it.
         turn: told before each step how much of the run is done (0..1); True if batches of another kind begin.
+        accumulate: how many pieces to take each batch in.
 
     Iterating raises Diverged when the loss is no number or leaps up for good; what was saved last is from before.
+
+    Where `torchrun` started several processes, each runs one of these over its rows of the same global batches. Reports
+    are of the global batch, and the first process alone writes the state.
     """
 
     model: nn.Module
@@ -92,6 +89,7 @@ class Trainer:
     state_path: Path | None = None
     save_every_seconds: float = 180.0
     turn: Callable[[float], bool] = lambda done: False
+    accumulate: int = 1
     progress: Progress = field(default_factory=Progress)
     saved_step: int | None = None
 
@@ -102,6 +100,14 @@ class Trainer:
         self.watch = Watch()
         if self.state_path and self.state_path.is_file():
             self._restore()
+        processes.own_randomness()
+        weights = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
+        if not processes.agree(self.progress.step + weights):
+            raise BertlabError(
+                "the processes do not start from the same weights: "
+                "the run's directory and its checkpoint must lie where every machine sees them"
+            )
+        self.gradient = GlobalGradient(self.optimizer.worker, self.loss, self.accumulate)
 
     def __iter__(self) -> Iterator[StepReport]:
         saved = time.monotonic()
@@ -125,8 +131,7 @@ class Trainer:
         batch = next(self.batches).to(self.device)
         # half a step in, so that the first step moves and the last one is not lost
         rate = self.optim.rate(min(1.0, done + 0.5 / self.steps))
-        loss = self.loss(self.optimizer.worker, batch)
-        loss.value.backward()
+        loss = self.gradient(batch)
         value = float(loss.value.detach())
         try:
             self.watch.see(value)
@@ -134,7 +139,8 @@ class Trainer:
         except Diverged as error:
             kept = "nothing was saved before" if self.saved_step is None else f"step {self.saved_step} is kept"
             raise Diverged(f"{error} at step {self.progress.step + 1}; {kept}: try a lower --optim.lr") from None
-        seconds = time.monotonic() - began
+        # one clock for all, or they would not end with the same step
+        seconds = processes.of_first(time.monotonic() - began)
         now = self.progress
         self.progress = Progress(now.step + 1, now.tokens + int(loss.tokens), now.seconds + seconds)
         figures = {name: float(figure) for name, figure in loss.figures.items()}
@@ -144,6 +150,8 @@ class Trainer:
 
     def save(self) -> None:
         """Write the whole state beside its place, then rename: a kill leaves the old one or the new one."""
+        if not processes.leading():
+            return
         facts = {
             "progress": asdict(self.progress),
             "place": asdict(self.batches.place),

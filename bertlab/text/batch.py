@@ -5,19 +5,38 @@ Knows token ids, not text, and no model.
 Shape legend: B batch, T tokens.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import torch
 
 
-class _OnDevice:
-    def to(self, device) -> "_OnDevice":
+class _Rows:
+    """A frozen dataclass of tensors, or of others of its kind, whose first dimension is the row."""
+
+    def to(self, device) -> "_Rows":
         """The same batch with every tensor on `device`."""
-        return type(self)(**{f.name: getattr(self, f.name).to(device) for f in fields(self)})
+        return self._each(lambda value: value.to(device))
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))
+
+    def part(self, k: int, n: int) -> "_Rows":
+        """Rows k, k + n, k + 2n, ..."""
+        return self._each(lambda value: value.part(k, n) if isinstance(value, _Rows) else value[k::n])
+
+    def stand_in(self) -> "_Rows":
+        """One row of ones, for who has no row and must compute something."""
+        return self._each(
+            lambda value: value.stand_in() if isinstance(value, _Rows) else value.new_ones((1, *value.shape[1:]))
+        )
+
+    def _each(self, change: Callable) -> "_Rows":
+        return type(self)(**{f.name: change(getattr(self, f.name)) for f in fields(self)})
 
 
 @dataclass(frozen=True)
-class Batch(_OnDevice):
+class Batch(_Rows):
     """The three inputs of a BERT.
 
     input_ids_BT: int64 piece ids. token_type_ids_BT: int64, 0 for [CLS] A [SEP], 1 for B [SEP].
@@ -30,7 +49,7 @@ class Batch(_OnDevice):
 
 
 @dataclass(frozen=True)
-class PairBatch(_OnDevice):
+class PairBatch(_Rows):
     """Sentence pairs, not yet masked. key_B: int64, what each row's masks are drawn from. nsp_labels_B: 0 = IsNext."""
 
     inputs: Batch
@@ -40,7 +59,7 @@ class PairBatch(_OnDevice):
 
 def collate(encodings, pad_token_id: int = 0) -> Batch:
     """Pad encodings (anything with `.ids` and `.token_type_ids`) to the longest of them."""
-    longest = max(len(e.ids) for e in encodings)
+    longest = max((len(e.ids) for e in encodings), default=1)
     shape = (len(encodings), longest)
     input_ids_BT = torch.full(shape, pad_token_id, dtype=torch.int64)
     token_type_ids_BT = torch.zeros(shape, dtype=torch.int64)
@@ -54,7 +73,7 @@ def collate(encodings, pad_token_id: int = 0) -> Batch:
 
 
 @dataclass(frozen=True)
-class SpanBatch(_OnDevice):
+class SpanBatch(_Rows):
     """Windows and the positions of the first and last token of each answer, 0 where there is none."""
 
     inputs: Batch

@@ -42,7 +42,15 @@ def bucketed_epoch(length_R: np.ndarray, batch_size: int, seed: int, epoch: int)
 class BucketSampler:
     """Endless batches of row numbers made into whatever `make` makes of them; `place` is where the next one begins."""
 
-    def __init__(self, length_R: np.ndarray, batch_size: int, seed: int, make: Callable[[np.ndarray], object]):
+    def __init__(
+        self,
+        length_R: np.ndarray,
+        batch_size: int,
+        seed: int,
+        make: Callable[[np.ndarray], object],
+        share: tuple[int, int] = (0, 1),
+    ):
+        self.share = share
         self.length_R, self.batch_size, self.seed, self.make = length_R, batch_size, seed, make
         self.place = Place()
         self._epoch: tuple[int, list[np.ndarray]] | None = None
@@ -61,7 +69,9 @@ class BucketSampler:
             epoch = self.place.epoch
             self._epoch = (epoch, bucketed_epoch(self.length_R, self.batch_size, self.seed, epoch))
         batches = self._epoch[1]
-        made = self.make(batches[self.place.batch])
+        first, step = self.share
+        rows = batches[self.place.batch]
+        made = self.make(rows[first::step])
         last = self.place.batch + 1 == len(batches)
         self.place = Place(self.place.epoch + 1, 0) if last else Place(self.place.epoch, self.place.batch + 1)
         return made

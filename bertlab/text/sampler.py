@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from bertlab.spec.errors import DataError
 from bertlab.text.batch import Batch, PairBatch
 from bertlab.text.corpus import Corpus
 from bertlab.text.pairs import Documents, Pairs, make_pairs
@@ -28,15 +29,23 @@ class PairSampler:
     """Iterates over batches of `batch_size` pairs of `max_tokens` tokens; `place` is where the next batch begins.
 
     Documents come in blocks, the blocks in a new order each epoch, the pairs of a block made and shuffled anew. Rows
-    that do not fill a last batch of a block are left out, unless they are all it has.
+    that do not fill a last batch of a block are left out, unless they are all it has. Of n processes, the one with
+    share (r, n) gets rows r, r + n, ... of each batch, which may be none.
     """
 
     def __init__(
-        self, corpus: Corpus, tokenizer, batch_size: int, max_tokens: int, seed: int, place: Place | None = None
+        self,
+        corpus: Corpus,
+        tokenizer,
+        batch_size: int,
+        max_tokens: int,
+        seed: int,
+        place: Place | None = None,
+        share: tuple[int, int] = (0, 1),
     ):
         self.corpus, self.tokenizer = corpus, tokenizer
         self.batch_size, self.max_tokens, self.seed = batch_size, max_tokens, seed
-        self.place = place or Place()
+        self.place, self.share = place or Place(), share
         self._loaded: tuple | None = None
 
     def __iter__(self):
@@ -44,16 +53,27 @@ class PairSampler:
 
     def __next__(self) -> PairBatch:
         documents, pairs, order_E = self._block(self.place)
+        for _ in range(self.corpus.num_blocks):
+            if len(order_E):
+                break
+            self.place = self._next_block()
+            documents, pairs, order_E = self._block(self.place)
+        else:
+            raise DataError("the corpus has no document of two sentences, so no pair can be made from it")
         rows = order_E[self.place.row : self.place.row + self.batch_size]
-        batch = self._assemble(documents, pairs, rows)
+        first, step = self.share
+        batch = self._assemble(documents, pairs, rows[first::step])
         done = self.place.row + len(rows)
         if len(order_E) - done >= self.batch_size:
             self.place = Place(self.place.epoch, self.place.block, done)
-        elif self.place.block + 1 < self.corpus.num_blocks:
-            self.place = Place(self.place.epoch, self.place.block + 1, 0)
         else:
-            self.place = Place(self.place.epoch + 1, 0, 0)
+            self.place = self._next_block()
         return batch
+
+    def _next_block(self) -> Place:
+        if self.place.block + 1 < self.corpus.num_blocks:
+            return Place(self.place.epoch, self.place.block + 1, 0)
+        return Place(self.place.epoch + 1, 0, 0)
 
     def _block(self, place: Place) -> tuple[Documents, Pairs, np.ndarray]:
         wanted = (place.epoch, place.block)

@@ -1,0 +1,216 @@
+"""Several processes, and batches taken in pieces: the losses of one process over whole batches, and no hanging."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bertlab.learn.gradient import GlobalGradient
+from bertlab.learn.objectives import PretrainingLoss, span_loss
+from bertlab.learn.optim import OptimConfig
+from bertlab.learn.prepare import PrepareConfig
+from bertlab.learn.prepare import run as prepare
+from bertlab.learn.pretrain import PretrainConfig, pretrain
+from bertlab.nn.model import Bert
+from bertlab.spec.presets import preset
+from bertlab.text.batch import Batch, SpanBatch
+from bertlab.text.corpus import Corpus
+from bertlab.text.masking import MaskRule
+from bertlab.text.sampler import PairSampler
+from bertlab.text.tokenizer import Tokenizer
+
+ROOT = Path(__file__).resolve().parents[1]
+STEPS = 30
+WORDS = ("baker", "pilot", "sold", "found", "carried", "fence", "lemon", "boat", "door", "green", "old")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("corpus")
+    rng = np.random.default_rng(0)
+
+    def sentence() -> str:
+        return " ".join(rng.choice(WORDS, rng.integers(3, 14))).capitalize() + "."
+
+    text = directory / "stories.jsonl"
+    stories = ["\n".join(sentence() for _ in range(rng.integers(3, 20))) for _ in range(40)]
+    text.write_text("".join(json.dumps({"text": story}) + "\n" for story in stories))
+    prepare(PrepareConfig((str(text),), directory / "prepared", vocab_size=80, workers=1))
+    return directory / "prepared"
+
+
+@pytest.fixture(scope="module")
+def alone(corpus, tmp_path_factory) -> list[dict]:
+    """What one process reports over whole batches of nine."""
+    out = tmp_path_factory.mktemp("alone") / "run"
+    list(pretrain(settings(corpus, out)))
+    return rows(out)
+
+
+def settings(corpus: Path, out: Path, **changes) -> PretrainConfig:
+    return replace(
+        PretrainConfig(
+            corpus=corpus, out=out, preset="tiny", steps=STEPS, batch_size=9, max_tokens=32, precision="float32",
+            device="cpu", threads=1, optim=OptimConfig(lr=1e-3), snapshots=False, save_minutes=0.0,
+        ),
+        **changes,
+    )  # fmt: skip
+
+
+def rows(out: Path) -> list[dict]:
+    found = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    return [row for row in found if "loss" in row]
+
+
+def same(ours: list[dict], theirs: list[dict], tolerance: float = 2e-4) -> None:
+    assert [row["step"] for row in ours] == [row["step"] for row in theirs]
+    for name in ("loss", "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy", "norm", "tokens"):
+        assert [row[name] for row in ours] == pytest.approx([row[name] for row in theirs], rel=tolerance), name
+
+
+def torchrun(corpus: Path, out: Path, more: str = "") -> subprocess.Popen:
+    """As a user starts it, with the same settings as `settings`."""
+    flags = (
+        f"--preset tiny --steps {STEPS} --batch-size 9 --max-tokens 32 --precision float32 --device cpu --threads 1 "
+        f"--optim.lr 1e-3 --no-snapshots --save-minutes 0 {more}"
+    )
+    launch = [sys.executable, *["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]]
+    words = [*launch, "-m", "bertlab", "pretrain", str(corpus), "--out", str(out), *flags.split()]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finished(process: subprocess.Popen) -> tuple[str, str]:
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err[-4000:]
+    return out, err
+
+
+# -- pieces ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("accumulate", [2, 4, 50])
+def test_a_batch_in_pieces_gives_the_losses_of_the_whole(corpus, alone, tmp_path, accumulate):
+    list(itertools.islice(pretrain(settings(corpus, tmp_path / "run", accumulate=accumulate)), 12))
+    same(rows(tmp_path / "run"), alone[:12])
+
+
+def gradients(corpus: Path, accumulate: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    tokenizer = Tokenizer.load(corpus / "tokenizer")
+    torch.manual_seed(0)
+    config = preset("tiny").replace(vocab_size=tokenizer.vocab_size, hidden_dropout=0.0, attention_dropout=0.0)
+    model = Bert(config, heads=("mlm", "nsp")).to(dtype)
+    batch = next(PairSampler(Corpus.open(corpus), tokenizer, 24, 32, seed=0))
+    GlobalGradient(model, PretrainingLoss(MaskRule.of(tokenizer)), accumulate)(batch)
+    return {name: p.grad.float() for name, p in model.named_parameters()}
+
+
+def test_pieces_in_bfloat16_add_up_in_float32(corpus):
+    """Twenty-four pieces are hardly further from the truth than one; summed in bfloat16 they would be."""
+    truth = gradients(corpus, 1, torch.float32)
+    near, far = gradients(corpus, 1, torch.bfloat16), gradients(corpus, 24, torch.bfloat16)
+
+    def error(found: dict[str, torch.Tensor]) -> float:
+        return max(float((found[name] - truth[name]).norm() / truth[name].norm()) for name in truth)
+
+    assert error(far) < 1.5 * error(near)
+
+
+def test_a_loss_without_parts_is_a_mean_over_rows(tiny_model):
+    torch.manual_seed(0)
+    ids_BT = torch.randint(5, 100, (7, 12))
+    inputs = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
+    batch = SpanBatch(inputs, torch.randint(0, 12, (7,)), torch.randint(0, 12, (7,)))
+    found = {}
+    for accumulate in (1, 3):
+        tiny_model.zero_grad()
+        loss = GlobalGradient(tiny_model, span_loss, accumulate)(batch)
+        norm = sum(float(p.grad.norm()) for p in tiny_model.parameters() if p.grad is not None)
+        found[accumulate] = [loss.value.item(), loss.figures["exact"].item(), loss.tokens.item(), norm]
+    tiny_model.zero_grad()
+    assert found[3] == pytest.approx(found[1], rel=1e-4)
+
+
+def test_shares_of_a_batch_are_its_rows(corpus):
+    tokenizer, opened = Tokenizer.load(corpus / "tokenizer"), replace(Corpus.open(corpus), block_size=16)
+    whole = PairSampler(opened, tokenizer, 9, 32, seed=3)
+    shares = [PairSampler(opened, tokenizer, 9, 32, seed=3, share=(r, 4)) for r in range(4)]
+    for _ in range(80):
+        batch, parts = next(whole), [next(share) for share in shares]
+        assert all(share.place == whole.place for share in shares)
+        for r, part in enumerate(parts):
+            assert torch.equal(part.key_B, batch.key_B[r::4])
+            assert torch.equal(part.inputs.input_ids_BT, batch.inputs.input_ids_BT[r::4])
+
+
+# -- processes ---------------------------------------------------------------------------------------------------
+
+
+def test_two_processes_go_on_from_one_and_give_its_losses(corpus, alone, tmp_path):
+    """Batches of nine, so 5 rows here and 4 there, each in two pieces."""
+    out = tmp_path / "run"
+    list(itertools.islice(pretrain(settings(corpus, out)), 6))
+    printed, told = finished(torchrun(corpus, out, "--accumulate 2"))
+    same(rows(out), alone)
+    # one process prints
+    assert printed.count(f"{STEPS} steps") == 1
+    assert told.count(f"step {STEPS},") <= 1
+    assert "Warning" not in told
+    assert (out / "checkpoint" / "bertlab.json").is_file()
+
+
+def test_a_process_without_a_row_keeps_step(tmp_path):
+    """A corpus of one pair, a batch of nine, two processes."""
+    text = tmp_path / "one.jsonl"
+    text.write_text(json.dumps({"text": "The baker sold a lemon.\nThe pilot found a door."}) + "\n")
+    prepare(PrepareConfig((str(text),), tmp_path / "corpus", vocab_size=60, workers=1))
+    config = settings(tmp_path / "corpus", tmp_path / "one", steps=STEPS)
+    list(pretrain(config))
+    finished(torchrun(tmp_path / "corpus", tmp_path / "two"))
+    same(rows(tmp_path / "two"), rows(tmp_path / "one"))
+
+
+def test_a_process_that_dies_ends_the_run_and_one_process_goes_on_from_its_state(corpus, alone, tmp_path):
+    out = tmp_path / "run"
+    process = torchrun(corpus, out)
+    deadline = time.monotonic() + 90
+    while not (out / "log.jsonl").is_file() or len((out / "log.jsonl").read_text().splitlines()) < 4:
+        assert process.poll() is None, process.communicate()[1][-4000:]
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(rank_pid(process.pid, 1), signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "what was saved last is kept" in err
+    assert 4 <= len(rows(out)) < STEPS
+    list(pretrain(settings(corpus, out)))
+    same(rows(out), alone)
+
+
+def rank_pid(parent: int, rank: int) -> int:
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (path / "environ").read_bytes().split(b"\0")
+            stat = (path / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(stat[1]) == parent and f"RANK={rank}".encode() in environment:
+            return int(path.name)
+    raise AssertionError(f"no process of rank {rank} under {parent}")
+
+
+def test_a_mistake_is_said_once(tmp_path):
+    process = torchrun(tmp_path / "absent", tmp_path / "run")
+    _, err = process.communicate(timeout=90)
+    assert process.returncode != 0
+    assert err.count("is no prepared corpus") == 1
