@@ -33,3 +33,9 @@ QUESTIONS = (
     "Why was the lighthouse built?",
     "What did the lamp burn first?",
 )
+
+# for the time machine, in the language that a run has read
+MOMENT = {
+    "en": ("She opened the [MASK] and went into the house.", "It was cold outside, and nobody was at home."),
+    "ko": ("그는 서울에서 태어나 대학교를 [MASK]했다.", "그 뒤 그는 그 대학의 교수가 되었다."),
+}

@@ -7,6 +7,7 @@ holds strings and numbers only.
 import json
 import os
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +15,17 @@ import streamlit as st
 import torch
 
 import bertlab
+from bertlab.explore import timeline
 from bertlab.explore.facts import AttentionMap
 from bertlab.explore.session import Session
 from bertlab.spec.config import ModelConfig
+from bertlab.spec.errors import DataError
 from bertlab.views import bertviz_view, html, payload
+from bertlab.weights import history
 from bertlab.weights.checkpoint import read_config
 
 AUTO = "auto"
+SMALL = 12_000_000  # bytes of a snapshot's weights up to which it stays open
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,78 @@ def _packed(chosen: Checkpoint, first: str, second: str, layer: int) -> bytes:
 def pieces(chosen: Checkpoint, text: str) -> int:
     """How many pieces a text has, however long it is."""
     return len(session(chosen).tokenizer.encode_ids([text])[0])
+
+
+# -- a run and its snapshots --------------------------------------------------------------------------------------
+
+
+def runs(directory: str = "runs") -> dict[str, Path]:
+    """The runs to choose from by what they are called here: the shipped by their names, those of a directory by path."""
+    return history.shipped_runs() | {str(path): path for path in history.find_runs(directory).values()}
+
+
+def run(name: str) -> Path:
+    """The directory of a run by its name or path. Raises DataError: there is none."""
+    try:
+        path = runs().get(name) or Path(name).expanduser()
+        if path.is_dir() and history.is_run(path):
+            return path
+    except (OSError, RuntimeError, ValueError):  # a name too long to be one, the home of nobody, a null byte
+        pass
+    shown = " ".join(name.split())[:100]
+    raise DataError(f"there is no run in {shown}: name the directory that bertlab pretrain wrote with --out")
+
+
+def reads_korean(run: Path) -> bool:
+    """Whether a run's vocabulary is a Korean one: a third of its pieces or more have Hangul in them.
+
+    Raises:
+        BertlabError: it has no snapshots, or they are damaged.
+    """
+    tokenizer = _snapshot(checkpoint(str(history.snapshots(run)[0].path))).tokenizer
+    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    return 3 * sum(any("가" <= letter <= "힣" for letter in piece) for piece in pieces) >= len(pieces)
+
+
+def moments(run: Path, first: str, second: str, options: dict, done: Callable[[int, int], None]) -> bytes:
+    """Every snapshot of a run over one input, packed for the canvas; done: told how many of how many are ready.
+
+    Raises:
+        BertlabError: what `explore.timeline` raises.
+    """
+    def ask(snapshot, count, text, pair):
+        return _moment(checkpoint(str(snapshot.path)), count, text, pair, snapshot)
+
+    seen = timeline.timeline(run, first, second or None, ask=ask, done=done)
+    asked = tuple(checkpoint(str(snapshot.path)) for snapshot in seen.snapshots)
+    return payload.with_options(_packed_moments(run, asked, first, second, seen), options)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _packed_moments(run: Path, asked: tuple[Checkpoint, ...], first: str, second: str, _seen) -> bytes:
+    # the curve ends with the last snapshot, so a run under way does not change the picture at every step
+    rows = [row for row in history.read_log(run) if row["step"] <= _seen.snapshots[-1].step]
+    return payload.timeline_bytes(_seen, title=run.name, log=history.thin(rows))
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _moment(chosen: Checkpoint, count: int, text: str, pair: str | None, _snapshot_row) -> timeline.Moment:
+    return timeline.look(_snapshot(chosen), _snapshot_row, count, text, pair)
+
+
+def _snapshot(chosen: Checkpoint) -> Session:
+    """A snapshot opened: small ones stay open, so that a new text is answered at once."""
+    weights = Path(chosen.source) / "model.safetensors"
+    small = weights.is_file() and weights.stat().st_size <= SMALL
+    return _kept_snapshot(chosen) if small else bertlab.load(chosen.source)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _kept_snapshot(chosen: Checkpoint) -> Session:
+    return bertlab.load(chosen.source)
+
+
+# -- one head, and other hosts ------------------------------------------------------------------------------------
 
 
 def neuron(chosen: Checkpoint, first: str, second: str, layer: int, head: int, options: dict) -> bytes:

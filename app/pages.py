@@ -10,7 +10,7 @@ SECTIONS = {
         "question": ":material/help:",
     },
     "change": {},
-    "learn": {},
+    "learn": {"time-machine": ":material/history:"},
 }
 
 ICONS = {page: icon for pages in SECTIONS.values() for page, icon in pages.items()}

@@ -16,10 +16,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 # A longer text is left out: a server refuses a request line of more than 64 kB, and Hangul takes nine bytes a letter.
 LONGEST = 4_000
 
-# What a reader can set in the attention and neuron views, as `views/static` reports it, and where each begins.
+# What a reader can set in the attention, neuron and timeline views, as `views/static` reports it, and where each begins.
 PICTURE = {
     "view": "lines", "layer": 0, "head": 0, "heads": None, "filter": "all", "hide": False, "renorm": False,
     "fit": False, "tokens": [], "side": "query", "token": None,
+    "at": None, "against": None,
 }  # fmt: skip
 
 
@@ -92,7 +93,7 @@ def _seed(key: str, value) -> None:
 def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:
     """A text field, or a choice that takes new options."""
     _seed(key, recall(key, default))
-    value = widget(label, key=key, **settings)
+    value = widget(label, key=key, **settings) or ""  # a choice without options is None
     keep(key, value, default)
     return value
 

@@ -391,6 +391,7 @@ COMMANDS = {
     "pretrain": Command("bertlab.learn.pretrain", "PretrainConfig", "run", "a corpus to a BERT, or to a better one"),
     "finetune": Command("bertlab.learn.finetune", "FinetuneConfig", "run", "teach a BERT a task"),
     "evaluate": Command("bertlab.learn.evaluate", "EvaluateConfig", "run", "measure a checkpoint, or predictions"),
+    "export-run": Command("bertlab.learn.export_run", "ExportRunConfig", "run", "a finished run, small enough to ship"),
     "bench": Command("bertlab.learn.bench", "BenchConfig", "run", "how fast it trains here, beside transformers"),
 }
 

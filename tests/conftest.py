@@ -1,6 +1,7 @@
 """What several tests share: a tiny random BERT on disk, and what only some machines have."""
 
 import importlib.util
+import json
 import os
 import shutil
 from pathlib import Path
@@ -67,6 +68,38 @@ def tiny_checkpoint(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
     """The directory of a tiny random BERT with every head."""
     directory = tmp_path_factory.mktemp("tiny") / "tiny"
     return checkpoint.save(directory, tiny_model, tiny_tokenizer, {"steps": 3}, dtype=torch.float32)
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
+    """A directory with a run as `bertlab pretrain` leaves it: `learner`, 40 steps, snapshots at 0, 10 and 30."""
+    directory = tmp_path_factory.mktemp("runs")
+    run = directory / "learner"
+    for step in (0, 10, 30, 40):
+        with torch.random.fork_rng():
+            torch.manual_seed(step)
+            model = Bert(tiny_model.config, HEADS[:2]).eval()
+        place = run / "checkpoint" if step == 40 else run / "snapshots" / f"step-{step:08d}"
+        measured = {"masked_accuracy": step / 100, "nsp_accuracy": 0.5, "mlm_loss": 6 - step / 20} if step else {}
+        record = {"steps": step, "tokens": 100 * step, "validation": measured}
+        checkpoint.save(place, model, tiny_tokenizer, record, dtype=torch.float32)
+    rows = []
+    for step in range(1, 41):
+        figures = {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7, "mlm_accuracy": step / 100, "nsp_accuracy": 0.5}
+        rows.append({**figures, "loss": 6.7 - step / 20, "rate": 1e-3, "norm": 1.0, "step": step, "progress": step / 40,
+                     "tokens": 100 * step, "seconds": 0.5 * step, "step_seconds": 0.5})  # fmt: skip
+        if step in (10, 30, 40):
+            rows.append({"step": step, "tokens": 100 * step, "validation": {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7}})
+    (run / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (run / "run.json").write_text(json.dumps({"corpus": "/data/corpora/tea", "preset": "tiny", "minutes": 2.0}))
+    return directory
+
+
+@pytest.fixture
+def shipped_runs(monkeypatch, runs) -> Path:
+    """`runs`, in the place of the shipped ones."""
+    monkeypatch.setenv("BERTLAB_RUNS", str(runs))
+    return runs
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-View = Literal["attention", "neuron", "figure"]
+View = Literal["attention", "neuron", "figure", "timeline"]
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w/]+\.js)";\n', re.MULTILINE)
 _REEXPORT = re.compile(r"^export \{[^}]*\};\n", re.MULTILINE)
 

@@ -7,6 +7,7 @@ import base64
 from html import escape
 
 from bertlab.explore.facts import AttentionMap, NeuronMap
+from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, payload
 
 # the policy holds the page to its word: nothing is fetched, nothing is sent
@@ -47,6 +48,11 @@ def attention_html(attention: AttentionMap, *, title: str = "Attention", options
 def neuron_html(neuron: NeuronMap, *, title: str = "Neuron view", options: dict | None = None) -> str:
     """The neuron view of one head as one offline page."""
     return _page("neuron", payload.neuron_bytes(neuron, options=options), title)
+
+
+def timeline_html(timeline: Timeline, *, title: str = "Time machine", log=(), options: dict | None = None) -> str:
+    """The time machine over one text as one offline page; log and options as for payload.timeline_bytes."""
+    return _page("timeline", payload.timeline_bytes(timeline, log=log, options=options), title)
 
 
 def _page(view: assets.View, data: bytes, title: str) -> str:

@@ -12,11 +12,12 @@ import hashlib
 import json
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from bertlab.explore.facts import AttentionMap, NeuronMap, TokenRow
+from bertlab.explore.timeline import Timeline
 
 MAGIC = b"BLAB"
 WHOLE = 12 * 12 * 128 * 128  # probabilities; a larger map travels layer by layer
@@ -75,6 +76,36 @@ def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
     }
     header["id"] = _digest(json.dumps(header).encode(), *raw.values())
     return _envelope(header, [({"name": name}, zlib.compress(data, 1)) for name, data in raw.items()], options)
+
+
+def timeline_bytes(
+    timeline: Timeline, *, title: str = "", log: Iterable[Mapping] = (), options: dict | None = None
+) -> bytes:
+    """What the time machine draws from: for every snapshot all heads' attention (a byte holds round(255 sqrt(p)), so the
+    error of p is sqrt(p) / 255 or less), and the words behind each mask, the chance that B follows A, the run's curve.
+
+    title: the run's name; log: rows of its (thinned) log, of which step, tokens, loss and accuracies are drawn.
+    """
+    layers, heads, size, _ = timeline.probs[0].shape
+    curve = [row for row in log if "loss" in row]
+    header = {
+        "kind": "timeline", **_about(timeline.tokens), "layers": layers, "heads": heads, "title": title,
+        "moments": [
+            {"step": snapshot.step, "tokens": snapshot.tokens, "validation": dict(snapshot.validation)}
+            for snapshot in timeline.snapshots
+        ],
+        "masks": [
+            {"position": track.position, "words": list(track.words), "probs": track.probs_SW.round(5).tolist()}
+            for track in timeline.tracks
+        ],
+        "follows": timeline.follows,
+        # numbers that are none (a run that diverged) are null in JSON
+        "curve": {name: [_finite(row.get(name)) for row in curve] for name in ("step", "loss", "mlm_loss")},
+    }  # fmt: skip
+    table = _table(0.5)
+    codes = [table[_fine(np.asarray(probs_LNTT, np.float32))].tobytes() for probs_LNTT in timeline.probs]
+    header["id"] = _digest(json.dumps(header).encode(), *codes)
+    return _envelope(header, [({"moment": at}, _squeeze(raw)) for at, raw in enumerate(codes)], options)
 
 
 def with_options(payload: bytes, options: dict | None) -> bytes:
@@ -227,6 +258,10 @@ def _squeeze(raw: bytes) -> bytes:
     # times quicker
     packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
     return packer.compress(raw) + packer.flush()
+
+
+def _finite(value) -> float | None:
+    return round(float(value), 4) if isinstance(value, int | float) and np.isfinite(value) else None
 
 
 def _digest(*parts: bytes) -> str:

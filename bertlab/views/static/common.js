@@ -215,6 +215,12 @@ export const WORDS = {
     previousToken: "Previous token", nextToken: "Next token",
     save: "Save", saveSvg: "SVG, vector", saveCsv: "CSV, the numbers", savePython: "Python lines", saveHtml: "HTML, one offline page", data: "Data",
     saveFailed: "This browser could not save the picture.", lang: "en",
+    play: "Play", pause: "Pause", moment: "Moment of the training", earlier: "Earlier snapshot", later: "Later snapshot", step: "step",
+    tokensRead: "tokens read", beside: "Side by side", besideTip: "Hold one moment beside the one that moves", held: "Held", everyHead: "Every head: arrows choose one",
+    loss: "loss", masked: "of hidden words right", follows: "B follows A", bits: "bits per character", maskedLoss: "loss of hidden words", heldOut: "On held-out text:",
+    unmeasured: "Nothing was measured at this snapshot.", yes: "follows", no: "does not", noMask: "Write [MASK] in sentence A, and the words behind it move here.",
+    noPair: "With a sentence B, its chance of following moves here.",
+    timeHint: "← → move in time, space plays. Click a head to see it large; point into it to read a number.",
   },
   ko: {
     view: "보기", lines: "선", grid: "모든 헤드", matrix: "히트맵", layer: "층", head: "헤드", heads: "헤드", all: "전체",
@@ -230,6 +236,12 @@ export const WORDS = {
     previousToken: "이전 토큰", nextToken: "다음 토큰",
     save: "저장", saveSvg: "SVG, 벡터 그림", saveCsv: "CSV, 숫자", savePython: "파이썬 코드", saveHtml: "HTML, 오프라인 한 장", data: "자료",
     saveFailed: "이 브라우저에서 그림을 저장하지 못했습니다.", lang: "ko",
+    play: "재생", pause: "멈춤", moment: "학습의 순간", earlier: "이전 스냅샷", later: "다음 스냅샷", step: "스텝",
+    tokensRead: "토큰 읽음", beside: "나란히", besideTip: "한 순간을 붙잡아 움직이는 순간 옆에 둡니다", held: "붙잡은 순간", everyHead: "모든 헤드: 화살표로 고르기",
+    loss: "손실", masked: "숨긴 낱말 정답", follows: "B가 A에 이어짐", bits: "글자당 비트", maskedLoss: "숨긴 낱말의 손실", heldOut: "따로 떼어 둔 글에서:",
+    unmeasured: "이 스냅샷에서는 잰 값이 없습니다.", yes: "이어짐", no: "안 이어짐", noMask: "문장 A에 [MASK]를 쓰면 그 자리의 낱말이 여기서 움직입니다.",
+    noPair: "문장 B를 쓰면 이어질 확률이 여기서 움직입니다.",
+    timeHint: "← →는 시간 이동, 스페이스는 재생. 헤드를 누르면 크게 보이고, 가리키면 값이 보입니다.",
   },
 };
 

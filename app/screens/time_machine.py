@@ -1,0 +1,48 @@
+"""Time machine: one slider over the snapshots of a training run."""
+
+import time
+from pathlib import Path
+
+import streamlit as st
+
+from app import components, examples, loaders, url
+from app.i18n import t
+
+PATIENCE = 0.3  # seconds without an answer after which a bar says how far it is
+
+components.heading("time-machine")
+known = loaders.runs()
+picked = url.text(
+    st.selectbox, t("run"), next(iter(known), ""), key="run", options=list(known), accept_new_options=True,
+    help=t("run.help"), placeholder="runs/mine",
+)  # fmt: skip
+
+
+@st.fragment
+@components.told()
+def machine(run: Path, first: str, second: str) -> None:
+    """Every snapshot asked, a bar while that goes on, and the picture."""
+    place, began = st.empty(), time.monotonic()
+
+    def done(count: int, of: int) -> None:
+        if time.monotonic() - began > PATIENCE:
+            place.progress(count / of, t("time-machine.working", done=count, of=of))
+
+    packed = loaders.moments(run, first, second, components.options(), done)
+    place.empty()
+    components.canvas("timeline", packed)
+
+
+with components.told():
+    if picked:
+        run = loaders.run(picked)
+        spoken = "ko" if loaders.reads_korean(run) else "en"
+        first, second = examples.MOMENT[spoken]
+        left, right = st.columns(2)
+        # a text for each language, so that a run of the other one begins with its own
+        a = components.line(left, t("time-machine.a"), first, key=f"then.{spoken}.a")
+        b = components.line(right, t("sentence.b"), second, key=f"then.{spoken}.b", placeholder=t("sentence.b.empty"))
+        with st.container(key="moments"):
+            machine(run, a, b)
+    else:
+        components.note(t("run.none"))

@@ -1,0 +1,204 @@
+"""A training run's directory, read: its settings, its log, its snapshots, and how it ended.
+
+A run is run.json (settings), log.jsonl (a row a step; measurements among them), snapshots/step-XXXXXXXX/ (ordinary
+checkpoints) and checkpoint/ (the result), as `bertlab pretrain` and `bertlab finetune` leave them. It may be under way
+while it is read: a half-written last line is passed over. Knows no model and writes nothing.
+"""
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from bertlab.spec.errors import DataError
+
+RUNS = "BERTLAB_RUNS"  # names a directory of runs to take the place of the shipped ones
+SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
+SILENT = 180  # seconds without a row after which a run without a result counts as stopped
+ROWS = 400  # of a thinned log, about
+_STANDS = {"step", "tokens", "seconds", "progress", "rate", "step_seconds"}  # what a mean over steps would blur
+_RISE = 1.0  # nats above its lowest at which a loss counts as diverged
+_WINDOW = 20  # steps whose mean loss is compared for that
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A checkpoint of a run: after how many steps and tokens, and what was measured on held-out text ({} if nothing)."""
+
+    step: int
+    tokens: int
+    path: Path
+    validation: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class End:
+    """How a run stands. state: "running", "finished", "stopped" or "diverged"; step: its last; seconds: since its last
+    row was written."""
+
+    state: str
+    step: int
+    seconds: float
+
+
+def shipped_runs() -> dict[str, Path]:
+    """The shipped runs by name: those in the directory that BERTLAB_RUNS names, else in assets/runs beside the package.
+    Empty where there are none."""
+    own = Path(__file__).parents[2] / "assets" / "runs"
+    return find_runs(Path(os.environ.get(RUNS) or own))
+
+
+def find_runs(directory: str | Path) -> dict[str, Path]:
+    """The runs in a directory by name; the directory itself, if it is a run. Empty for a directory that is not there."""
+    try:
+        directory = Path(directory).expanduser()
+        if is_run(directory):
+            return {directory.resolve().name: directory}
+        return {path.name: path for path in sorted(directory.iterdir()) if path.name[:1] != "." and is_run(path)}
+    except (OSError, RuntimeError, ValueError):  # a name too long to be one, the home of nobody, a null byte
+        return {}
+
+
+def is_run(directory: Path) -> bool:
+    """Whether a directory is a run's: it has a log, or snapshots."""
+    return (directory / LOG).is_file() or (directory / SNAPSHOTS).is_dir()
+
+
+def settings(run: Path) -> dict:
+    """What run.json says; {} if it is missing or damaged."""
+    return _json(run / SETTINGS)
+
+
+def read_log(run: Path) -> list[dict]:
+    """The rows of a run's log; what is no row (a line half written, a line damaged) is passed over.
+
+    Raises:
+        DataError: the log is there and cannot be read.
+    """
+    try:
+        text = (run / LOG).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise DataError(f"{run / LOG} cannot be read: {error.strerror}") from None
+    rows = []
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict) and _number(row.get("step")):
+            rows.append(row)
+    return rows
+
+
+def is_step(row: Mapping) -> bool:
+    """Whether a row of the log is a step's, and not a measurement's."""
+    return "loss" in row
+
+
+def thin(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
+    """About `most` rows of steps at the most, close together early and far apart late, each the mean of those it stands
+    for (its step, tokens, seconds and rate are the last one's); rows of measurements stay as they are.
+
+    >>> thin([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
+    [{'step': 1, 'loss': 1.0}, {'step': 50, 'loss': 26.0}, {'step': 100, 'loss': 75.5}]
+    """
+    rows = list(rows)
+    steps = [row for row in rows if is_step(row)]
+    others = [row for row in rows if not is_step(row)]
+    if len(steps) > most:
+        half = (most + 1) // 2
+        places = np.concatenate([np.geomspace(1, len(steps), half), np.linspace(1, len(steps), most - half + 1)])
+        ends = sorted(set(places.round().astype(int).tolist()))
+        steps = [_mean(steps[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    return sorted([*steps, *map(dict, others)], key=lambda row: row["step"])
+
+
+def snapshots(run: Path) -> list[Snapshot]:
+    """The checkpoints of a run by step, its result last if it is a later one.
+
+    Raises:
+        DataError: there are none.
+    """
+    found = {}
+    for path in [*(run / SNAPSHOTS).glob("step-*"), run / RESULT]:
+        if (path / "config.json").is_file():
+            record = _json(path / RECORD)
+            named = re.fullmatch(r"step-(\d{1,15})", path.name)
+            step = record["steps"] if _number(record.get("steps")) else int(named[1]) if named else None
+            if step is not None:
+                tokens, measured = record.get("tokens"), record.get("validation")
+                found.setdefault(
+                    int(step),
+                    Snapshot(
+                        int(step), int(tokens) if _number(tokens) else 0, path, _numbers(measured),
+                    ),
+                )  # fmt: skip
+    if not found:
+        raise DataError(f"{run} has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on")
+    return [found[step] for step in sorted(found)]
+
+
+def end(run: Path, rows: list[dict], now: float | None = None) -> End:
+    """How a run stands, from its log, its result and the time of its last row.
+
+    A run that says so has diverged, and so has one whose loss is no number at its end or has risen by more than one nat.
+    """
+    steps = [row for row in rows if is_step(row)]
+    last = max((int(row["step"]) for row in rows), default=0)
+    try:
+        silent = max(0.0, (time.time() if now is None else now) - (run / LOG).stat().st_mtime)
+    except OSError:
+        silent = math.inf
+    result = _json(run / RESULT / RECORD).get("steps")
+    if any(row.get("diverged") for row in rows[-3:]) or _diverged([row["loss"] for row in steps]):
+        return End("diverged", last, silent)
+    exported = settings(run).get("exported")  # how it stood when it was made small enough to ship
+    if (_number(result) and result >= last) or exported:
+        return End("stopped" if exported in ("running", "stopped") else "finished", last, silent)
+    return End("running" if silent < SILENT else "stopped", last, silent)
+
+
+def _diverged(losses: list) -> bool:
+    values = np.array([loss if isinstance(loss, int | float) else np.nan for loss in losses], float)
+    if len(values) == 0:
+        return False
+    if not np.isfinite(values[-1]):
+        return True
+    values = values[np.isfinite(values)]
+    if len(values) < 2 * _WINDOW:
+        return False
+    means = np.convolve(values, np.full(_WINDOW, 1 / _WINDOW), "valid")
+    return bool(means[-1] > means.min() + _RISE)
+
+
+def _mean(rows: list[Mapping]) -> dict:
+    last = dict(rows[-1])
+    for name in last.keys() - _STANDS:
+        values = [row[name] for row in rows if _number(row.get(name))]
+        if values and _number(last[name]):
+            last[name] = round(sum(values) / len(values), 6)
+    return last
+
+
+def _number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _numbers(figures) -> dict[str, float]:
+    return {name: value for name, value in figures.items() if _number(value)} if isinstance(figures, dict) else {}
+
+
+def _json(path: Path) -> dict:
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}

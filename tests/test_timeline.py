@@ -1,0 +1,266 @@
+"""A run read, scrubbed through, and made small enough to ship; and the time machine in a browser."""
+
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from conftest import TEXTS
+
+import bertlab
+from bertlab import cli
+from bertlab.explore.timeline import MOST, must_fit, timeline
+from bertlab.nn.model import Bert
+from bertlab.spec.config import ModelConfig
+from bertlab.spec.errors import BertlabError, DataError, TextError
+from bertlab.text.tokenizer import Tokenizer
+from bertlab.views import html, payload
+from bertlab.weights import checkpoint, history
+
+TEXT, PAIR = "The keeper carried the [MASK] and some [MASK].", "Rain fell all night."
+
+
+@pytest.fixture
+def run(runs, tmp_path):
+    """A copy of the run, to be spoiled."""
+    return shutil.copytree(runs / "learner", tmp_path / "learner")
+
+
+# -- what every snapshot says ------------------------------------------------------------------------------------
+
+
+def test_each_moment_is_what_its_snapshot_says_alone(runs):
+    told = []
+    seen = timeline(runs / "learner", TEXT, PAIR, done=lambda *so_far: told.append(so_far))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert [snapshot.step for snapshot in seen.snapshots] == [0, 10, 30, 40]
+    assert [snapshot.tokens for snapshot in seen.snapshots] == [0, 1000, 3000, 4000]
+    for at, snapshot in enumerate(seen.snapshots):
+        session = bertlab.load(snapshot.path)
+        assert session.encode(TEXT, PAIR) == seen.tokens
+        np.testing.assert_allclose(seen.probs[at], session.attention(TEXT, PAIR).probs_LNTT, atol=1e-3)
+        assert seen.follows[at] == pytest.approx(session.next_sentence(TEXT, PAIR).probability, abs=1e-5)
+        for track, fill in zip(seen.tracks, session.fill_mask(TEXT, 6, PAIR), strict=True):
+            assert track.position == fill.position
+            shares = dict(zip(track.words, track.probs_SW[at], strict=True))
+            best = sorted(shares.values(), reverse=True)[:6]
+            assert best == pytest.approx([c.probability for c in fill.candidates], abs=1e-3)
+            for candidate in fill.candidates:
+                assert shares[candidate.piece] == pytest.approx(candidate.probability, abs=1e-3)
+    assert len({probs.tobytes() for probs in seen.probs}) == 4, "the snapshots differ"
+
+
+def test_without_mask_and_pair_only_attention_moves(runs):
+    seen = timeline(runs / "learner", "Green tea.")
+    assert seen.tracks == ()
+    assert seen.follows is None
+    assert seen.probs[0].shape[2] == len(seen.tokens)
+
+
+def test_snapshots_of_another_vocabulary_are_refused_in_one_line(run, tiny_model):
+    other = Tokenizer.train(TEXTS, 300, cased=False, strip_accents=False, coverage=1.0)
+    model = Bert(tiny_model.config.replace(vocab_size=other.vocab_size), ("mlm", "nsp"))
+    checkpoint.save(run / "snapshots" / "step-00000030", model, other, {"steps": 30}, dtype=torch.float32)
+    with pytest.raises(DataError, match=r"^step-00000000 and step-00000030 have different vocabularies[^\n]*$"):
+        timeline(run, TEXT)
+
+
+def test_snapshots_of_another_size_are_refused_in_one_line(run, tiny_model, tiny_tokenizer):
+    model = Bert(tiny_model.config.replace(num_layers=1), ("mlm", "nsp"))
+    checkpoint.save(run / "snapshots" / "step-00000030", model, tiny_tokenizer, {"steps": 30}, dtype=torch.float32)
+    with pytest.raises(DataError, match=r"different sizes \(2 layers x 2 heads and 1 layers x 2 heads\)"):
+        timeline(run, TEXT)
+
+
+@pytest.mark.parametrize("text", ["", "tea " * 80])
+def test_a_text_that_cannot_be_read_is_refused(runs, text):
+    with pytest.raises(TextError, match=r"^[^\n]+$"):
+        timeline(runs / "learner", text)
+
+
+def test_more_attention_than_can_move_smoothly_is_refused():
+    config = ModelConfig()
+    most = int((MOST / 10 / 144) ** 0.5)
+    must_fit(config, most, 10)
+    with pytest.raises(TextError, match=rf"takes {most} at most"):
+        must_fit(config, most + 1, 10)
+
+
+def test_the_payload_carries_every_moment(runs):
+    run = runs / "learner"
+    seen = timeline(run, TEXT, PAIR)
+    rows = [*history.read_log(run), {"step": 41, "loss": math.nan}]
+    header, blocks = payload.unpack(payload.timeline_bytes(seen, log=rows, options={"lang": "ko"}))
+    assert header["options"] == {"lang": "ko"}
+    assert [moment["step"] for moment in header["moments"]] == [0, 10, 30, 40]
+    assert header["moments"][1]["validation"]["masked_accuracy"] == 0.1
+    assert header["curve"]["step"] == list(range(1, 42))
+    assert header["curve"]["loss"][-1] is None
+    for probs_LNTT, block in zip(seen.probs, blocks, strict=True):
+        found = payload.decode(block, {"bytes": 1, "power": 0.5}).reshape(probs_LNTT.shape)
+        wanted = probs_LNTT.astype(np.float32)
+        assert np.all(np.abs(found - wanted) <= np.sqrt(wanted) / 255 + 1e-5)
+
+
+# -- a run read ----------------------------------------------------------------------------------------------------
+
+
+def test_a_log_half_written_or_damaged_is_read_as_far_as_it_goes(run):
+    with (run / "log.jsonl").open("ab") as file:
+        file.write(b'{"step": 41, "loss": 4.0}\n\xff\xfe garbage\n[1, 2]\n{"loss": 1}\n{"step": 42, "lo')
+    rows = history.read_log(run)
+    assert len(rows) == 44
+    assert rows[-1] == {"step": 41, "loss": 4.0}
+
+
+def test_a_run_without_log_or_snapshots(tmp_path):
+    assert history.read_log(tmp_path) == []
+    assert not history.is_run(tmp_path)
+    assert history.find_runs(tmp_path / "nowhere") == {}
+    assert history.find_runs("\0") == {}
+    with pytest.raises(DataError, match="no snapshots"):
+        history.snapshots(tmp_path)
+
+
+def test_runs_are_found_in_a_directory_and_the_run_itself(runs, shipped_runs):
+    assert history.find_runs(runs) == {"learner": runs / "learner"}
+    assert history.find_runs(runs / "learner") == {"learner": runs / "learner"}
+    assert history.shipped_runs() == {"learner": runs / "learner"}
+
+
+def test_how_a_run_stands(run):
+    rows = history.read_log(run)
+    assert history.end(run, rows) == history.End("finished", 40, pytest.approx(0, abs=3600))
+    shutil.rmtree(run / "checkpoint")
+    now = (run / "log.jsonl").stat().st_mtime
+    assert history.end(run, rows, now + 5) == history.End("running", 40, pytest.approx(5))
+    assert history.end(run, rows, now + history.SILENT + 1).state == "stopped"
+    assert history.end(run, [*rows, {"step": 41, "loss": math.nan}]).state == "diverged"
+    assert history.end(run, [*rows, {"step": 41, "diverged": "the loss rose"}]).state == "diverged"
+    risen = [{"step": 40 + step, "loss": 9.0} for step in range(1, 30)]
+    assert history.end(run, [*rows, *risen], now).state == "diverged"
+
+
+def test_a_thinned_log_keeps_measurements_ends_and_means():
+    steps = [{"step": step, "tokens": 10 * step, "loss": 1 / step, "rate": step} for step in range(1, 10_001)]
+    measured = [{"step": step, "tokens": 10 * step, "validation": {"mlm_loss": 1.0}} for step in (100, 5000)]
+    found = history.thin([*steps, *measured], 400)
+    thinned = [row for row in found if history.is_step(row)]
+    assert 250 <= len(thinned) <= 400
+    assert [row for row in found if not history.is_step(row)] == measured
+    assert [row["step"] for row in found] == sorted(row["step"] for row in found)
+    assert [row["step"] for row in thinned[:10]] == list(range(1, 11)), "dense early"
+    assert thinned[-1]["step"] == 10_000
+    assert thinned[-1]["tokens"] == 100_000
+    start = thinned[-2]["step"]
+    mean = sum(1 / step for step in range(start + 1, 10_001)) / (10_000 - start)
+    assert thinned[-1]["loss"] == pytest.approx(mean, abs=1e-6)
+    assert thinned[-1]["rate"] == 10_000, "the rate is the last one's"
+
+
+# -- a run made small enough to ship -----------------------------------------------------------------------------
+
+
+def test_export_run_ships_what_the_time_machine_needs(runs, tmp_path, capsys):
+    out = tmp_path / "assets" / "learner"
+    assert cli.main(["export-run", str(runs / "learner"), "--out", str(out), "--rows", "10"]) == 0
+    assert "snapshots at steps 0, 10, 30, 40" in capsys.readouterr().out
+    assert not (out / "checkpoint").exists()
+    assert not (out / "state.safetensors").exists()
+    text = (out / "run.json").read_text()
+    assert "/data" not in text, "where a run lay is nobody's business"
+    assert json.loads(text)["corpus"] == "tea"
+    rows = history.read_log(out)
+    assert len([row for row in rows if history.is_step(row)]) <= 10
+    assert len([row for row in rows if "validation" in row]) == 3
+    assert history.end(out, rows).state == "finished"
+    ours, theirs = (timeline(place, TEXT, PAIR) for place in (out, runs / "learner"))
+    assert all(np.array_equal(a, b) for a, b in zip(ours.probs, theirs.probs, strict=True))
+
+
+def test_export_run_thins_snapshots_over_the_logarithm_of_the_step(runs, tmp_path):
+    assert cli.main(["export-run", str(runs / "learner"), "--out", str(tmp_path / "few"), "--snapshots", "3"]) == 0
+    assert [snapshot.step for snapshot in history.snapshots(tmp_path / "few")] == [0, 10, 40]
+
+
+@pytest.mark.parametrize(
+    ("source", "more", "said"),
+    [("nowhere", [], "is no run"), ("learner", ["--rows", "1"], "at least 2"), ("learner", ["--out", "."], "there already")],
+)
+def test_export_run_refuses_in_one_line(runs, tmp_path, capsys, source, more, said):
+    more = more if "--out" in more else [*more, "--out", str(tmp_path / "out")]
+    assert cli.main(["export-run", str(runs / source), *more]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_export_that_fails_leaves_nothing(runs, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    assert cli.main(["export-run", str(runs / "learner"), "--out", str(tmp_path / "out")]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bertlab_errors_are_one_line(tmp_path):
+    with pytest.raises(BertlabError, match=r"^[^\n]+$"):
+        timeline(tmp_path, TEXT)
+
+
+# -- in a browser --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.browser
+def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    run = runs / "learner"
+    seen = timeline(run, TEXT.replace("keeper", "</script>"), PAIR)
+    file = tmp_path / "machine.html"
+    file.write_text(html.timeline_html(seen, log=history.read_log(run)), encoding="utf-8")
+    best = [track.words[int(np.argmax(track.probs_SW[0]))] for track in seen.tracks]
+    faults = []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        page.set_default_timeout(30_000)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(file.as_uri())
+        expect = playwright.expect
+        expect.set_options(timeout=30_000)
+        name, slider = page.locator(".bl-moment-name"), page.locator("input[type=range]")
+        expect(name).to_contain_text("step 40")
+        page.evaluate("() => bertlab.hear((state) => { document.body.dataset.heard = JSON.stringify(state); })")
+        slider.focus()
+        page.keyboard.press("Home")
+        expect(name).to_contain_text("step 0 ")
+        words = page.locator(".bl-words")
+        for number, word in enumerate(best):
+            expect(words.nth(number).locator("bdi").first).to_have_text(word)
+        expect(words.nth(2).locator(".bl-share")).to_have_text(f"{seen.follows[0] * 100:.1f} %")
+        page.keyboard.press("ArrowRight")
+        expect(name).to_contain_text("step 10")
+        expect(page.locator(".bl-figures")).to_contain_text("10.0 %")
+        page.locator(".bl-moment-grid canvas").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowDown")
+        heard = page.locator("body")
+        expect(heard).to_have_attribute("data-heard", '{"at":10,"against":null,"layer":1,"head":1}')
+        page.get_by_role("button", name="Side by side").click()
+        expect(page.locator(".bl-moment")).to_have_count(2)
+        expect(page.locator(".bl-moment").first.locator("select")).to_have_value("0")
+        canvas = page.locator(".bl-moment").last.locator(".bl-moment-head canvas")
+        box = canvas.bounding_box()
+        canvas.hover(position={"x": box["width"] - 30, "y": box["height"] - 30})
+        expect(page.locator("[role=status]")).to_contain_text("step 0: 0.")
+        slider.focus()
+        page.keyboard.press("Space")
+        expect(name).to_contain_text("step 40")
+        expect(page.locator(".bl-play")).to_contain_text("Play")
+        expect(heard).to_have_attribute("data-heard", '{"at":40,"against":0,"layer":1,"head":1}')
+        browser.close()
+    assert not faults
