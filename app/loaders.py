@@ -130,7 +130,7 @@ def pieces(chosen: Checkpoint, text: str) -> int:
 
 
 def runs(directory: str = "runs") -> dict[str, Path]:
-    """The runs to choose from by what they are called here: the shipped by their names, those of a directory by path."""
+    """The runs to choose from: the shipped ones by their names, those of a directory by their paths."""
     return history.shipped_runs() | {str(path): path for path in history.find_runs(directory).values()}
 
 
@@ -163,6 +163,7 @@ def moments(run: Path, first: str, second: str, options: dict, done: Callable[[i
     Raises:
         BertlabError: what `explore.timeline` raises.
     """
+
     def ask(snapshot, count, text, pair):
         return _moment(checkpoint(str(snapshot.path)), count, text, pair, snapshot)
 

@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 # A longer text is left out: a server refuses a request line of more than 64 kB, and Hangul takes nine bytes a letter.
 LONGEST = 4_000
 
-# What a reader can set in the attention, neuron and timeline views, as `views/static` reports it, and where each begins.
+# What a reader can set in the views, as `views/static` reports it, and where each begins.
 PICTURE = {
     "view": "lines", "layer": 0, "head": 0, "heads": None, "filter": "all", "hide": False, "renorm": False,
     "fit": False, "tokens": [], "side": "query", "token": None,

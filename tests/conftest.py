@@ -89,7 +89,8 @@ def runs(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
         rows.append({**figures, "loss": 6.7 - step / 20, "rate": 1e-3, "norm": 1.0, "step": step, "progress": step / 40,
                      "tokens": 100 * step, "seconds": 0.5 * step, "step_seconds": 0.5})  # fmt: skip
         if step in (10, 30, 40):
-            rows.append({"step": step, "tokens": 100 * step, "validation": {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7}})
+            figures = {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7, "masked_accuracy": step / 100}
+            rows.append({"step": step, "tokens": 100 * step, "validation": figures})
     (run / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     (run / "run.json").write_text(json.dumps({"corpus": "/data/corpora/tea", "preset": "tiny", "minutes": 2.0}))
     return directory

@@ -14,7 +14,7 @@ components.heading("time-machine")
 known = loaders.runs()
 picked = url.text(
     st.selectbox, t("run"), next(iter(known), ""), key="run", options=list(known), accept_new_options=True,
-    help=t("run.help"), placeholder="runs/mine",
+    help=t("run.help"),
 )  # fmt: skip
 
 

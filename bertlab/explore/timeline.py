@@ -1,7 +1,7 @@
 """A training run scrubbed through: what every snapshot attends to and says of one text.
 
-Source of the idea: nobody's; of its parts: attention probabilities and the two heads of pre-training (Devlin et al. 2019,
-sections 3.1 and A.2). Knows no picture, and nothing of how runs are made.
+Its parts are attention probabilities and the two heads of pre-training (Devlin et al. 2019, sections 3.1 and A.2).
+Knows no picture, and nothing of how runs are made.
 
 Shape legend: S snapshots, L layers, N heads, T tokens, V vocabulary, M masks, W words.
 """
@@ -77,7 +77,7 @@ def timeline(
 
     Args:
         text, pair: sentence A, with or without [MASK], and B.
-        ask: (snapshot, how many there are, text, pair) -> Moment; `moment` unless given, and a cached one in the window.
+        ask: (snapshot, how many there are, text, pair) -> Moment; `moment` unless given; the window's is cached.
         done: told after each snapshot how many of how many are done.
 
     Raises:
@@ -128,7 +128,8 @@ def must_fit(config: ModelConfig, tokens: int, count: int) -> None:
     if count * heads * tokens**2 > MOST:
         most = int((MOST / count / heads) ** 0.5)
         raise TextError(
-            f"the text has {tokens} pieces: with {count} snapshots of {heads} heads the time machine takes {most} at most"
+            f"the text has {tokens} pieces: with {count} snapshots of {heads} heads the time machine takes "
+            f"{most} at most"
         )
 
 

@@ -81,12 +81,12 @@ def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
 def timeline_bytes(
     timeline: Timeline, *, title: str = "", log: Iterable[Mapping] = (), options: dict | None = None
 ) -> bytes:
-    """What the time machine draws from: for every snapshot all heads' attention (a byte holds round(255 sqrt(p)), so the
-    error of p is sqrt(p) / 255 or less), and the words behind each mask, the chance that B follows A, the run's curve.
+    """What the time machine draws from: for every snapshot all heads' attention (a byte holds round(255 sqrt(p)), so
+    the error of p is sqrt(p) / 255 or less), the words behind each mask, the chance that B follows A; and the curve.
 
     title: the run's name; log: rows of its (thinned) log, of which step, tokens, loss and accuracies are drawn.
     """
-    layers, heads, size, _ = timeline.probs[0].shape
+    layers, heads = timeline.probs[0].shape[:2]
     curve = [row for row in log if "loss" in row]
     header = {
         "kind": "timeline", **_about(timeline.tokens), "layers": layers, "heads": heads, "title": title,

@@ -23,13 +23,13 @@ SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots",
 SILENT = 180  # seconds without a row after which a run without a result counts as stopped
 ROWS = 400  # of a thinned log, about
 _STANDS = {"step", "tokens", "seconds", "progress", "rate", "step_seconds"}  # what a mean over steps would blur
-_RISE = 1.0  # nats above its lowest at which a loss counts as diverged
+_NATS, _TIMES = 1.0, 1.25  # how far above its lowest a loss must be, both, to count as diverged
 _WINDOW = 20  # steps whose mean loss is compared for that
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A checkpoint of a run: after how many steps and tokens, and what was measured on held-out text ({} if nothing)."""
+    """A checkpoint of a run: after how many steps and tokens, and what was measured on held-out text, if anything."""
 
     step: int
     tokens: int
@@ -55,7 +55,7 @@ def shipped_runs() -> dict[str, Path]:
 
 
 def find_runs(directory: str | Path) -> dict[str, Path]:
-    """The runs in a directory by name; the directory itself, if it is a run. Empty for a directory that is not there."""
+    """The runs in a directory by name, or the directory itself if it is one. Empty for one that is not there."""
     try:
         directory = Path(directory).expanduser()
         if is_run(directory):
@@ -149,7 +149,7 @@ def snapshots(run: Path) -> list[Snapshot]:
 def end(run: Path, rows: list[dict], now: float | None = None) -> End:
     """How a run stands, from its log, its result and the time of its last row.
 
-    A run that says so has diverged, and so has one whose loss is no number at its end or has risen by more than one nat.
+    A run has diverged if its last loss is no number, or if it stopped with its loss far above the lowest it had.
     """
     steps = [row for row in rows if is_step(row)]
     last = max((int(row["step"]) for row in rows), default=0)
@@ -158,25 +158,24 @@ def end(run: Path, rows: list[dict], now: float | None = None) -> End:
     except OSError:
         silent = math.inf
     result = _json(run / RESULT / RECORD).get("steps")
-    if any(row.get("diverged") for row in rows[-3:]) or _diverged([row["loss"] for row in steps]):
-        return End("diverged", last, silent)
     exported = settings(run).get("exported")  # how it stood when it was made small enough to ship
-    if (_number(result) and result >= last) or exported:
-        return End("stopped" if exported in ("running", "stopped") else "finished", last, silent)
-    return End("running" if silent < SILENT else "stopped", last, silent)
+    if any(row.get("diverged") for row in rows[-3:]) or (steps and not _number(steps[-1]["loss"])):
+        state = "diverged"
+    elif (_number(result) and result >= last) or exported == "finished":
+        state = "finished"
+    elif silent < SILENT and not exported:
+        state = "running"
+    else:
+        state = "diverged" if _risen([row["loss"] for row in steps]) else "stopped"
+    return End(state, last, silent)
 
 
-def _diverged(losses: list) -> bool:
-    values = np.array([loss if isinstance(loss, int | float) else np.nan for loss in losses], float)
-    if len(values) == 0:
-        return False
-    if not np.isfinite(values[-1]):
-        return True
-    values = values[np.isfinite(values)]
+def _risen(losses: list) -> bool:
+    values = np.array([loss for loss in losses if _number(loss)], float)
     if len(values) < 2 * _WINDOW:
         return False
     means = np.convolve(values, np.full(_WINDOW, 1 / _WINDOW), "valid")
-    return bool(means[-1] > means.min() + _RISE)
+    return bool(means[-1] > max(means.min() + _NATS, means.min() * _TIMES))
 
 
 def _mean(rows: list[Mapping]) -> dict:
