@@ -132,6 +132,8 @@ class Answer(Ask):
     """Tokens in a window, the question's included."""
     batch_size: int = 8
     """Windows read at once."""
+    null_threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    """tau: how far the no-answer's score must lie above the best answer's to be said; else the checkpoint's own."""
 
 
 def answer(config: Answer) -> None:
@@ -141,10 +143,11 @@ def answer(config: Answer) -> None:
     question, passage = _texts(config.question, config.passage)
     session = _session(config, "answer")
     found = session.answer(
-        question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens, config.batch_size
-    )
+        question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens,
+        config.batch_size, config.null_threshold,
+    )  # fmt: skip
     mark = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
-    _tell(config, session, as_json(found), answer_lines(passage, found, mark))
+    _tell(config, session, {"text": found.text} | as_json(found), answer_lines(passage, found, mark))
 
 
 @dataclass(frozen=True)

@@ -94,11 +94,19 @@ def test_next_sentence(run):
 def test_answer(run):
     found = bertlab.load("squad").answer(QUESTION, PASSAGE, n_best=4)
     best = found.answers[0]
-    assert said(run, "answer", QUESTION, PASSAGE, "--n-best", "4") == {"checkpoint": "squad"} | as_json(found)
+    assert said(run, "answer", QUESTION, PASSAGE, "--n-best", "4") == {
+        "checkpoint": "squad",
+        "text": best.text,
+    } | as_json(found)
     _, out, _ = run("answer", QUESTION, PASSAGE, "--n-best", "4")
     assert f"{PASSAGE[: best.start]}»{best.text}«{PASSAGE[best.end :]}" in out
     assert all(f"{answer.start}-{answer.end}" in out for answer in found.answers)
     assert "(no answer)" in out
+    told = said(run, "answer", QUESTION, PASSAGE, "--null-threshold", "-1e9")
+    assert told["text"] == ""
+    assert told["null_threshold"] == -1e9
+    _, out, _ = run("answer", QUESTION, PASSAGE, "--null-threshold", "-1e9")
+    assert out.startswith("no answer (")
 
 
 def test_attend(run):

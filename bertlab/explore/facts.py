@@ -5,6 +5,7 @@ Knows no model, no torch, no picture. `as_json` is what every `--json` prints.
 Shape legend: T tokens, H hidden, N heads, D head size, L layers.
 """
 
+import math
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -72,6 +73,7 @@ class Answers:
 
     start_probs and end_probs: one probability for each word of the passage (`words`: character start and end of each),
     softmax over the window that won, zero outside of it. windows: character start and end of every window.
+    null_threshold: tau, above which the margin means "no answer"; None for a model that never refuses.
     """
 
     answers: tuple[Answer, ...]
@@ -82,6 +84,22 @@ class Answers:
     end_probs: tuple[float, ...]
     windows: tuple[tuple[int, int], ...]
     best_window: int
+    null_threshold: float | None = None
+
+    @property
+    def no_answer_margin(self) -> float:
+        """No-answer score less the best span's (Devlin et al. 2019, section 4.3); inf without any span."""
+        return self.no_answer_score - self.answers[0].score if self.answers else math.inf
+
+    @property
+    def refused(self) -> bool:
+        """Whether the passage has no answer, says the model."""
+        return self.null_threshold is not None and self.no_answer_margin > self.null_threshold
+
+    @property
+    def text(self) -> str:
+        """The answer; "" where there is none."""
+        return "" if self.refused or not self.answers else self.answers[0].text
 
 
 @dataclass(frozen=True)
@@ -178,8 +196,7 @@ class SpanXray:
     @property
     def margin(self) -> float:
         """No-answer score less the best span's: above this threshold tau the model answers, below it is silent."""
-        found = self.answers
-        return found.no_answer_score - found.answers[0].score if found.answers else float("inf")
+        return self.answers.no_answer_margin
 
 
 @dataclass(frozen=True)

@@ -177,6 +177,7 @@ class Session:
         stride: int = 128,
         max_tokens: int = 384,
         batch_size: int = 8,
+        null_threshold: float | None = None,
     ) -> Answers:
         """Where the passage answers the question (Devlin et al. 2019, sections 4.2 and 4.3).
 
@@ -186,6 +187,8 @@ class Session:
             stride: a long passage is read in windows; each begins this many tokens after the one before.
             max_tokens: tokens of a window, the question's included.
             batch_size: windows read at once; it bounds the memory, however long the passage.
+            null_threshold: tau; where the no-answer score is above the best answer's by more, the answer is "". None
+                takes the checkpoint's own, and a checkpoint without one always answers.
 
         Raises:
             TextError: the question or the passage is empty.
@@ -194,7 +197,8 @@ class Session:
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
             stride=stride, max_tokens=max_tokens, batch_size=batch_size,
         )  # fmt: skip
-        return predict.answers(reading, n_best)
+        tau = self.loaded.null_threshold if null_threshold is None else null_threshold
+        return replace(predict.answers(reading, n_best), null_threshold=tau)
 
     @torch.inference_mode()
     def xray(
@@ -208,10 +212,11 @@ class Session:
         batch_size: int = 8,
     ) -> SpanXray:
         """What stands behind an answer, window by window; arguments and errors as of `answer`."""
-        return xray.xray(
+        found = xray.xray(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
             stride=stride, max_tokens=max_tokens, batch_size=batch_size,
         )  # fmt: skip
+        return replace(found, answers=replace(found.answers, null_threshold=self.loaded.null_threshold))
 
     @torch.inference_mode()
     def span_attention(

@@ -4,6 +4,7 @@ Knows no optimiser; a model goes in, a row of figures comes out.
 """
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,10 @@ from bertlab.learn.devices import resolve_device
 from bertlab.learn.metrics import bits_per_character, squad
 from bertlab.learn.objectives import PretrainingLoss
 from bertlab.spec.errors import BertlabError
-from bertlab.spec.tasks import TASKS, task
+from bertlab.spec.tasks import TASKS, TaskSpec, task
 from bertlab.text.buckets import score_spans
 from bertlab.text.corpus import Corpus
+from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
 from bertlab.text.sampler import PairSampler
 from bertlab.text.spans import Decoded, decode_all, span_windows
@@ -52,6 +54,10 @@ class EvaluateConfig:
     """Answers to score instead of asking a checkpoint: {id: text} as JSON, or rows with id and prediction_text."""
     no_answer: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """For SQuAD v2.0 predictions: {id: score} as JSON, high where there is no answer."""
+    threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    """For SQuAD v2.0: above it "no answer" is the answer (tau); without it, what the checkpoint was tuned to, or 0."""
+    damaged: Damaged = "stop"
+    """Whether a row that cannot be used stops the run or is named and left out."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write the checkpoint's answers here, as {id: text}."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -59,7 +65,7 @@ class EvaluateConfig:
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Tokens in a pair (128) or a window (384)."""
     record: bool = False
-    """Write the figures into the checkpoint's bertlab.json and card."""
+    """Write the figures into the checkpoint's bertlab.json and card; for SQuAD v2.0 with tau tuned on these rows."""
     device: str = "auto"
     """cpu or cuda; auto takes a GPU if there is one."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -92,19 +98,29 @@ def evaluate(config: EvaluateConfig) -> dict:
             loaded.model, loaded.tokenizer, corpus, rows=config.limit or 4096, max_tokens=config.max_tokens or 128
         )
     spec = task(config.what)
+    if config.threshold is not None and not spec.unanswerable:
+        raise BertlabError(f"every question of {config.what} has an answer: --threshold is for SQuAD v2.0")
+    rows = read_rows(config.data or spec.hub_id, "validation", Complaints(config.damaged))[: config.limit]
     version = "2.0" if spec.unanswerable else "1.1"
-    rows = read_rows(config.data or spec.hub_id, "validation")[: config.limit]
     if config.predictions is not None:
         scores = read_scores(config.no_answer) if config.no_answer else None
-        return squad(read_predictions(config.predictions), rows, version, scores)
+        return squad(
+            read_predictions(config.predictions), rows, version, scores, config.threshold, language=spec.language
+        )
     loaded = _loaded(config, ("span",))
     progress = iter if config.json else tqdm
     answers, margins = squad_answers(
         loaded.model, loaded.tokenizer, rows, max_tokens=config.max_tokens or 384, progress=progress
     )
+    threshold = config.threshold
+    if threshold is None and not config.record:
+        threshold = loaded.null_threshold or 0.0
+    figures = measured(answers, margins, rows, spec, threshold)
     if config.out:
-        _write(config.out, json.dumps(answers, ensure_ascii=False))
-    return squad(answers, rows, version, margins if version == "2.0" else None)
+        silent = figures.get("null_threshold", math.inf)
+        said = {id: "" if margins[id] > silent else text for id, text in answers.items()}
+        _write(config.out, json.dumps(said, ensure_ascii=False))
+    return figures
 
 
 def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded:
@@ -133,6 +149,8 @@ def run(config: EvaluateConfig) -> None:
             raise BertlabError("--record writes into a checkpoint: name one with --checkpoint")
         loaded = checkpoint.load(config.checkpoint)
         told = {**loaded.record, "validation": figures}
+        if "null_threshold" in figures:
+            told["null_threshold"] = figures["null_threshold"]
         checkpoint.write_record(loaded.path, told, card(loaded.name, told))
     if config.json:
         print(json.dumps(figures))
@@ -198,6 +216,7 @@ def answer_all(
         progress: wraps the parts the rows are taken in (say, `tqdm`).
     """
     parameter = next(model.parameters())
+    max_tokens = min(max_tokens, model.config.max_positions)
 
     def score(batch):
         return model.span(model(batch.to(parameter.device)).hidden_BTH)
@@ -228,11 +247,37 @@ def squad_answers(model: nn.Module, tokenizer, rows: Sequence[dict], **options) 
     return answers, {id: found.no_answer_margin for id, found in zip(ids, decoded, strict=True)}
 
 
-def squad_figures(model: nn.Module, tokenizer, rows: Sequence[dict], version: str = "1.1", **options) -> dict:
-    """Exact match and F1 of a model's answers, in percent, by the official definition.
+def squad_figures(model: nn.Module, tokenizer, rows: Sequence[dict], spec: TaskSpec, **options) -> dict:
+    """Exact match and F1 of a model's answers; where not every question has one, with tau tuned on these rows.
 
     Args:
         options: as for `answer_all`.
     """
-    answers, margins = squad_answers(model, tokenizer, rows, **options)
-    return squad(answers, rows, version, margins if version == "2.0" else None)
+    return measured(*squad_answers(model, tokenizer, rows, **options), rows, spec)
+
+
+def measured(
+    answers: dict[str, str],
+    margins: dict[str, float],
+    rows: Sequence[dict],
+    spec: TaskSpec,
+    threshold: float | None = None,
+) -> dict:
+    """Exact match and F1 in percent by the official definition; for v2.0 with "no answer" where the margin says so.
+
+    Args:
+        answers, margins: as `squad_answers` gives them.
+        threshold: tau, above which a margin means "no answer"; None takes the one with the best F1 on these rows, as
+            section 4.3 of the paper does on the dev set.
+
+    Returns:
+        `metrics.squad`'s figures; for v2.0 also null_threshold, the tau that was used.
+    """
+    if not spec.unanswerable:
+        return squad(answers, rows, "1.1", language=spec.language)
+    if threshold is None:
+        best = squad(answers, rows, "2.0", margins, language=spec.language)["best_f1_threshold"]
+        # halfway to the next margin, so that rounding the weights does not turn the question that the best one is of
+        threshold = (best + min((m for m in margins.values() if best < m < math.inf), default=best)) / 2
+    found = squad(answers, rows, "2.0", margins, threshold, language=spec.language)
+    return found | {"null_threshold": threshold}

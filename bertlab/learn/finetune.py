@@ -23,10 +23,11 @@ from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
 from bertlab.learn.trainer import StepReport
 from bertlab.nn.model import Bert
-from bertlab.spec.errors import BertlabError
+from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import TASKS, task
 from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.buckets import BucketSampler
+from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.spans import SpanFeatures, span_features
 from bertlab.text.squad import read_rows
 from bertlab.text.unanswerable import add_unanswerable
@@ -60,6 +61,8 @@ class FinetuneConfig(RunConfig):
     """Tokens in a window: question, layout and as much of the passage as fits."""
     stride: int = 128
     """How far each window begins after the one before."""
+    damaged: Damaged = "stop"
+    """Whether a row that cannot be used stops the run or is named and left out."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
     """For squad_v2 out of rows that all have answers: this many made questions without answer for each."""
     dropout: float = 0.1
@@ -75,15 +78,19 @@ def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
     """
     prepare_machine(config)
     spec, loaded = task(config.task), checkpoint.load(config.from_)
-    rows = read_rows(config.data or spec.hub_id, "train")
+    complain = Complaints(config.damaged)
+    rows = read_rows(config.data or spec.hub_id, "train", complain)
     if config.make_unanswerable is not None:
         if not spec.unanswerable:
             raise BertlabError(f"every question of {config.task} has an answer: --make-unanswerable is for squad_v2")
         rows = add_unanswerable(rows, config.make_unanswerable, config.seed)
-    held_out = read_rows(config.validation, "validation") if config.validation else []
+    held_out = read_rows(config.validation, "validation", complain) if config.validation else []
+    max_tokens = min(config.max_tokens, loaded.config.max_positions)
     features = span_features(
-        loaded.tokenizer, rows, config.max_tokens, config.stride, unanswerable=spec.unanswerable, skip_unfound=True
+        loaded.tokenizer, rows, max_tokens, config.stride, unanswerable=spec.unanswerable, complain=complain
     )
+    if not len(features):
+        raise DataError("no row is left to learn from")
     batches = span_batches(features, loaded.tokenizer.pad_id, config.batch_size, config.seed)
     steps = max(1, round(config.epochs * len(batches)))
     trainer, log = open_run(config, _with_head(loaded.model, spec.kind, config.dropout), batches, span_loss, steps)
@@ -95,8 +102,15 @@ def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
         return
     figures = {}
     if held_out:
-        version = "2.0" if spec.unanswerable else "1.1"
-        figures = squad_figures(trainer.optimizer.result, loaded.tokenizer, held_out, version, progress=tqdm)
+        figures = squad_figures(
+            trainer.optimizer.result,
+            loaded.tokenizer,
+            held_out,
+            spec,
+            max_tokens=max_tokens,
+            stride=config.stride,
+            progress=tqdm,
+        )
         log.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
     told = record(
         config,
@@ -104,12 +118,12 @@ def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
         command=f"bertlab finetune {config.task}",
         data=[Path(config.data or spec.hub_id).name],
         examples=len(rows),
-        skipped=features.skipped,
+        skipped=len(complain),
         epochs=round(trainer.progress.step / len(batches), 3),
         objectives=[config.task],
-        settings={"max_tokens": config.max_tokens, "stride": config.stride, "dropout": config.dropout},
+        settings={"max_tokens": max_tokens, "stride": config.stride, "dropout": config.dropout},
         made_unanswerable=config.make_unanswerable,
-        null_threshold=figures.get("best_f1_threshold"),
+        null_threshold=figures.get("null_threshold"),
         validation=figures,
         evaluate_command=f"bertlab evaluate {config.task} --checkpoint CHECKPOINT --data VALIDATION",
         **{"from": loaded.name},

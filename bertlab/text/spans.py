@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from bertlab.spec.errors import DataError, TextError
+from bertlab.text.damaged import Complaints
 from bertlab.text.tokenizer import Tokenizer
 
 _TOKENISED_AT_ONCE = 2000
@@ -132,7 +133,7 @@ class SpanWindows(Sequence):
 class SpanFeatures:
     """Windows and, for each, the positions of the answer's first and last token; 0 ([CLS]) where it is not inside.
 
-    rows_Q: the row each question came from. skipped: rows left out because their answer is not where they say.
+    rows_Q: the row each question came from. skipped: rows left out because their answer is missing or misplaced.
     """
 
     windows: SpanWindows
@@ -278,18 +279,20 @@ def span_features(
     stride: int = 128,
     max_question: int = 64,
     unanswerable: bool = False,
-    skip_unfound: bool = False,
+    complain: Complaints | None = None,
 ) -> SpanFeatures:
     """Windows of SQuAD rows (context, question, answers: text, answer_start) with the first answer's place in each.
 
     Args:
         max_tokens, stride, max_question: as for `windows`.
         unanswerable: whether a row may have no answer (SQuAD v2.0); it then points at [CLS] everywhere.
-        skip_unfound: leave out, and count, rows whose answer is not found at its place, instead of raising.
+        complain: what happens to a row without answer (where it needs one), or whose answer is not at its place; it
+            stops if None.
 
     Raises:
-        DataError: a row lacks a column, has no answer, or its answer is not where it says.
+        DataError: a row lacks a column, or it is to stop at one that is wrong.
     """
+    complain = Complaints() if complain is None else complain
     contexts, questions, begins, ends, kept, skipped = [], [], [], [], [], 0
     for number, row in enumerate(rows):
         try:
@@ -298,13 +301,18 @@ def span_features(
         except (KeyError, TypeError) as error:
             raise DataError(f"row {number} is not a SQuAD row: {error!r}") from None
         begin, end = (starts[0], starts[0] + len(texts[0])) if len(texts) else (-1, -1)
-        if len(texts) and (not texts[0] or begin < 0 or context[begin:end] != texts[0]):
-            if not skip_unfound:
-                raise DataError(f"{_name(row, number)}: the answer {texts[0]!r} is not at character {begin}")
+        wrong = None
+        if not len(texts) and not unanswerable:
+            wrong = "has no answer; is this SQuAD v2.0? (squad_v2)"
+        elif len(texts) and not texts[0]:
+            wrong = "has an empty answer"
+        elif len(texts) and (begin < 0 or context[begin:end] != texts[0]):
+            where = f"character {begin} of" if texts[0] in context else "all in"
+            wrong = f"has an answer, {texts[0]!r}, that is not at {where} its passage"
+        if wrong:
+            complain(f"row {number} (id {row.get('id', 'unknown')}) {wrong}")
             skipped += 1
             continue
-        if not len(texts) and not unanswerable:
-            raise DataError(f"{_name(row, number)} has no answer; is this SQuAD v2.0? (unanswerable=True)")
         contexts.append(context)
         questions.append(question)
         begins.append(begin)
@@ -313,10 +321,6 @@ def span_features(
     found = span_windows(tokenizer, questions, contexts, max_tokens, stride, max_question)
     start_W, end_W = _labels(found, np.array(begins, np.int64), np.array(ends, np.int64))
     return SpanFeatures(found, start_W, end_W, np.array(kept, np.int64), skipped)
-
-
-def _name(row: Mapping, number: int) -> str:
-    return f"row {number} (id {row.get('id', 'unknown')})"
 
 
 def _labels(found: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

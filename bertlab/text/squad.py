@@ -15,32 +15,57 @@ import pyarrow.parquet
 
 from bertlab.spec.errors import DataError
 from bertlab.text import hub
+from bertlab.text.damaged import Complaints
 
 
-def read_squad(path: str | Path) -> list[dict]:
+def read_squad(path: str | Path, complain: Complaints | None = None) -> list[dict]:
     """The questions of a SQuAD v1.1, v2.0 or KorQuAD v1 file: JSON, gzipped JSON or Parquet.
+
+    Args:
+        complain: what happens to a question without text or passage, or with an id that came before; it stops if None.
 
     Raises:
         DataError: the file is missing, damaged or something else; one line naming the first place that is wrong.
     """
     path = Path(path)
     rows = _parquet(path) if _is_parquet(path) else list(_flattened(path, _json(path)))
-    for number, row in enumerate(rows):
-        _check_row(path, number, row)
-    if not rows:
-        raise DataError(f"{path} holds no questions")
-    return rows
+    return usable(rows, str(path), complain)
 
 
-def read_rows(source: str | Path, split: str) -> list[dict]:
+def read_rows(source: str | Path, split: str, complain: Complaints | None = None) -> list[dict]:
     """The questions of a file as `read_squad` takes it, or of one split of a hub data set ("owner/name").
 
     Raises:
         DataError: no such file, or a hub that cannot be reached.
     """
     if Path(source).exists() or str(source).count("/") != 1:
-        return read_squad(source)
-    return hub.load(str(source), split).to_list()
+        return read_squad(source, complain)
+    return usable(hub.load(str(source), split).to_list(), f"{source} ({split})", complain)
+
+
+def usable(rows: list[dict], source: str, complain: Complaints | None = None) -> list[dict]:
+    """The rows that are questions: with an id of their own, a question, a passage, and answers in the hub's form.
+
+    Args:
+        source: what to call their origin.
+        complain: as for `read_squad`.
+
+    Raises:
+        DataError: there are none, or the first that is not one where `complain` says so.
+    """
+    complain, seen, kept = Complaints() if complain is None else complain, set(), []
+    for number, row in enumerate(rows):
+        wrong = _wrong(row)
+        if wrong is None and row["id"] in seen:
+            wrong = "has an id that came before"
+        if wrong is None:
+            seen.add(row["id"])
+            kept.append(row)
+        else:
+            complain(f"{source}: question {number}{_called(row)} {wrong}")
+    if not kept:
+        raise DataError(f"{source} holds no questions")
+    return kept
 
 
 def read_predictions(path: str | Path) -> dict[str, str]:
@@ -151,15 +176,25 @@ def _flattened(path: Path, data) -> Iterable[dict]:
         raise DataError(f"{path} is not a SQuAD file: {where} has another shape") from None
 
 
-def _check_row(path: Path, number: int, row: dict) -> None:
+def _called(row: object) -> str:
+    return f" (id {row['id']})" if isinstance(row, dict) and isinstance(row.get("id"), str) else ""
+
+
+def _wrong(row: object) -> str | None:
+    """What keeps a row from being a question; None for one."""
+    if not isinstance(row, dict):
+        return "is no object with columns"
     for column in ("id", "context", "question"):
         if not isinstance(row.get(column), str):
-            raise DataError(f"{path}: question {number} has no text in {column!r}")
+            return f"has no text in {column!r}"
+        if not row[column].strip():
+            return f"has nothing but spaces in {column!r}"
     answers = row.get("answers")
     if not isinstance(answers, dict) or not {"text", "answer_start"} <= answers.keys():
-        raise DataError(f"{path}: question {number} (id {row['id']}) has no answers with text and answer_start")
+        return "has no answers with text and answer_start"
     texts, starts = answers["text"], answers["answer_start"]
     if not (isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)):
-        raise DataError(f"{path}: question {number} (id {row['id']}) needs as many answer starts as answers")
+        return "needs as many answer starts as answers"
     if not all(isinstance(text, str) for text in texts) or not all(type(start) is int for start in starts):
-        raise DataError(f"{path}: question {number} (id {row['id']}) has an answer that is no text at a number")
+        return "has an answer that is no text at a number"
+    return None

@@ -37,13 +37,16 @@ def next_sentence_lines(first: str, second: str, fact: NextSentence) -> list[str
 
 
 def answer_lines(passage: str, found: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
-    """The best answer in its passage, then the n-best and the no-answer.
+    """The best answer in its passage, then the n-best and the no-answer; or that there is none.
 
     Args:
         mark: what is put before and after the answer.
     """
     lines = []
-    if found.answers:
+    if found.refused:
+        margin, tau = found.no_answer_margin, found.null_threshold
+        lines = [f"no answer (it scores {margin:+.2f} beside the best span; the threshold is {tau:+.2f})", ""]
+    elif found.answers:
         best = found.answers[0]
         before, after = passage[: best.start][-CONTEXT:], passage[best.end :][:CONTEXT]
         left = "…" if best.start > CONTEXT else ""

@@ -64,6 +64,12 @@ class Loaded:
     def heads(self) -> tuple[str, ...]:
         return self.model.head_names
 
+    @property
+    def null_threshold(self) -> float | None:
+        """tau of a question answering model that may refuse, tuned on its dev set (section 4.3); None for others."""
+        tau = self.record.get("null_threshold")
+        return float(tau) if type(tau) in (int, float) else None
+
 
 def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Iterable[str] = ()) -> Loaded:
     """Open a checkpoint: a directory of bertlab's or of any Hugging Face BERT, or a hub id.

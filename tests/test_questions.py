@@ -1,0 +1,266 @@
+"""Question answering from rows to "no answer": damaged rows, the threshold, KorQuAD's measure, a run of SQuAD v2.0."""
+
+import collections
+import json
+import random
+import re
+import string
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import bertlab
+from bertlab.learn.evaluate import EvaluateConfig, evaluate, measured
+from bertlab.learn.evaluate import run as run_evaluate
+from bertlab.learn.finetune import FinetuneConfig, _with_head, finetune
+from bertlab.learn.metrics import squad
+from bertlab.learn.optim import OptimConfig
+from bertlab.spec.errors import BertlabError, DataError
+from bertlab.spec.tasks import task
+from bertlab.text.damaged import Complaints
+from bertlab.text.squad import read_squad
+from bertlab.weights import checkpoint
+
+WHO = ["the baker", "the pilot", "a painter", "the gardener", "our neighbour", "the old sailor"]
+DID = ["watered", "painted", "sold", "carried", "found", "repaired"]
+WHAT = ["the fence", "two lemons", "a small boat", "the blue door", "an umbrella", "the radio"]
+
+
+def story(number: int) -> dict:
+    rng = np.random.default_rng(number)
+    who, did, what = WHO[rng.integers(6)], DID[rng.integers(6)], WHAT[rng.integers(6)]
+    context = f"It was a good day. In the morning {who} {did} {what}. The keeper of the mill slept."
+    return {
+        "id": str(number), "title": "", "context": context, "question": f"What was it that {who} {did}?",
+        "answers": {"text": [what], "answer_start": [context.index(what)]},
+    }  # fmt: skip
+
+
+def write(path, rows: list[dict]) -> str:
+    article = [{"context": row["context"], "qas": [_qa(row)]} for row in rows]
+    path.write_text(json.dumps({"version": "1.1", "data": [{"title": "", "paragraphs": article}]}))
+    return str(path)
+
+
+def _qa(row: dict) -> dict:
+    answers = zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True)
+    return {
+        "id": row["id"],
+        "question": row["question"],
+        "answers": [{"text": t, "answer_start": s} for t, s in answers],
+    }
+
+
+# -- rows that cannot be used
+
+
+def spoilt() -> list[dict]:
+    rows = [story(number) for number in range(6)]
+    rows[1]["id"] = "0"
+    rows[2]["context"] = " \n"
+    rows[3]["question"] = ""
+    rows[4]["answers"] = {"text": ["a unicorn"], "answer_start": [3]}
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        (1, r"question 1 \(id 0\) has an id that came before"),
+        (2, r"question 1 \(id 2\) has nothing but spaces in 'context'"),
+        (3, r"question 1 \(id 3\) has nothing but spaces in 'question'"),
+    ],
+)
+def test_a_row_that_is_no_question_stops_by_its_name(tmp_path, row, line):
+    rows = spoilt()
+    with pytest.raises(DataError, match=line + r" \(--damaged skip"):
+        read_squad(write(tmp_path / "rows.json", [rows[0], rows[row]]))
+
+
+def test_or_is_left_out_and_named(tmp_path, capsys):
+    complaints = Complaints("skip", shown=2)
+    kept = read_squad(write(tmp_path / "rows.json", spoilt()), complaints)
+    assert [row["id"] for row in kept] == ["0", "4", "5"]
+    assert len(complaints) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3
+    assert "came before" in said[0]
+    assert said[2].endswith("only counted")
+    with pytest.raises(DataError, match="holds no questions"):
+        read_squad(write(tmp_path / "none.json", spoilt()[2:3]), Complaints("skip"))
+
+
+def config(tmp_path, base, **changes) -> FinetuneConfig:
+    settings = {
+        "task": "squad_v2", "from_": str(base), "out": tmp_path / "run", "epochs": 0.1, "batch_size": 8,
+        "max_tokens": 64, "dropout": 0.0, "precision": "float32", "device": "cpu", "threads": 1,
+        "data": write(tmp_path / "train.json", [story(number) for number in range(60)]),
+    }  # fmt: skip
+    return FinetuneConfig(**{**settings, **changes})
+
+
+def test_finetune_stops_at_an_answer_that_is_not_there_or_leaves_it_out(tmp_path, tiny_checkpoint):
+    spoilt_file = write(tmp_path / "spoilt.json", spoilt()[4:])
+    with pytest.raises(DataError, match=r"row 0 \(id 4\).*'a unicorn', that is not at all in its passage"):
+        list(finetune(config(tmp_path, tiny_checkpoint, data=spoilt_file)))
+    list(finetune(config(tmp_path, tiny_checkpoint, data=spoilt_file, damaged="skip")))
+    assert checkpoint.load(tmp_path / "run" / "checkpoint").record["skipped"] == 1
+    only = write(tmp_path / "only.json", spoilt()[4:5])
+    with pytest.raises(DataError, match="no row is left"):
+        list(finetune(config(tmp_path, tiny_checkpoint, data=only, damaged="skip", out=tmp_path / "none")))
+
+
+def test_made_questions_need_a_task_that_allows_them(tmp_path, tiny_checkpoint):
+    with pytest.raises(BertlabError, match="--make-unanswerable is for squad_v2"):
+        list(finetune(config(tmp_path, tiny_checkpoint, task="squad", make_unanswerable=0.5)))
+
+
+def test_a_dev_set_without_answers_is_refused():
+    rows = [{**story(1), "answers": {"text": [], "answer_start": []}}]
+    with pytest.raises(DataError, match="without answers"):
+        squad({"1": ""}, rows, "2.0")
+    with pytest.raises(DataError, match="without answers"):
+        squad({"1": ""}, rows, "1.1")
+
+
+# -- the threshold
+
+
+def test_the_head_that_answers_goes_along_and_others_stay(tiny_model):
+    taken = _with_head(tiny_model, "span", 0.0).state_dict()
+    assert set(tiny_model.state_dict()) > set(taken)
+    assert all((tensor == tiny_model.state_dict()[name]).all() for name, tensor in taken.items())
+
+
+def test_the_margin_is_held_against_the_threshold():
+    rows = [story(0), {**story(1), "answers": {"text": [], "answer_start": []}}]
+    answers, margins = {"0": rows[0]["answers"]["text"][0], "1": "a boat"}, {"0": -2.0, "1": 1.0}
+    for tau, f1 in ((2.0, 50.0), (1.0, 50.0), (0.9, 100.0), (-2.0, 100.0), (-2.1, 50.0)):
+        found = measured(answers, margins, rows, task("squad_v2"), tau)
+        assert (found["f1"], found["null_threshold"]) == (f1, tau)
+    tuned = measured(answers, margins, rows, task("squad_v2"))
+    assert (tuned["f1"], tuned["null_threshold"]) == (100.0, -0.5)
+    assert "null_threshold" not in measured(answers, margins, rows[:1], task("squad"))
+
+
+def official_best_threshold(scores, margins, has_answer, given):
+    """`find_best_thresh` of evaluate-v2.0.py, by its own loop."""
+    best = current = sum(not has for has in has_answer.values())
+    threshold = 0.0
+    for id in sorted(margins, key=lambda id: margins[id]):
+        change = scores[id] if has_answer[id] else -1 if given[id] else 0
+        current += change
+        if current > best:
+            best, threshold = current, margins[id]
+    return 100 * best / len(scores), threshold
+
+
+def test_best_figures_and_thresholds_are_those_of_the_official_loop():
+    rng = random.Random(11)
+    for _ in range(40):
+        rows = [story(number) for number in range(30)]
+        for row in rows[1:]:
+            if rng.random() < 0.5:
+                row["answers"] = {"text": [], "answer_start": []}
+        answers = {row["id"]: rng.choice(["", "the door", "radio", *row["answers"]["text"]]) for row in rows}
+        odds = {row["id"]: rng.random() for row in rows}
+        found = squad(answers, rows, "2.0", odds)
+        has = {row["id"]: bool(row["answers"]["text"]) for row in rows}
+        given = {id: bool(text) for id, text in answers.items()}
+        for name in ("exact_match", "f1"):
+            alone = {row["id"]: squad(answers, [row, rows[0]], "2.0")[name] for row in rows[1:]}
+            first = squad(answers, rows[:1], "2.0")[name]
+            raw = {id: (2 * both - first) / 100 for id, both in alone.items()} | {"0": first / 100}
+            best, threshold = official_best_threshold(raw, odds, has, given)
+            assert found[f"best_{name}"] == pytest.approx(best)
+            if threshold:
+                assert found[f"best_{name}_threshold"] == threshold
+
+
+def test_a_run_learns_to_refuse_and_its_threshold_is_used(tmp_path, tiny_checkpoint, monkeypatch, capsys):
+    dev = [story(number) for number in range(100, 130)]
+    for row in dev[::2]:
+        row["answers"] = {"text": [], "answer_start": []}
+        row["question"] = "Who is the king of the sea?"
+    validation = write(tmp_path / "dev.json", dev)
+    settings = config(
+        tmp_path, tiny_checkpoint, epochs=2, make_unanswerable=0.5, validation=validation, optim=OptimConfig(lr=1e-3)
+    )
+    list(finetune(settings))
+    opened = bertlab.load(tmp_path / "run" / "checkpoint")
+    record = opened.record
+    assert record["made_unanswerable"] == 0.5
+    figures = record["validation"]
+    assert figures["f1"] == pytest.approx(figures["best_f1"])
+    assert record["null_threshold"] == figures["null_threshold"] >= figures["best_f1_threshold"]
+    assert "no answer" in (tmp_path / "run" / "checkpoint" / "README.md").read_text()
+
+    found = opened.answer(dev[0]["question"], dev[0]["context"])
+    assert found.null_threshold == record["null_threshold"]
+    margin = found.no_answer_margin
+    assert margin == pytest.approx(found.no_answer_score - found.answers[0].score)
+    for tau, refused in ((margin + 1e-3, False), (margin - 1e-3, True)):
+        asked = opened.answer(dev[0]["question"], dev[0]["context"], null_threshold=tau)
+        assert asked.refused is refused
+        assert asked.text == ("" if refused else found.answers[0].text)
+        assert asked.answers == found.answers, "the spans are shown all the same"
+
+    asked = EvaluateConfig("squad_v2", data=validation, checkpoint=str(opened.path), max_tokens=64, json=True)
+    again = evaluate(asked)
+    assert again == pytest.approx(figures, abs=0.01), "the checkpoint keeps half precision"
+    never = evaluate(replace(asked, threshold=1e9, out=tmp_path / "answers.json"))
+    assert never["no_answer_f1"] == 0.0
+    assert all(json.loads((tmp_path / "answers.json").read_text()).values())
+    always = evaluate(replace(asked, threshold=-1e9, out=tmp_path / "answers.json"))
+    assert always["no_answer_f1"] == 100.0
+    assert not any(json.loads((tmp_path / "answers.json").read_text()).values())
+
+    told = {key: value for key, value in record.items() if key != "null_threshold"}
+    checkpoint.write_record(opened.path, told, "")
+    assert bertlab.load(opened.path).answer(dev[0]["question"], dev[0]["context"]).null_threshold is None
+    assert evaluate(asked)["null_threshold"] == 0.0
+    run_evaluate(replace(asked, record=True))
+    assert checkpoint.load(opened.path).null_threshold == pytest.approx(figures["null_threshold"], abs=0.01)
+
+
+def test_thresholds_are_for_v2_only(tiny_checkpoint):
+    with pytest.raises(BertlabError, match="--threshold is for"):
+        evaluate(EvaluateConfig("squad", checkpoint=str(tiny_checkpoint), threshold=1.0))
+
+
+# -- KorQuAD
+
+
+def reference_korean(text: str) -> str:
+    """`normalize_answer` of evaluate-korquad_v1.0.py, step by step."""
+    for mark in "'\"《》<>〈〉()‘’":
+        text = text.replace(mark, " ")
+    text = "".join(c for c in text.lower() if c not in set(string.punctuation))
+    return " ".join(text.split())
+
+
+def test_korean_answers_are_compared_as_korquad_does():
+    rng = random.Random(3)
+    pieces = ["주전자", "《찻잔》", "와", "(과)", "‘차’", "Tea-Pot,", " ", "  ", "1,787년", "'", "the", "한국은행"]
+    rows, answers, exact, f1 = [], {}, 0, 0.0
+    for number in range(300):
+        gold, given = ("".join(rng.choice(pieces) for _ in range(rng.randrange(1, 5))) for _ in range(2))
+        given = gold if rng.random() < 0.2 else given
+        rows.append({"id": str(number), "answers": {"text": [gold], "answer_start": [0]}})
+        answers[str(number)] = given
+        exact += reference_korean(gold) == reference_korean(given)
+        a, b = ([c for c in reference_korean(text) if not c.isspace()] for text in (given, gold))
+        same = sum((collections.Counter(a) & collections.Counter(b)).values())
+        f1 += 2 * same / (len(a) + len(b)) if same else 0.0
+    found = squad(answers, rows, language="ko")
+    assert found["exact_match"] == pytest.approx(100 * exact / 300)
+    assert found["f1"] == pytest.approx(100 * f1 / 300)
+    with pytest.raises(DataError, match=re.escape("'fr'")):
+        squad(answers, rows, language="fr")
+
+
+def test_the_korquad_file_scores_itself(bertlab_data):
+    rows = read_squad(bertlab_data / "tasks/korean/korquad/KorQuAD_v1.0_dev.json.gz")
+    found = squad({row["id"]: row["answers"]["text"][0] for row in rows}, rows, language="ko")
+    assert (found["exact_match"], found["f1"], found["total"]) == (100.0, 100.0, 5774)
