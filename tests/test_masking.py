@@ -1,5 +1,7 @@
 """Masks: shares, what may be chosen, and that they depend on nothing but their keys."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -101,3 +103,84 @@ def test_the_device_does_not_matter():
     there = mask_tokens(batch(100).to("cuda"), torch.arange(100, device="cuda"), rule().to("cuda"))
     assert torch.equal(here[0].input_ids_BT, there[0].input_ids_BT.cpu())
     assert torch.equal(here[2], there[2].cpu())
+
+
+# -- whole words
+
+CONTINUES = range(600, VOCABULARY)  # two of five pieces go on with a word
+
+
+def whole(probability=0.15) -> MaskRule:
+    continues_V = torch.zeros(VOCABULARY, dtype=torch.bool)
+    continues_V[list(CONTINUES)] = True
+    return replace(rule(probability), continues_V=continues_V)
+
+
+def words(ids: list[int], real: list[bool]) -> list[list[int]]:
+    """The positions of every word of a row."""
+    found, inside = [], False
+    for position, (id, is_real) in enumerate(zip(ids, real, strict=True)):
+        if not is_real or id in SPECIAL:
+            inside = False
+        elif id in CONTINUES and inside:
+            found[-1].append(position)
+        else:
+            found.append([position])
+            inside = True
+    return found
+
+
+def test_whole_words_are_hidden_whole_and_as_many_pieces_as_asked():
+    original = batch(rows=400)
+    _, index_P, labels_P = mask_tokens(original, torch.arange(400), whole())
+    used_P = labels_P != IGNORED
+    hidden = set(index_P[used_P].tolist())
+    assert len(hidden) == int(used_P.sum())
+    assert torch.equal(original.input_ids_BT.flatten()[index_P[used_P]], labels_P[used_P])
+    size = original.input_ids_BT.shape[1]
+    longer = 0
+    for row, (ids, real) in enumerate(
+        zip(original.input_ids_BT.tolist(), original.attention_mask_BT.tolist(), strict=True)
+    ):
+        found = words(ids, real)
+        for word in found:
+            share = sum(row * size + position in hidden for position in word)
+            assert share in (0, len(word)), (row, word)
+            longer += share > 1
+        wanted = max(1, round(0.15 * sum(real) + 1e-9))
+        assert sum(row * size + p in hidden for p in range(size)) <= wanted
+    assert longer > 300
+    assert float(len(hidden) / original.attention_mask_BT.sum()) == pytest.approx(0.15, abs=0.004)
+
+
+def test_long_words_are_hidden_about_as_often():
+    original = batch(rows=3000, size=96, seed=2)
+    _, index_P, labels_P = mask_tokens(original, torch.arange(3000), whole())
+    hidden = torch.zeros(original.input_ids_BT.numel(), dtype=torch.bool)
+    hidden[index_P[labels_P != IGNORED]] = True
+    hidden = hidden.view_as(original.input_ids_BT).tolist()
+    tally: dict[int, list[int]] = {}
+    rows = zip(original.input_ids_BT.tolist(), original.attention_mask_BT.tolist(), hidden, strict=True)
+    for ids, real, is_hidden in rows:
+        if sum(real) > 60:
+            for word in words(ids, real):
+                tally.setdefault(len(word), []).append(is_hidden[word[0]])
+    shares = {n: sum(found) / len(found) for n, found in tally.items() if n <= 3}
+    # a long one more often does not fit at the end
+    assert 0.13 < shares[3] < shares[2] < shares[1] < 0.18, shares
+
+
+def test_whole_words_do_not_depend_on_the_rows_around():
+    original = batch(rows=40)
+    together, _, labels_P = mask_tokens(original, torch.arange(40), whole())
+    row = Batch(*(t[7:8] for t in (original.input_ids_BT, original.token_type_ids_BT, original.attention_mask_BT)))
+    alone, _, own_P = mask_tokens(row, torch.tensor([7]), whole())
+    assert torch.equal(together.input_ids_BT[7:8], alone.input_ids_BT)
+    assert torch.equal(labels_P.view(40, -1)[7], own_P)
+
+
+def test_words_are_known_by_their_pieces(tiny_tokenizer):
+    found = MaskRule.of(tiny_tokenizer, whole_word=True)
+    assert found.continues_V.any()
+    for id, piece in enumerate(tiny_tokenizer.pieces(range(tiny_tokenizer.vocab_size))):
+        assert bool(found.continues_V[id]) == piece.startswith("##")

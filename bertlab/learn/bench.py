@@ -93,6 +93,9 @@ class RandomPairs:
     max_tokens: int
     place: Place
 
+    def turn(self, done: float) -> bool:
+        return False
+
     def __next__(self) -> PairBatch:
         B, T, own = self.batch_size, self.max_tokens, self.tokenizer
         rng = np.random.default_rng(self.place.batch)

@@ -9,6 +9,8 @@ LINES = {
     "bits_per_character": ("bits per character", "{:.3f}"),
     "nsp_accuracy": ("next-sentence accuracy", "{:.1%}"),
     "nsp_loss": ("next-sentence loss, nats", "{:.3f}"),
+    "order_accuracy": ("sentence-order accuracy", "{:.1%}"),
+    "order_loss": ("sentence-order loss, nats", "{:.3f}"),
     "exact_match": ("SQuAD exact match", "{:.2f}"),
     "f1": ("SQuAD F1", "{:.2f}"),
     "has_answer_exact_match": ("… exact match where there is an answer", "{:.2f}"),

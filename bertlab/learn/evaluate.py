@@ -25,6 +25,7 @@ from bertlab.text.buckets import score_spans
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
+from bertlab.text.pairs import Second
 from bertlab.text.sampler import PairSampler
 from bertlab.text.spans import Decoded, decode_all, span_windows
 from bertlab.text.squad import read_predictions, read_rows, read_scores
@@ -45,7 +46,7 @@ class EvaluateConfig:
     """
 
     what: tyro.conf.Positional[Literal[("pretraining", *TASKS)]]
-    """The two objectives of pre-training, or a task."""
+    """The objectives of pre-training, or a task."""
     data: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
     """A corpus of `bertlab prepare`, or a task's rows (SQuAD JSON or Parquet; its hub id if not given)."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
@@ -90,12 +91,17 @@ def evaluate(config: EvaluateConfig) -> dict:
     if config.what == "pretraining":
         if config.checkpoint is None or config.data is None:
             raise BertlabError("to measure pre-training, name a --checkpoint and --data, a corpus of `bertlab prepare`")
-        loaded = _loaded(config, ("mlm", "nsp"))
+        second = checkpoint_second(loaded := _loaded(config, ("mlm",)))
         corpus = Corpus.open(config.data)
         if corpus.facts["settings"]["vocabulary"] != loaded.tokenizer.digest:
             raise BertlabError(f"{config.data} was tokenised with another vocabulary than {config.checkpoint}")
         return pretraining_figures(
-            loaded.model, loaded.tokenizer, corpus, rows=config.limit or 4096, max_tokens=config.max_tokens or 128
+            loaded.model,
+            loaded.tokenizer,
+            corpus,
+            rows=config.limit or 4096,
+            max_tokens=config.max_tokens or 128,
+            second=second,
         )
     spec = task(config.what)
     if config.threshold is not None and not spec.unanswerable:
@@ -121,6 +127,13 @@ def evaluate(config: EvaluateConfig) -> dict:
         said = {id: "" if margins[id] > silent else text for id, text in answers.items()}
         _write(config.out, json.dumps(said, ensure_ascii=False))
     return figures
+
+
+def checkpoint_second(loaded: checkpoint.Loaded) -> Second:
+    """What a checkpoint was asked of a second sentence: by its record, or next sentence if it has the head for it."""
+    if "nsp" not in loaded.heads:
+        return "none"
+    return "order" if "sentence order" in loaded.record.get("objectives", ()) else "next"
 
 
 def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded:
@@ -160,43 +173,53 @@ def run(config: EvaluateConfig) -> None:
 
 
 def pretraining_figures(
-    model: nn.Module, tokenizer, corpus: Corpus, *, rows: int, max_tokens: int = 128, batch_size: int = 64
+    model: nn.Module,
+    tokenizer,
+    corpus: Corpus,
+    *,
+    rows: int,
+    max_tokens: int = 128,
+    batch_size: int = 64,
+    second: Second = "next",
 ) -> dict:
-    """Measure both objectives on the first `rows` pairs of a held-out corpus, 15 % masks, always the same ones.
+    """Measure the objectives on the first `rows` pairs of a held-out corpus, 15 % masks, always the same ones.
+
+    Args:
+        second: what the model was asked of a second sentence.
 
     Returns:
-        masked_accuracy and nsp_accuracy (0..1), mlm_loss (nats a masked piece), nsp_loss, bits_per_character (mlm_loss
-        spread over the corpus's characters a token, so that vocabularies can be compared), rows, masked_tokens.
+        masked_accuracy (0..1), mlm_loss (nats a masked piece), bits_per_character (mlm_loss spread over the corpus's
+        characters a token, so that vocabularies can be compared); nsp_accuracy and nsp_loss, or order_accuracy and
+        order_loss, or neither; rows, masked_tokens.
     """
     parameter = next(model.parameters())
     rule = MaskRule.of(tokenizer).to(parameter.device)
-    sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED)
-    loss = PretrainingLoss(rule)
+    sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, second=second)
+    loss = PretrainingLoss(rule, second)
     was_training = model.training
     model.eval()
-    sums = dict.fromkeys(("masked", "hits", "mlm", "rows", "nsp", "nsp_hits"), 0.0)
+    count = {"rows": 0, "masked": 0}
+    sums: dict[str, float] = {}
     with torch.inference_mode():
-        while sums["rows"] < rows and sampler.place.epoch == 0:
+        while count["rows"] < rows and sampler.place.epoch == 0:
             batch = next(sampler).to(parameter.device)
             figures = loss(model, batch).figures
             _, _, labels_P = mask_tokens(batch.inputs, batch.key_B, rule)
             masked, size = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
-            sums["masked"] += masked
-            sums["hits"] += masked * float(figures["mlm_accuracy"])
-            sums["mlm"] += masked * float(figures["mlm_loss"])
-            sums["rows"] += size
-            sums["nsp"] += size * float(figures["nsp_loss"])
-            sums["nsp_hits"] += size * float(figures["nsp_accuracy"])
+            count["masked"] += masked
+            count["rows"] += size
+            for name, figure in figures.items():
+                sums[name] = sums.get(name, 0.0) + (masked if name.startswith("mlm_") else size) * float(figure)
     model.train(was_training)
-    mlm_loss = sums["mlm"] / sums["masked"]
+    means = {name: s / count["masked" if name.startswith("mlm_") else "rows"] for name, s in sums.items()}
+    bits = bits_per_character(means["mlm_loss"] * corpus.facts["tokens"], corpus.facts["characters"])
     return {
-        "masked_accuracy": sums["hits"] / sums["masked"],
-        "mlm_loss": mlm_loss,
-        "bits_per_character": bits_per_character(mlm_loss * corpus.facts["tokens"], corpus.facts["characters"]),
-        "nsp_accuracy": sums["nsp_hits"] / sums["rows"],
-        "nsp_loss": sums["nsp"] / sums["rows"],
-        "rows": int(sums["rows"]),
-        "masked_tokens": int(sums["masked"]),
+        "masked_accuracy": means.pop("mlm_accuracy"),
+        "mlm_loss": means.pop("mlm_loss"),
+        "bits_per_character": bits,
+        **dict(sorted(means.items())),
+        "rows": count["rows"],
+        "masked_tokens": count["masked"],
     }
 
 

@@ -1,4 +1,4 @@
-"""What is minimised: masked words plus next sentence, and the span of an answer. Knows no data source.
+"""What is minimised: masked words plus a second sentence, and the span of an answer. Knows no data source.
 
 Shape legend: B batch, T tokens, H hidden, P masked positions, V vocabulary.
 """
@@ -12,35 +12,73 @@ from torch import nn
 from bertlab.learn.cross_entropy import decoded_cross_entropy
 from bertlab.learn.gradient import Loss
 from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
+from bertlab.text.pairs import Second
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is asked of [CLS] beside masked words. name: of its figures. told: in records. head: which answers."""
+
+    name: str
+    told: str
+    head: str
+
+
+SECOND: dict[Second, Objective | None] = {
+    "next": Objective("nsp", "next sentence", "nsp"),
+    # the same two-way head, so that the checkpoint is an ordinary BertForPreTraining; 1 says that A and B are swapped
+    "order": Objective("order", "sentence order", "nsp"),
+    "none": None,
+}
+
+
+def objectives(second: Second) -> list[str]:
+    """Their names, for a record.
+
+    >>> objectives("order")
+    ['masked words', 'sentence order']
+    """
+    return ["masked words", *([asked.told] if (asked := SECOND[second]) else [])]
+
+
+def heads(second: Second) -> tuple[str, ...]:
+    """The heads that a model needs to be trained so."""
+    return ("mlm", *([asked.head] if (asked := SECOND[second]) else []))
 
 
 @dataclass(frozen=True)
 class PretrainingLoss:
-    """MLM mean + NSP mean over a `PairBatch` (Devlin et al. 2019, appendix A.2), masks drawn on the batch's device."""
+    """MLM mean + the mean of what is asked of the second sentence, over a `PairBatch` (Devlin et al. 2019, appendix
+    A.2), masks drawn on the batch's device."""
 
     rule: MaskRule
+    second: Second = "next"
 
     def __call__(self, model: nn.Module, batch) -> Loss:
         inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, self.rule)
         B, T = inputs.input_ids_BT.shape
-        cls_B = torch.arange(B, device=index_P.device) * T
-        hidden_RH = model.hidden_rows(inputs, torch.cat([cls_B, index_P]))
+        asked = SECOND[self.second]
+        cls_R = torch.arange(B if asked else 0, device=index_P.device) * T
+        hidden_RH = model.hidden_rows(inputs, torch.cat([cls_R, index_P]))
         head = model.heads["mlm"]
         mlm, hits = decoded_cross_entropy(
-            head.transform(hidden_RH[B:]), model.embeddings.token.weight, head.bias, labels_P
+            head.transform(hidden_RH[len(cls_R) :]), model.embeddings.token.weight, head.bias, labels_P
         )
-        nsp_logits_B2 = model.nsp(model.pooler(hidden_RH[:B, None])).float()
-        nsp = F.cross_entropy(nsp_logits_B2, batch.nsp_labels_B)
-        with torch.no_grad():
-            hits = hits / (labels_P != IGNORED).sum()
-            nsp_hits = (nsp_logits_B2.argmax(-1) == batch.nsp_labels_B).float().mean()
-        figures = {"mlm_loss": mlm.detach(), "mlm_accuracy": hits, "nsp_loss": nsp.detach(), "nsp_accuracy": nsp_hits}
-        return Loss(mlm + nsp, figures, inputs.attention_mask_BT.sum(), {"mlm": mlm, "nsp": nsp})
+        figures = {"mlm_loss": mlm.detach(), "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
+        parts = {"mlm": mlm}
+        if asked:
+            logits_B2 = model.head(asked.head)(model.pooler(hidden_RH[:B, None])).float()
+            parts[asked.name] = second = F.cross_entropy(logits_B2, batch.nsp_labels_B)
+            with torch.no_grad():
+                hits = (logits_B2.argmax(-1) == batch.nsp_labels_B).float().mean()
+            figures |= {f"{asked.name}_loss": second.detach(), f"{asked.name}_accuracy": hits}
+        return Loss(sum(parts.values()), figures, inputs.attention_mask_BT.sum(), parts)
 
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
-        """How many masked words and sentence pairs the two means are over."""
+        """How many masked words and sentence pairs the means are over."""
         _, _, labels_P = mask_tokens(batch.inputs, batch.key_B, self.rule)
-        return {"mlm": (labels_P != IGNORED).sum(), "nsp": len(batch)}
+        asked = SECOND[self.second]
+        return {"mlm": (labels_P != IGNORED).sum()} | ({asked.name: len(batch)} if asked else {})
 
 
 def span_loss(model: nn.Module, batch) -> Loss:

@@ -1,4 +1,4 @@
-"""`bertlab pretrain`: a prepared corpus -> a checkpoint, by masked words and next sentence.
+"""`bertlab pretrain`: a prepared corpus -> a checkpoint, by masked words and a second sentence.
 
 A run is one directory: run.json (its settings), log.jsonl (a row a step), state.safetensors (where it stands),
 snapshots/ (log-spaced checkpoints) and checkpoint/ (the result). Knows no terminal but a progress bar.
@@ -15,7 +15,7 @@ import tyro
 from bertlab.learn import processes
 from bertlab.learn.card import card
 from bertlab.learn.evaluate import pretraining_figures
-from bertlab.learn.objectives import PretrainingLoss
+from bertlab.learn.objectives import PretrainingLoss, heads, objectives
 from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
 from bertlab.learn.trainer import StepReport
@@ -25,11 +25,13 @@ from bertlab.spec.errors import BertlabError
 from bertlab.spec.presets import PRESETS, preset
 from bertlab.text.corpus import Corpus
 from bertlab.text.masking import MaskRule
-from bertlab.text.sampler import PairSampler
+from bertlab.text.pairs import Second
+from bertlab.text.sampler import Longer, PairSampler
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import checkpoint
 
 Preset = Literal[tuple(PRESETS)]
+TOLD = ("max_tokens", "then_tokens", "then_share", "mask", "whole_word", "dropout")  # settings that a card states
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +55,17 @@ class PretrainConfig(RunConfig):
     """Updates of the weights."""
     max_tokens: int = 128
     """Tokens in a pair."""
+    then_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Tokens in a pair towards the end of the run, fewer pairs a step: what comes after position 128 is learnt too."""
+    then_share: float = 0.1
+    """How much of the run that end is."""
     mask: float = 0.15
     """Share of tokens to predict."""
+    whole_word: bool = False
+    """Hide all pieces of a word together."""
+    second: Second = "next"
+    """What is asked of a second sentence: whether it is the next (the paper), whether the two stand in their order
+    (ALBERT), or nothing, and there is none (RoBERTa)."""
     dropout: float = 0.0
     """The paper's is 0.1; runs that never see a text twice do better and faster without."""
     init: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
@@ -85,19 +96,33 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
     """Train, yielding a report a step; the result is in `config.out`/checkpoint when the iterator ends.
 
     Raises:
-        BertlabError: a corpus of another vocabulary, a directory of another run, a loss that is no number.
+        BertlabError: a corpus of another vocabulary, a directory of another run, settings that cannot be, a loss that
+            is no number or leapt up for good.
     """
+    _check(config)
     device = prepare_machine(config)
     corpus, tokenizer, model = _open(config)
+    if (longest := config.then_tokens or config.max_tokens) > (positions := model.config.max_positions):
+        raise BertlabError(f"pairs of {longest} tokens are too long: this model has {positions} positions")
     validation = Corpus.open(config.validation) if config.validation else None
-    batches = PairSampler(corpus, tokenizer, config.batch_size, config.max_tokens, config.seed, share=processes.share())
-    loss = PretrainingLoss(MaskRule.of(tokenizer, config.mask).to(device))
+    batches = PairSampler(
+        corpus,
+        tokenizer,
+        config.batch_size,
+        config.max_tokens,
+        config.seed,
+        share=processes.share(),
+        second=config.second,
+        longer=Longer(config.then_tokens, config.then_share) if config.then_tokens else None,
+    )
+    loss = PretrainingLoss(MaskRule.of(tokenizer, config.mask, config.whole_word).to(device), config.second)
     trainer, log = open_run(config, model, batches, loss, config.steps)
 
     def measure(rows: int) -> dict:
         if not processes.leading():
             return {}
-        figures = pretraining_figures(trainer.optimizer.measured, tokenizer, validation, rows=rows)
+        measured = trainer.optimizer.measured
+        figures = pretraining_figures(measured, tokenizer, validation, rows=rows, second=config.second)
         log.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
         return figures
 
@@ -110,8 +135,8 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
             command="bertlab pretrain",
             data=[Path(source).name for source in corpus.facts["settings"]["sources"]],
             data_tokens=corpus.facts["tokens"],
-            objectives=["masked words", "next sentence"],
-            settings={"max_tokens": config.max_tokens, "mask": config.mask, "dropout": config.dropout},
+            objectives=objectives(config.second),
+            settings={name: getattr(config, name) for name in TOLD if getattr(config, name) is not None},
             validation=figures,
             evaluate_command="bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION",
             **{"from": checkpoint.name_of(config.from_) if config.from_ else f"random weights ({config.start})"},
@@ -135,6 +160,14 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
     processes.leave()
 
 
+def _check(config: PretrainConfig) -> None:
+    for name in ("mask", "then_share"):
+        if not 0 < getattr(config, name) < 1:
+            raise BertlabError(f"--{name.replace('_', '-')} is {getattr(config, name)}: it is a share between 0 and 1")
+    if config.then_tokens and config.then_tokens <= config.max_tokens:
+        raise BertlabError(f"--then-tokens is {config.then_tokens}: it must be more than --max-tokens")
+
+
 def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
     corpus = Corpus.open(config.corpus)
     tokenizer = Tokenizer.load(config.corpus / "tokenizer")
@@ -142,11 +175,11 @@ def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
     if config.from_ is None:
         shape = preset(config.preset).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
         shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
-        model = Bert(shape, heads=("mlm", "nsp"))
+        model = Bert(shape, heads=heads(config.second))
         if config.start == "neighbours":
             look_at_neighbours(model)
         return corpus, tokenizer, model
-    loaded = checkpoint.load(config.from_, heads=("mlm", "nsp"))
+    loaded = checkpoint.load(config.from_, heads=heads(config.second))
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError(
             f"{config.corpus} was tokenised with another vocabulary than {config.from_}: "

@@ -26,11 +26,16 @@ from bertlab.spec.errors import BertlabError, CheckpointError
 
 
 class Batches(Protocol):
-    """An endless iterator with a `place` (a dataclass of numbers) that says where its next batch begins."""
+    """An endless iterator with a `place` (a dataclass of numbers) that says where its next batch begins.
+
+    turn: hears before each step how much of the run is done (0..1); True if batches of another kind begin.
+    """
 
     place: object
 
     def __next__(self): ...
+
+    def turn(self, done: float) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,6 @@ class Trainer:
         batches: see `Batches`; moved to `device` here.
         loss: (model, batch) -> Loss.
         state_path: where the run's state is kept; if a file is there, the run goes on from it.
-        turn: told before each step how much of the run is done (0..1); True if batches of another kind begin.
         accumulate: how many pieces to take each batch in.
 
     Iterating raises Diverged when the loss is no number or leaps up for good; what was saved last is from before.
@@ -88,7 +92,6 @@ class Trainer:
     dtype: torch.dtype = torch.float32
     state_path: Path | None = None
     save_every_seconds: float = 180.0
-    turn: Callable[[float], bool] = lambda done: False
     accumulate: int = 1
     progress: Progress = field(default_factory=Progress)
     saved_step: int | None = None
@@ -126,7 +129,7 @@ class Trainer:
 
     def _step(self, done: float) -> StepReport:
         began = time.monotonic()
-        if self.turn(done):
+        if self.batches.turn(done):
             self.watch.forget()
         batch = next(self.batches).to(self.device)
         # half a step in, so that the first step moves and the last one is not lost

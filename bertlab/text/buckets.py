@@ -61,6 +61,10 @@ class BucketSampler:
         pools = [pool] * (len(self.length_R) // pool) + [len(self.length_R) % pool]
         return sum(-(-rows // self.batch_size) for rows in pools)
 
+    def turn(self, done: float) -> bool:
+        """Batches stay of one kind, however much of the run is done."""
+        return False
+
     def __iter__(self):
         return self
 

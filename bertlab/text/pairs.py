@@ -3,17 +3,24 @@
 Follows `create_pretraining_data.py` of google-research/bert, made anew each epoch, with three changes that keep length
 and source from giving the label away (a classifier of lengths alone must stay near 50 %): a random B comes from a
 document of the same source and has the length of the B it replaces; a segment longer than half a pair is cut, so that a
-chunk has at least two; a last segment that would be alone joins the chunk before it, or is left out this time. Knows
-token positions, not ids.
+chunk has at least two; a last segment that would be alone joins the chunk before it, or is left out this time.
+
+Two later objectives are made from the same chunks: A and B in their order or swapped (ALBERT, Lan et al. 2019, section
+3.1), and one run of text with no second sentence (RoBERTa's DOC-SENTENCES, Liu et al. 2019, section 4.2). Knows token
+positions, not ids.
 
 Shape legend: S segments, D documents, E pairs (examples).
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 IS_NEXT, NOT_NEXT = 0, 1
+IN_ORDER, SWAPPED = 0, 1
+
+Second = Literal["next", "order", "none"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,8 @@ class Documents:
 
 @dataclass(frozen=True)
 class Pairs:
-    """E pairs, as places in `Documents.tokens`: A is a_start_E .. + a_length_E, B likewise; label_E 0 = IsNext."""
+    """E pairs, as places in `Documents.tokens`: A is a_start_E .. + a_length_E, B likewise, of length 0 where there is
+    no second sentence; label_E 0 = IsNext, or in order."""
 
     a_start_E: np.ndarray
     a_length_E: np.ndarray
@@ -50,13 +58,21 @@ class Pairs:
 
 
 def make_pairs(
-    documents: Documents, max_tokens: int, rng: np.random.Generator, short_probability: float = 0.1
+    documents: Documents,
+    max_tokens: int,
+    rng: np.random.Generator,
+    short_probability: float = 0.1,
+    second: Second = "next",
 ) -> Pairs:
     """Cut every document into pairs that fill `max_tokens` with [CLS] A [SEP] B [SEP].
 
-    Half of the pairs keep their own B; the others get one from another document of the same source, and the segments
-    they did not use go back. A document alone in its source keeps its own B throughout.
+    Args:
+        second: "next": half of the pairs keep their own B; the others get one from another document of the same source,
+            and the segments they did not use go back. A document alone in its source keeps its own B throughout.
+            "order": every pair keeps its own B, and half of them stand the other way round. "none": [CLS] A [SEP].
     """
+    if second == "none":
+        return _runs(documents, max_tokens - 2, rng, short_probability)
     longest = max(1, (max_tokens - 3) // 2)
     tokens_D = np.diff(documents.segment_start[documents.document_start])
     others = {source: np.flatnonzero(documents.source_D == source) for source in np.unique(documents.source_D)}
@@ -75,7 +91,7 @@ def make_pairs(
             label, other, first_next = IS_NEXT, d, last
             if middle == last and first:
                 break
-            if len(candidates) > 1 and (middle == last or rng.random() < 0.5):
+            if second == "next" and len(candidates) > 1 and (middle == last or rng.random() < 0.5):
                 label, first_next = NOT_NEXT, middle
                 full = cuts[last] - cuts[first] >= target
                 wanted = target - (a[1] - a[0]) if full else b[1] - b[0]
@@ -83,10 +99,28 @@ def make_pairs(
                 b = _random_span(documents, other, max(1, wanted), full, longest, rng)
             if b[1] > b[0]:
                 a, b = _truncated(a, b, target, rng)
+                if second == "order" and rng.random() < 0.5:
+                    label, a, b = SWAPPED, b, a
                 rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, other))
             first = first_next
     columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T
     return Pairs(*columns)
+
+
+def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_probability: float) -> Pairs:
+    """Every document in runs of whole segments, each cut to its target at the end; segments do not go twice."""
+    rows = []
+    for d in range(len(documents)):
+        short = rng.random() < short_probability
+        target = int(rng.integers(2, longest + 1)) if short else longest
+        cuts = _cuts(documents, d, longest)
+        first = 0
+        while first < len(cuts) - 1:
+            last = int(np.searchsorted(cuts, cuts[first] + target))
+            last = min(max(last, first + 1), len(cuts) - 1)
+            rows.append((cuts[first], min(target, cuts[last] - cuts[first]), cuts[first], 0, IS_NEXT, d, d))
+            first = last
+    return Pairs(*np.array(rows, dtype=np.int64).reshape(-1, 7).T)
 
 
 def _other_document(candidates: np.ndarray, d: int, tokens_D: np.ndarray, wanted: int, rng: np.random.Generator) -> int:

@@ -5,7 +5,7 @@ The place in that order is four numbers, so stopping and resuming needs no repla
 Shape legend: B batch, T tokens, E pairs of a block.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -13,16 +13,28 @@ import torch
 from bertlab.spec.errors import DataError
 from bertlab.text.batch import Batch, PairBatch
 from bertlab.text.corpus import Corpus
-from bertlab.text.pairs import Documents, Pairs, make_pairs
+from bertlab.text.pairs import Documents, Pairs, Second, make_pairs
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the data a run stands: the epoch, how many blocks of it are done, and the next row of this block."""
+    """Where in the data a run stands: the epoch, how many blocks of it are done, and the next row of this block.
+
+    longer: whether pairs have the second length by now.
+    """
 
     epoch: int = 0
     block: int = 0
     row: int = 0
+    longer: bool = False
+
+
+@dataclass(frozen=True)
+class Longer:
+    """The last `share` of a run reads pairs of `max_tokens` tokens, so that all positions are trained."""
+
+    max_tokens: int
+    share: float
 
 
 class PairSampler:
@@ -30,7 +42,8 @@ class PairSampler:
 
     Documents come in blocks, the blocks in a new order each epoch, the pairs of a block made and shuffled anew. Rows
     that do not fill a last batch of a block are left out, unless they are all it has. Of n processes, the one with
-    share (r, n) gets rows r, r + n, ... of each batch, which may be none.
+    share (r, n) gets rows r, r + n, ... of each batch, which may be none. When `turn` hears that it is time for
+    `longer` pairs, they begin with the next block, fewer in a batch, so that a batch has as many tokens.
     """
 
     def __init__(
@@ -42,11 +55,21 @@ class PairSampler:
         seed: int,
         place: Place | None = None,
         share: tuple[int, int] = (0, 1),
+        second: Second = "next",
+        longer: Longer | None = None,
     ):
         self.corpus, self.tokenizer = corpus, tokenizer
         self.batch_size, self.max_tokens, self.seed = batch_size, max_tokens, seed
         self.place, self.share = place or Place(), share
+        self.second, self.longer = second, longer
         self._loaded: tuple | None = None
+
+    def turn(self, done: float) -> bool:
+        """Hear how much of the run is done (0..1); True if the pairs are longer from now on."""
+        if self.longer is None or self.place.longer or done < 1 - self.longer.share:
+            return False
+        self.place = replace(self._next_block() if self.place.row else self.place, longer=True)
+        return True
 
     def __iter__(self):
         return self
@@ -60,38 +83,43 @@ class PairSampler:
             documents, pairs, order_E = self._block(self.place)
         else:
             raise DataError("the corpus has no document of two sentences, so no pair can be made from it")
-        rows = order_E[self.place.row : self.place.row + self.batch_size]
+        batch_size, _ = self._size()
+        rows = order_E[self.place.row : self.place.row + batch_size]
         first, step = self.share
         batch = self._assemble(documents, pairs, rows[first::step])
         done = self.place.row + len(rows)
-        if len(order_E) - done >= self.batch_size:
-            self.place = Place(self.place.epoch, self.place.block, done)
-        else:
-            self.place = self._next_block()
+        self.place = replace(self.place, row=done) if len(order_E) - done >= batch_size else self._next_block()
         return batch
+
+    def _size(self) -> tuple[int, int]:
+        """Pairs in a batch, tokens in a pair."""
+        if not self.place.longer:
+            return self.batch_size, self.max_tokens
+        return max(1, round(self.batch_size * self.max_tokens / self.longer.max_tokens)), self.longer.max_tokens
 
     def _next_block(self) -> Place:
         if self.place.block + 1 < self.corpus.num_blocks:
-            return Place(self.place.epoch, self.place.block + 1, 0)
-        return Place(self.place.epoch + 1, 0, 0)
+            return replace(self.place, block=self.place.block + 1, row=0)
+        return replace(self.place, epoch=self.place.epoch + 1, block=0, row=0)
 
     def _block(self, place: Place) -> tuple[Documents, Pairs, np.ndarray]:
-        wanted = (place.epoch, place.block)
+        wanted = (place.epoch, place.block, place.longer)
         if self._loaded is None or self._loaded[0] != wanted:
             order = np.random.default_rng([self.seed, place.epoch]).permutation(self.corpus.num_blocks)
             documents = self.corpus.documents(int(order[place.block]))
-            rng = np.random.default_rng([self.seed, *wanted])
-            pairs = make_pairs(documents, self.max_tokens, rng)
+            rng = np.random.default_rng([self.seed, place.epoch, place.block])
+            pairs = make_pairs(documents, self._size()[1], rng, second=self.second)
             self._loaded = (wanted, documents, pairs, rng.permutation(len(pairs)))
         return self._loaded[1:]
 
     def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
-        """[CLS] A [SEP] B [SEP], gathered for all rows at once."""
+        """[CLS] A [SEP] B [SEP], or [CLS] A [SEP] where B is empty, gathered for all rows at once."""
         cls_id, sep_id, pad_id = self.tokenizer.cls_id, self.tokenizer.sep_id, self.tokenizer.pad_id
         a_start, a_length = pairs.a_start_E[rows, None], pairs.a_length_E[rows, None]
         b_start, b_length = pairs.b_start_E[rows, None], pairs.b_length_E[rows, None]
-        t = np.arange(self.max_tokens)
-        first_sep, last_sep = 1 + a_length, 2 + a_length + b_length
+        t = np.arange(self._size()[1])
+        first_sep = 1 + a_length
+        last_sep = np.where(b_length, 2 + a_length + b_length, first_sep)
         where_BT = np.where(t < first_sep, a_start + t - 1, b_start + t - first_sep - 1)
         ids_BT = documents.tokens[where_BT.clip(0, len(documents.tokens) - 1)].astype(np.int64)
         ids_BT[:, 0] = cls_id

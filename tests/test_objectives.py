@@ -1,0 +1,204 @@
+"""What is asked of a second sentence: the next one, the order, or nothing; and lengths that change on the way."""
+
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from test_learn import corpus, losses, settings  # noqa: F401
+from test_pairs import bag_of_lengths_accuracy, documents, library  # noqa: F401
+
+from bertlab.learn.evaluate import EvaluateConfig, evaluate
+from bertlab.learn.objectives import PretrainingLoss
+from bertlab.learn.pretrain import pretrain
+from bertlab.spec.errors import BertlabError
+from bertlab.text.corpus import Corpus
+from bertlab.text.masking import MaskRule
+from bertlab.text.pairs import IN_ORDER, SWAPPED, make_pairs
+from bertlab.text.sampler import Longer, PairSampler
+from bertlab.text.tokenizer import Tokenizer
+from bertlab.weights import checkpoint
+
+# -- pairs
+
+
+def test_order_swaps_half_of_consecutive_pairs(library):  # noqa: F811
+    pairs = make_pairs(library, 128, np.random.default_rng(1), second="order")
+    n = len(pairs)
+    assert n > 1500
+    assert np.mean(pairs.label_E == SWAPPED) == pytest.approx(0.5, abs=4 * 0.5 / n**0.5)
+    assert np.array_equal(pairs.document_a_E, pairs.document_b_E)
+    in_order = pairs.label_E == IN_ORDER
+    gap = pairs.b_start_E - (pairs.a_start_E + pairs.a_length_E)
+    back = pairs.a_start_E - (pairs.b_start_E + pairs.b_length_E)
+    assert (gap[in_order] >= 0).all()
+    assert (back[~in_order] >= 0).all()
+    assert (pairs.a_length_E >= 1).all()
+    assert (pairs.b_length_E >= 1).all()
+    assert (pairs.a_length_E + pairs.b_length_E + 3).max() <= 128
+
+
+def test_lengths_do_not_tell_the_order(library):  # noqa: F811
+    many = [make_pairs(library, 128, np.random.default_rng(seed), second="order") for seed in range(3)]
+    assert max(map(bag_of_lengths_accuracy, many)) < 0.57
+
+
+def test_without_a_second_sentence_every_segment_is_read_once(library):  # noqa: F811
+    runs = make_pairs(library, 128, np.random.default_rng(1), short_probability=0.0, second="none")
+    assert not runs.b_length_E.any()
+    assert (runs.a_length_E >= 1).all()
+    assert runs.a_length_E.max() == 126
+    assert np.isin(runs.a_start_E, library.segment_start).all()
+    seen = np.zeros(len(library.tokens), int)
+    for start, length in zip(runs.a_start_E, runs.a_length_E, strict=True):
+        seen[start : start + length] += 1
+    assert seen.max() == 1
+    # the rest is what was cut off to fill rows to the end
+    assert seen.mean() > 0.8
+    assert np.mean(runs.a_length_E == 126) > 0.8
+
+
+@pytest.mark.parametrize("second", ["order", "none"])
+@pytest.mark.parametrize("lengths", [[[1]], [[1], [1]], [[500]], [[1, 1]], [[300, 1], [2]]])
+def test_odd_documents(lengths, second):
+    for seed in range(20):
+        pairs = make_pairs(documents(lengths), 32, np.random.default_rng(seed), second=second)
+        assert (pairs.a_length_E >= 1).all()
+        room = 30 if second == "none" else 29
+        assert (pairs.a_length_E + pairs.b_length_E <= room).all()
+
+
+def test_a_run_of_text_reads_cls_a_sep(corpus):  # noqa: F811
+    tokenizer = Tokenizer.load(corpus / "tokenizer")
+    inputs = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=0, second="none")).inputs
+    assert not inputs.token_type_ids_BT.any()
+    for ids, mask in zip(inputs.input_ids_BT, inputs.attention_mask_BT, strict=True):
+        n = int(mask.sum())
+        assert ids[0] == tokenizer.cls_id
+        assert (ids == tokenizer.sep_id).nonzero().flatten().tolist() == [n - 1]
+        assert (ids[n:] == tokenizer.pad_id).all()
+
+
+# -- the loss
+
+
+@pytest.mark.parametrize("second", ["next", "order", "none"])
+def test_the_loss_is_that_of_transformers(corpus, tiny_model, second):  # noqa: F811
+    tokenizer = Tokenizer.load(corpus / "tokenizer")
+    batch = next(PairSampler(Corpus.open(corpus), tokenizer, 8, 32, seed=0, second=second))
+    rule = MaskRule.of(tokenizer, whole_word=second == "order")
+    found = PretrainingLoss(rule, second)(tiny_model, batch)
+    from bertlab.text.masking import IGNORED, mask_tokens
+    from bertlab.weights.maps import state_to_hf
+
+    inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, rule)
+    labels_BT = torch.full(inputs.input_ids_BT.shape, IGNORED)
+    used_P = labels_P != IGNORED
+    labels_BT.view(-1)[index_P[used_P]] = labels_P[used_P]
+    peer = transformers.BertForPreTraining(transformers.BertConfig(**tiny_model.config.to_hf())).eval()
+    peer.load_state_dict(state_to_hf(tiny_model), strict=False)
+    out = peer(inputs.input_ids_BT, inputs.attention_mask_BT, inputs.token_type_ids_BT)
+    cross_entropy = torch.nn.functional.cross_entropy
+    expected = cross_entropy(out.prediction_logits.flatten(0, 1), labels_BT.flatten())
+    if second != "none":
+        expected = expected + cross_entropy(out.seq_relationship_logits, batch.nsp_labels_B)
+    assert found.value.item() == pytest.approx(expected.item(), abs=1e-4)
+    names = {"next": {"nsp_loss", "nsp_accuracy"}, "order": {"order_loss", "order_accuracy"}, "none": set()}
+    assert set(found.figures) == {"mlm_loss", "mlm_accuracy"} | names[second]
+
+
+# -- runs
+
+
+@pytest.mark.parametrize(
+    ("second", "kept", "told"),
+    [("order", ("mlm", "nsp"), ["masked words", "sentence order"]), ("none", ("mlm",), ["masked words"])],
+)
+def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, second, kept, told):  # noqa: F811
+    list(pretrain(settings(corpus, tmp_path / "run", steps=3, second=second, whole_word=True, validation=corpus)))
+    made = tmp_path / "run" / "checkpoint"
+    loaded = checkpoint.load(made)
+    assert loaded.heads == kept
+    assert loaded.record["objectives"] == told
+    assert loaded.record["settings"]["whole_word"] is True
+    figures = loaded.record["validation"]
+    assert ("order_accuracy" in figures) == (second == "order")
+    assert "nsp_accuracy" not in figures
+    again = evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=256))
+    assert again["mlm_loss"] == pytest.approx(figures["mlm_loss"], abs=1e-2)
+    assert set(again) == set(figures)
+    card = (made / "README.md").read_text()
+    assert ("sentence-order accuracy" in card) == (second == "order")
+    opened, info = transformers.AutoModelForMaskedLM.from_pretrained(made, output_loading_info=True)
+    assert opened.config.hidden_size == loaded.config.hidden_size
+    assert not info["missing_keys"]
+
+
+# -- lengths that change on the way
+
+
+def sampler(corpus, **changes) -> PairSampler:  # noqa: F811
+    opened = replace(Corpus.open(corpus), block_size=32)
+    tokenizer = Tokenizer.load(corpus / "tokenizer")
+    return PairSampler(opened, tokenizer, 8, 32, seed=3, longer=Longer(64, 0.25), **changes)
+
+
+def test_longer_pairs_come_when_it_is_time_and_keep_coming(corpus):  # noqa: F811
+    run, sizes, keys = sampler(corpus), [], []
+    for step in range(40):
+        assert run.turn(step / 40) == (step == 30)
+        place = run.place
+        batch = next(run)
+        sizes.append(tuple(batch.inputs.input_ids_BT.shape))
+        keys += batch.key_B.tolist()
+        again = sampler(corpus, place=place)
+        assert not again.turn(step / 40)
+        assert torch.equal(next(again).inputs.input_ids_BT, batch.inputs.input_ids_BT)
+    assert sizes == [(8, 32)] * 30 + [(4, 64)] * 10
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("stop", [5, 8, 10])
+def test_a_run_stopped_anywhere_goes_on_bit_for_bit(corpus, tmp_path, stop):  # noqa: F811
+    whole = settings(corpus, tmp_path / "whole", steps=12, then_tokens=64, then_share=0.34, dropout=0.1)
+    list(pretrain(whole))
+    broken = replace(whole, out=tmp_path / "broken")
+    list(itertools.islice(pretrain(broken), stop))
+    list(pretrain(broken))
+    assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
+    rows = [json.loads(line) for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
+    tokens = np.diff([0] + [row["tokens"] for row in rows if "loss" in row])
+    assert (tokens <= 4 * 32).all()
+    assert tokens[8:].mean() == pytest.approx(tokens[:8].mean(), rel=0.5)
+    assert checkpoint.load(tmp_path / "whole" / "checkpoint").record["settings"]["then_tokens"] == 64
+
+
+def test_the_leap_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path, monkeypatch):  # noqa: F811
+    right = PretrainingLoss.__call__
+
+    def dearer(self, model, batch):
+        found = right(self, model, batch)
+        return replace(found, value=found.value + 20 * (batch.inputs.input_ids_BT.shape[1] > 32))
+
+    monkeypatch.setattr(PretrainingLoss, "__call__", dearer)
+    reports = list(pretrain(settings(corpus, tmp_path / "run", steps=80, then_tokens=64, then_share=0.5)))
+    assert reports[-1].step == 80
+    assert reports[-1].loss > reports[30].loss + 10
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ({"then_tokens": 32}, "must be more than --max-tokens"),
+        ({"then_tokens": 1024}, "this model has 512 positions"),
+        ({"then_share": 1.5, "then_tokens": 64}, "a share between 0 and 1"),
+        ({"mask": 0.0}, "a share between 0 and 1"),
+    ],
+)
+def test_settings_that_cannot_be(corpus, tmp_path, wrong, line):  # noqa: F811
+    with pytest.raises(BertlabError, match=line):
+        list(pretrain(settings(corpus, tmp_path / "run", **wrong)))
+    assert not (tmp_path / "run").exists()
