@@ -395,7 +395,10 @@ COMMANDS = {
     "finetune": Command("bertlab.learn.finetune", "FinetuneConfig", "run", "teach a BERT a task"),
     "evaluate": Command("bertlab.learn.evaluate", "EvaluateConfig", "run", "measure a checkpoint, or predictions"),
     "export-run": Command("bertlab.learn.export_run", "ExportRunConfig", "run", "a finished run, small enough to ship"),
-    "bench": Command("bertlab.learn.bench", "BenchConfig", "run", "how fast it trains here, beside transformers"),
+    "bench": Command("bertlab.learn.bench", "BenchConfig", "run", "how fast it pre-trains here, beside transformers"),
+    "bench features": Command(
+        "bertlab.learn.bench_features", "FeaturesBenchConfig", "run", "how fast SQuAD's rows become what a model reads"
+    ),
 }
 
 HELP = """bertlab {version}: BERT, opened up.
@@ -439,13 +442,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
-        listed = "\n".join(f"  {name:12}{command.line}" for name, command in COMMANDS.items())
+        listed = "\n".join(f"  {name:16}{command.line}" for name, command in COMMANDS.items())
         print(HELP.format(version=bertlab.__version__, commands=listed), end="")
         return 0
     if words[0] == "--version":
         print(bertlab.__version__)
         return 0
     name, *rest = words
+    if rest and f"{name} {rest[0]}" in COMMANDS:
+        name, rest = f"{name} {rest[0]}", rest[1:]
     if name not in COMMANDS:
         raise BertlabError(f"there is no command {name!r}: bertlab --help lists them")
     command = COMMANDS[name]

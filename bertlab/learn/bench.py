@@ -1,13 +1,8 @@
 """`bertlab bench pretrain`: our training step beside a plain loop over `transformers`, on the same batches, in turns.
 
-Turns, because a shared machine's speed drifts: the ratio of neighbours holds where single figures do not. This and the
-tests are the only places that import `transformers`.
+Of the library only the benchmarks and `peer.py` import `transformers`, and the tests.
 """
 
-import json
-import resource
-import statistics
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +12,12 @@ import numpy as np
 import torch
 import transformers
 import tyro
-from tqdm import tqdm
 
 from bertlab.learn.devices import hardware, resolve_device
 from bertlab.learn.objectives import PretrainingLoss
 from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
 from bertlab.learn.trainer import Trainer
+from bertlab.learn.turns import in_turns, peak_memory_mb, tell
 from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.presets import PRESETS, preset
@@ -182,8 +177,7 @@ def bench(config: BenchConfig) -> dict:
         return tokens / (time.perf_counter() - began)
 
     our_turn(), peer_turn()  # the first turns load, compile and allocate
-    rows = [(our_turn(), peer_turn()) for _ in tqdm(range(config.rounds), "turns", disable=config.json)]
-    ratios = sorted(a / b for a, b in rows)
+    measured = in_turns(our_turn, peer_turn, config.rounds, quiet=config.json)
     return {
         "model": f"{shape.num_layers} x {shape.hidden_size}, vocabulary {shape.vocab_size:,}",
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -193,32 +187,11 @@ def bench(config: BenchConfig) -> dict:
         "dropout": f"ours 0, peer's {config.peer_dropout}",
         "precision": str(dtype).removeprefix("torch."),
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
-        "bertlab_tokens_per_second": round(statistics.median(a for a, _ in rows)),
-        "transformers_tokens_per_second": round(statistics.median(b for _, b in rows)),
-        "ratio": round(statistics.median(ratios), 2),
-        "ratio_least": round(ratios[0], 2),
-        "ratio_most": round(ratios[-1], 2),
-        "peak_memory_mb": _peak_memory_mb(device),
+        **measured,
+        "peak_memory_mb": peak_memory_mb(device),
     }
-
-
-def _peak_memory_mb(device: torch.device) -> int:
-    """Of the whole process, both sides together."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device) >> 20
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak >> (20 if sys.platform == "darwin" else 10)
 
 
 def run(config: BenchConfig) -> None:
     """Measure and print."""
-    found = bench(config)
-    if config.json:
-        print(json.dumps(found))
-        return
-    for name, value in found.items():
-        print(
-            f"{name.replace('_', ' '):32} {value:,}"
-            if isinstance(value, int)
-            else f"{name.replace('_', ' '):32} {value}"
-        )
+    tell(bench(config), config.json)

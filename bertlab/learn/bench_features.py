@@ -1,0 +1,104 @@
+"""`bertlab bench features`: SQuAD's rows to what a model reads, ours beside `transformers` with `datasets.map`.
+
+In turns in one run; both begin with the rows in memory. Knows nothing of training.
+"""
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass
+from typing import Annotated
+
+import datasets
+import torch
+import transformers
+import tyro
+
+from bertlab.learn import peer
+from bertlab.learn.devices import hardware
+from bertlab.learn.turns import in_turns, peak_memory_mb, tell
+from bertlab.text.spans import span_features
+from bertlab.text.squad import read_rows
+from bertlab.weights import checkpoint, hub
+
+
+@dataclass(frozen=True)
+class FeaturesBenchConfig:
+    """Measure questions per second of making SQuAD's features, against `run_qa.py`'s way, in turns in one run.
+
+    Ours counts until every window is made; the peer's until `datasets.map` has written them, in one process with
+    as many threads as there are cores, or in as many processes, whichever was faster in a first try.
+
+    Examples:
+      bertlab bench features --data squad/train.parquet
+      bertlab bench features --data squad/train.parquet --rows 10000 --rounds 3
+    """
+
+    data: Annotated[str, tyro.conf.arg(metavar="FILE")] = "rajpurkar/squad"
+    """SQuAD rows; the hub's train set if not given."""
+    checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "squad"
+    """Whose tokenizer."""
+    rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Only this many questions."""
+    max_tokens: int = 384
+    """Tokens in a window."""
+    stride: int = 128
+    """How far each window begins after the one before; for the peer, what neighbours share."""
+    rounds: int = 1
+    """Turns each."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+def bench(config: FeaturesBenchConfig) -> dict:
+    """Returns questions per second of both, the ratio turn by turn, and the seconds of the slowest turns."""
+    source = hub.find(config.checkpoint)
+    own, theirs = checkpoint.load(config.checkpoint).tokenizer, peer.tokenizer(source)
+    rows = read_rows(config.data, "train")[: config.rows]
+    table = datasets.Dataset.from_list(rows)
+    seconds: dict[str, list[float]] = {"ours": [], "lazy": [], "theirs": []}
+    made: dict[str, int] = {}
+
+    def our_turn() -> float:
+        began = time.perf_counter()
+        found = span_features(own, rows, config.max_tokens, config.stride)
+        seconds["lazy"].append(time.perf_counter() - began)
+        made["ours"] = sum(1 for _ in found.windows)
+        seconds["ours"].append(time.perf_counter() - began)
+        return len(rows) / seconds["ours"][-1]
+
+    def their_features(part: datasets.Dataset, workers: int | None) -> float:
+        began = time.perf_counter()
+        with contextlib.ExitStack() as quiet:
+            if config.json:
+                datasets.disable_progress_bars()
+                quiet.callback(datasets.enable_progress_bars)
+            made["theirs"] = len(peer.span_rows(part, theirs, config.max_tokens, config.stride, workers))
+        return time.perf_counter() - began
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    few = table.select(range(min(len(table), 4000)))
+    workers = min((None, cores), key=lambda workers: their_features(few, workers))
+
+    def their_turn() -> float:
+        seconds["theirs"].append(their_features(table, workers))
+        return len(rows) / seconds["theirs"][-1]
+
+    measured = in_turns(our_turn, their_turn, config.rounds, "questions_per_second", quiet=config.json)
+    return {
+        "questions": len(rows),
+        "windows": f"ours {made['ours']:,}, transformers' {made['theirs']:,}",
+        "hardware": f"{hardware(torch.device('cpu'))}, {cores} cores",
+        "peer": f"datasets.map in {workers or 1} process(es)",
+        "versions": f"transformers {transformers.__version__}, datasets {datasets.__version__}",
+        "bertlab_seconds": round(max(seconds["ours"]), 1),
+        "bertlab_seconds_before_windows": round(max(seconds["lazy"]), 1),
+        "transformers_seconds": round(max(seconds["theirs"]), 1),
+        **measured,
+        "peak_memory_mb": peak_memory_mb(torch.device("cpu")),
+    }
+
+
+def run(config: FeaturesBenchConfig) -> None:
+    """Measure and print."""
+    tell(bench(config), config.json)

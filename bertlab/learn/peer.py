@@ -1,0 +1,135 @@
+"""What people use instead, written as its own examples are: `transformers` with `datasets` and its `Trainer`.
+
+The other side of the benchmarks and of the comparison of results; nothing else in the library imports `transformers`,
+except `bench.py` for its own peer.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import datasets
+import transformers
+
+from bertlab.spec.errors import BertlabError
+
+AUTO = {
+    "classify": transformers.AutoModelForSequenceClassification,
+    "regress": transformers.AutoModelForSequenceClassification,
+    "span": transformers.AutoModelForQuestionAnswering,
+}
+
+
+def tokenizer(checkpoint: Path) -> transformers.PreTrainedTokenizerFast:
+    """The checkpoint's own tokenizer, the fast kind."""
+    return transformers.AutoTokenizer.from_pretrained(checkpoint)
+
+
+def span_rows(
+    rows: Sequence[Mapping],
+    tokenizer: transformers.PreTrainedTokenizerFast,
+    max_tokens: int = 384,
+    overlap: int = 128,
+    workers: int | None = None,
+) -> datasets.Dataset:
+    """SQuAD rows -> input_ids, token_type_ids, attention_mask, start_positions, end_positions, as `run_qa.py` does it.
+
+    Args:
+        rows: a `datasets.Dataset`, or a list that becomes one.
+        overlap: what `run_qa.py` calls doc_stride: tokens that neighbouring windows share.
+        workers: processes of `datasets.map`; None for one, in which the tokenizer still uses every core.
+    """
+
+    def features(batch: dict) -> dict:
+        questions = [question.lstrip() for question in batch["question"]]
+        found = tokenizer(
+            questions, batch["context"], truncation="only_second", max_length=max_tokens, stride=overlap,
+            return_overflowing_tokens=True, return_offsets_mapping=True,
+        )  # fmt: skip
+        samples, offsets = found.pop("overflow_to_sample_mapping"), found.pop("offset_mapping")
+        found["start_positions"], found["end_positions"] = [], []
+        for i, offset in enumerate(offsets):
+            ids, part = found["input_ids"][i], found.sequence_ids(i)
+            start = end = cls = ids.index(tokenizer.cls_token_id)
+            answers = batch["answers"][samples[i]]
+            if answers["answer_start"]:
+                begin = answers["answer_start"][0]
+                stop = begin + len(answers["text"][0])
+                first, last = 0, len(ids) - 1
+                while part[first] != 1:
+                    first += 1
+                while part[last] != 1:
+                    last -= 1
+                if offset[first][0] <= begin and offset[last][1] >= stop:
+                    while first < len(offset) and offset[first][0] <= begin:
+                        first += 1
+                    while offset[last][1] >= stop:
+                        last -= 1
+                    start, end = first - 1, last + 1
+            found["start_positions"].append(cls if start == cls else start)
+            found["end_positions"].append(cls if start == cls else end)
+        return found
+
+    return _mapped(rows, features, workers)
+
+
+def text_rows(
+    rows: Sequence[Mapping],
+    tokenizer: transformers.PreTrainedTokenizerFast,
+    columns: Sequence[str],
+    max_tokens: int = 128,
+    workers: int | None = None,
+) -> datasets.Dataset:
+    """Rows of one or two texts and a label -> the model's inputs and `labels`, as `run_glue.py` does it."""
+
+    def features(batch: dict) -> dict:
+        found = tokenizer(*(batch[column] for column in columns), truncation=True, max_length=max_tokens)
+        found["labels"] = batch["label"]
+        return found
+
+    return _mapped(rows, features, workers)
+
+
+def _mapped(rows: Sequence[Mapping], features: Callable[[dict], dict], workers: int | None) -> datasets.Dataset:
+    data = rows if isinstance(rows, datasets.Dataset) else datasets.Dataset.from_list(list(rows))
+    # not in memory: written to a file and mapped, as it is by default
+    return data.map(
+        features, batched=True, num_proc=workers, remove_columns=data.column_names, load_from_cache_file=False
+    )
+
+
+def trainer(
+    checkpoint: Path,
+    kind: str,
+    data: datasets.Dataset,
+    tokenizer: transformers.PreTrainedTokenizerFast,
+    out: Path,
+    *,
+    labels: int = 2,
+    dropout: float = 0.1,
+    seed: int = 0,
+    **arguments,
+) -> transformers.Trainer:
+    """A `Trainer` over a checkpoint, padded to the longest of each batch.
+
+    Args:
+        arguments: of `transformers.TrainingArguments`.
+    """
+    try:
+        import accelerate  # noqa: F401
+    except ModuleNotFoundError:
+        raise BertlabError("the Trainer of transformers needs accelerate: pip install accelerate") from None
+    transformers.set_seed(seed)
+    settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
+    if kind != "span":
+        settings["num_labels"] = 1 if kind == "regress" else labels
+    if kind == "regress":
+        settings["problem_type"] = "regression"
+    model = AUTO[kind].from_pretrained(checkpoint, attn_implementation="sdpa", **settings)
+    said = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
+    return transformers.Trainer(
+        model,
+        transformers.TrainingArguments(str(out), seed=seed, **said, **arguments),
+        data_collator=transformers.DataCollatorWithPadding(tokenizer),
+        train_dataset=data,
+        processing_class=tokenizer,
+    )
