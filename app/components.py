@@ -196,6 +196,11 @@ def words(text: str, hidden: set[int], *, on_click: Callable[[int], None]) -> No
     _own("words")(key="words", data={"words": parts, "after": text[place:]}, on_clicked_change=clicked)
 
 
+def own(name: str, *, key: str, data: dict, **changes: Callable[[], None]) -> None:
+    """A component of this window's own: `static/NAME.js` and `.css`. changes: `on_X_change` for what it reports."""
+    _own(name)(key=key, data=data, **changes)
+
+
 def arcs(picture: dict) -> None:
     """The drawing of `app.preview`."""
     _own("arcs")(key="arcs", data=picture)

@@ -6,6 +6,10 @@ PAIR = ("The boy put the glass on the table.", "It fell because the table was no
 SENTENCE = "He opened the window and looked out at the rain."
 HIDDEN = "3"
 
+MASKED = "He opened the window and looked out at the [MASK]."
+OTHER = "She locked the door and walked down to the [MASK]."
+JUDGED = "A slow start, but the last half hour is a small wonder."
+
 FOLLOWS = {
     "follow": (
         "The oven was still cold when we put the bread in.",

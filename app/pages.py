@@ -9,7 +9,7 @@ SECTIONS = {
         "next-sentence": ":material/compare_arrows:",
         "question": ":material/help:",
     },
-    "change": {},
+    "change": {"heads": ":material/content_cut:"},
     "learn": {"time-machine": ":material/history:"},
 }
 

@@ -158,7 +158,7 @@ def test_a_question_that_cannot_be_asked(session, checkpoints):
         session.operate("nsp", A)
     with pytest.raises(TextError, match="64"):
         session.head_effects("span", QUESTION, "rain " * 80)
-    with pytest.raises(BertlabError, match="mask, nsp, span"):
+    with pytest.raises(BertlabError, match="mask, nsp, span, classify"):
         session.operate("poem", A)
     bare = bertlab.load(checkpoints / "bare")
     for kind, (text, pair) in ASKED.items():

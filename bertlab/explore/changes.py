@@ -4,7 +4,7 @@ Parts, with commas between; layers, heads and positions count from zero:
 
     0.3            knock out head 3 of layer 0; again: bring it back
     4              knock out every head of layer 4; again: bring them back
-    0.3s           of layer 0, only head 3 stays
+    0.3s           of layer 0, only head 3 stays;  0s  all of layer 0
     r1.2.5-u       head 2 of layer 1 looks from position 5 at every position alike
     r1.2.5-7:1     ... at position 7 only;  r1.2.5-0:0.6-7:0.2  at these, in this proportion;  r1.2.5  as it was
     p3.5-2.4       at the output of layer 3 (0: the embeddings), position 5 gets what another text has at the output of
@@ -21,7 +21,7 @@ from bertlab.spec.errors import SurgeryError
 
 _N = r"(\d{1,5})"
 _HEAD = re.compile(rf"{_N}\.{_N}(s?)", re.ASCII)
-_LAYER = re.compile(_N, re.ASCII)
+_LAYER = re.compile(rf"{_N}(s?)", re.ASCII)
 _ROW = re.compile(rf"r{_N}\.{_N}\.{_N}(?:-(.+))?", re.ASCII)
 _WEIGHT = re.compile(rf"{_N}:(\d+(?:\.\d+)?)", re.ASCII)
 _PATCH = re.compile(rf"p{_N}\.(\d{{1,5}}|a)(?:-{_N}\.(\d{{1,5}}|a))?", re.ASCII)
@@ -83,13 +83,25 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def add(text: str, part: str, num_heads: int) -> str:
-    """The line with one more part; a very long line becomes what it comes to.
+    """The line with one more part.
 
     >>> add("0.3", "1", 2)
     '0.3,1'
     """
-    parts = (*split(text), part)
-    return ",".join(parts if len(parts) <= HISTORY else resolve(",".join(parts), num_heads).parts)
+    return shorten(f"{text},{part}", num_heads)
+
+
+def shorten(text: str, num_heads: int) -> str:
+    """The line; one of very many parts as what it comes to. A line that cannot be read stays as it is.
+
+    >>> shorten(", 0.3,1,", 2)
+    '0.3,1'
+    """
+    parts = split(text)
+    try:
+        return ",".join(parts if len(parts) <= HISTORY else resolve(text, num_heads).parts)
+    except SurgeryError:
+        return ",".join(parts)
 
 
 def undo(text: str) -> str:
@@ -117,7 +129,7 @@ def resolve(text: str, num_heads: int) -> Changes:
     for part in split(text):
         if found := _LAYER.fullmatch(part):
             whole = {(int(found[1]), head) for head in range(num_heads)}
-            heads = heads - whole if whole <= heads else heads | whole
+            heads = heads - whole if found[2] or whole <= heads else heads | whole
         elif found := _HEAD.fullmatch(part):
             layer, head = int(found[1]), int(found[2])
             if found[3]:

@@ -271,7 +271,8 @@ class Outcome:
 class Operation:
     """What a change inside the model did to a prediction: the best candidates before, then those that came up after.
 
-    kind: "mask", "nsp" or "span". outcomes[0] was the model's answer, outcomes[top] is its answer after the change.
+    kind: "mask", "nsp", "span" or "classify". outcomes[0] was the model's answer, outcomes[top] is it
+    after the change.
     """
 
     kind: str
@@ -299,8 +300,8 @@ class HeadEffects:
 
 @dataclass(frozen=True)
 class HeadRoles:
-    """What each head of one input mostly looks at: names_LN, and share_LN, the mean attention (0..1) it gives to that,
-    over the tokens that are not special."""
+    """What each head of one input mostly looks at: names_LN (of `roles.ROLES`), and share_LN, the mean attention (0..1)
+    it gives to that, over the tokens that are not special."""
 
     names_LN: tuple[tuple[str, ...], ...]
     share_LN: np.ndarray

@@ -1,4 +1,4 @@
-"""One prediction to watch while something inside is changed: a masked word, whether B follows A, or an answer's span.
+"""One prediction to watch while something inside is changed: a masked word, whether B follows A, an answer, a label.
 
 Each is a choice among candidates, read from the last hidden states; `PROBES` has a row for each. Knows no surgery.
 
@@ -31,15 +31,16 @@ class Probe:
 
 @dataclass(frozen=True)
 class ProbeSpec:
-    """head: the output layer it needs. build: what is asked of a model -> Probe."""
+    """head: the output layer it needs. build: what is asked of a model -> Probe. two_texts: whether it takes two."""
 
     head: str
     build: Callable[..., Probe]
+    two_texts: bool = False
 
 
 def probe(model: Bert, tokenizer: Tokenizer, kind: str, text: str, pair: str | None = None, mask: int = 0) -> Probe:
     """What to watch. kind "mask": the word behind [MASK] number `mask`, counted from 0; "nsp": whether `pair` follows
-    `text`; "span": where `pair`, a passage, answers `text`, a question.
+    `text`; "span": where `pair`, a passage, answers `text`, a question; "classify": the label.
 
     Raises:
         MissingHead: the model has no output layer for it.
@@ -48,7 +49,7 @@ def probe(model: Bert, tokenizer: Tokenizer, kind: str, text: str, pair: str | N
     if kind not in PROBES:
         raise BertlabError(f"there is no prediction called {kind!r}: it is one of {', '.join(PROBES)}")
     model.head(PROBES[kind].head)
-    if kind != "mask" and pair is None:
+    if PROBES[kind].two_texts and pair is None:
         raise TextError(f"{kind} reads two texts: give a second one")
     encoding = encode(tokenizer, text, pair, model.config.max_positions)
     return PROBES[kind].build(model, tokenizer, encoding, pair, mask)
@@ -70,6 +71,11 @@ def _mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | Non
 
 def _nsp(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
     return Probe("nsp", encoding, lambda encoded: model.nsp(encoded.pooled_BH), ("IsNext", "NotNext").__getitem__)
+
+
+def _classify(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+    labels = model.config.labels
+    return Probe("classify", encoding, lambda encoded: model.classify(encoded.pooled_BH), labels.__getitem__)
 
 
 def _span(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
@@ -95,4 +101,9 @@ def _span(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | Non
     return Probe("span", encoding, logits, label)
 
 
-PROBES = {"mask": ProbeSpec("mlm", _mask), "nsp": ProbeSpec("nsp", _nsp), "span": ProbeSpec("span", _span)}
+PROBES = {
+    "mask": ProbeSpec("mlm", _mask),
+    "nsp": ProbeSpec("nsp", _nsp, two_texts=True),
+    "span": ProbeSpec("span", _span, two_texts=True),
+    "classify": ProbeSpec("classify", _classify),
+}

@@ -10,7 +10,7 @@ import numpy as np
 
 from bertlab.explore.facts import AttentionMap, HeadRoles, TokenRow
 
-ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same piece")
+ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same")
 
 
 def head_roles(attention: AttentionMap) -> HeadRoles:

@@ -320,7 +320,7 @@ class Session:
         """A prediction before and after changes inside the model.
 
         Args:
-            kind: "mask", "nsp" (`pair` is sentence B) or "span" (`text` is the question, `pair` the passage).
+            kind: "mask", "nsp" (`pair` is sentence B), "span" (`text` is the question, `pair` the passage), "classify".
             changes: such as "0.3,2.11": see `explore.changes`.
             other: the text whose hidden states are patched in.
             mask: which [MASK], counted from 0.

@@ -16,16 +16,16 @@ from bertlab.explore.facts import Answers, InputMap, MaskFill, NextSentence
 from bertlab.views.payload import labels as piece_labels
 
 BLUE, ORANGE, GREY = "#3b82d6", "#d9822b", "#8a919e"
-_GRID = "rgba(128, 136, 150, 0.22)"
+GRID = "rgba(128, 136, 150, 0.22)"
 # zero has the colour of no ground: the middle of the scale is see-through
-_DIVERGING = [
+DIVERGING = [
     [0.0, "rgba(217, 112, 20, 1)"],
     [0.25, "rgba(224, 145, 70, 0.75)"],
     [0.5, "rgba(128, 136, 150, 0.06)"],
     [0.75, "rgba(80, 142, 218, 0.75)"],
     [1.0, "rgba(38, 108, 206, 1)"],
 ]
-_AXIS = {"showgrid": False, "zeroline": False, "linecolor": _GRID, "automargin": True, "ticks": ""}
+_AXIS = {"showgrid": False, "zeroline": False, "linecolor": GRID, "automargin": True, "ticks": ""}
 TEMPLATE = go.layout.Template(
     layout={
         "paper_bgcolor": "rgba(0, 0, 0, 0)",
@@ -49,13 +49,13 @@ def mask_bars(fill: MaskFill, *, title: str | None = None) -> go.Figure:
     """The proposals for one mask as horizontal bars, most probable on top, each with its probability in percent."""
     shown = fill.candidates[::-1]
     chances = [candidate.probability for candidate in shown]
-    figure = _figure(height=44 + 34 * len(shown) + (32 if title else 0))
+    figure = blank(height=44 + 34 * len(shown) + (32 if title else 0))
     figure.add_bar(
         x=chances,
         y=list(range(len(shown))),
         orientation="h",
         marker={"color": [BLUE if i == len(shown) - 1 else GREY for i in range(len(shown))], "cornerradius": 4},
-        text=[_percent(chance) for chance in chances],
+        text=[percent(chance) for chance in chances],
         textposition="outside",
         cliponaxis=False,
         customdata=[safe(candidate.piece) for candidate in shown],
@@ -82,7 +82,7 @@ def span_curves(
     """
     words = [passage[start:end] for start, end in answers.words]
     places = list(range(len(words)))
-    figure = _figure(height=300)
+    figure = blank(height=300)
     for name, chances, colour, dash in zip(
         labels, (answers.start_probs, answers.end_probs), (BLUE, ORANGE), ("solid", "dot"), strict=True
     ):
@@ -95,19 +95,19 @@ def span_curves(
             marker={"size": 6, "symbol": "circle" if dash == "solid" else "diamond"},
             fill="tozeroy",
             fillcolor=_faded(colour, 0.12),
-            customdata=[safe(_short(word, 28)) for word in words],
+            customdata=[safe(short(word, 28)) for word in words],
             hovertemplate="%{customdata}: %{y:.3f}",
         )
     step = max(1, -(-len(words) // 12))
     figure.update_xaxes(
         tickvals=places[::step],
-        ticktext=[safe(_short(word, 14)) for word in words[::step]],
+        ticktext=[safe(short(word, 14)) for word in words[::step]],
         tickangle=-40,
         tickfont={"size": 12},
         title={"text": safe(axes[0]), "font": {"size": 13}},
     )
     most = max((*answers.start_probs, *answers.end_probs), default=1) or 1
-    figure.update_yaxes(range=[0, min(1.02, most * 1.1)], showgrid=True, gridcolor=_GRID, tickformat=".1~%", nticks=5)
+    figure.update_yaxes(range=[0, min(1.02, most * 1.1)], showgrid=True, gridcolor=GRID, tickformat=".1~%", nticks=5)
     figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}})
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     best = answers.answers[0] if answers.answers else None
@@ -132,7 +132,7 @@ def embedding_strips(
     parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
     pieces = [safe(piece) for piece in piece_labels(embeddings.tokens)]
     rows = list(range(len(pieces)))
-    figure = _figure(height=96 + 22 * len(pieces))
+    figure = blank(height=96 + 22 * len(pieces))
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
@@ -147,7 +147,7 @@ def embedding_strips(
             yaxis="y",
             zmin=-(limit or 1.0),
             zmax=limit or 1.0,
-            colorscale=_DIVERGING,
+            colorscale=DIVERGING,
             showscale=False,
             ygap=3,
             customdata=np.repeat(np.array(pieces, object)[:, None], shown.shape[1], axis=1),
@@ -171,16 +171,16 @@ def embedding_strips(
 
 def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] = ("IsNext", "NotNext")) -> go.Figure:
     """One bar cut in two: the probability that B follows A, and that it does not."""
-    figure = _figure(height=112)
+    figure = blank(height=112)
     shares = (answer.probability, 1 - answer.probability)
     for share, label, colour in zip(shares, labels, (BLUE, ORANGE), strict=True):
         figure.add_bar(
             x=[share],
             y=[0],
             orientation="h",
-            name=f"{safe(label)} {_percent(share)}",
+            name=f"{safe(label)} {percent(share)}",
             marker={"color": colour},
-            hovertemplate=f"{safe(label)}: {_percent(share)}<extra></extra>",
+            hovertemplate=f"{safe(label)}: {percent(share)}<extra></extra>",
         )
     figure.add_vline(0.5, line={"color": GREY, "width": 1.5, "dash": "dot"})
     figure.update_xaxes(range=[0, 1], ticklabeloverflow="allow", **_PERCENTS)
@@ -205,7 +205,7 @@ def training_curves(rows: Iterable[Mapping], *, x: str = "tokens") -> go.Figure:
         for name, value in row.items():
             if isinstance(name, str) and name.endswith(("loss", "accuracy")) and _number(value):
                 curves.setdefault(name, []).append((row[x], value))
-    figure = _figure(height=360)
+    figure = blank(height=360)
     for name, points in curves.items():
         loss = name.endswith("loss")
         figure.add_scatter(
@@ -217,9 +217,9 @@ def training_curves(rows: Iterable[Mapping], *, x: str = "tokens") -> go.Figure:
             line={"width": 2, "dash": "solid" if loss else "dot"},
             hovertemplate="%{y:.4g}",
         )
-    figure.update_xaxes(title={"text": safe(x)}, showgrid=True, gridcolor=_GRID)
+    figure.update_xaxes(title={"text": safe(x)}, showgrid=True, gridcolor=GRID)
     figure.update_layout(
-        yaxis={"title": {"text": "loss"}, "showgrid": True, "gridcolor": _GRID},
+        yaxis={"title": {"text": "loss"}, "showgrid": True, "gridcolor": GRID},
         yaxis2={
             **_AXIS,
             "title": {"text": "accuracy"},
@@ -244,15 +244,18 @@ def safe(text: str) -> str:
     return escape(visible, quote=False).replace("%{", "%&#123;").encode("utf-8", "replace").decode()
 
 
-def _figure(height: int) -> go.Figure:
+def blank(height: int) -> go.Figure:
+    """A figure of this house with nothing in it. height: in pixels."""
     return go.Figure(layout={"template": TEMPLATE, "height": height})
 
 
-def _percent(chance: float) -> str:
+def percent(chance: float) -> str:
+    """A probability as it is read: "12.3 %", and "< 0.1 %" for what would round to nothing."""
     return "< 0.1 %" if 0 < chance < 0.001 else f"{chance * 100:.1f} %"
 
 
-def _short(text: str, most: int) -> str:
+def short(text: str, most: int) -> str:
+    """A text of at most `most` letters, cut with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

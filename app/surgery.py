@@ -1,0 +1,282 @@
+"""The controls of head surgery: what is asked, the grid of heads, the list of changes with its undo, and the tools that
+make one. The changes are one line (`bertlab.explore.changes`) in the address. Computes nothing.
+"""
+
+import shlex
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from app import components, examples, loaders, url
+from app.i18n import t
+from bertlab.explore import changes
+from bertlab.explore.facts import HeadEffects, HeadRoles, Operation, TokenRow
+from bertlab.explore.words import MASK
+from bertlab.spec.config import ModelConfig
+from bertlab.spec.errors import SurgeryError
+from bertlab.views.change_figures import WEAKEST
+from bertlab.views.payload import labels as piece_labels
+
+# what can be asked -> the task whose checkpoint suits it
+KINDS = {"mask": "fill-mask", "nsp": "nsp", "span": "answer", "classify": "classify"}
+CHIPS = 18  # changes with a button of their own
+ROLES = ("previous", "next", "itself", "same")  # [CLS] and [SEP] are called so in every language
+GRID = ("label", "out", "whole", "loss", "gain", "wait", "hint")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A prediction to watch: as `Session.operate` takes it."""
+
+    kind: str
+    text: str
+    pair: str | None
+    mask: int = 0
+
+    @property
+    def values(self) -> tuple[str, str, str | None]:
+        return self.kind, self.text, self.pair
+
+
+def question() -> Asked:
+    """Which prediction to watch, and its texts."""
+    kind = url.choice(
+        st.segmented_control, t("heads.ask"), list(KINDS), key="ask", required=True, label_visibility="collapsed",
+        format_func=lambda kind: t(f"heads.ask.{kind}"),
+    )  # fmt: skip
+    if kind == "nsp":
+        return Asked(kind, *components.sentences(*examples.PAIR))
+    if kind == "span":
+        asked = components.line(st, t("question.question"), examples.QUESTIONS[0], key="question")
+        passage = url.text(st.text_area, t("question.passage"), examples.PASSAGE, key="passage", height=130)
+        components.too_long_for_a_link(st, passage)
+        return Asked(kind, asked, passage)
+    if kind == "classify":
+        return Asked(kind, components.line(st, t("heads.text"), examples.JUDGED, key="judged"), None)
+    left, right = st.columns([5, 1])
+    text = components.line(left, t("heads.text"), examples.MASKED, key="masked", help=t("heads.text.help"))
+    masks = max(text.count(MASK), 1)
+    # a mark of its own for each, since a number beyond the last would be refused
+    mask = url.number(right.number_input, t("heads.mask"), 1, masks, 1, key="which") if masks > 1 else 1
+    return Asked(kind, text, None, mask - 1)
+
+
+# -- the line of changes -------------------------------------------------------------------------------------------
+
+
+def kept() -> str:
+    """The changes so far."""
+    line = url.recall("changes")
+    url.keep("changes", line)
+    components.too_long_for_a_link(st, line)
+    return line
+
+
+def keep(line: str) -> None:
+    """Have these changes and no others."""
+    url.keep("changes", line)
+
+
+def read(line: str, config: ModelConfig) -> changes.Changes:
+    """What the line comes to; nothing for one that cannot be read, which asking the model says."""
+    try:
+        return changes.resolve(line, config.num_heads)
+    except SurgeryError:
+        return changes.resolve("", config.num_heads)
+
+
+def chips(line: str, config: ModelConfig) -> None:
+    """Every change with a button that takes it back; the last one undone; all undone."""
+    made = read(line, config)
+    whole = [n for n in range(config.num_layers) if all((n, head) in made.heads for head in range(config.num_heads))]
+    single = sorted(head for head in made.heads if head[0] not in whole)
+    shown = [(t("heads.chip.layer", layer=layer), f"{layer}s") for layer in whole]
+    shown += [(t("heads.chip.head", layer=layer, head=head), f"{layer}.{head}") for layer, head in single]
+    for layer, head, position in made.rows:
+        shown.append((t("heads.chip.row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}"))
+    for layer, position in made.patches:
+        place = changes.EVERY if position is None else str(position)
+        name = (
+            t("heads.chip.patches", layer=layer)
+            if position is None
+            else t("heads.chip.patch", layer=layer, place=place)
+        )
+        shown.append((name, f"p{layer}.{place}"))
+    with st.container(horizontal=True, gap="xsmall", key="heads-undo"):
+        st.button(t("heads.undo"), on_click=keep, args=(changes.undo(line),), disabled=not line, icon=":material/undo:")
+        st.button(t("heads.reset"), on_click=keep, args=("",), disabled=not line, icon=":material/restart_alt:")
+    with st.container(horizontal=True, gap="xsmall", key="heads-changes"):
+        for name, part in shown[:CHIPS]:
+            back = changes.add(line, part, config.num_heads)
+            st.button(name, key=f"back-{part}", on_click=keep, args=(back,), help=t("heads.chip.back"),
+                      icon=":material/close:", type="tertiary")  # fmt: skip
+        if len(shown) > CHIPS:
+            st.caption(t("heads.chip.more", count=len(shown) - CHIPS))
+        if not shown:
+            st.caption(t("heads.none"))
+
+
+# -- the grid ------------------------------------------------------------------------------------------------------
+
+
+def measured(checkpoint: loaders.Checkpoint, asked: Asked) -> HeadEffects | None:
+    """The effect of every head, once `measure` has found it."""
+    if st.session_state.get("heads.measured") != (checkpoint, asked):
+        return None
+    layers = loaders.session(checkpoint).config.num_layers
+    found = [
+        loaders.ask(checkpoint, "head_effects", *asked.values, mask=asked.mask, layers=(n,)) for n in range(layers)
+    ]
+    first = found[0]
+    effects_LN = np.concatenate([part.effects_LN for part in found])
+    return HeadEffects(first.kind, first.tokens, first.label, first.log_odds, tuple(range(layers)), effects_LN)
+
+
+def measure(checkpoint: loaders.Checkpoint, asked: Asked, place) -> None:
+    """Find the effect of every head, layer by layer, with a bar in this place; then show the page again.
+
+    A layer that is found is kept: whatever the reader does meanwhile interrupts this, and it goes on from there.
+    """
+    layers = loaders.session(checkpoint).config.num_layers
+    bar = place.progress(0.0, t("heads.measuring"))
+    for layer in range(layers):
+        loaders.ask(checkpoint, "head_effects", *asked.values, mask=asked.mask, layers=(layer,))
+        bar.progress((layer + 1) / layers, t("heads.measuring"))
+    st.session_state["heads.measured"] = (checkpoint, asked)
+    url.write()
+    st.rerun()
+
+
+def grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: HeadRoles) -> None:
+    """Layers x heads to click, coloured by what each does for the prediction."""
+    texts = {name: t(f"heads.grid.{name}") for name in GRID} | {
+        "layer": t("heads.grid.layer", layer="{layer}"),
+        "head": t("heads.grid.head", layer="{layer}", head="{head}"),
+        "effect": t("heads.grid.effect", effect="{effect}", before="{before}", after="{after}"),
+        "role": t("heads.grid.role", role="{role}", share="{share}"),
+        "roles": {role: t(f"heads.role.{role}") for role in ROLES} | {"[CLS]": "[CLS]", "[SEP]": "[SEP]"},
+    }
+    named = [
+        [[name, float(share)] for name, share in zip(names, shares, strict=True)]
+        for names, shares in zip(roles.names_LN, roles.share_LN, strict=True)
+    ]
+    data = {
+        "layers": config.num_layers, "heads": config.num_heads, "log": line, "texts": texts, "roles": named,
+        "heard": st.session_state.get("heads.heard"),
+        "out": [f"{layer}.{head}" for layer, head in sorted(read(line, config).heads)],
+    }  # fmt: skip
+    if effects is not None:
+        data |= {
+            "effects": effects.effects_LN.astype(float).round(4).tolist(), "limit": limit(effects),
+            "chances": effects.probabilities_LN.round(6).tolist(), "before": 1 / (1 + float(np.exp(-effects.log_odds))),
+        }  # fmt: skip
+
+    def changed() -> None:
+        heard = st.session_state["heads-grid"].get("log")
+        if isinstance(heard, str) and len(heard) < 10_000:
+            st.session_state["heads.heard"] = heard
+            keep(changes.shorten(heard, config.num_heads))
+
+    components.own("heads", key="heads-grid", data=data, on_log_change=changed)
+
+
+def limit(effects: HeadEffects) -> float:
+    """The log-odds at which the colours are full."""
+    return max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
+
+
+def said(operation: Operation, names: dict[str, str]) -> str:
+    """The prediction before and after in one line of HTML."""
+    first, top = operation.outcomes[0], operation.outcomes[operation.top]
+    word, now = (components.plain(names.get(outcome.label, outcome.label)) for outcome in (first, top))
+    line = t("heads.said", word=f"<b>{word}</b>", before=f"{first.before:.1%}", after=f"<b>{first.after:.1%}</b>")
+    if operation.top:
+        line += t("heads.said.now", word=f"<b>{now}</b>", after=f"{top.after:.1%}")
+    return f'<p class="say" dir="auto">{line}</p>'
+
+
+# -- tools -----------------------------------------------------------------------------------------------------------
+
+
+def _where(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
+    """Choose a position of a text by its piece."""
+    names = piece_labels(tokens)
+
+    def box(label: str, low: int, high: int, key: str) -> int:
+        return place.selectbox(label, range(low, high + 1), format_func=lambda at: f"{at} · {names[at]}", key=key)
+
+    return url.number(box, t("heads.position"), 0, len(tokens) - 1, min(default, len(tokens) - 1), key=key)
+
+
+def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tuple[TokenRow, ...]) -> None:
+    """One row of attention by hand: alike everywhere, one position only, or numbers."""
+    st.caption(t("heads.row.lead"))
+    config = loaders.session(checkpoint).config
+    cells = st.columns([1, 1, 2, 3], vertical_alignment="bottom")
+    layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, 0, key="row.layer")
+    head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, 0, key="row.head")
+    position = _where(cells[2], tokens, "row.from")
+    how = url.choice(
+        cells[3].segmented_control, t("heads.row.how"), ["uniform", "one", "hand"], key="row.how", required=True,
+        format_func=lambda how: t(f"heads.row.{how}"),
+    )  # fmt: skip
+    weights: list[tuple[int, float]] = []
+    if how == "one":
+        weights = [(_where(st, tokens, "row.to"), 1.0)]
+    if how == "hand":
+        own_T = loaders.ask(
+            checkpoint, "attention_row", asked.text, asked.pair, layer=layer, head=head, position=position
+        )
+        now, new = t("heads.row.now"), t("heads.row.new")
+        rows = {t("heads.row.piece"): piece_labels(tokens), now: own_T.round(4), new: own_T.round(3)}
+        number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
+        edited = st.data_editor(
+            rows, key=f"row-{layer}-{head}-{position}-{hash(asked)}", disabled=[t("heads.row.piece"), now],
+            column_config={new: number}, height=320,
+        )  # fmt: skip
+        weights = [(at, float(weight)) for at, weight in enumerate(edited[new]) if weight and weight > 0]
+        st.caption(t("heads.row.scaled"))
+    if how == "hand" and not weights:
+        components.note(t("heads.row.empty"), "error")
+    part = changes.row_part((layer, head, position), weights)
+    st.button(
+        t("heads.put"), on_click=keep, args=(changes.add(line, part, config.num_heads),), key="put-row",
+        icon=":material/check:", disabled=how == "hand" and not weights,
+    )  # fmt: skip
+
+
+def patch_tool(line: str, checkpoint: loaders.Checkpoint, other: str, tokens: tuple[TokenRow, ...]) -> None:
+    """A hidden state of another sentence, put into this one."""
+    config = loaders.session(checkpoint).config
+    theirs = loaders.ask(checkpoint, "encode", other)
+    cells = st.columns([1, 2, 1, 2], vertical_alignment="bottom")
+    from_layer = url.number(cells[0].number_input, t("heads.patch.from"), 0, config.num_layers, 0, key="patch.layer")
+    from_position = _where(cells[1], theirs, "patch.from", 1)
+    layer = url.number(cells[2].number_input, t("heads.patch.to"), 0, config.num_layers, 0, key="patch.into")
+    position = _where(cells[3], tokens, "patch.to", 1)
+    one = changes.patch_part((layer, position), (from_layer, from_position))
+    every = changes.patch_part((layer, None), (from_layer, None))
+    with st.container(horizontal=True, gap="xsmall"):
+        for name, part in ((t("heads.put"), one), (t("heads.patch.every"), every)):
+            st.button(name, on_click=keep, args=(changes.add(line, part, config.num_heads),), icon=":material/check:")
+    st.caption(t("heads.patch.help"))
+
+
+def keep_tool(line: str, checkpoint: loaders.Checkpoint) -> None:
+    """The command that takes the knocked-out heads away for good."""
+    config = loaders.session(checkpoint).config
+    made = read(line, config)
+    st.caption(t("heads.keep.lead"))
+    if not made.heads:
+        components.note(t("heads.keep.none"))
+        return
+    if made.rows or made.patches:
+        st.caption(t("heads.keep.only"))
+    heads = ",".join(f"{layer}.{head}" for layer, head in sorted(made.heads))
+    command = ["bertlab", "export", "pruned", "--checkpoint", loaders.short_name(checkpoint), "--prune", heads]
+    st.code(shlex.join(command), language="bash", wrap_lines=True)
+    weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
+    total = sum(parameter.numel() for parameter in loaders.session(checkpoint).model.parameters())
+    st.caption(t("heads.keep.size", heads=len(made.heads), share=f"{weights * len(made.heads) / total:.1%}"))
+    st.caption(t("heads.keep.opens"))

@@ -1,0 +1,148 @@
+"""Figures of what a change inside the model does, and of what each layer would say; built like those of `figures`.
+
+Knows nothing of models, pages or languages: the words on the axes are arguments.
+
+Shape legend: T tokens, N heads, L layers.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertlab.explore.facts import HeadEffects, Lens, Operation
+from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, percent, safe, short
+from bertlab.views.payload import labels as piece_labels
+
+WEAKEST = 0.5  # log-odds at which the colours of a head map are full, where no head has more
+_DEPTHS = [[0.0, "rgba(38, 108, 206, 0.04)"], [1.0, "rgba(38, 108, 206, 0.9)"]]
+
+
+def before_after(
+    operation: Operation,
+    *,
+    labels: tuple[str, str] = ("before", "after"),
+    names: Mapping[str, str] | None = None,
+) -> go.Figure:
+    """Every outcome as two bars, its probability before and after; behind the second the change of its log-odds.
+
+    names: what to call outcomes such as "IsNext" or "" (no answer), where not as they are.
+    """
+    shown = operation.outcomes[::-1]
+    titles = [(names or {}).get(outcome.label, outcome.label) for outcome in shown]
+    figure = blank(height=70 + 58 * len(shown))
+    parts = ((labels[1], BLUE, [o.after for o in shown]), (labels[0], GREY, [o.before for o in shown]))
+    changes = [f"{percent(o.after)}  ({o.log_odds_after - o.log_odds_before:+.2f})" for o in shown]
+    for (label, colour, chances), texts in zip(parts, (changes, [percent(o.before) for o in shown]), strict=True):
+        figure.add_bar(
+            x=chances, y=list(range(len(shown))), orientation="h", name=safe(label), text=texts,
+            marker={"color": colour, "cornerradius": 3}, textposition="outside", cliponaxis=False,
+            customdata=[safe(short(title, 60)) for title in titles],
+            hovertemplate=f"%{{customdata}}<br>{safe(label)}: %{{text}}<extra></extra>",
+        )  # fmt: skip
+    ticks = [safe(short(title, 22)) for title in titles]
+    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6)
+    most = max((max(o.before, o.after) for o in shown), default=1) or 1
+    figure.update_xaxes(range=[0, most * 1.5], visible=False)
+    figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08, legend={"traceorder": "reversed"})
+    return figure
+
+
+def head_map(
+    effects: HeadEffects, *, axes: tuple[str, str] = ("head", "layer"), odds: str = "change of the log-odds"
+) -> go.Figure:
+    """Layers x heads: how the log-odds of the prediction change when that head alone is knocked out. Orange: the
+    prediction loses without it; blue: it gains."""
+    head, layer = map(safe, axes)
+    limit = max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
+    count = effects.effects_LN.shape[1]
+    figure = blank(height=90 + 34 * len(effects.layers))
+    figure.add_heatmap(
+        z=effects.effects_LN.astype(float).round(4), y=list(range(len(effects.layers))), zmin=-limit, zmax=limit,
+        colorscale=DIVERGING, xgap=2, ygap=2, texttemplate="%{z:.1f}", colorbar={"title": safe(odds), "thickness": 12},
+        customdata=np.round(effects.probabilities_LN, 4),
+        hovertemplate=f"{layer} %{{y}}, {head} %{{x}}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
+    )  # fmt: skip
+    figure.update_xaxes(title=head, tickvals=list(range(count)), side="top")
+    figure.update_yaxes(
+        title=layer, tickvals=list(range(len(effects.layers))), ticktext=list(map(str, effects.layers)),
+        autorange="reversed",
+    )  # fmt: skip
+    return figure
+
+
+def lens_grid(
+    lens: Lens,
+    *,
+    chosen: int | None = None,
+    rows: tuple[str, str] = ("layer {}", "embeddings"),
+    labels: tuple[str, str, str] = ("says", "probability", "rank of the last layer's word"),
+) -> go.Figure:
+    """Tokens across, layers upwards: in each cell the likeliest piece, the stronger its blue the more probable.
+
+    chosen: a position to frame. rows: what to call a layer, {} for its number, and the embeddings under the first.
+    """
+    layers, size = lens.probs_LT.shape
+    pieces = [[safe(short(piece, 10)) for piece in row] for row in lens.pieces_LT]
+    tokens = [safe(piece) for piece in piece_labels(lens.tokens)]
+    hover = [
+        [
+            f"{tokens[at]}<br>{safe(labels[0])}: {safe(lens.pieces_LT[layer][at])}<br>"
+            f"{safe(labels[1])}: {percent(float(lens.probs_LT[layer, at]))}<br>"
+            f"{safe(labels[2])} ({safe(lens.final_T[at])}): {int(lens.rank_LT[layer, at])}"
+            for at in range(size)
+        ]
+        for layer in range(layers)
+    ]
+    figure = blank(height=90 + 38 * layers)
+    figure.add_heatmap(
+        z=lens.probs_LT.astype(float).round(4), x=list(range(size)), y=list(range(layers)), zmin=0, zmax=1, text=pieces,
+        texttemplate="%{text}", textfont={"size": 13}, colorscale=_DEPTHS, xgap=2, ygap=2, customdata=hover,
+        hovertemplate="%{customdata}<extra></extra>",
+        colorbar={"thickness": 10, "tickformat": ".0%", "tickvals": [0, 0.5, 1], "outlinewidth": 0},
+    )  # fmt: skip
+    figure.update_xaxes(tickvals=list(range(size)), ticktext=tokens, side="bottom", tickangle=0 if size < 16 else -60)
+    figure.update_yaxes(
+        tickvals=list(range(layers)), ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in range(1, layers))]
+    )
+    if chosen is not None:
+        figure.add_shape(
+            type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=layers - 0.5, line={"color": ORANGE, "width": 2}
+        )
+    return figure
+
+
+def lens_depth(
+    lens: Lens,
+    position: int,
+    *,
+    labels: tuple[str, str] = ("probability", "rank"),
+    rows: tuple[str, str] = ("{}", "embeddings"),
+    axis: str = "layer",
+) -> go.Figure:
+    """The last layer's piece at one position by depth: its probability (left axis) and its rank (right axis,
+    logarithmic, 1 on top)."""
+    places = list(range(len(lens.probs_LT)))
+    figure = blank(height=300)
+    for label, values_LT, colour, symbol, dash, yaxis in (
+        (labels[0], lens.final_probs_LT, BLUE, "circle", "solid", "y"),
+        (labels[1], lens.rank_LT, ORANGE, "diamond", "dot", "y2"),
+    ):
+        figure.add_scatter(
+            x=places, y=values_LT[:, position].astype(float).tolist(), name=safe(label), yaxis=yaxis,
+            mode="lines+markers", line={"color": colour, "width": 2.5, "dash": dash},
+            marker={"size": 8, "symbol": symbol}, hovertemplate="%{y:.1%}" if yaxis == "y" else "%{y}",
+        )  # fmt: skip
+    figure.update_xaxes(
+        tickvals=places, ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in places[1:])], title=safe(axis)
+    )
+    top = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))
+    figure.update_layout(
+        yaxis={"range": [0, 1.05], "tickformat": ".0%", "showgrid": True, "gridcolor": GRID, "title": safe(labels[0])},
+        yaxis2={
+            "overlaying": "y", "side": "right", "type": "log", "range": [top * 1.05, -top * 0.05], "showgrid": False,
+            "dtick": 1, "title": safe(labels[1]),
+        },
+        hovermode="x unified", margin={"t": 40, "r": 60},
+    )  # fmt: skip
+    return figure
