@@ -16,11 +16,13 @@ import streamlit as st
 from app import loaders, url
 from app.i18n import language, t
 from app.i18n.strings.numbers import NUMBERS
+from app.pages import script
 from bertlab.explore.words import MASK
 from bertlab.explore.words import words as find_words
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, MissingHead
 from bertlab.views import assets, export
+from bertlab.views.passage import plain
 
 STATIC = Path(__file__).parent / "static"
 LIVE = "120ms"  # a field is read when its typist pauses this long
@@ -41,11 +43,6 @@ def note(text: str, kind: str = "info") -> None:
     """One line for the user, as plain text. kind: info or error."""
     role = "alert" if kind == "error" else "status"
     st.html(f'<div class="note {kind}" role="{role}" dir="auto">{plain(text)}</div>')
-
-
-def plain(text: str) -> str:
-    """HTML that shows this text letter for letter; a lone surrogate, which no browser can be sent, becomes "?"."""
-    return html.escape(text.encode("utf-8", "replace").decode())
 
 
 @contextmanager
@@ -106,11 +103,15 @@ def sentences(first: str, second: str) -> tuple[str, str]:
     return a, b
 
 
-def layer_and_head(config: ModelConfig) -> tuple[int, int]:
-    """Two number fields, counted from zero as in the pictures, and shared with them."""
+def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), of: str = "") -> tuple[int, int]:
+    """Two number fields, counted from zero as in the pictures. of: empty for those shared with the attention views."""
     left, right, _ = st.columns([1, 1, 3])
-    layer = url.number(left.number_input, t("layer"), 0, config.num_layers - 1, 0, key="neuron.layer", name="layer")
-    head = url.number(right.number_input, t("head"), 0, config.num_heads - 1, 0, key="neuron.head", name="head")
+    layer = url.number(
+        left.number_input, t("layer"), 0, config.num_layers - 1, default[0], key=f"neuron.{of}layer", name=f"{of}layer"
+    )
+    head = url.number(
+        right.number_input, t("head"), 0, config.num_heads - 1, default[1], key=f"neuron.{of}head", name=f"{of}head"
+    )
     return layer, head
 
 
@@ -133,17 +134,39 @@ def number(shown: str, key: str) -> None:
         st.caption(f"{t('number.source')}: [{row.source}]({row.link})")
 
 
-def figure(drawing: go.Figure, key: str, *, code: str = "", data: export.Columns | None = None) -> None:
+def figure(
+    drawing: go.Figure,
+    key: str,
+    *,
+    code: str = "",
+    data: export.Columns | None = None,
+    on_click: Callable[[list], None] | None = None,
+) -> None:
     """A Plotly figure in this window's type; its ink is the theme's, by `static/app.css`. Below it a menu saves it as
     SVG, PNG, CSV, Python lines or one offline page.
 
     Args:
         code: what `lines` gives; it has to run and to draw this figure (tests/test_export.py runs it).
         data: the numbers for the CSV, {column: values}; without them the browser takes those that Plotly drew.
+        on_click: gets the customdata of a mark that is clicked.
     """
+
+    def clicked() -> None:
+        for point in st.session_state[key].selection.points[:1]:
+            on_click(point["customdata"])
+
     drawing.update_layout(font={"family": FONT, "size": 15})
     with saved(key, data=data, code=code):
-        st.plotly_chart(drawing, key=key, theme=None, config={"displayModeBar": False})
+        listening = {"on_select": clicked, "selection_mode": "points"} if on_click else {}
+        st.plotly_chart(drawing, key=key, theme=None, config={"displayModeBar": False}, **listening)
+
+
+def into_attention(checkpoint: loaders.Checkpoint, first: str, second: str = "", **picture) -> None:
+    """Go to the attention page with these texts, this checkpoint, and what is given of `url.PICTURE` set in it."""
+    for name, value in {"a": first, "b": second, "checkpoint": loaders.short_name(checkpoint), "look": "heads"}.items():
+        url.keep(name, value)
+    url.keep_picture(url.PICTURE | picture)
+    st.switch_page(script("attention"))
 
 
 def lines(checkpoint: loaders.Checkpoint | None, *steps: str) -> str:

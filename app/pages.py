@@ -9,7 +9,7 @@ SECTIONS = {
         "next-sentence": ":material/compare_arrows:",
         "question": ":material/help:",
     },
-    "change": {"heads": ":material/content_cut:"},
+    "change": {"heads": ":material/content_cut:", "xray": ":material/radiology:"},
     "learn": {"time-machine": ":material/history:"},
 }
 

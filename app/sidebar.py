@@ -9,13 +9,23 @@ from app.i18n import LANGUAGES, t
 from bertlab.spec.errors import BertlabError
 
 
-def language() -> None:
-    """Choose the language of the window."""
-    with st.sidebar:
+def language_and_undo() -> None:
+    """Choose the language of the window; take back the latest change on the page."""
+    # always enabled: a change inside of a fragment does not draw the sidebar again
+    with st.sidebar.container(horizontal=True, horizontal_alignment="distribute"):
         url.choice(
             st.segmented_control, t("language"), list(LANGUAGES), key="lang", format_func=LANGUAGES.get,
             label_visibility="collapsed", required=True,
         )  # fmt: skip
+        st.button(
+            t("undo"), key="undo", help=t("undo.help"), icon=":material/undo:", type="tertiary", shortcut="mod+z",
+            on_click=_undo,
+        )  # fmt: skip
+
+
+def _undo() -> None:
+    if not url.undo():
+        st.toast(t("undo.nothing"))
 
 
 def checkpoint() -> None:

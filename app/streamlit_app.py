@@ -32,7 +32,7 @@ sections = {
 }
 page = st.navigation(sections, expanded=True)
 url.arrive(page.url_path)
-sidebar.language()
+sidebar.language_and_undo()
 sidebar.checkpoint()
 page.run()
-url.write()
+url.write(last=True)

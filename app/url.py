@@ -8,6 +8,7 @@ has a field of the same name, and it cannot leave out a text that is too long fo
 """
 
 import json
+import time
 from collections.abc import Callable
 
 import streamlit as st
@@ -15,6 +16,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 # A longer text is left out: a server refuses a request line of more than 64 kB, and Hangul takes nine bytes a letter.
 LONGEST = 4_000
+
+# What a step back of the browser leaves as it is: it belongs to the window, not to the page.
+STAYING = ("lang", "checkpoint")
+ONE_CHANGE = 1.0  # seconds within which changes of the same fields, letters typed one after another, are one to undo
 
 # What a reader can set in the views, as `views/static` reports it, and where each begins.
 PICTURE = {
@@ -31,6 +36,7 @@ def read() -> None:
     """At the start of a run: a new session takes what its link says."""
     if "url.kept" not in st.session_state:
         st.session_state["url.kept"] = st.query_params.to_dict()
+        st.session_state["url.defaults"], st.session_state["url.names"] = {}, set()
 
 
 def arrive(page: str) -> None:
@@ -39,10 +45,13 @@ def arrive(page: str) -> None:
     moved, back = state.get("url.page") != page, _went_back()
     if back:
         if not moved:
-            for name in state["url.want"]:
+            for name in state["url.want"].keys() - STAYING:
                 state["url.kept"].pop(name, None)
-        state["url.kept"] |= st.query_params.to_dict()
-    state["url.page"], state["url.fresh"], state["url.want"] = page, moved or back, {}
+        state["url.kept"] |= {name: value for name, value in st.query_params.to_dict().items() if name not in STAYING}
+    undone = state.pop("url.undone", False)
+    state["url.page"], state["url.fresh"], state["url.want"] = page, moved or back or undone, {}
+    state["url.names"] = set()
+    state["url.quiet"] = moved or back  # what differs now was not changed on this page
     if state["url.fresh"]:
         state["url.arrived"] = picture()
 
@@ -60,11 +69,46 @@ def _went_back() -> bool:
     return bool(getattr(context, "is_history_navigation", False)) and "url.page" in st.session_state
 
 
-def write() -> None:
-    """At the end of a run: show in the address what was kept."""
+def write(*, last: bool = False) -> None:
+    """Show in the address what was kept. last: at the end of a run; a fragment is a run by itself."""
     want = st.session_state["url.want"]
     if want != st.query_params.to_dict():
         st.query_params.from_dict(want)
+    if last or getattr(get_script_run_ctx(), "fragment_ids_this_run", None):
+        _remember()
+    if last:
+        st.session_state["url.fresh"] = False
+
+
+# -- undo ------------------------------------------------------------------------------------------------------
+
+
+def _remember() -> None:
+    """Put what was changed since the last run on the pile of this page, as it was before."""
+    state, page = st.session_state, st.session_state["url.page"]
+    seen, piles = state.setdefault("url.seen", {}), state.setdefault("url.piles", {})
+    before, now = seen.get(page, {}), {name: state["url.kept"][name] for name in state["url.names"]}
+    changed = {name: old for name, old in before.items() if now.get(name, old) != old and name != "lang"}
+    seen[page] = before | now
+    if changed and not state["url.quiet"]:
+        last, at = state.get("url.last", ({}, 0.0))
+        pile = piles.setdefault(page, [])
+        if not (pile and last == (page, *changed) and time.monotonic() - at < ONE_CHANGE):
+            pile.append(changed)
+        state["url.last"] = ((page, *changed), time.monotonic())
+
+
+def undo() -> bool:
+    """Before a run: take back the latest change made on this page; whether there was one. Language stays."""
+    state = st.session_state
+    pile = state.get("url.piles", {}).get(state["url.page"], [])
+    if not pile:
+        return False
+    was = pile.pop()
+    state["url.kept"] |= was
+    state["url.seen"][state["url.page"]] |= was
+    state["url.undone"], state["url.last"] = True, ((), 0.0)
+    return True
 
 
 # -- values ----------------------------------------------------------------------------------------------------
@@ -77,11 +121,23 @@ def recall(name: str, default: str = "") -> str:
 
 def keep(name: str, value: str, default: str = "", *, shown: bool = True) -> None:
     """Remember a value; the address stays bare of defaults, of texts too long for it, and of what is not `shown`."""
-    st.session_state["url.kept"][name] = value
-    want = st.session_state["url.want"]
+    state = st.session_state
+    state["url.kept"][name], state["url.defaults"][name] = value, default
+    state["url.names"].add(name)
+    want = state["url.want"]
     want.pop(name, None)
     if shown and value != default and len(value) <= LONGEST:
         want[name] = value
+
+
+def _follow(name: str, default: str, key: str) -> None:
+    """A field that still holds its default takes the new one when that has changed: an example in another language."""
+    state = st.session_state
+    old = state["url.defaults"].get(name, default)
+    untouched = key not in state or str(state[key]) == old
+    if old != default and state["url.kept"].get(name) == old and untouched:
+        state["url.kept"][name] = default
+        state.pop(key, None)
 
 
 def _seed(key: str, value) -> None:
@@ -92,18 +148,23 @@ def _seed(key: str, value) -> None:
 
 def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:
     """A text field, or a choice that takes new options."""
+    _follow(key, default, key)
     _seed(key, recall(key, default))
     value = widget(label, key=key, **settings) or ""  # a choice without options is None
     keep(key, value, default)
     return value
 
 
-def number(widget: Callable, label: str, low: int, high: int, default: int, *, key: str, name: str = "") -> int:
-    """A slider or number field. name: what it is called in the address, if not as its key."""
+def number(
+    widget: Callable, label: str, low: float, high: float, default: float, *, key: str, name: str = "", **settings
+) -> float:
+    """A slider or number field, of whole numbers if its default is one. name: what it is called in the address, if not
+    as its key."""
+    _follow(name or key, str(default), key)
     kept = _read(recall(name or key, str(default)), default)
     _seed(key, kept)
     st.session_state[key] = min(max(st.session_state[key], low), high)
-    value = widget(label, low, high, key=key)
+    value = widget(label, low, high, key=key, **settings)
     keep(name or key, str(value), str(default))
     return value
 
@@ -151,4 +212,6 @@ def _read(text: str, default):
         value = json.loads(text)
     except (ValueError, RecursionError):
         return default
+    if isinstance(default, float):
+        return float(value) if type(value) in (int, float) and abs(value) < 1e9 else default
     return value if type(default) is not int or type(value) is int else default

@@ -93,7 +93,7 @@ def test_a_checkpoint_without_the_head_is_said_and_left_by_a_click(shipped, scre
     assert not app.exception
     assert len(errors(app)) == 1
     assert "head" in errors(app)[0]
-    app.button[-1].click().run()
+    next(button for button in app.button if button.label == STRINGS["open.instead"][0]).click().run()
     assert not errors(app)
     assert app.session_state["checkpoint"] == "auto"
 

@@ -12,7 +12,7 @@ from test_app import SCREENS, bodies, opened
 from app.i18n import LANGUAGES
 from app.i18n.strings import STRINGS
 from app.i18n.strings.numbers import NUMBERS
-from bertlab.views import figures
+from bertlab.views import figures, passage, xray
 
 APP = Path(__file__).parent.parent / "app"
 SOURCES = [path for path in sorted(APP.rglob("*.py")) if "strings" not in path.parts]
@@ -106,15 +106,28 @@ def test_a_bypassing_word_would_be_found():
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(APP)))
-def test_figures_are_told_their_words(path):
-    """A figure's own words are English; a page must hand it those of its reader."""
+def test_pictures_are_told_their_words(path):
+    """A picture's own words are English; a page must hand it those of its reader."""
+    views = {module.__name__.rpartition(".")[2]: module for module in (figures, passage, xray)}
     for call in calls(path):
-        if isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "figures":
-            parameters = inspect.signature(getattr(figures, call.func.attr)).parameters.values()
-            worded = {
-                p.name for p in parameters if p.name in NAMED and p.default not in (None, inspect.Parameter.empty)
-            }
-            assert worded <= {keyword.arg for keyword in call.keywords}, f"{path.name}:{call.lineno}"
+        module = views.get(getattr(getattr(call.func, "value", None), "id", ""))
+        if module and callee(call) in vars(module):
+            parameters = inspect.signature(getattr(module, callee(call))).parameters.values()
+            given = (None, inspect.Parameter.empty)
+            worded = {p.name for p in parameters if p.name in NAMED and p.default not in given}
+            told = {keyword.arg for keyword in call.keywords if keyword.arg}
+            for keyword in call.keywords:
+                if keyword.arg is None and isinstance(keyword.value, ast.Name):
+                    told |= keys_of(path, keyword.value.id)
+            assert worded <= told, f"{path.name}:{call.lineno}: {worded - told}"
+
+
+def keys_of(path: Path, name: str) -> set[str]:
+    """The keys of the dictionaries that a file calls by this name."""
+    assigned = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Assign)]
+    assigned = [node for node in assigned if isinstance(node.value, ast.Dict)]
+    named = [node.value for node in assigned if any(getattr(target, "id", "") == name for target in node.targets)]
+    return {key.value for found in named for key in found.keys if isinstance(key, ast.Constant)}
 
 
 def test_every_name_that_is_asked_for_is_in_the_table():

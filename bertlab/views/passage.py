@@ -17,7 +17,7 @@ from bertlab.views.payload import labels
 # red, green, blue and the border that tells the colours apart without seeing them
 _MARKS = (("47, 111, 208", "solid"), ("199, 122, 10", "dashed"), ("42, 157, 143", "dotted"), ("141, 75, 228", "double"))
 _SEGMENTS = (("47, 111, 208", "solid"), ("199, 122, 10", "dashed"))
-_FONT = "line-height: 1.9; overflow-wrap: anywhere; white-space: pre-wrap;"
+FONT = "line-height: 1.9; overflow-wrap: anywhere; white-space: pre-wrap;"
 
 
 def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
@@ -33,10 +33,10 @@ def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
     edges = sorted({0, len(passage), *(start for start, *_ in spans), *(end for _, end, *_ in spans)})
     html = []
     for start, end in pairwise(edges):
-        text = _text(passage[start:end])
+        text = plain(passage[start:end])
         over = [(rank, answer) for left, right, rank, answer in spans if left <= start and end <= right]
         html.append(_mark(text, over) if over else text)
-    return f'<div class="bl-passage" dir="auto" style="{_FONT}">{"".join(html)}</div>'
+    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(html)}</div>'
 
 
 def tokens_html(tokens: Sequence[TokenRow]) -> str:
@@ -52,7 +52,7 @@ def tokens_html(tokens: Sequence[TokenRow]) -> str:
             f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "
             f"background: rgba({colour}, 0.16); border-bottom: 2px {line} rgb({colour}); opacity: {opacity};"
         )
-        html.append(f'<bdi style="{style}" title="{row.position}: id {row.id}">{_text(label)}</bdi>')
+        html.append(f'<bdi style="{style}" title="{row.position}: id {row.id}">{plain(label)}</bdi>')
     return f'<div class="bl-tokens" style="overflow-wrap: anywhere;">{" ".join(html)}</div>'
 
 
@@ -68,6 +68,7 @@ def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
     return f'<mark style="{style}" title="{escape(title)}">{text}</mark>'
 
 
-def _text(text: str) -> str:
+def plain(text: str) -> str:
+    """HTML that shows this text letter for letter; a lone surrogate becomes "?"."""
     # a lone surrogate cannot be sent as UTF-8
     return escape(text.encode("utf-8", "replace").decode())

@@ -15,6 +15,12 @@ STRINGS = {
         "아직 함께 제공되는 체크포인트가 없습니다. 왼쪽에 폴더나 Hugging Face 이름을 적으세요.",
     ),
     "language": ("Language", "언어"),
+    "undo": ("Undo", "실행 취소"),
+    "undo.help": (
+        "Takes back the latest change on this page: a text, a choice, a hidden word, the checkpoint.",
+        "이 화면에서 마지막으로 바꾼 것을 되돌립니다. 글, 선택, 숨긴 낱말, 체크포인트 모두 됩니다.",
+    ),
+    "undo.nothing": ("Nothing was changed on this page.", "이 화면에서 바꾼 것이 없습니다."),
     "long.link": (
         "This text is too long for a link: a copied address will not bring it back.",
         "글이 너무 길어 주소에 담을 수 없습니다. 복사한 주소로는 되살아나지 않습니다.",

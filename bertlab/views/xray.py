@@ -1,0 +1,321 @@
+"""What stands behind an answer, drawn: columns of start and end at every word, spans that overlap, the threshold, the
+windows, and the heads between question and answer.
+
+Facts in, HTML or Plotly figures out, as `passage` and `figures` have them: all text is drawn as text, on a light and a
+dark ground, and no colour carries meaning alone. Knows no model, no page and no language: words are arguments.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertlab.explore.facts import Answer, SpanAttention, SpanXray, TokenRow, WindowReading
+from bertlab.explore.words import words
+from bertlab.views.figures import BLUE, GREY, ORANGE, blank, safe, short
+from bertlab.views.passage import FONT, plain
+from bertlab.views.payload import labels as piece_labels
+
+COLUMN = 30  # pixels of the tallest column
+LANE = 5  # pixels from one underline to the next
+# colour, and how long a dash and its gap are: told apart without seeing colours
+_STROKES = ((BLUE, 1, 0), (ORANGE, 8, 4), ("#2a9d8f", 3, 3), ("#8d4be4", 12, 3), ("#b12748", 5, 5))
+_SEQUENTIAL = [[0.0, "rgba(59, 130, 214, 0.04)"], [0.5, "rgba(59, 130, 214, 0.55)"], [1.0, "rgba(38, 98, 196, 1)"]]
+
+
+def columns_html(
+    passage: str, reading: WindowReading, *, labels: tuple[str, str] = ("start", "end"), logarithmic: bool = False
+) -> str:
+    """A window's passage, and at every piece a column upwards, the probability that the answer starts there, and one
+    downwards, that it ends there; [CLS], no answer, comes first. The window's own best span has a ground.
+
+    The tallest column is the window's highest probability; what a column says exactly is in its title. Logarithmic
+    columns are as tall as their share of the way from 0.001 % to 100 %, so that small ones can be seen.
+    """
+    most = max(float(reading.start_probs_T.max()), float(reading.end_probs_T.max()))
+    height_2T = np.stack([reading.start_probs_T, reading.end_probs_T]) / most
+    if logarithmic:
+        height_2T = np.clip(1 + np.log10(np.maximum(height_2T * most, 1e-9)) / 5, 0, 1)
+    shown = [token for token in reading.tokens if token.segment == 1 and not token.special and token.end > token.start]
+    spans = iter(words(passage))
+    word, html, place = (
+        next(spans, None),
+        [_column(reading, reading.tokens[0], "[CLS]", height_2T, labels)],
+        reading.start,
+    )
+    inside: list[str] = []
+
+    def close() -> None:
+        if inside:
+            html.append(f'<span style="white-space: nowrap;">{"".join(inside)}</span>')
+            inside.clear()
+
+    for token in shown:
+        while word and word[1] <= token.start:
+            close()
+            word = next(spans, None)
+        gap = passage[place : token.start]
+        if gap:
+            close()
+            html.append(plain(gap))
+        # a character may have several pieces, whose offsets then begin alike
+        inside.append(_column(reading, token, passage[max(token.start, place) : token.end], height_2T, labels))
+        place = max(place, token.end)
+    close()
+    return f'<div class="bl-columns" dir="auto" style="{FONT} line-height: 1.3;">{html[0]} {"".join(html[1:])}</div>'
+
+
+def _column(reading: WindowReading, token: TokenRow, text: str, height_2T: np.ndarray, labels: tuple[str, str]) -> str:
+    up_height, down_height = COLUMN * height_2T[:, token.position]
+    start, end = float(reading.start_probs_T[token.position]), float(reading.end_probs_T[token.position])
+    best = reading.answer and token.segment == 1 and reading.answer[0] <= token.start < reading.answer[1]
+    ground = "background: rgba(59, 130, 214, 0.18);" if best else ""
+    bar = "display: block; min-height: 1px; min-width: 4px; width: 70%; max-width: 1.1em; margin: 0 auto;"
+    up = f'<span style="{bar} height: {up_height:.1f}px; background: {BLUE};"></span>'
+    # hatched, so that start and end differ without colour too
+    hatch = f"repeating-linear-gradient(45deg, {ORANGE} 0 3px, {ORANGE}99 3px 5px)"
+    down = f'<span style="{bar} height: {down_height:.1f}px; background: {hatch};"></span>'
+    half = f"display: flex; flex-direction: column; height: {COLUMN}px;"
+    title = plain(f"{text} · {labels[0]} {_percent(start)} · {labels[1]} {_percent(end)}")
+    return (
+        f'<span style="display: inline-flex; flex-direction: column; vertical-align: middle;" title="{title}">'
+        f'<span style="{half} justify-content: flex-end;">{up}</span>'
+        f'<span style="{ground} white-space: pre; text-align: center; border-radius: 3px;">{plain(text)}</span>'
+        f'<span style="{half}">{down}</span></span>'
+    )
+
+
+def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str:
+    """The passage with its first `show` answers underlined, overlapping ones in lanes below each other; at the head of
+    each its place and its score.
+
+    >>> answers = [Answer("old mill", 4, 12, 8.0, 0.6), Answer("mill", 8, 12, 3.0, 0.2)]
+    >>> html = spans_html("The old mill", answers)
+    >>> html.count("<mark"), "1 · 8.0" in html, "2 · 3.0" in html
+    (2, True, True)
+    """
+    spans = [(rank, answer) for rank, answer in enumerate(answers[:show]) if answer.start < answer.end]
+    lane = _lanes([(answer.start, answer.end) for _, answer in spans])
+    depth = LANE * (max(lane, default=0) + 1)
+    edges = sorted({0, len(passage), *(a.start for _, a in spans), *(a.end for _, a in spans)})
+    html = []
+    for start, end in pairwise(edges):
+        badges = "".join(_badge(rank, a) for rank, a in spans if a.start == start)
+        over = [(lane[i], rank) for i, (rank, a) in enumerate(spans) if a.start <= start and end <= a.end]
+        if not over:
+            html.append(plain(passage[start:end]))
+            continue
+        strokes = ", ".join(_stroke(place, rank, depth) for place, rank in over)
+        weight = 600 if any(rank == 0 for _, rank in over) else 400
+        style = f"color: inherit; background: {strokes}; padding-bottom: {depth + 2}px; font-weight: {weight};"
+        html.append(f'{badges}<mark style="{style}">{plain(passage[start:end])}</mark>')
+    height = f"line-height: calc(1.9em + {depth}px);"
+    return f'<div class="bl-spans" dir="auto" style="{FONT} {height}">{"".join(html)}</div>'
+
+
+def _badge(rank: int, answer: Answer) -> str:
+    colour = _STROKES[rank % len(_STROKES)][0]
+    style = (
+        f"border: 1px solid {colour}; border-radius: 8px; padding: 0 4px; margin: 0 2px; font-size: 0.68em; "
+        "white-space: nowrap;"
+    )
+    return f'<sup style="{style}" title="{_percent(answer.probability)}">{rank + 1} · {answer.score:.1f}</sup>'
+
+
+def _stroke(lane: int, rank: int, depth: int) -> str:
+    colour, dash, gap = _STROKES[rank % len(_STROKES)]
+    line = f"repeating-linear-gradient(90deg, {colour} 0 {dash}px, transparent {dash}px {dash + gap}px)"
+    return f"{line} 0 calc(100% - {depth - LANE * (lane + 1)}px) / 100% 3px no-repeat"
+
+
+def _lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
+    """For each span the first lane where no earlier one overlaps it.
+
+    >>> _lanes([(0, 4), (2, 6), (5, 9)])
+    [0, 1, 0]
+    """
+    lanes: list[int] = []
+    for number, (start, end) in enumerate(spans):
+        taken = {lanes[i] for i, (left, right) in enumerate(spans[:number]) if left < end and right > start}
+        lanes.append(next(lane for lane in range(number + 1) if lane not in taken))
+    return lanes
+
+
+def threshold_strip(
+    seen: SpanXray, tau: float, bound: float, *, labels: tuple[str, str] = ("no answer", "answer")
+) -> go.Figure:
+    """What is answered at every threshold from -bound to bound: nothing up to the margin, the best span above it; a
+    line stands at `tau`. labels: of both parts.
+    """
+    flips = min(max(seen.margin, -bound), bound)
+    best = short(seen.answers.answers[0].text, 40) if seen.answers.answers else ""
+    figure = blank(height=116)
+    parts = ((-bound, flips, labels[0], GREY, "/"), (flips, bound, f"{labels[1]}: {best}", BLUE, ""))
+    for low, high, label, colour, pattern in parts:
+        figure.add_bar(
+            x=[high - low],
+            y=[0],
+            base=[low],
+            orientation="h",
+            name=safe(label),
+            marker={"color": colour, "pattern": {"shape": pattern, "fgopacity": 0.35}},
+            text=[safe(label)] if high > low else None,
+            textposition="inside",
+            insidetextanchor="middle",
+            constraintext="none",
+            textangle=0,
+            hovertemplate=f"{safe(label)}<extra></extra>",
+        )
+    figure.add_vline(min(max(tau, -bound), bound), line={"color": ORANGE, "width": 3})
+    figure.add_annotation(x=min(max(tau, -bound), bound), y=1.3, yref="paper", text=f"τ = {tau:g}", showarrow=False)
+    figure.update_xaxes(range=[-bound, bound], nticks=9, zeroline=False)
+    figure.update_yaxes(visible=False)
+    figure.update_layout(barmode="overlay", bargap=0.1, showlegend=False, margin={"t": 26, "l": 20, "r": 20})
+    return figure
+
+
+def windows_figure(
+    seen: SpanXray,
+    passage: str,
+    *,
+    labels: tuple[str, str, str] = ("window", "best span", "no answer"),
+    axes: tuple[str, str] = ("characters of the passage", "score"),
+) -> go.Figure:
+    """Windows as bars over the passage they show, the winner in blue, each with its own best span; beside them the
+    score of that span and of no answer. labels: a window, its best span, no answer; axes: of the two halves.
+    """
+    rows = [str(number + 1) for number in range(len(seen.readings))]
+    winner = seen.answers.best_window
+    figure = blank(height=110 + 26 * len(rows))
+    texts = [safe(short(passage[slice(*reading.answer)], 60)) if reading.answer else "" for reading in seen.readings]
+    figure.add_bar(
+        x=[reading.end - reading.start for reading in seen.readings],
+        y=rows,
+        base=[reading.start for reading in seen.readings],
+        orientation="h",
+        name=safe(labels[0]),
+        marker={"color": [BLUE if row == winner else GREY for row in range(len(rows))], "opacity": 0.55},
+        hovertemplate=f"{safe(labels[0])} %{{y}}: %{{base}} – %{{x}}<extra></extra>",
+        showlegend=False,
+    )
+    found = [(row, reading) for row, reading in zip(rows, seen.readings, strict=True) if reading.answer]
+    figure.add_scatter(
+        x=[sum(reading.answer) / 2 for _, reading in found],
+        y=[row for row, _ in found],
+        mode="markers",
+        name=safe(labels[1]),
+        marker={"color": "rgba(0, 0, 0, 0)", "size": 12, "symbol": "circle", "line": {"color": BLUE, "width": 3}},
+        customdata=[text for text, reading in zip(texts, seen.readings, strict=True) if reading.answer],
+        hovertemplate="%{customdata}<extra></extra>",
+        showlegend=False,
+    )
+    for name, values, colour, symbol in (
+        (labels[1], [reading.score if reading.answer else None for reading in seen.readings], BLUE, "circle"),
+        (labels[2], [reading.no_answer_score for reading in seen.readings], ORANGE, "diamond-open"),
+    ):
+        figure.add_scatter(
+            x=values,
+            y=rows,
+            xaxis="x2",
+            mode="markers",
+            name=safe(name),
+            marker={"color": colour, "size": 11, "symbol": symbol, "line": {"width": 2}},
+            customdata=texts if name == labels[1] else [safe(labels[2])] * len(rows),
+            hovertemplate="%{customdata}: %{x:.2f}<extra></extra>",
+        )
+    title = {"font": {"size": 13}}
+    figure.update_layout(
+        xaxis={"domain": [0, 0.6], "range": [0, len(passage)], "title": {"text": safe(axes[0]), **title}, "nticks": 5},
+        xaxis2={
+            "domain": [0.68, 1],
+            "anchor": "y",
+            "title": {"text": safe(axes[1]), **title},
+            "showgrid": True,
+            "gridcolor": "rgba(128, 136, 150, 0.22)",
+            "zeroline": False,
+            "nticks": 5,
+        },
+        barmode="overlay",
+        bargap=0.25,
+        margin={"t": 40},
+    )
+    # the number of a window is a name, not a place on a scale
+    figure.update_yaxes(
+        type="category", categoryorder="array", categoryarray=rows[::-1], title={"text": safe(labels[0]), **title}
+    )
+    return figure
+
+
+def heads_map(
+    share_LN: np.ndarray,
+    even: float,
+    chosen: tuple[int, int] | None = None,
+    *,
+    axes: tuple[str, str] = ("head", "layer"),
+    labels: tuple[str, str] = ("share", "times even"),
+) -> go.Figure:
+    """A square for each head, the darker the larger its share of attention; `chosen` has a frame. A square's customdata
+    is (layer, head), so that a click on it can be told.
+
+    Args:
+        even: the share of a head that looks everywhere alike.
+        chosen: layer and head, from zero.
+        labels: what the share and its ratio to `even` are called.
+    """
+    layers, heads = share_LN.shape
+    places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    figure = blank(height=90 + 34 * layers)
+    flat = share_LN.ravel().astype(float)
+    figure.add_scatter(
+        x=[head for _, head in places],
+        y=[layer for layer, _ in places],
+        mode="markers",
+        customdata=[[layer, head, share / even] for (layer, head), share in zip(places, flat, strict=True)],
+        marker={
+            "symbol": "square",
+            "size": 24,
+            "color": flat.round(5),
+            "colorscale": _SEQUENTIAL,
+            "cmin": 0,
+            "cmax": max(float(flat.max()), 1e-9),
+            "line": {
+                "width": [3 if place == chosen else 1 for place in places],
+                "color": [ORANGE if place == chosen else "rgba(128, 136, 150, 0.4)" for place in places],
+            },
+            "colorbar": {"tickformat": ".0%", "thickness": 10, "outlinewidth": 0, "title": {"text": safe(labels[0])}},
+        },
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+        hovertemplate=f"{safe(axes[1])} %{{y}} · {safe(axes[0])} %{{x}}<br>{safe(labels[0])} %{{marker.color:.1%}}"
+        f"<br>%{{customdata[2]:.1f}} × {safe(labels[1])}<extra></extra>",
+    )
+    title = {"font": {"size": 13}}
+    figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title={"text": safe(axes[0]), **title})
+    figure.update_yaxes(
+        tickvals=list(range(layers)), range=[layers - 0.4, -0.6], title={"text": safe(axes[1]), **title}
+    )
+    return figure
+
+
+def looks_html(found: SpanAttention, layer: int, head: int, *, from_answer: bool = False) -> str:
+    """The tokens of a window, each the darker the more the question's tokens (or the answer's) look at it in one head;
+    the question has a solid line under it, the answer a dashed one. The exact share is in the title.
+    """
+    share_T = (found.from_answer_LNT if from_answer else found.from_question_LNT)[layer, head]
+    most = float(share_T.max()) or 1.0
+    question, answer, html = set(found.question), set(found.answer), []
+    for token, label in zip(found.tokens, piece_labels(found.tokens), strict=True):
+        share = float(share_T[token.position])
+        line = "solid" if token.position in question else "dashed" if token.position in answer else ""
+        under = f"border-bottom: 3px {line} {BLUE if line == 'solid' else ORANGE};" if line else ""
+        style = (
+            f"display: inline-block; margin: 0 2px 4px 0; padding: 0 4px; border-radius: 4px; "
+            f"background: rgba(59, 130, 214, {0.85 * share / most:.3f}); {under}"
+        )
+        html.append(f'<bdi style="{style}" title="{_percent(share)}">{plain(label)}</bdi>')
+    return f'<div class="bl-looks" style="overflow-wrap: anywhere; line-height: 1.6;">{" ".join(html)}</div>'
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"

@@ -1,0 +1,133 @@
+"""Links and undo: what a reader has typed or chosen is in the address, comes back from it, and can be taken back."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_app import SCREENS, opened
+
+from app import url
+
+KINDS = ("text_input", "text_area", "slider", "number_input", "toggle", "checkbox", "button_group", "radio")
+
+
+def controls(app: AppTest) -> dict:
+    """The controls of a page whose value can be set, by key."""
+    found = {widget.key: widget for kind in KINDS for widget in app.get(kind) if widget.key and not widget.disabled}
+    return {key: widget for key, widget in found.items() if key != "lang"}
+
+
+def changed(widget) -> bool:
+    """Set a control to another value than it has; whether it could be."""
+    if widget.type in ("text_input", "text_area"):
+        widget.set_value("The keeper carried tea, bread and a lantern.")
+    elif widget.type in ("slider", "number_input"):
+        if not isinstance(widget.value, int | float):
+            return False
+        widget.set_value(widget.min if widget.value != widget.min else widget.max)
+    elif widget.type in ("toggle", "checkbox"):
+        widget.set_value(not widget.value)
+    elif widget.type == "radio":
+        widget.set_value(widget.options[-1])
+    else:
+        return False
+    return True
+
+
+def values(app: AppTest) -> dict:
+    return {key: widget.value for key, widget in controls(app).items()}
+
+
+def parameters(app: AppTest) -> dict:
+    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_page_opened_by_link_shows_what_its_sender_saw(shipped, screen):
+    sender = opened(screen, lang="ko", checkpoint="scratch" if screen not in ("question", "xray") else "squad")
+    for _ in range(2):  # a change may bring controls of its own
+        for key in list(controls(sender)):
+            widget = controls(sender).get(key)
+            if widget is not None and changed(widget):
+                sender.run()
+                assert not sender.exception, sender.exception[0].message
+    link = parameters(sender)
+    receiver = opened(screen, **link)
+    assert not receiver.exception
+    assert values(receiver) == values(sender)
+    assert receiver.session_state["checkpoint"] == sender.session_state["checkpoint"]
+    assert receiver.session_state["lang"] == "ko"
+    assert parameters(receiver) == link
+
+
+def undo(app: AppTest) -> None:
+    app.button(key="undo").click().run()
+    assert not app.exception, app.exception[0].message
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_change_on_a_page_can_be_taken_back(shipped, monkeypatch, screen):
+    monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
+    app = opened(screen)
+    for key in list(controls(app)):
+        before = values(app)
+        if changed(controls(app)[key]):
+            app.run()
+            if values(app).get(key) == before[key]:
+                continue  # it had one value only
+            undo(app)
+            assert values(app) == before, key
+
+
+def test_changes_are_taken_back_one_by_one_and_no_further(shipped, monkeypatch):
+    monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
+    app = opened("input")
+    for text in ("Green", "Green tea", "Green tea, some bread"):
+        app.text_input(key="a").set_value(text).run()
+    shown = []
+    for _ in range(4):
+        undo(app)
+        shown.append(app.text_input(key="a").value)
+    assert shown == ["Green tea", "Green", "Green tea.", "Green tea."]
+    assert len(app.toast) == 1
+
+
+def test_letters_typed_one_after_another_are_one_change(shipped, monkeypatch):
+    monkeypatch.setattr(url, "ONE_CHANGE", 1e9)
+    app = opened("input")
+    for text in ("Green tea, s", "Green tea, so", "Green tea, som"):
+        app.text_input(key="a").set_value(text).run()
+    app.text_input(key="b").set_value("Bread.").run()
+    undo(app)
+    assert [app.text_input(key=key).value for key in "ab"] == ["Green tea, som", "A bowl."]
+    undo(app)
+    assert [app.text_input(key=key).value for key in "ab"] == ["Green tea.", "A bowl."]
+
+
+def test_undo_on_one_page_leaves_what_another_changed(shipped, monkeypatch):
+    monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
+    app = opened("input")
+    app.text_input(key="a").set_value("Bread.").run()
+    app.switch_page("screens/next_sentence.py").run()
+    undo(app)
+    app.switch_page("screens/input.py").run()
+    assert app.text_input(key="a").value == "Bread."
+    undo(app)
+    assert app.text_input(key="a").value == "Green tea."
+
+
+def test_hidden_words_come_back(shipped, monkeypatch):
+    monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
+    app = opened("fill_mask", mask="1")
+    next(button for button in app.button if button.label == "Show every word again").click().run()
+    assert "mask" not in parameters(app)
+    undo(app)
+    assert parameters(app)["mask"] == "1"
+
+
+def test_a_checkpoint_is_taken_back_and_the_language_stays(shipped, monkeypatch):
+    monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
+    app = opened("start", lang="ko")
+    next(button for button in app.button if button.key == "open-scratch").click().run()
+    assert app.session_state["checkpoint"] == "scratch"
+    undo(app)
+    assert app.session_state["checkpoint"] == "auto"
+    assert app.session_state["lang"] == "ko"
