@@ -130,8 +130,11 @@ def pieces(chosen: Checkpoint, text: str) -> int:
 
 
 def runs(directory: str = "runs") -> dict[str, Path]:
-    """The runs to choose from: the shipped ones by their names, those of a directory by their paths."""
-    return history.shipped_runs() | {str(path): path for path in history.find_runs(directory).values()}
+    """The runs to choose from by name, the shipped ones first; a directory's that is called as one of them goes by its
+    path."""
+    shipped = history.shipped_runs()
+    found = history.find_runs(directory)
+    return shipped | {name if name not in shipped else str(path): path for name, path in found.items()}
 
 
 def run(name: str) -> Path:
@@ -144,6 +147,34 @@ def run(name: str) -> Path:
         pass
     shown = " ".join(name.split())[:100]
     raise DataError(f"there is no run in {shown}: name the directory that bertlab pretrain wrote with --out")
+
+
+def log(run: Path) -> list[dict]:
+    """The rows of a run's log, read again only when it has grown. Raises DataError."""
+    return _log(run, _stamp(run))
+
+
+def thinned(run: Path) -> list[dict]:
+    """About 400 rows of a run's log. Raises DataError."""
+    return _thinned(run, _stamp(run))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _log(run: Path, stamp: tuple) -> list[dict]:
+    return history.read_log(run)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _thinned(run: Path, stamp: tuple) -> list[dict]:
+    return history.thin(_log(run, stamp))
+
+
+def _stamp(run: Path) -> tuple:
+    try:
+        stat = (run / history.LOG).stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size
 
 
 def reads_korean(run: Path) -> bool:

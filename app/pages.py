@@ -10,7 +10,7 @@ SECTIONS = {
         "question": ":material/help:",
     },
     "change": {"heads": ":material/content_cut:", "xray": ":material/radiology:"},
-    "learn": {"time-machine": ":material/history:"},
+    "learn": {"training": ":material/show_chart:", "time-machine": ":material/history:"},
 }
 
 ICONS = {page: icon for pages in SECTIONS.values() for page, icon in pages.items()}

@@ -181,6 +181,18 @@ def choice(widget: Callable, label: str, options: list[str], *, key: str, **sett
     return value
 
 
+def several(widget: Callable, label: str, options: list[str], default: list[str], *, key: str, **settings) -> list[str]:
+    """A choice of any number of options; those of a link that are not there are passed over."""
+    written = _written(default)
+    kept = _read(recall(key, written), default)
+    kept = [option for option in kept if option in options] if isinstance(kept, list) else default
+    _seed(key, kept)
+    st.session_state[key] = [option for option in st.session_state[key] if option in options]
+    value = widget(label, options, key=key, **settings)
+    keep(key, _written(value), written)
+    return value
+
+
 # -- what is set in a picture ----------------------------------------------------------------------------------
 
 

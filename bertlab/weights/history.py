@@ -121,6 +121,53 @@ def thin(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
     return sorted([*steps, *map(dict, others)], key=lambda row: row["step"])
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What a run said of one of the sentences it is asked again and again: the best pieces, with probabilities."""
+
+    step: int
+    text: str
+    words: tuple[tuple[str, float], ...]
+
+
+def watched(rows: Iterable[Mapping]) -> list[Watched]:
+    """The watched predictions in a log, in its order: rows {"step": ..., "watched": [{"text": ..., ...}]} whose entries
+    hold pairs of a piece and a probability, or objects with "piece" and "probability", anywhere beneath.
+
+    >>> watched([{"step": 10, "watched": [{"text": "Hot [MASK].", "words": [["tea", 0.5], ["milk", 0.2]]}]}])
+    [Watched(step=10, text='Hot [MASK].', words=(('tea', 0.5), ('milk', 0.2)))]
+    """
+    return [
+        Watched(int(row["step"]), entry["text"], tuple(_pairs([entry[name] for name in entry if name != "text"])))
+        for row in rows
+        for entry in (row.get("watched") if isinstance(row.get("watched"), list) else [])
+        if isinstance(entry, dict) and isinstance(entry.get("text"), str)
+    ]
+
+
+def speed(rows: list[dict]) -> float | None:
+    """Tokens a second over the last fifty steps; None if the log does not say."""
+    steps = [row for row in rows if is_step(row)][-50:]
+    known = [
+        (row["tokens"], row["seconds"]) for row in steps if _number(row.get("tokens")) and _number(row.get("seconds"))
+    ]
+    if len(known) < 2 or known[-1][1] <= known[0][1]:
+        return None
+    return (known[-1][0] - known[0][0]) / (known[-1][1] - known[0][1])
+
+
+def _pairs(value) -> list[tuple[str, float]]:
+    if isinstance(value, dict):
+        if isinstance(value.get("piece"), str) and _number(value.get("probability")):
+            return [(value["piece"], float(value["probability"]))]
+        value = list(value.values())
+    if not isinstance(value, list):
+        return []
+    if len(value) == 2 and isinstance(value[0], str) and _number(value[1]):
+        return [(value[0], float(value[1]))]
+    return [pair for part in value for pair in _pairs(part)]
+
+
 def snapshots(run: Path) -> list[Snapshot]:
     """The checkpoints of a run by step, its result last if it is a later one.
 

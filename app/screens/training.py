@@ -1,0 +1,85 @@
+"""Training: the curves of every run in a directory, live while one is under way."""
+
+import streamlit as st
+
+from app import components, loaders, url
+from app.i18n import t
+from bertlab.views import curves
+from bertlab.weights import history
+
+AGAIN = 3  # seconds between looks at a run that is under way
+AT_FIRST = 4  # runs drawn until some are chosen
+ROWS_OF_WATCHED = 200
+
+components.heading("training")
+directory = components.line(st, t("training.directory"), "runs", key="runs", help=t("training.directory.help"))
+known = loaders.runs(directory)
+picked = url.several(st.multiselect, t("training.runs"), list(known), list(known)[:AT_FIRST], key="curves")
+left, right = st.columns(2)
+shown = {"format_func": lambda name: t(f"training.{name}"), "required": True}
+x = url.choice(left.segmented_control, t("training.x"), list(curves.PLACES), key="over", **shown)
+scale = url.choice(right.segmented_control, t("training.scale"), ["linear", "log"], key="scale", **shown)
+
+
+def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
+    """A row for each run: how it stands and the last of its numbers."""
+    last = {name: next((row for row in reversed(rows[name]) if history.is_step(row)), {}) for name in ends}
+    columns = {
+        t("training.run"): list(ends),
+        t("training.state"): [t(f"training.state.{end.state}") for end in ends.values()],
+        t("training.step"): [end.step for end in ends.values()],
+        t("training.tokens"): [last[name].get("tokens") for name in ends],
+        t("training.minutes"): [round(last[name].get("seconds", 0) / 60, 1) for name in ends],
+        t("training.speed"): [history.speed(rows[name]) for name in ends],
+        t("training.loss"): [last[name].get("loss") for name in ends],
+    }
+    forms = dict.fromkeys((t("training.step"), t("training.tokens")), st.column_config.NumberColumn(format="localized"))
+    forms[t("training.speed")] = st.column_config.NumberColumn(format="%.0f")
+    forms[t("training.loss")] = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(columns, hide_index=True, column_config=forms)
+
+
+@components.told()
+def drawn() -> None:
+    """The runs as they stand now."""
+    rows = {name: loaders.log(known[name]) for name in picked}
+    ends = {name: history.end(known[name], rows[name]) for name in picked}
+    for name, end in ends.items():
+        if end.state in ("stopped", "diverged"):
+            said = t(f"training.{end.state}", run=name, step=end.step, minutes=end.seconds / 60)
+            components.note(said, "error" if end.state == "diverged" else "info")
+        elif not rows[name]:
+            components.note(f"{name}: {t('training.silent')}")
+    table(ends, rows)
+    thin = {name: loaders.thinned(known[name]) for name in picked if rows[name]}
+    places = ", ".join(f"{name!r}: history.thin(history.read_log(Path({str(known[name])!r})))" for name in thin)
+    cells = st.columns(2)
+    metrics = [metric for metric in curves.METRICS if any(curves.has(found, metric) for found in thin.values())]
+    for number, metric in enumerate(metrics):
+        options = {"x": x, "log": scale == "log", "held_out": t("training.held-out")}
+        options["axes"] = (t(f"training.{x}"), t(f"training.{metric}"))
+        code = components.lines(
+            None, "from pathlib import Path", "from bertlab.views import curves", "from bertlab.weights import history",
+            f"runs = {{{places}}}", f"figure = curves.run_curves(runs, {metric!r}, **{options!r})",
+        )  # fmt: skip
+        with cells[number % 2]:
+            components.figure(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code)
+    if metrics:
+        st.caption(t("training.diamonds"))
+        components.explain(*[metric for metric in metrics if metric != "rate"])
+    for name in thin:
+        if found := history.watched(rows[name])[::-1][:ROWS_OF_WATCHED]:
+            st.subheader(t("training.watched"), anchor=False)
+            said = [" · ".join(f"{piece} {share:.1%}" for piece, share in row.words[:5]) for row in found]
+            columns = (t("training.run"), t("training.step"), t("training.sentence"), t("training.guesses"))
+            values = ([name] * len(found), [row.step for row in found], [row.text for row in found], said)
+            st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
+
+
+if not known:
+    components.note(t("run.none"))
+elif not picked:
+    components.note(t("training.nothing"))
+else:
+    live = any(history.end(known[name], loaders.log(known[name])).state == "running" for name in picked)
+    st.fragment(drawn, run_every=AGAIN if live else None)()

@@ -1,0 +1,132 @@
+"""The rows of training runs -> Plotly curves, several runs in one figure: steps as lines, measurements as diamonds.
+
+Knows nothing of files, pages or languages: the words on the axes are arguments.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertlab.views.figures import GREY, TEMPLATE, safe
+
+GRID = "rgba(128, 136, 150, 0.22)"
+# told apart with every kind of colour vision; beyond them a line is dashed as well
+COLOURS = ["#3b82d6", "#d9822b", "#2a9d8f", "#8d4be4", "#b12748", "#7a8a1e"]
+DASHES = ["solid", "dash", "dot", "dashdot"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a curve shows: the name in a step's row, and those in a measurement that add up to the same. noisy: drawn
+    faint, under its mean."""
+
+    step: str
+    measured: tuple[str, ...] = ()
+    percent: bool = False
+    noisy: bool = True
+
+
+METRICS = {
+    "loss": Metric("loss", ("mlm_loss", "nsp_loss")),
+    "masked_accuracy": Metric("mlm_accuracy", ("masked_accuracy",), percent=True),
+    "nsp_accuracy": Metric("nsp_accuracy", ("nsp_accuracy",), percent=True),
+    "rate": Metric("rate", noisy=False),
+}
+PLACES = ("tokens", "step", "seconds")
+
+
+def has(rows: Iterable[Mapping], metric: str) -> bool:
+    """Whether any row has a value of this metric."""
+    return any(row.get(METRICS[metric].step) is not None for row in rows) if metric in METRICS else False
+
+
+def run_curves(
+    runs: Mapping[str, Iterable[Mapping]],
+    metric: str,
+    *,
+    x: str = "tokens",
+    log: bool = False,
+    held_out: str = "held-out text",
+    axes: tuple[str, str] = ("tokens", ""),
+) -> go.Figure:
+    """One metric of several runs.
+
+    Args:
+        runs: the rows of each run's log, by its name.
+        metric: of `METRICS`; x: of `PLACES`.
+        log: a logarithmic x axis.
+        held_out: what the diamonds are called; axes: the words at x and y.
+    """
+    figure = go.Figure(layout={"template": TEMPLATE, "height": 300})
+    asked = METRICS[metric]
+    for number, (name, rows) in enumerate(runs.items()):
+        rows = list(rows)
+        steps = [row for row in rows if _number(row.get(asked.step)) and _number(row.get(x))]
+        line = {
+            "color": COLOURS[number % len(COLOURS)], "width": 2, "dash": DASHES[number // len(COLOURS) % len(DASHES)]
+        }  # fmt: skip
+        places, values = [row[x] for row in steps], [row[asked.step] for row in steps]
+        if asked.noisy:
+            figure.add_scatter(
+                x=places, y=values, legendgroup=name, showlegend=False, mode="lines", line={**line, "width": 1},
+                opacity=0.25, hoverinfo="skip",
+            )  # fmt: skip
+            values = smooth(values)
+        figure.add_scatter(
+            x=places, y=values, name=safe(name), legendgroup=name, mode="lines" if len(steps) > 1 else "markers",
+            line=line, hovertemplate=f"{safe(name)}: %{{y:.4g}}",
+        )  # fmt: skip
+        measured = [
+            (place, sum(row["validation"][key] for key in asked.measured if _number(row["validation"].get(key))))
+            for row, place in zip(rows, _places(rows, x), strict=True)
+            if place is not None and any(_number((row.get("validation") or {}).get(key)) for key in asked.measured)
+        ]
+        if measured:
+            figure.add_scatter(
+                x=[place for place, _ in measured], y=[value for _, value in measured], legendgroup=name,
+                name=safe(f"{name}, {held_out}"), mode="markers", showlegend=False,
+                marker={"symbol": "diamond", "size": 9, "color": line["color"], "line": {"width": 1, "color": GREY}},
+                hovertemplate=f"{safe(name)}, {safe(held_out)}: %{{y:.4g}}",
+            )  # fmt: skip
+    figure.update_traces(hoverlabel={"namelength": 0})
+    figure.update_xaxes(
+        title={"text": safe(axes[0]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID,
+        type="log" if log else "linear", nticks=6,
+    )  # fmt: skip
+    figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6)
+    if asked.percent:
+        figure.update_yaxes(tickformat=".0%", rangemode="tozero")
+    # a figure drawn again every few seconds keeps what its reader zoomed to
+    figure.update_layout(hovermode="x unified", margin={"t": 36}, uirevision=f"{metric}{x}{log}", showlegend=True)
+    return figure
+
+
+def smooth(values: list[float], reach: int = 10) -> list[float]:
+    """Each value's mean with those up to `reach` places away, fewer at the ends.
+
+    >>> smooth([1.0, 2.0, 6.0], 1)
+    [1.5, 3.0, 4.0]
+    """
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    starts = np.maximum(np.arange(len(values)) - reach, 0)
+    ends = np.minimum(np.arange(len(values)) + reach + 1, len(values))
+    return ((sums[ends] - sums[starts]) / (ends - starts)).tolist()
+
+
+def _places(rows: list[Mapping], x: str) -> list[float | None]:
+    """Where each row stands on the x axis; a measurement has no time of its own, so it gets its step's."""
+    known = [(row["step"], row[x]) for row in rows if _number(row.get("step")) and _number(row.get(x))]
+    if not known:
+        return [None] * len(rows)
+    steps, places = zip(*sorted(known), strict=True)
+    return [
+        row[x] if _number(row.get(x)) else float(np.interp(row["step"], steps, places)) if _number(row.get("step"))
+        else None
+        for row in rows
+    ]  # fmt: skip
+
+
+def _number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

@@ -1,0 +1,153 @@
+"""The pages that look at training runs, without a browser."""
+
+import json
+import os
+import shutil
+import time
+
+import pytest
+from test_app import HOSTILE, bodies, errors, opened
+from test_export import drawn_by, numbers, saved
+
+from app.i18n.strings import STRINGS
+from bertlab.views import curves
+from bertlab.weights import history
+
+
+@pytest.fixture
+def several(runs, tmp_path, monkeypatch):
+    """A directory with the finished run, one under way, one that stopped and one that diverged; none is shipped."""
+    monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path / "none"))
+    for name in ("done", "going", "stopped", "gone"):
+        shutil.copytree(runs / "learner", tmp_path / name)
+    for name in ("going", "stopped", "gone"):
+        shutil.rmtree(tmp_path / name / "checkpoint")
+    with (tmp_path / "gone" / "log.jsonl").open("a") as file:
+        file.write(json.dumps({"step": 41, "loss": float("nan")}) + "\n")
+    with (tmp_path / "going" / "log.jsonl").open("a") as file:
+        file.write('{"step": 41, "tokens": 4100, "loss": 4.5}\n{"step": 42, "lo')
+    long_ago = time.time() - 3600
+    os.utime(tmp_path / "stopped" / "log.jsonl", (long_ago, long_ago))
+    return tmp_path
+
+
+def said(app) -> str:
+    return "\n".join(bodies(app))
+
+
+def test_every_run_of_a_directory_is_drawn_and_how_it_stands_is_said(shipped, several):
+    app = opened("training", runs=str(several))
+    assert not app.exception, app.exception[0].message
+    assert app.multiselect[0].value == ["done", "going", "gone", "stopped"]
+    assert len(app.get("plotly_chart")) == 4
+    table = app.dataframe[0].value
+    states = dict(zip(table["run"], table["state"], strict=True))
+    assert states == {"done": "finished", "going": "running", "gone": "diverged", "stopped": "stopped"}
+    assert list(table["steps"]) == [40, 41, 41, 40]
+    assert "stopped stopped at step 40: nothing was written for 60 minutes" in said(app)
+    assert len(errors(app)) == 1
+    assert "gone diverged" in errors(app)[0]
+
+
+def test_what_is_chosen_stays_in_the_link_and_its_figures_can_be_drawn_again(shipped, several, monkeypatch):
+    app = opened("training", runs=str(several), curves='["done","nowhere"]', over="seconds", scale="log")
+    assert not app.exception, app.exception[0].message
+    assert app.multiselect[0].value == ["done"]
+    assert (app.query_params["over"], app.query_params["scale"]) == ("seconds", "log")
+    assert json.loads(app.query_params["curves"]) == ["done"]
+    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    for menu, chart in zip(saved(app), charts, strict=True):
+        assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(chart)
+    app.multiselect[0].set_value([]).run()
+    assert STRINGS["training.nothing"][0] in said(app)
+
+
+@pytest.mark.parametrize("directory", ["/nowhere", "~nobody-of-that-name", HOSTILE, "x" * 5000, "a\0b"])
+def test_a_directory_without_runs_gets_one_line(shipped, monkeypatch, tmp_path, directory):
+    monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
+    app = opened("training", runs=directory)
+    assert not app.exception
+    assert any("There is no training run here yet" in body for body in bodies(app))
+
+
+def test_an_empty_log_and_a_hostile_name_are_drawn_as_text(shipped, several):
+    (several / "<img src=x>").mkdir()
+    (several / "<img src=x>" / "log.jsonl").write_text("")
+    app = opened("training", runs=str(several), curves='["<img src=x>"]')
+    assert not app.exception
+    assert "&lt;img src=x&gt;: No row has been written" in said(app)
+    assert "<img" not in said(app)
+
+
+def test_watched_sentences_are_shown_latest_first(shipped, several):
+    with (several / "done" / "log.jsonl").open("a") as file:
+        for step, piece in ((10, "milk"), (40, "tea")):
+            row = {
+                "step": step,
+                "watched": [{"text": "Hot [MASK].", "masks": [[{"piece": piece, "probability": 0.25}]]}],
+            }
+            file.write(json.dumps(row) + "\n")
+    app = opened("training", runs=str(several), curves='["done"]')
+    assert not app.exception
+    table = app.dataframe[1].value
+    assert list(table["best guesses"]) == ["tea 25.0%", "milk 25.0%"]
+    assert list(table["steps"]) == [40, 10]
+
+
+def test_watched_rows_that_are_none_are_passed_over():
+    rows = [{"step": 1, "watched": row} for row in (None, 3, "text", [4, {"words": []}, {"text": 5}])]
+    assert history.watched([*rows, {"step": 1}]) == []
+
+
+def test_curves_put_measurements_where_their_steps_are():
+    rows = [{"step": step, "seconds": 2.0 * step, "tokens": 10 * step, "loss": 5.0} for step in (1, 2, 3, 4)]
+    rows += [{"step": 3, "tokens": 30, "validation": {"mlm_loss": 4.0, "nsp_loss": 0.5}}, {"step": 4, "validation": {}}]
+    for x, place in (("step", 3), ("tokens", 30), ("seconds", 6.0)):
+        figure = curves.run_curves({"a": rows}, "loss", x=x)
+        diamonds = figure.data[-1]
+        assert diamonds.mode == "markers"
+        assert (list(diamonds.x), list(diamonds.y)) == ([place], [4.5])
+    assert len(curves.run_curves({"a": rows}, "rate").data) == 1
+
+
+def test_curves_of_rows_that_hold_no_numbers():
+    rows = [{"step": 1}, {"step": 2, "loss": float("nan"), "tokens": 1}, {"step": "x", "loss": "y", "tokens": None}]
+    for metric in curves.METRICS:
+        assert all(len(trace.x) == 0 for trace in curves.run_curves({"a": rows}, metric).data)
+
+
+# -- the time machine ----------------------------------------------------------------------------------------------
+
+
+def test_the_time_machine_opens_the_shipped_run(shipped, shipped_runs):
+    app = opened("time_machine", at="10", against="0")
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    assert app.selectbox(key="run").value == "learner"
+    assert len(app.get("bidi_component")) == 1
+    assert (app.query_params["at"], app.query_params["against"]) == ("10", "0")
+
+
+def test_a_run_without_snapshots_is_one_line(shipped, monkeypatch, tmp_path):
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "log.jsonl").write_text('{"step": 1, "loss": 5.0}\n')
+    monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
+    app = opened("time_machine")
+    assert not app.exception
+    assert len(errors(app)) == 1
+    assert "no snapshots" in errors(app)[0]
+
+
+@pytest.mark.parametrize("name", ["/nowhere", "~nobody-of-that-name", "<img src=x>", "a\0b", "x" * 5000])
+def test_a_run_that_is_not_there_is_one_line(shipped, shipped_runs, name):
+    app = opened("time_machine", run=name)
+    assert not app.exception
+    assert len(errors(app)) == 1
+    assert "<img" not in errors(app)[0]
+
+
+def test_a_text_too_long_for_the_time_machine_is_one_line(shipped, shipped_runs):
+    app = opened("time_machine", **{"then.en.a": "tea and bread " * 60})
+    assert not app.exception
+    assert len(errors(app)) == 1
+    assert "64" in errors(app)[0]
