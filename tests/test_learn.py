@@ -10,7 +10,6 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import datasets
 import numpy as np
 import pytest
 import torch
@@ -28,7 +27,7 @@ from bertlab.learn.pretrain import PretrainConfig, pretrain
 from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, CheckpointError, DataError
-from bertlab.text.corpus import Corpus, read
+from bertlab.text.corpus import Corpus
 from bertlab.text.sampler import PairSampler
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import checkpoint
@@ -345,21 +344,6 @@ def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
     loaded = checkpoint.load(tmp_path / "squad" / "checkpoint")
     assert loaded.heads == ("span",)
     assert loaded.record["validation"]["f1"] > 60
-
-
-@pytest.mark.parametrize("streaming", [False, True])
-@pytest.mark.parametrize("kind", ["jsonl", "parquet", "txt"])
-def test_a_corpus_is_read_from_any_kind_of_file_whole_or_streamed(kind, streaming, tmp_path):
-    texts = ["The first text.\nIts second line.", "둘째 글은 한국어로 쓴다."]
-    path = tmp_path / f"notes-00.{kind}"
-    if kind == "txt":
-        path.write_text("\n\n".join(texts), encoding="utf-8")
-    elif kind == "jsonl":
-        path.write_text("".join(json.dumps({"body": text, "id": i}) + "\n" for i, text in enumerate(texts)))
-    else:
-        datasets.Dataset.from_dict({"body": texts, "id": [0, 1]}).to_parquet(path)
-    rows = list(read([str(path)], "text" if kind == "txt" else "body", streaming))
-    assert rows == [{"text": text, "source": "notes"} for text in texts]
 
 
 def test_evaluate_measures_a_checkpoint_and_records_it(corpus, tmp_path, capsys):

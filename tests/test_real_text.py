@@ -5,9 +5,10 @@ import pytest
 import torch
 from test_pairs import bag_of_lengths_accuracy
 
-from bertlab.text.corpus import Corpus, prepare
+from bertlab.text.corpus import Corpus
 from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
 from bertlab.text.pairs import IS_NEXT, make_pairs
+from bertlab.text.preparing import prepare
 from bertlab.text.sampler import PairSampler
 from bertlab.text.tokenizer import Tokenizer
 

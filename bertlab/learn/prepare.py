@@ -3,6 +3,7 @@
 Knows no model.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,10 @@ from typing import Annotated
 import tyro
 
 from bertlab.spec.errors import BertlabError
-from bertlab.text.corpus import Corpus, prepare, read
+from bertlab.text.corpus import Corpus
+from bertlab.text.damaged import Damaged
+from bertlab.text.preparing import made, prepare
+from bertlab.text.sources import Piece, texts
 from bertlab.text.tokenizer import Tokenizer
 
 
@@ -21,6 +25,7 @@ class PrepareConfig:
     Examples:
       bertlab prepare texts/ --out runs/corpus                          learn a vocabulary, then tokenise
       bertlab prepare wiki.parquet --tokenizer assets/checkpoints/strongest --out runs/corpus
+      bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    novels count three times
     """
 
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
@@ -39,43 +44,77 @@ class PrepareConfig:
     """Learn the vocabulary from about this many characters, taken evenly from the whole."""
     seed: int = 0
     """Of the order of documents."""
+    weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
+    """How often an epoch goes through each TEXT, in their order: `--weights 2 0.5` takes all of the first twice, and of
+    the second half the documents, drawn anew each time. Once each, if not given. Training heeds it; changing it later
+    tokenises nothing again."""
+    damaged: Damaged = "stop"
+    """What to do about a damaged file, or a row that is damaged or without text: stop and name it, or leave it out,
+    count it and list it in damaged.jsonl."""
+    stream: bool = False
+    """Take hub data sets as they come instead of downloading them first; each process takes shards of its own."""
     workers: int = 2
     """Processes that tokenise."""
 
 
 def run(config: PrepareConfig) -> Corpus:
     """Prepare a corpus; prints what came of it."""
-    tokenizer = _tokenizer(config)
+    before = made(config.out)
+    vocabulary, learnt = _vocabulary(config)
     corpus = prepare(
-        list(config.text), tokenizer, config.out, column=config.column, seed=config.seed, workers=config.workers
+        list(config.text),
+        vocabulary,
+        config.out,
+        column=config.column,
+        seed=config.seed,
+        workers=config.workers,
+        weights=list(config.weights),
+        damaged=config.damaged,
+        stream=config.stream,
+        learnt=learnt,
     )
-    tokenizer.save(config.out / "tokenizer")
     facts = corpus.facts
     print(
         f"{config.out}: {facts['documents']:,} documents, {facts['tokens']:,} tokens, "
-        f"{facts['characters'] / facts['tokens']:.2f} characters a token, {facts['empty']} without text left out"
+        f"{facts['characters'] / facts['tokens']:.2f} characters a token"
     )
+    if damages := facts.get("damages"):
+        print(f"{damages:,} damaged left out, all in {config.out / 'damaged.jsonl'}:")
+        print(*(f"  {line}" for line in facts["damaged"]), *["  ..."] * (damages > len(facts["damaged"])), sep="\n")
+    if "seconds" in facts:
+        there = before is not None and before | {"weights": None} == facts | {"weights": None}
+        again = " (it was there already)" if there else ""
+        speed = facts["bytes"] / 1e6 / max(facts["seconds"], 0.01)
+        print(f"{facts['bytes'] / 1e6:,.1f} MB of text in {facts['seconds']:,.1f} s: {speed:.1f} MB/s{again}")
     return corpus
 
 
-def _tokenizer(config: PrepareConfig) -> Tokenizer:
+def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Piece]], Tokenizer], dict | None]:
+    """A tokenizer, or how to learn one and from what settings."""
     if config.tokenizer is None:
-        if (config.out / "tokenizer").is_dir():
-            return Tokenizer.load(config.out / "tokenizer")
-        rows = read(list(config.text), config.column)
-        print(f"learning {config.vocab_size:,} pieces from {len(rows):,} documents")
-        return Tokenizer.train(_evenly(rows, config.sample), config.vocab_size, cased=config.cased)
+
+        def learn(found: list[Piece]) -> Tokenizer:
+            print(f"learning {config.vocab_size:,} pieces")
+            sample = _evenly(found, config.column, config.sample)
+            return Tokenizer.train(sample, config.vocab_size, cased=config.cased)
+
+        return learn, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
     if config.tokenizer.is_dir():
-        return Tokenizer.load(config.tokenizer)
+        return Tokenizer.load(config.tokenizer), None
     if config.tokenizer.is_file():
-        return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased)
+        return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
     raise BertlabError(f"there is no tokenizer at {config.tokenizer}")
 
 
-def _evenly(rows, characters: int):
-    """Every n-th document, so that about `characters` are seen and every source has its share."""
-    head = rows.select(range(0, len(rows), max(1, len(rows) // 200)))
-    mean = sum(len(text or "") for text in head["text"]) / len(head)
-    step = max(1, int(len(rows) * mean / characters))
-    for row in rows.select(range(0, len(rows), step)):
-        yield row["text"] or ""
+def _evenly(found: list[Piece], column: str, characters: int) -> Iterator[str]:
+    """The beginnings of pieces all over the sources, each with its share of about so many characters."""
+    chosen = found[:: -(-len(found) // 256)]
+    size = sum(piece.size for piece in chosen)
+    for piece in chosen:
+        # the size of what is streamed is not known
+        left = characters * piece.size / size if piece.size else characters / len(chosen)
+        for _, text, _ in texts(piece, column):
+            yield text or ""
+            left -= len(text or "")
+            if left < 0 and size > characters:
+                break

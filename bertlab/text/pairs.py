@@ -39,6 +39,25 @@ class Documents:
     def __len__(self) -> int:
         return len(self.source_D)
 
+    def repeated(self, times_D: np.ndarray) -> "Documents":
+        """Each document as often as `times_D` says, one after the other.
+
+        >>> two = Documents(np.array([7, 8, 9]), np.array([0, 1, 2, 3]), np.array([0, 1, 3]), np.array([0, 1]))
+        >>> two.repeated(np.array([0, 2])).tokens
+        array([8, 9, 8, 9])
+        """
+        which = np.repeat(np.arange(len(self)), times_D)
+        spans = [slice(*self.document_start[d : d + 2]) for d in which]
+        segments = [self.segment_start[span.start : span.stop + 1] for span in spans]
+        lengths = [np.diff(starts) for starts in segments]
+        tokens = [self.tokens[starts[0] : starts[-1]] for starts in segments]
+        return Documents(
+            np.concatenate([self.tokens[:0], *tokens]),
+            np.cumsum(np.concatenate([[0], *lengths], dtype=np.int64)),
+            np.cumsum(np.concatenate([[0], [len(some) for some in lengths]], dtype=np.int64)),
+            self.source_D[which],
+        )
+
 
 @dataclass(frozen=True)
 class Pairs:

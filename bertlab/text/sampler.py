@@ -106,8 +106,11 @@ class PairSampler:
         wanted = (place.epoch, place.block, place.longer)
         if self._loaded is None or self._loaded[0] != wanted:
             order = np.random.default_rng([self.seed, place.epoch]).permutation(self.corpus.num_blocks)
-            documents = self.corpus.documents(int(order[place.block]))
+            block = int(order[place.block])
+            documents = self.corpus.documents(block)
             rng = np.random.default_rng([self.seed, place.epoch, place.block])
+            if (times_D := self.corpus.times(block, rng)) is not None:
+                documents = documents.repeated(times_D)
             pairs = make_pairs(documents, self._size()[1], rng, second=self.second)
             self._loaded = (wanted, documents, pairs, rng.permutation(len(pairs)))
         return self._loaded[1:]

@@ -1,0 +1,255 @@
+"""Where text comes from: files of four kinds and hub data sets, in pieces that several processes can read at once.
+
+`datasets` reads the hub. Files are read here, a row at a time, because only so can a damaged one be named with its row
+and left out, and memory stays that of a piece however much text there is. Knows no tokens.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bertlab.spec.errors import DataError
+from bertlab.text import hub
+
+KINDS = {".parquet": "parquet", ".jsonl": "lines", ".json": "json", ".txt": "paragraphs"}
+PIECE = 4 << 20  # bytes of a file that are read in one go
+NO_TEXT = "has no text"
+ROWS = 1000  # of a hub data set
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a source: bytes first..last of a file; row group `first` of a Parquet file, which begins with row
+    `last`; rows first..last of a hub data set; or share `first` of `last` of one that is streamed.
+
+    label: the style of the text, from the file's name. nth: of which of the named sources. size: bytes, about.
+    """
+
+    path: str
+    kind: str
+    label: str
+    nth: int
+    first: int
+    last: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What cannot be used of a source: a row, counted from 1, or the whole of a file."""
+
+    path: str
+    row: int | None
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path}{f' row {self.row:,}' if self.row else ''}: {self.why}"
+
+
+def pieces(
+    sources: list[str], column: str = "text", stream: bool = False, workers: int = 1
+) -> tuple[list[Piece], list[Damage]]:
+    """Everything the sources hold, in order, and the files that cannot be opened.
+
+    Args:
+        sources: paths of .parquet, .jsonl, .json or .txt files (a blank line ends a document), directories of such
+            files, or hub ids ("owner/name" or "owner/name:config").
+        stream: take hub data sets as they come, in at least `workers` shares, instead of downloading them first.
+
+    Raises:
+        DataError: nothing of that name, no text in this column, a file of another kind.
+    """
+    if not sources:
+        raise DataError("no source of text was named")
+    found: list[Piece] = []
+    damaged: list[Damage] = []
+    for nth, source in enumerate(sources):
+        path = Path(source)
+        if path.is_dir():
+            files = sorted(p for p in path.rglob("*") if p.suffix in KINDS)
+            if not files:
+                raise DataError(f"{source} holds no {', '.join(KINDS)} file")
+        elif path.exists():
+            if path.suffix not in KINDS:
+                raise DataError(f"{source} is not one of {', '.join(KINDS)}")
+            files = [path]
+        elif path.suffix in KINDS or source.count("/") != 1:
+            raise DataError(f"there is no file {source}")
+        else:
+            found += _of_hub(source, nth, column, stream, workers)
+            continue
+        for file in files:
+            try:
+                found += _of_file(file, nth, column)
+            except (OSError, pa.ArrowException) as error:
+                damaged.append(Damage(str(file), None, f"cannot be read: {str(error).splitlines()[0]}"))
+            except _Unusable as error:
+                damaged.append(Damage(str(file), None, str(error)))
+    return found, damaged
+
+
+class _Unusable(Exception):
+    pass
+
+
+def _of_file(path: Path, nth: int, column: str) -> list[Piece]:
+    kind, label, size = KINDS[path.suffix], path.name.split("-")[0].split(".")[0], path.stat().st_size
+    if not size:
+        raise _Unusable("is empty")
+    if kind == "parquet":
+        with pq.ParquetFile(path) as file:
+            groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+            schema = file.schema_arrow
+        if column not in schema.names:
+            raise _Unusable(f"has no column {column!r}; it has {', '.join(schema.names) or 'no columns'}")
+        if not (pa.types.is_string(held := schema.field(column).type) or pa.types.is_large_string(held)):
+            raise DataError(f"{path} has no text in {column!r} but {held}: name the column that holds the text")
+        rows = [0]
+        for group in groups:
+            rows.append(rows[-1] + group.num_rows)
+        return [Piece(str(path), kind, label, nth, i, rows[i], g.total_byte_size) for i, g in enumerate(groups)]
+    with path.open("rb") as file:
+        if kind == "json":
+            # an array is one value, so it is read whole; rows a line are told by their first character
+            if file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
+                return [Piece(str(path), kind, label, nth, 0, size, size)]
+            kind = "lines"
+        cuts = [0]
+        while cuts[-1] + PIECE < size:
+            cuts.append(_next_start(file, cuts[-1] + PIECE, kind))
+    cuts[-1:] = [cuts[-1], size] if cuts[-1] < size else [size]
+    return [Piece(str(path), kind, label, nth, a, b, b - a) for a, b in pairwise(cuts)]
+
+
+def _next_start(file, at: int, kind: str) -> int:
+    """Where the first row at or after a byte begins."""
+    file.seek(at - 1)
+    file.readline()
+    if kind == "paragraphs":
+        while (line := file.readline()) and line.strip():
+            pass
+    return file.tell()
+
+
+def _of_hub(name: str, nth: int, column: str, stream: bool, workers: int) -> list[Piece]:
+    rows = _hub_rows(name, stream)
+    names = rows.column_names or list(next(iter(rows), {}))
+    if column not in names:
+        raise DataError(f"{name} has no column {column!r}; it has {', '.join(names) or 'no rows'}")
+    label = name.split("/")[1].split(":")[0]
+    if stream:
+        # a share a shard, or every reader would read all shards for its own rows
+        shares = rows.num_shards if rows.num_shards >= workers else workers
+        return [Piece(name, "stream", label, nth, share, shares, 0) for share in range(shares)]
+    each = rows.data.nbytes / max(1, len(rows))
+    spans = [(a, min(a + ROWS, len(rows))) for a in range(0, len(rows), ROWS)]
+    return [Piece(name, "rows", label, nth, a, b, int(each * (b - a))) for a, b in spans]
+
+
+@lru_cache(maxsize=4)
+def _hub_rows(name: str, stream: bool):
+    return hub.load(name, "train", stream)
+
+
+def texts(piece: Piece, column: str = "text") -> Iterator[tuple[int, str | None, str]]:
+    """The rows of a piece: which one (see `row_number`), its text, and, where that is None, why."""
+    if piece.kind == "lines":
+        yield from (
+            (i, *_of_line(line, column)) for i, line in enumerate(_lines(piece)) if line.strip(b"\xef\xbb\xbf \t\r\n")
+        )
+    elif piece.kind == "paragraphs":
+        yield from _paragraphs(piece)
+    elif piece.kind == "json":
+        try:
+            values = json.loads(Path(piece.path).read_bytes().decode("utf-8-sig"))
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            yield 0, None, f"is no JSON array: {error}"
+            return
+        yield from ((i, *_of_value(value, column)) for i, value in enumerate(values))
+    elif piece.kind == "parquet":
+        yield from _of_row_group(piece, column)
+    elif piece.kind == "rows":
+        rows = _hub_rows(piece.path, False)
+        yield from ((i, *_of_value(rows[i], column)) for i in range(piece.first, piece.last))
+    else:
+        from datasets.distributed import split_dataset_by_node
+
+        stream = split_dataset_by_node(_hub_rows(piece.path, True), piece.first, piece.last)
+        yield from ((i, *_of_value(row, column)) for i, row in enumerate(stream))
+
+
+def row_number(piece: Piece, i: int) -> int:
+    """Of the i-th row of a piece, in its file, from 1: the line, the line where a paragraph begins, or the row."""
+    if piece.kind in ("lines", "paragraphs"):
+        with open(piece.path, "rb") as file:
+            before = sum(file.read(min(PIECE, piece.first - at)).count(b"\n") for at in range(0, piece.first, PIECE))
+        return before + i + 1
+    return (piece.last if piece.kind == "parquet" else 0) + i + 1
+
+
+def _lines(piece: Piece) -> Iterator[bytes]:
+    with open(piece.path, "rb") as file:
+        file.seek(piece.first)
+        at = piece.first
+        while at < piece.last and (line := file.readline()):
+            yield line
+            at += len(line)
+
+
+def _paragraphs(piece: Piece) -> Iterator[tuple[int, str | None, str]]:
+    first, held = 0, []
+    for i, line in enumerate(_lines(piece)):
+        if line.strip():
+            first = first if held else i
+            held.append(line)
+        elif held:
+            yield first, *_decoded(b"".join(held))
+            held = []
+    if held:
+        yield first, *_decoded(b"".join(held))
+
+
+def _decoded(data: bytes) -> tuple[str | None, str]:
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n"), ""
+    except UnicodeDecodeError as error:
+        return None, f"is not UTF-8: byte {error.start + 1} of it is {data[error.start]:#04x}"
+
+
+def _of_line(line: bytes, column: str) -> tuple[str | None, str]:
+    text, why = _decoded(line)
+    if text is None:
+        return None, why
+    try:
+        return _of_value(json.loads(text), column)
+    except (json.JSONDecodeError, RecursionError) as error:
+        return None, f"is no JSON: {error}"
+
+
+def _of_value(value, column: str) -> tuple[str | None, str]:
+    if not isinstance(value, dict):
+        return None, f"is no JSON object but {type(value).__name__}"
+    if column not in value:
+        return None, f"has no column {column!r}; it has {', '.join(map(str, value)) or 'none'}"
+    text = value[column]
+    if text is None or isinstance(text, str):
+        return (text, "") if text else (None, NO_TEXT)
+    return None, f"has no text in {column!r} but {type(text).__name__}"
+
+
+def _of_row_group(piece: Piece, column: str) -> Iterator[tuple[int, str | None, str]]:
+    i = 0
+    try:
+        with pq.ParquetFile(piece.path) as file:
+            for batch in file.iter_batches(64, row_groups=[piece.first], columns=[column]):
+                for text in batch.column(0).to_pylist():
+                    yield i, text or None, "" if text else NO_TEXT
+                    i += 1
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        yield i, None, f"and those after it in row group {piece.first + 1} cannot be read: {str(error).splitlines()[0]}"

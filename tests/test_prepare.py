@@ -1,0 +1,311 @@
+"""Preparing text: any kind of file, any number of workers, weights, and damage that is never passed over in silence."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+
+from bertlab.cli import main
+from bertlab.learn.prepare import PrepareConfig, run
+from bertlab.spec.errors import DataError
+from bertlab.text import preparing, sources
+from bertlab.text.corpus import Corpus
+from bertlab.text.sampler import PairSampler
+from bertlab.text.sources import Damage, pieces, row_number, texts
+
+WORDS = [
+    "the",
+    "baker",
+    "sold",
+    "a",
+    "lemon",
+    "and",
+    "our",
+    "pilot",
+    "found",
+    "one",
+    "old",
+    "boat",
+    "behind",
+    "that",
+    "green",
+    "door",
+]
+
+
+def stories(count: int, seed: int = 0, lines: int = 6) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return ["\n".join(f"{' '.join(rng.choice(WORDS, 7))} {n}." for _ in range(lines)) for n in range(count)]
+
+
+def jsonl(path: Path, rows: list, column: str = "text") -> Path:
+    path.write_text("".join(json.dumps({column: row}) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def vocabulary(tmp_path, tiny_tokenizer) -> Path:
+    tiny_tokenizer.save(tmp_path / "vocabulary")
+    return tmp_path / "vocabulary"
+
+
+@pytest.fixture
+def config(tmp_path, vocabulary) -> PrepareConfig:
+    return PrepareConfig((), tmp_path / "out", tokenizer=vocabulary, workers=1)
+
+
+def documents(corpus: Corpus) -> list[list[int]]:
+    return corpus.rows["input_ids"][:]
+
+
+# -- reading -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "parquet", "txt"])
+@pytest.mark.parametrize("piece", [40, 1 << 20])
+def test_every_row_of_any_kind_of_file_is_read_once_and_knows_its_number(kind, piece, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PIECE", piece)
+    expected = ["The first text.\nIts second line.", "둘째 글은 한국어로 쓴다.", *stories(9)]
+    path = tmp_path / f"notes-00.{kind}"
+    if kind == "txt":
+        path.write_text("\ufeff" + "\n \n\n".join(expected) + "\n", encoding="utf-8", newline="\r\n")
+    elif kind == "jsonl":
+        jsonl(path, expected, "body")
+    elif kind == "json":
+        path.write_text(json.dumps([{"body": text} for text in expected]))
+    else:
+        datasets.Dataset.from_dict({"body": expected, "id": range(11)}).to_parquet(path, batch_size=4)
+    column = "text" if kind == "txt" else "body"
+    found, damaged = pieces([str(path)], column)
+    assert not damaged
+    assert {p.label for p in found} == {"notes"}
+    assert len(found) == 1 or piece == 40 or kind == "parquet"
+    rows = [(row_number(p, i), text) for p in found for i, text, _ in texts(p, column)]
+    assert [text for _, text in rows] == expected
+    if kind == "txt":
+        begun = [path.read_text(encoding="utf-8-sig").split("\n").index(text.split("\n")[0]) + 1 for text in expected]
+        assert [number for number, _ in rows] == begun
+    else:
+        assert [number for number, _ in rows] == list(range(1, 12))
+
+
+def test_a_hub_data_set_is_streamed_in_shares_that_are_all_of_it(tmp_path, monkeypatch):
+    files = [str(jsonl(tmp_path / f"part-{i}.jsonl", stories(10, seed=i))) for i in range(3)]
+
+    def load(name, split, streaming=False):
+        return datasets.load_dataset("json", data_files=files, split=split, streaming=streaming, cache_dir=tmp_path)
+
+    monkeypatch.setattr(sources.hub, "load", load)
+    sources._hub_rows.cache_clear()
+    everything = Counter(text for i in range(3) for text in stories(10, seed=i))
+    for stream, workers, shares in ((True, 2, 3), (True, 5, 5), (False, 2, 1)):
+        found, _ = pieces(["owner/name"], stream=stream, workers=workers)
+        assert len(found) == shares
+        assert Counter(text for piece in found for _, text, _ in texts(piece)) == everything
+    sources._hub_rows.cache_clear()
+
+
+# -- preparing ---------------------------------------------------------------------------------------------------
+
+
+def test_neither_workers_nor_stacks_lose_or_double_a_document(config, tmp_path, monkeypatch):
+    """And the number of workers changes nothing at all."""
+    monkeypatch.setattr(sources, "PIECE", 3000)
+    files = [jsonl(tmp_path / f"part-{i}.jsonl", stories(60, seed=i)) for i in range(3)]
+    config = replace(config, text=tuple(map(str, files)))
+    one = documents(run(config))
+    assert documents(run(replace(config, out=tmp_path / "two", workers=3))) == one
+    monkeypatch.setattr(preparing, "STACK", 4000)
+    monkeypatch.setattr(preparing, "TOKENS_AT_ONCE", 500)
+    monkeypatch.setattr(preparing, "FILE", 20_000)
+    many = run(replace(config, out=tmp_path / "many"))
+    assert len(list((tmp_path / "many" / "rows").iterdir())) > 1
+    assert documents(many) != one
+    assert sorted(documents(many)) == sorted(one)
+    assert len(one) == 180
+    assert many.facts["documents"] == 180
+    assert many.facts["tokens"] == sum(map(len, one))
+    assert many.facts["bytes"] == sum(len(text) for i in range(3) for text in stories(60, seed=i))
+
+
+def test_documents_of_all_files_lie_mixed(config, tmp_path):
+    files = [jsonl(tmp_path / f"{name}-0.jsonl", stories(200)) for name in ("first", "second")]
+    found = run(replace(config, text=tuple(map(str, files)))).rows["source"][:]
+    assert 60 < found[:200].count("first") < 140
+
+
+def test_the_second_time_it_is_there_at_once_until_something_changes(config, tmp_path, monkeypatch, capsys):
+    text = jsonl(tmp_path / "a.jsonl", stories(20))
+    config = replace(config, text=(str(text),), tokenizer=None, vocab_size=90)
+    run(config)
+    monkeypatch.setattr(preparing, "_dealt", None)
+    monkeypatch.setattr(preparing.Tokenizer, "train", None)
+    corpus = run(config)
+    assert "it was there already" in capsys.readouterr().out
+    assert len(corpus.rows) == 20
+    assert run(replace(config, weights=(2.0,))).facts["weights"] == [2.0]
+    for changed in ({"vocab_size": 95}, {"seed": 1}, {"damaged": "skip"}, {"column": "body"}):
+        with pytest.raises((TypeError, DataError)):
+            run(replace(config, **changed))
+    jsonl(text, stories(21))
+    with pytest.raises(TypeError):
+        run(config)
+
+
+def test_a_corpus_prepared_before_stacks_still_opens(config, tmp_path):
+    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(20))),)))
+    expected = documents(corpus)
+    old = tmp_path / "old"
+    corpus.rows.remove_columns("nth").save_to_disk(str(old / "rows"))
+    facts = {**corpus.facts, "settings": {k: corpus.facts["settings"][k] for k in ("sources", "column", "seed")}}
+    del facts["weights"]
+    (old / "corpus.json").write_text(json.dumps(facts))
+    assert documents(Corpus.open(old)) == expected
+    assert documents(run(replace(config, text=tuple(facts["settings"]["sources"]), out=old))) == expected
+    assert (old / "rows" / "state.json").is_file()
+
+
+def test_nothing_of_torch_is_needed(tmp_path, vocabulary):
+    text = jsonl(tmp_path / "a.jsonl", stories(20))
+    script = (
+        "import sys; from bertlab.cli import main; code = main(sys.argv[1:]);"
+        "sys.exit(code or ('torch is imported' if 'torch' in sys.modules else 0))"
+    )
+    words = ["prepare", str(text), "--out", str(tmp_path / "out"), "--tokenizer", str(vocabulary), "--workers", "2"]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "MB/s" in done.stdout
+    assert "100.0%" in done.stderr
+
+
+# -- weights -----------------------------------------------------------------------------------------------------
+
+
+def test_weights_say_how_often_an_epoch_takes_each_source(config, tmp_path, tiny_tokenizer):
+    names = {"often": 3.0, "once": 1.0, "half": 0.5, "never": 0.0}
+    files = [str(jsonl(tmp_path / f"{name}.jsonl", stories(300, seed=i))) for i, name in enumerate(names)]
+    corpus = run(replace(config, text=tuple(files), weights=tuple(names.values())))
+    corpus = replace(corpus, block_size=500)
+    sampler = PairSampler(corpus, tiny_tokenizer, 16, 64, seed=0)
+    found, epochs = Counter(), 4
+    places, keys = [], []
+    while sampler.place.epoch < epochs:
+        place = sampler.place
+        places.append(place)
+        keys.append(next(sampler).key_B)
+        if place.row == 0:
+            _, _, pairs, _ = sampler._loaded
+            labels = np.unique(corpus.rows.data.slice(500 * _block(sampler, place), 500).column("source").to_numpy())
+            counts = Counter(labels[d] for d in _sources(sampler)[pairs.document_a_E])
+            found.update(counts)
+    assert found["never"] == 0
+    assert found["often"] / found["once"] == pytest.approx(3, rel=0.05)
+    assert found["half"] / found["once"] == pytest.approx(0.5, rel=0.1)
+    again = next(PairSampler(corpus, tiny_tokenizer, 16, 64, seed=0, place=places[len(places) // 2]))
+    assert (again.key_B == keys[len(places) // 2]).all()
+
+
+def _block(sampler: PairSampler, place) -> int:
+    return int(np.random.default_rng([sampler.seed, place.epoch]).permutation(sampler.corpus.num_blocks)[place.block])
+
+
+def _sources(sampler: PairSampler) -> np.ndarray:
+    return sampler._loaded[1].source_D
+
+
+@pytest.mark.parametrize("weights", [(1.0,), (1.0, -1.0), (0.0, 0.0), (1.0, float("nan"))])
+def test_weights_that_are_none_are_refused(config, tmp_path, weights):
+    text = str(jsonl(tmp_path / "a.jsonl", stories(3)))
+    with pytest.raises(DataError, match="need as many weights"):
+        run(replace(config, text=(text, text), weights=weights))
+
+
+# -- damage ------------------------------------------------------------------------------------------------------
+
+
+def truncated(path: Path) -> Path:
+    datasets.Dataset.from_dict({"text": stories(50)}).to_parquet(path)
+    path.write_bytes(path.read_bytes()[:-40])
+    return path
+
+
+def spoiled(path: Path) -> Path:
+    """Its second row group is no longer what the footer says."""
+    datasets.Dataset.from_dict({"text": stories(40)}).to_parquet(path, batch_size=20)
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 200] = bytes(200)
+    path.write_bytes(data)
+    return path
+
+
+DAMAGED = {
+    "truncated.parquet": (truncated, None, "cannot be read"),
+    "spoiled.parquet": (spoiled, 21, "cannot be read"),
+    "other.parquet": (
+        lambda p: datasets.Dataset.from_dict({"body": ["x"]}).to_parquet(p) and p, None, "has no column 'text'"),
+    "broken.jsonl": (lambda p: p.write_text('{"text": "One."}\n{"text": "Tw\n') and p, 2, "is no JSON"),
+    "list.jsonl": (lambda p: p.write_text('["One."]\n') and p, 1, "is no JSON object but list"),
+    "column.jsonl": (lambda p: p.write_text('{"body": "One."}\n') and p, 1, "has no column 'text'; it has body"),
+    "number.jsonl": (lambda p: p.write_text('\n{"text": 5}\n') and p, 2, "has no text in 'text' but int"),
+    "nothing.jsonl": (lambda p: p.write_text('{"text": "One."}\n{"text": ""}\n') and p, 2, "has no text"),
+    "null.jsonl": (lambda p: p.write_text('{"text": null}\n') and p, 1, "has no text"),
+    "blank.jsonl": (lambda p: p.write_text('{"text": " \\n "}\n') and p, 1, "has no text"),
+    "latin.jsonl": (lambda p: p.write_bytes(b'{"text": "caf\xe9"}\n') and p, 1, "is not UTF-8: byte 14"),
+    "latin.txt": (lambda p: p.write_bytes(b"One.\n\nA caf\xe9.\n") and p, 3, "is not UTF-8"),
+    "array.json": (lambda p: p.write_text('[{"text": "One."},') and p, 1, "is no JSON array"),
+    "empty.txt": (lambda p: p.touch() or p, None, "is empty"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_damage_is_named_and_stops_the_run_or_is_counted(name, workers, config, tmp_path, capsys):
+    make, row, why = DAMAGED[name]
+    path = make(tmp_path / name)
+    good = jsonl(tmp_path / "good.jsonl", stories(5))
+    config = replace(config, text=(str(good), str(path)), workers=workers)
+    with pytest.raises(DataError) as caught:
+        run(config)
+    line = str(caught.value)
+    assert line.startswith(str(path))
+    assert (f" row {row}:" in line) == (row is not None)
+    assert why in line
+    assert "--damaged skip" in line
+    assert "\n" not in line
+    assert not list(tmp_path.glob("out*"))
+    capsys.readouterr()
+    corpus = run(replace(config, damaged="skip"))
+    assert corpus.facts["damages"] == 1
+    assert line.removesuffix(" (--damaged skip leaves out what cannot be used)") in capsys.readouterr().out
+    listed = [json.loads(line) for line in (config.out / "damaged.jsonl").read_text().splitlines()]
+    assert [(d["path"], d["row"]) for d in listed] == [(str(path), row)]
+    assert len(corpus.rows) >= 5
+
+
+def test_every_damaged_row_is_listed_and_the_first_few_are_printed(config, tmp_path, capsys):
+    jsonl(tmp_path / "a.jsonl", ["", *stories(9)] * 12)
+    corpus = run(replace(config, text=(str(tmp_path / "a.jsonl"),), damaged="skip"))
+    assert corpus.facts["documents"] == 108
+    assert "12 damaged left out" in (printed := capsys.readouterr().out)
+    assert printed.count("has no text") == 5
+    rows = [json.loads(line)["row"] for line in (config.out / "damaged.jsonl").read_text().splitlines()]
+    assert rows == list(range(1, 120, 10))
+
+
+def test_the_command_line_says_it_in_one_line(config, tmp_path, capsys):
+    path = jsonl(tmp_path / "a.jsonl", ["Fine.", 7])
+    words = ["prepare", str(path), "--out", str(tmp_path / "out"), "--tokenizer", str(config.tokenizer)]
+    assert main(words) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"bertlab: {path} row 2: has no text in 'text' but int")
+
+
+def test_a_row_is_named_as_people_count():
+    assert str(Damage("a.jsonl", 1234, "has no text")) == "a.jsonl row 1,234: has no text"
+    assert str(Damage("a.jsonl", None, "is empty")) == "a.jsonl: is empty"
