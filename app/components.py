@@ -25,6 +25,7 @@ from bertlab.views import assets, export
 from bertlab.views.passage import plain
 
 STATIC = Path(__file__).parent / "static"
+TAU = 30.0  # thresholds of "no answer" go from -30 to 30
 LIVE = "120ms"  # a field is read when its typist pauses this long
 # Plotly's own theme sets a font of its own; this is Streamlit's, then what has Hangul.
 FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
@@ -113,6 +114,13 @@ def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), of: s
         right.number_input, t("head"), 0, config.num_heads - 1, default[1], key=f"neuron.{of}head", name=f"{of}head"
     )
     return layer, head
+
+
+def threshold(place, checkpoint: loaders.Checkpoint) -> float:
+    """The slider of tau, shared by the pages that ask questions; it starts at the checkpoint's own, or else at 0."""
+    own = loaders.session(checkpoint).loaded.null_threshold or 0.0
+    tuned = round(min(max(own, -TAU), TAU), 1)
+    return url.number(place.slider, t("tau"), -TAU, TAU, tuned, key="tau", step=0.1, help=t("tau.help"))
 
 
 def explain(*keys: str) -> None:

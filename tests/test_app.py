@@ -4,12 +4,16 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
+import bertlab
 from app import loaders
 from app.i18n import LANGUAGES
 from app.i18n.strings import STRINGS
 from bertlab.explore.facts import Answer, Answers
+from bertlab.nn.model import Bert
+from bertlab.weights import checkpoint
 
 APP = Path(__file__).parent.parent / "app"
 SCREENS = sorted(path.stem for path in (APP / "screens").glob("*.py"))
@@ -221,3 +225,37 @@ def test_no_checkpoint_at_all_is_said(monkeypatch, tmp_path):
         app = opened(screen)
         assert not app.exception
         assert any("checkpoint" in body for body in bodies(app))
+
+
+@pytest.fixture
+def refusing(monkeypatch, tmp_path, tiny_model, tiny_tokenizer) -> Path:
+    """Shipped is a checkpoint that may say "no answer", with a threshold of its own."""
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
+    model = Bert(tiny_model.config, ("span",))
+    model.load_state_dict(tiny_model.state_dict(), strict=False)
+    record = {"null_threshold": 7.25, "steps": 3}
+    return checkpoint.save(tmp_path / "squad", model, tiny_tokenizer, record, dtype=torch.float32)
+
+
+def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(refusing):
+    best = bertlab.load(refusing).answer("Who?", "Green tea and two cups.")
+    silent = STRINGS["question.refused"][0]
+    asked = {"question": "Who?", "passage": "Green tea and two cups."}
+    app = opened("question", **asked)
+    assert app.slider[0].value == 7.2
+    assert "tau" not in app.query_params
+    app.slider[0].set_value(-30.0).run()
+    assert app.query_params["tau"] == "-30.0"
+    for page in (app, opened("question", tau="-30", **asked)):
+        assert not page.exception
+        said = bodies(page)
+        assert any(silent in body for body in said)
+        assert any('class=" faint"' in body and best.answers[0].text in body for body in said), "still shown, faintly"
+        assert any(f"{best.no_answer_margin:+.2f}" in caption.value for caption in page.caption)
+    app.slider[0].set_value(30.0).run()
+    assert not any(silent in body for body in bodies(app))
+    assert any("would be said above +30.0" in caption.value for caption in app.caption)
+
+
+def test_a_checkpoint_that_never_refuses_has_no_threshold(shipped):
+    assert not opened("question").slider

@@ -1,5 +1,7 @@
 """Question answering: the answer lit up in its passage, the other spans weighed, and the two curves behind them."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from app import components, examples, loaders, url
@@ -16,10 +18,8 @@ with left:
     components.too_long_for_a_link(st, text)
     with st.container(horizontal=True, gap="xsmall"):
         for example in examples.QUESTIONS:
-            st.button(
-                example, type="tertiary", on_click=st.session_state.update,
-                args=({"question": example, "passage": examples.PASSAGE},),
-            )  # fmt: skip
+            asked = {"question": example, "passage": examples.PASSAGE}
+            st.button(example, type="tertiary", on_click=st.session_state.update, args=(asked,))
 
 found = None
 with right.container(key="answers"), components.told():
@@ -28,17 +28,27 @@ with right.container(key="answers"), components.told():
         st.caption(t("question.long", limit=MAX_QUESTION))
     with st.spinner(t("question.reading")):
         found = loaders.ask(checkpoint, "answer", question, text, 10)
-    best = found.answers[0]
-    st.html(f'<p class="say" dir="auto"><b>{components.plain(best.text)}</b> · {best.probability:.0%}</p>')
-    st.html(f'<div class="passage">{passage.highlight(text, found.answers)}</div>')
+    best, own = found.answers[0], found.null_threshold is not None
+    if own:
+        found = replace(found, null_threshold=components.threshold(st, checkpoint))
+    faint = " faint" * found.refused
+    said = f"<b>{components.plain(best.text)}</b> · {best.probability:.0%}"
+    if found.refused:
+        st.html(f'<p class="say" role="status"><b>{t("question.refused")}</b></p>')
+        said = f"{t('question.otherwise')} {said}"
+    st.html(f'<p class="{faint or "say"}" dir="auto">{said}</p>')
+    st.html(f'<div class="passage{faint}">{passage.highlight(text, found.answers)}</div>')
+    if own:
+        told = "question.refused.score" if found.refused else "question.answered.score"
+        st.caption(t(told, margin=found.no_answer_margin, tau=found.null_threshold))
     if len(found.windows) > 1:
         st.caption(t("question.windows", count=len(found.windows), best=found.best_window + 1))
     st.caption(t("question.none", probability=found.no_answer_probability))
-    if found.no_answer_probability > best.probability:
+    if not own and found.no_answer_probability > best.probability:
         components.note(t("question.doubt"))
 
 if found:
-    components.explain("answer_probability", "span_score", "no_answer", "start_end")
+    components.explain("answer_probability", "span_score", "no_answer", "tau", "start_end")
     lower, curves = st.columns([5, 4], gap="medium")
     with lower:
         st.subheader(t("question.more"), anchor=False, help=t("question.more.help"))
@@ -65,7 +75,6 @@ if found:
             checkpoint, f"passage = {text!r}", f"answers = session.answer({question!r}, passage, n_best=10)",
             f"figure = figures.span_curves(answers, passage, **{names!r})",
         )  # fmt: skip
-        data = {
-            "word": [text[start:end] for start, end in found.words], "start": found.start_probs, "end": found.end_probs
-        }  # fmt: skip
+        words = [text[start:end] for start, end in found.words]
+        data = {"word": words, "start": found.start_probs, "end": found.end_probs}
         components.figure(figures.span_curves(found, text, **names), key="curves", code=code, data=data)

@@ -6,8 +6,6 @@ from app import components, examples, loaders, url
 from app.i18n import t
 from bertlab.views import xray
 
-BOUND = 30.0  # thresholds from -30 to 30
-
 components.heading("xray")
 left, right = st.columns(2, gap="large")
 question = components.line(left, t("question.question"), examples.QUESTIONS[0], key="question")
@@ -17,11 +15,7 @@ components.too_long_for_a_link(left, text)
 
 def decision(checkpoint: loaders.Checkpoint, seen) -> None:
     """What is answered at a threshold, and where that flips."""
-    own = loaders.session(checkpoint).record.get("null_threshold")
-    tuned = round(float(own), 1) if isinstance(own, int | float) and abs(own) <= BOUND else 0.0
-    tau = url.number(
-        st.slider, t("xray.tau"), -BOUND, BOUND, tuned, key="tau", step=0.1, help=t("xray.tau.help")
-    )  # fmt: skip
+    tau = components.threshold(st, checkpoint)
     best = seen.answers.answers[0]
     if seen.margin <= tau:
         st.html(f'<p class="say">{t("xray.says", tau=tau)} <b dir="auto">{components.plain(best.text)}</b></p>')
@@ -30,9 +24,9 @@ def decision(checkpoint: loaders.Checkpoint, seen) -> None:
     names = {"labels": (t("xray.none"), t("xray.answer"))}
     code = components.lines(
         checkpoint, "from bertlab.views import xray", f"seen = session.xray({question!r}, {text!r}, 10)",
-        f"figure = xray.threshold_strip(seen, {tau!r}, {BOUND!r}, **{names!r})",
+        f"figure = xray.threshold_strip(seen, {tau!r}, {components.TAU!r}, **{names!r})",
     )  # fmt: skip
-    components.figure(xray.threshold_strip(seen, tau, BOUND, **names), key="threshold", code=code)
+    components.figure(xray.threshold_strip(seen, tau, components.TAU, **names), key="threshold", code=code)
     values = {"margin": seen.margin, "none": seen.answers.no_answer_score, "best": best.score}
     st.caption(t("xray.flips", **values))
     components.explain("tau", "no_answer", "span_score")

@@ -38,6 +38,23 @@ STRINGS = {
         "the answer is from window {best}.",
         "글이 한 번에 읽을 수 있는 길이를 넘어 겹치는 창 {count}개로 나누어 읽었습니다. 답은 {best}번째 창에 있습니다.",
     ),
+    "question.refused": ("No answer", "답 없음"),
+    "question.refused.score": (
+        "BERT keeps silent: *no answer* scores {margin:+.2f} beside the best span, and the threshold is {tau:+.1f}.",
+        "BERT는 답하지 않습니다. *답 없음*과 가장 나은 답의 점수 차 {margin:+.2f}가 문턱값({tau:+.1f})을 넘었습니다.",
+    ),
+    "question.answered.score": (
+        "*No answer* scores {margin:+.2f} beside it, and would be said above {tau:+.1f}.",
+        "*답 없음*과 이 답의 점수 차는 {margin:+.2f}입니다. 문턱값({tau:+.1f})을 넘으면 답 없음이라고 합니다.",
+    ),
+    "question.otherwise": ("The best span, all the same:", "그래도 가장 나은 답:"),
+    "tau": ("Threshold τ", "문턱값 τ"),
+    "tau.help": (
+        "BERT answers if *no answer* scores less than τ above the best span. Where the checkpoint was tuned on "
+        "unanswerable questions, its own τ is set here at first.",
+        "*답 없음*의 점수가 가장 나은 답보다 τ 넘게 높지 않으면 답합니다. 답 없는 질문으로 맞춘 체크포인트라면 그 "
+        "τ에서 시작합니다.",
+    ),
     "question.none": (
         "No answer, says BERT: {probability:.0%}.",
         "BERT의 판단: 답이 없음 {probability:.0%}.",

@@ -12,13 +12,6 @@ STRINGS = {
         "See what an answer was weighed against, and move its threshold.",
         "답을 무엇과 견주었는지 보고 문턱값을 움직입니다.",
     ),
-    "xray.tau": ("Threshold τ", "문턱값 τ"),
-    "xray.tau.help": (
-        "BERT answers if *no answer* scores less than τ above the best span. Where the checkpoint was tuned on "
-        "unanswerable questions, its own τ is set here at first.",
-        "*답 없음*의 점수가 가장 나은 답보다 τ 넘게 높지 않으면 답합니다. 답 없는 질문으로 맞춘 체크포인트라면 그 "
-        "τ에서 시작합니다.",
-    ),
     "xray.says": ("At τ = {tau:g} BERT answers:", "τ = {tau:g}에서 BERT의 답:"),
     "xray.silent": ("At τ = {tau:g} BERT says: no answer.", "τ = {tau:g}에서 BERT는 답이 없다고 합니다."),
     "xray.flips": (
