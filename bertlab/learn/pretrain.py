@@ -29,6 +29,7 @@ from bertlab.text.pairs import Second
 from bertlab.text.sampler import Longer, PairSampler
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import checkpoint
+from bertlab.weights.vocabulary import with_vocabulary
 
 Preset = Literal[tuple(PRESETS)]
 TOLD = ("max_tokens", "then_tokens", "then_share", "mask", "whole_word", "dropout")  # settings that a card states
@@ -49,6 +50,9 @@ class PretrainConfig(RunConfig):
     """The size, when training from random weights."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
     """Continue this checkpoint (a directory, a shipped name or a hub id) instead; heads it lacks are made anew."""
+    new_vocabulary: bool = False
+    """With --from, where the corpus has another vocabulary: keep the encoder and learn the embeddings of the pieces it
+    does not know. An encoder of one language is a better start for another than random weights."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A prepared corpus of held-out text, measured as the run goes and at its end."""
     steps: int = 1_000_000
@@ -139,7 +143,7 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
             settings={name: getattr(config, name) for name in TOLD if getattr(config, name) is not None},
             validation=figures,
             evaluate_command="bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION",
-            **{"from": checkpoint.name_of(config.from_) if config.from_ else f"random weights ({config.start})"},
+            **{"from": _origin(config)},
         )
         checkpoint.save(directory, trainer.optimizer.result, tokenizer, told, card=card(config.out.name, told))
 
@@ -180,16 +184,30 @@ def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
             look_at_neighbours(model)
         return corpus, tokenizer, model
     loaded = checkpoint.load(config.from_, heads=heads(config.second))
+    if config.new_vocabulary:
+        model = with_vocabulary(loaded, tokenizer, heads(config.second))
+        return corpus, tokenizer, _with_dropout(model, config.dropout)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError(
-            f"{config.corpus} was tokenised with another vocabulary than {config.from_}: "
-            f"prepare it again with --tokenizer {config.from_}"
+            f"{config.corpus} was tokenised with another vocabulary than {config.from_}: prepare it again with "
+            f"--tokenizer {config.from_}, or keep the encoder alone with --new-vocabulary"
         )
-    if config.dropout != loaded.config.hidden_dropout:
-        model = Bert(loaded.config.replace(**dropout), heads=loaded.model.head_names)
-        model.load_state_dict(loaded.model.state_dict())
-        return corpus, tokenizer, model
-    return corpus, tokenizer, loaded.model
+    return corpus, tokenizer, _with_dropout(loaded.model, config.dropout)
+
+
+def _origin(config: PretrainConfig) -> str:
+    """What the weights were before the first step, for the card."""
+    if config.from_ is None:
+        return f"random weights ({config.start})"
+    encoder = " (its encoder, under another vocabulary)" if config.new_vocabulary else ""
+    return checkpoint.name_of(config.from_) + encoder
+
+
+def _with_dropout(model: Bert, dropout: float) -> Bert:
+    """The same weights under another dropout."""
+    changed = Bert(model.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=model.head_names)
+    changed.load_state_dict(model.state_dict())
+    return changed
 
 
 def run(config: PretrainConfig) -> None:

@@ -1,0 +1,51 @@
+"""An encoder under another vocabulary: what stays, what is new, and that training goes on from it."""
+
+import pytest
+import torch
+
+from bertlab.learn.prepare import PrepareConfig
+from bertlab.learn.prepare import run as prepare
+from bertlab.learn.pretrain import PretrainConfig, pretrain
+from bertlab.spec.errors import BertlabError
+from bertlab.text.tokenizer import Tokenizer
+from bertlab.weights import checkpoint
+from bertlab.weights.vocabulary import with_vocabulary
+
+OTHER = ["The potter drank green tea.", "할머니가 부엌에서 차를 끓였다.", "도자기와 녹차, 그리고 그릇."]
+
+
+@pytest.fixture(scope="module")
+def other() -> Tokenizer:
+    return Tokenizer.train(OTHER * 3, 300, cased=True, coverage=1.0)
+
+
+def test_shared_pieces_keep_their_rows_and_the_encoder_stays(tiny_checkpoint, other):
+    loaded = checkpoint.load(tiny_checkpoint)
+    model = with_vocabulary(loaded, other, ["mlm", "nsp"])
+    assert model.head_names == ("mlm", "nsp")
+    old, new = loaded.model.state_dict(), model.state_dict()
+    for name, tensor in new.items():
+        if name not in ("embeddings.token.weight", "heads.mlm.bias"):
+            assert torch.equal(tensor, old[name]), name
+    theirs = loaded.tokenizer.pieces(range(loaded.tokenizer.vocab_size))
+    shared = [piece for piece in other.pieces(range(other.vocab_size)) if piece in theirs]
+    assert len(shared) > 20
+    table, known = new["embeddings.token.weight"], old["embeddings.token.weight"]
+    for number, piece in enumerate(other.pieces(range(other.vocab_size))):
+        same = piece in theirs and torch.equal(table[number], known[theirs.index(piece)])
+        assert same == (piece in theirs), piece
+    assert torch.equal(new["heads.mlm.bias"], torch.zeros(other.vocab_size))
+
+
+def test_pretraining_goes_on_from_it(tmp_path, tiny_checkpoint):
+    text = tmp_path / "text.txt"
+    text.write_text("\n\n".join("\n".join(OTHER) for _ in range(40)), encoding="utf-8")
+    prepare(PrepareConfig(text=(str(text),), out=tmp_path / "corpus", vocab_size=120, cased=True, workers=1))
+    settings = {"corpus": tmp_path / "corpus", "from_": str(tiny_checkpoint), "steps": 3, "batch_size": 4}
+    settings |= {"max_tokens": 32, "threads": 1, "snapshots": False}
+    with pytest.raises(BertlabError, match="--new-vocabulary"):
+        list(pretrain(PretrainConfig(out=tmp_path / "refused", **settings)))
+    assert len(list(pretrain(PretrainConfig(out=tmp_path / "run", new_vocabulary=True, **settings)))) == 3
+    made = checkpoint.load(tmp_path / "run" / "checkpoint")
+    assert made.tokenizer.digest == Tokenizer.load(tmp_path / "corpus" / "tokenizer").digest
+    assert "another vocabulary" in made.record["from"]
