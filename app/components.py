@@ -6,7 +6,7 @@ Whatever a user typed is drawn as text: it goes through `html.escape`, a canvas 
 import html
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +14,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app import loaders, url
-from app.i18n import language, t
+from app.examples import EXAMPLES, Examples
+from app.i18n import language, refusal, t
 from app.i18n.strings.numbers import NUMBERS
 from app.pages import script
 from bertlab.explore.words import MASK
@@ -52,7 +53,7 @@ def told() -> Iterator[None]:
     try:
         yield
     except BertlabError as error:
-        note(str(error), "error")
+        note(refusal(error), "error")
         if isinstance(error, MissingHead):
             st.button(t("open.instead"), on_click=st.session_state.update, args=({"checkpoint": loaders.AUTO},))
 
@@ -63,11 +64,22 @@ def chosen(task: str) -> loaders.Checkpoint:
     Raises:
         CheckpointError: it cannot be opened any more, or none is there.
     """
-    picked = st.session_state.get("opened", loaders.AUTO)
-    checkpoint = loaders.fitting(task) if picked == loaders.AUTO else loaders.checkpoint(picked)
+    checkpoint = _picked(task)
     session = loaders.session(checkpoint)
     st.sidebar.html(f'<p class="small"><b>{plain(os.path.basename(session.name))}</b><br>{size(session.config)}</p>')
     return checkpoint
+
+
+def said(task: str) -> Examples:
+    """Examples in the language of what this page opens; English while that cannot be opened."""
+    with suppress(BertlabError):
+        return EXAMPLES.get(loaders.session(_picked(task)).language, EXAMPLES["en"])
+    return EXAMPLES["en"]
+
+
+def _picked(task: str) -> loaders.Checkpoint:
+    picked = st.session_state.get("opened", loaders.AUTO)
+    return loaders.fitting(task, language()) if picked == loaders.AUTO else loaders.checkpoint(picked)
 
 
 def size(config: ModelConfig) -> str:

@@ -48,13 +48,13 @@ def short_name(chosen: Checkpoint) -> str:
     return next((name for name, path in bertlab.shipped().items() if str(path) == chosen.source), chosen.source)
 
 
-def fitting(task: str) -> Checkpoint:
-    """The shipped checkpoint that suits a task.
+def fitting(task: str, language: str = "en") -> Checkpoint:
+    """The shipped checkpoint that suits a task; for a Korean reader a Korean one, where one is shipped.
 
     Raises:
         CheckpointError: none is shipped.
     """
-    return checkpoint(str(bertlab.default_checkpoint(task)))
+    return checkpoint(str(bertlab.default_checkpoint(task, language)))
 
 
 def _changed(file: Path) -> float:
@@ -177,15 +177,13 @@ def _stamp(run: Path) -> tuple:
     return stat.st_mtime_ns, stat.st_size
 
 
-def reads_korean(run: Path) -> bool:
-    """Whether a run's vocabulary is a Korean one: a third of its pieces or more have Hangul in them.
+def spoken(run: Path) -> str:
+    """The language of a run's vocabulary, "en" or "ko".
 
     Raises:
         BertlabError: it has no snapshots, or they are damaged.
     """
-    tokenizer = _snapshot(checkpoint(str(history.snapshots(run)[0].path))).tokenizer
-    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
-    return 3 * sum(any("가" <= letter <= "힣" for letter in piece) for piece in pieces) >= len(pieces)
+    return _snapshot(checkpoint(str(history.snapshots(run)[0].path))).tokenizer.language
 
 
 def moments(run: Path, first: str, second: str, options: dict, done: Callable[[int, int], None]) -> bytes:

@@ -5,7 +5,7 @@ import streamlit as st
 import bertlab
 from app import loaders, url
 from app.components import note
-from app.i18n import LANGUAGES, t
+from app.i18n import LANGUAGES, refusal, t
 from bertlab.spec.errors import BertlabError
 
 
@@ -43,7 +43,7 @@ def checkpoint() -> None:
         if state["refusal"] is None:
             state["opened"] = wanted
         else:
-            note(state["refusal"], "error")
+            note(refusal(state["refusal"]), "error")
             # the page says next, right below, what it has open
             st.html(f'<p class="small">{t("checkpoint.stays")}</p>')
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from app import components, examples, loaders, url
+from app import components, loaders, url
 from app.i18n import t
 from bertlab.explore import changes
 from bertlab.explore.facts import HeadEffects, HeadRoles, Operation, TokenRow
@@ -45,17 +45,18 @@ def question() -> Asked:
         st.segmented_control, t("heads.ask"), list(KINDS), key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads.ask.{kind}"),
     )  # fmt: skip
+    examples = components.said(KINDS[kind])
     if kind == "nsp":
-        return Asked(kind, *components.sentences(*examples.PAIR))
+        return Asked(kind, *components.sentences(*examples.pair))
     if kind == "span":
-        asked = components.line(st, t("question.question"), examples.QUESTIONS[0], key="question")
-        passage = url.text(st.text_area, t("question.passage"), examples.PASSAGE, key="passage", height=130)
+        asked = components.line(st, t("question.question"), examples.questions[0], key="question")
+        passage = url.text(st.text_area, t("question.passage"), examples.passage, key="passage", height=130)
         components.too_long_for_a_link(st, passage)
         return Asked(kind, asked, passage)
     if kind == "classify":
-        return Asked(kind, components.line(st, t("heads.text"), examples.JUDGED, key="judged"), None)
+        return Asked(kind, components.line(st, t("heads.text"), examples.judged, key="judged"), None)
     left, right = st.columns([5, 1])
-    text = components.line(left, t("heads.text"), examples.MASKED, key="masked", help=t("heads.text.help"))
+    text = components.line(left, t("heads.text"), examples.masked, key="masked", help=t("heads.text.help"))
     masks = max(text.count(MASK), 1)
     # a mark of its own for each, since a number beyond the last would be refused
     mask = url.number(right.number_input, t("heads.mask"), 1, masks, 1, key="which") if masks > 1 else 1

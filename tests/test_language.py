@@ -3,16 +3,28 @@
 import ast
 import inspect
 import re
+import shutil
 from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
+from streamlit.testing.v1 import AppTest
 from test_app import SCREENS, bodies, opened
+from test_app import errors as alerts
 
+import bertlab
+from app.examples import EXAMPLES
 from app.i18n import LANGUAGES
+from app.i18n.refusals import REFUSALS, korean
 from app.i18n.strings import STRINGS
 from app.i18n.strings.numbers import NUMBERS
+from bertlab.nn.model import Bert
+from bertlab.spec import errors
+from bertlab.spec.config import ModelConfig
+from bertlab.text.tokenizer import Tokenizer
 from bertlab.views import figures, passage, xray
+from bertlab.weights import checkpoint
 
 APP = Path(__file__).parent.parent / "app"
 SOURCES = [path for path in sorted(APP.rglob("*.py")) if "strings" not in path.parts]
@@ -157,10 +169,12 @@ def test_both_languages_have_every_text_with_the_same_places():
 
 
 def test_every_korean_text_is_korean():
-    for name, (english, korean) in STRINGS.items():
+    for name, (english, translated) in STRINGS.items():
         assert not re.search("[가-힣]", english), name
-        assert not words(english) or re.search("[가-힣]", korean) or english == korean, f"{name} is not translated"
-        if english == korean:
+        assert not words(english) or re.search("[가-힣]", translated) or english == translated, (
+            f"{name} is not translated"
+        )
+        if english == translated:
             assert len(words(english).split()) <= 2, f"{name} is not translated"
 
 
@@ -191,18 +205,12 @@ def test_a_korean_page_shows_korean_labels(shipped, screen):
     labels += [widget.help for kind in kinds for widget in app.get(kind) if getattr(widget, "help", None)]
     labels += [text.value for text in [*app.title, *app.subheader, *app.caption]]
     labels += [column for table in app.dataframe for column in map(str, table.value.columns)]
-    typed = {part for name in dir(_examples()) for part in _texts(getattr(_examples(), name))}
+    typed = {text for examples in EXAMPLES.values() for text in _texts(list(vars(examples).values()))}
     for label in labels:
         assert label in typed or not words(label) or re.search("[가-힣]", label), label
     for body in bodies(app):
         leads = re.findall(r'<p class="lead">(.*?)</p>', body)
         assert all(re.search("[가-힣]", lead) for lead in leads), body
-
-
-def _examples():
-    from app import examples
-
-    return examples
 
 
 def _texts(value) -> list[str]:
@@ -212,3 +220,151 @@ def _texts(value) -> list[str]:
     if isinstance(value, dict):
         return _texts(list(value.values()))
     return [text for part in value for text in _texts(part)] if isinstance(value, list | tuple) else []
+
+
+# -- refusals --------------------------------------------------------------------------------------------------
+
+ROOT = APP.parent
+REFUSING = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, ValueError)}
+
+
+def reached() -> list[Path]:
+    """The modules below `learn` that the window imports, directly or not."""
+    found, waiting = set(), [module for path in APP.rglob("*.py") for module in imports(path)]
+    while waiting:
+        path = ROOT / (waiting.pop().replace(".", "/") + ".py")
+        if path.exists() and path not in found:
+            found.add(path)
+            waiting += imports(path)
+    return sorted(path for path in found if path.parent.name in ("spec", "text", "nn", "weights", "explore"))
+
+
+def imports(path: Path) -> set[str]:
+    froms = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
+    names = {node.module for node in froms} | {f"{node.module}.{name.name}" for node in froms for name in node.names}
+    return {name for name in names if name and name.startswith("bertlab.")}
+
+
+def refusals() -> list[tuple[str, str]]:
+    """Where the window can meet a refusal, and what it says, with "x" for what is put in."""
+    found = []
+    for path in [*reached(), *APP.glob("*.py")]:
+        for call in calls(path):
+            if callee(call) in REFUSING:
+                where = f"{path.relative_to(ROOT)}:{call.lineno}"
+                said = call.args[0]
+                if isinstance(said, ast.JoinedStr):
+                    found.append((where, "".join(getattr(part, "value", "") if isinstance(part, ast.Constant) else "x"
+                                                 for part in said.values)))  # fmt: skip
+                else:
+                    assert isinstance(said, ast.Constant), f"{where}: a refusal is written where it is raised"
+                    found.append((where, said.value))
+    return found
+
+
+def test_every_refusal_of_the_window_has_a_korean_line():
+    found = refusals()
+    assert len(found) > 80
+    missing = {f"{where}: {said}" for where, said in found if not re.search("[가-힣]", korean(said))}
+    assert not missing, "give these a row in app/i18n/refusals.py"
+
+
+def test_korean_refusals_put_in_what_the_english_do():
+    for english, translation in REFUSALS.items():
+        values = [f"v{number}" for number in range(english.count("{}"))]
+        said = translation.format(*values)
+        # the same name twice, as in "the passage is empty: type a passage", is said once
+        assert all(value in said for value in values) or english.startswith("the {} is empty"), english
+
+
+@pytest.mark.parametrize(
+    ("english", "parts"),
+    [
+        ("there is no head 9: they go from 0 to 3", ("헤드 9번", "3번까지")),
+        ("tiny cannot be opened: config.json has no whole number for hidden_size", ("tiny", "hidden_size의 정수")),
+        ("this checkpoint has no tagging head: fine-tune it with `bertlab finetune squad --from ...` to get one",
+         ("꼬리표", "`bertlab finetune squad --from ...`")),
+        ("a {brace} that nobody knows", ("a {brace} that nobody knows",)),
+        ("there is no directory {x} {0}", ("{x} {0}: 그런",)),
+    ],
+)  # fmt: skip
+def test_a_refusal_and_what_it_puts_in_are_translated(english, parts):
+    assert all(part in korean(english) for part in parts), korean(english)
+
+
+def test_a_mistake_is_told_in_korean(shipped):
+    app = opened("input", lang="ko", a="tea and bread " * 60)
+    assert len(alerts(app)) == 1
+    assert "토큰" in alerts(app)[0]
+
+
+# -- a Korean checkpoint ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def with_korean(tmp_path_factory, checkpoints) -> Path:
+    """`checkpoints`, and one called korean, of a Korean vocabulary."""
+    directory = tmp_path_factory.mktemp("with-korean") / "checkpoints"
+    shutil.copytree(checkpoints, directory)
+    lines = [text for text in _texts([vars(EXAMPLES["ko"])]) for _ in range(3)]
+    tokenizer = Tokenizer.train(lines, 600, cased=True, strip_accents=False, coverage=1.0)
+    config = ModelConfig(
+        vocab_size=tokenizer.vocab_size, hidden_size=16, num_layers=2, num_heads=2, intermediate_size=32,
+        max_positions=64, initializer_range=0.5, pad_token_id=tokenizer.pad_id,
+    )  # fmt: skip
+    checkpoint.save(directory / "korean", Bert(config, ("mlm", "nsp")).eval(), tokenizer, {}, dtype=torch.float32)
+    return directory
+
+
+@pytest.mark.parametrize("screen", ["fill_mask", "next_sentence", "attention", "input", "heads"])
+def test_a_korean_reader_gets_the_korean_checkpoint_and_its_examples(with_korean, monkeypatch, screen):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
+    app = AppTest.from_file(str(APP / "streamlit_app.py"), default_timeout=60)
+    app.query_params["lang"] = "ko"
+    app.run().switch_page(f"screens/{screen}.py").run()
+    assert not app.exception
+    assert not alerts(app)
+    assert any("<b>korean</b>" in body for body in bodies(app))
+    assert all(re.search("[가-힣]", field.value) for field in app.text_input)
+    # an untouched example follows the language, what was typed does not
+    app.text_input[0].set_value("기차는 떠난다 [MASK]").run()
+    untouched = [field.key for field in app.text_input][1:]
+    app.session_state["lang"] = "en"
+    app.run()
+    assert any("<b>strongest</b>" in body for body in bodies(app))
+    assert app.text_input[0].value == "기차는 떠난다 [MASK]"
+    assert not any(re.search("[가-힣]", app.text_input(key=key).value) for key in untouched)
+
+
+def test_examples_suit_the_checkpoint_not_the_interface(with_korean, monkeypatch):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
+    app = AppTest.from_file(str(APP / "streamlit_app.py"), default_timeout=60)
+    app.query_params["checkpoint"] = "korean"
+    app.run().switch_page("screens/input.py").run()
+    assert app.text_input(key="a").value == EXAMPLES["ko"].pair[0]
+    assert app.title[0].value == STRINGS["input.title"][0]
+
+
+def test_a_record_says_its_language_and_else_the_vocabulary_does(with_korean, tiny_checkpoint, monkeypatch):
+    assert bertlab.load(with_korean / "korean").language == "ko"
+    assert bertlab.load(tiny_checkpoint).language == "en"
+    session = bertlab.load(tiny_checkpoint)
+    monkeypatch.setitem(session.record, "language", "ko")
+    assert session.language == "ko"
+
+
+def test_the_checkpoint_of_a_korean_reader(with_korean, monkeypatch):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
+    assert bertlab.default_checkpoint("fill-mask", "ko").name == "korean"
+    assert bertlab.default_checkpoint("fill-mask").name == "strongest"
+    assert bertlab.default_checkpoint("answer", "ko").name == "squad"
+
+
+def test_examples_of_both_languages_have_the_same_parts():
+    english, korean_ones = vars(EXAMPLES["en"]), vars(EXAMPLES["ko"])
+    for name, value in english.items():
+        assert len(_texts(value)) == len(_texts(korean_ones[name])), name
+        if name != "hidden":
+            assert all(re.search("[가-힣]", text) for text in _texts(korean_ones[name])), name
+    for words_of in (english, korean_ones):
+        assert words_of["masked"].count("[MASK]") == words_of["moment"][0].count("[MASK]") == 1

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app import url
+from app.i18n.refusals import korean
 from app.i18n.strings import STRINGS
 
 LANGUAGES = {"en": "English", "ko": "한국어"}
@@ -15,6 +16,11 @@ def t(key: str, **values) -> str:
         KeyError: there is no such text.
     """
     return STRINGS[key][list(LANGUAGES).index(language())].format(**values)
+
+
+def refusal(error: Exception | str) -> str:
+    """What the library refuses, in the language of this session."""
+    return korean(str(error)) if language() == "ko" else str(error)
 
 
 def language() -> str:

@@ -4,12 +4,12 @@ from functools import partial
 
 import streamlit as st
 
-from app import components, examples, loaders, url
+from app import components, loaders, url
 from app.i18n import t
 from bertlab.views import bertviz_view
 
 components.heading("attention")
-a, b = components.sentences(*examples.PAIR)
+a, b = components.sentences(*components.said("attend").pair)
 look = url.choice(
     st.segmented_control, t("view"), ["heads", "neuron", "bertviz"], key="look", required=True,
     format_func=lambda view: t(f"view.{view}"), label_visibility="collapsed",

@@ -2,15 +2,16 @@
 
 import streamlit as st
 
-from app import components, examples, loaders, url
+from app import components, loaders, url
 from app.i18n import t
 from bertlab.explore.words import MASK, mask_spans, words
 from bertlab.views import figures
 
 components.heading("fill-mask")
-text = components.line(st, t("fill-mask.text"), examples.SENTENCE, key="text", help=t("fill-mask.text.help"))
+examples = components.said("fill-mask")
+text = components.line(st, t("fill-mask.text"), examples.sentence, key="text", help=t("fill-mask.text.help"))
 found = words(text)
-default = examples.HIDDEN if text == examples.SENTENCE else ""
+default = examples.hidden if text == examples.sentence else ""
 
 
 def remember(numbers: set[int]) -> None:

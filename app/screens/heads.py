@@ -3,7 +3,7 @@ after; a map of what every head does for it."""
 
 import streamlit as st
 
-from app import components, examples, loaders, surgery, url
+from app import components, loaders, surgery, url
 from app.i18n import t
 from bertlab.views import change_figures
 
@@ -28,13 +28,14 @@ with components.told():
         st.segmented_control, t("heads.tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads.tool.{tool}"),
     )  # fmt: skip
-    other = url.recall("other", examples.OTHER)
+    example = components.said(surgery.KINDS[asked.kind]).other
+    other = url.recall("other", example)
     with components.told():
         if tool == "row":
             surgery.row_tool(line, checkpoint, asked, tokens)
         elif tool == "patch":
             st.caption(t("heads.patch.lead"))
-            other = components.line(st, t("heads.patch.other"), examples.OTHER, key="other")
+            other = components.line(st, t("heads.patch.other"), example, key="other")
             surgery.patch_tool(line, checkpoint, other, tokens)
         elif tool == "keep":
             surgery.keep_tool(line, checkpoint)
@@ -47,7 +48,7 @@ with components.told():
             )  # fmt: skip
             drawing = change_figures.head_map(effects, axes=axes, odds=t("heads.odds"))
             components.figure(drawing, key="head-map", code=code)
-    url.keep("other", other, examples.OTHER)
+    url.keep("other", other, example)
     with right.container(key="heads-result"):
         surgery.chips(line, config)
         with components.told():

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from app import components, examples, loaders
+from app import components, loaders
 from app.i18n import t
 from bertlab.views import figures, passage
 
 components.heading("input")
-a, b = components.sentences(*examples.PAIR)
+a, b = components.sentences(*components.said("embed").pair)
 with components.told():
     checkpoint = components.chosen("embed")
     tokens = loaders.ask(checkpoint, "encode", a, b or None)

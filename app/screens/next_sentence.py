@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import components, examples, loaders
+from app import components, loaders
 from app.i18n import t
 from bertlab.views import figures
 
@@ -13,11 +13,12 @@ def put(first: str, second: str) -> None:
 
 
 components.heading("next-sentence")
-first = components.line(st, t("next-sentence.first"), examples.FOLLOWS["follow"][0], key="first")
-second = components.line(st, t("next-sentence.second"), examples.FOLLOWS["follow"][1], key="second")
+follows = components.said("nsp").follows
+first = components.line(st, t("next-sentence.first"), follows["follow"][0], key="first")
+second = components.line(st, t("next-sentence.second"), follows["follow"][1], key="second")
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(t("next-sentence.swap"), on_click=put, args=(second, first), icon=":material/swap_vert:")
-    for name, pair in examples.FOLLOWS.items():
+    for name, pair in follows.items():
         st.button(t(f"next-sentence.{name}"), on_click=put, args=pair, type="tertiary")
 
 with st.container(key="verdict"), components.told():

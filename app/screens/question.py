@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app import components, examples, loaders, url
+from app import components, loaders, url
 from app.i18n import t
 from bertlab.views import figures, passage
 
@@ -12,13 +12,14 @@ MAX_QUESTION = 64  # pieces of a question that `Session.answer` reads
 
 components.heading("question")
 left, right = st.columns(2, gap="large")
+examples = components.said("answer")
 with left:
-    question = components.line(st, t("question.question"), examples.QUESTIONS[0], key="question")
-    text = url.text(st.text_area, t("question.passage"), examples.PASSAGE, key="passage", height=220)
+    question = components.line(st, t("question.question"), examples.questions[0], key="question")
+    text = url.text(st.text_area, t("question.passage"), examples.passage, key="passage", height=220)
     components.too_long_for_a_link(st, text)
     with st.container(horizontal=True, gap="xsmall"):
-        for example in examples.QUESTIONS:
-            asked = {"question": example, "passage": examples.PASSAGE}
+        for example in examples.questions:
+            asked = {"question": example, "passage": examples.passage}
             st.button(example, type="tertiary", on_click=st.session_state.update, args=(asked,))
 
 found = None

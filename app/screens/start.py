@@ -3,7 +3,7 @@
 import streamlit as st
 
 import bertlab
-from app import components, examples, loaders, preview
+from app import components, loaders, preview
 from app.i18n import t
 from app.i18n.strings import STRINGS
 from app.pages import SECTIONS, script
@@ -38,7 +38,7 @@ def card(name: str) -> None:
 
 components.heading("start")
 with components.told():
-    attention = loaders.attention_map(components.chosen("attend"), examples.SHORT, "")
+    attention = loaders.attention_map(components.chosen("attend"), components.said("attend").short, "")
     layer = len(attention.probs_LNTT) // 2
     components.arcs(preview.arcs(attention, layer))
     st.caption(t("start.arcs", layer=layer))

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import components, examples, loaders, url
+from app import components, loaders, url
+from app.examples import EXAMPLES
 from app.i18n import t
 
 PATIENCE = 0.3  # seconds without an answer after which a bar says how far it is
@@ -36,8 +37,8 @@ def machine(run: Path, first: str, second: str) -> None:
 with components.told():
     if picked:
         run = loaders.run(picked)
-        spoken = "ko" if loaders.reads_korean(run) else "en"
-        first, second = examples.MOMENT[spoken]
+        spoken = loaders.spoken(run)
+        first, second = EXAMPLES[spoken].moment
         left, right = st.columns(2)
         # a text for each language, so that a run of the other one begins with its own
         a = components.line(left, t("time-machine.a"), first, key=f"then.{spoken}.a")

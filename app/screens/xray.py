@@ -2,14 +2,15 @@
 
 import streamlit as st
 
-from app import components, examples, loaders, url
+from app import components, loaders, url
 from app.i18n import t
 from bertlab.views import xray
 
 components.heading("xray")
 left, right = st.columns(2, gap="large")
-question = components.line(left, t("question.question"), examples.QUESTIONS[0], key="question")
-text = url.text(left.text_area, t("question.passage"), examples.PASSAGE, key="passage", height=180)
+examples = components.said("answer")
+question = components.line(left, t("question.question"), examples.questions[0], key="question")
+text = url.text(left.text_area, t("question.passage"), examples.passage, key="passage", height=180)
 components.too_long_for_a_link(left, text)
 
 

@@ -48,6 +48,9 @@ from bertlab.weights.prune import prune
 # what is asked -> the shipped checkpoints that suit it, best first; everything else is asked of the strongest
 SUITING = {"answer": ("squad",), "classify": ("sst2", "nsmc"), "tag": ("wikiann_en", "ner"), "choose": ("comve",)}
 STRONGEST = ("strongest", "scratch")
+# the same in Korean, before those; a task that is not here has no Korean checkpoint
+SUITING_KOREAN = {"classify": ("nsmc",), "tag": ("klue_ner", "wikiann_ko"), "answer": ("korquad",), "choose": ()}
+STRONGEST_KOREAN = ("korean",)
 
 
 def load(source: str | Path, device: str = "cpu") -> "Session":
@@ -61,14 +64,18 @@ def load(source: str | Path, device: str = "cpu") -> "Session":
     return Session(loaded)
 
 
-def default_checkpoint(task: str = "fill-mask") -> Path:
-    """The shipped checkpoint that suits a task; "answer" is one, any other word asks for the strongest.
+def default_checkpoint(task: str = "fill-mask", language: str = "en") -> Path:
+    """The shipped checkpoint that suits a task; a word that is no task of `SUITING` asks for the strongest.
+
+    Args:
+        language: "ko" prefers a Korean one where one is shipped.
 
     Raises:
         CheckpointError: none that suits is shipped.
     """
     found, wanted = shipped(), SUITING.get(task, STRONGEST)
-    for name in wanted:
+    korean = SUITING_KOREAN.get(task, STRONGEST_KOREAN) if language == "ko" else ()
+    for name in (*korean, *wanted):
         if name in found:
             return found[name]
     raise CheckpointError(
@@ -109,6 +116,12 @@ class Session:
     def record(self) -> dict:
         """What `bertlab.json` says of how it was made; {} for a checkpoint made elsewhere."""
         return self.loaded.record
+
+    @property
+    def language(self) -> str:
+        """The language it reads: what its record says ("ko", "en"), else what its vocabulary tells."""
+        said = self.record.get("language")
+        return said if isinstance(said, str) and said else self.tokenizer.language
 
     @property
     def heads(self) -> tuple[str, ...]:

@@ -276,6 +276,12 @@ class Tokenizer:
         rows = self._backend.encode_batch_fast([_valid(text) for text in texts], add_special_tokens=False)
         return [row.ids for row in rows]
 
+    @cached_property
+    def language(self) -> str:
+        """What it is made for, as far as pieces tell: "ko" where a third of them have Hangul, else "en"."""
+        korean = sum(any("가" <= letter <= "힣" for letter in piece) for piece in self._pieces)
+        return "ko" if 3 * korean >= len(self._pieces) else "en"
+
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The piece of every id, "##" kept."""
         return [self._pieces[id] for id in ids]

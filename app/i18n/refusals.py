@@ -1,0 +1,257 @@
+"""The library's refusals in Korean: it says them in English, one line each; here is that line for a Korean reader.
+
+A row is the English line as the library builds it, with {} for what it puts in, and the Korean one with {0}, {1} ...
+for the same. What is put in may be a refusal, or one of `WORDS`, itself. `tests/test_language.py` collects every
+refusal that the window can reach and finds those without a row. Knows no page and no model.
+"""
+
+import re
+from functools import cache
+
+WORDS = {
+    "layer": "층",
+    "head": "헤드",
+    "position": "위치",
+    "question": "질문",
+    "passage": "글",
+    "attention row": "어텐션 줄",
+    "hidden state": "은닉 상태",
+    "next-sentence": "다음 문장",
+    " in the other text": "(다른 글)",
+    "masked-word (MLM)": "빈칸 채우기(MLM)",
+    "next-sentence (NSP)": "다음 문장(NSP)",
+    "question-answering (span)": "질문과 답(span)",
+    "classification": "분류",
+    "regression": "회귀",
+    "multiple-choice": "여럿 중 고르기",
+    "tagging": "꼬리표 달기",
+    "continue its pre-training with `bertlab pretrain --from ...` to get one": (
+        "`bertlab pretrain --from ...`으로 사전 학습을 이어 하면 생깁니다"
+    ),
+    "No such file or directory": "그런 파일이나 폴더가 없습니다",
+    "Permission denied": "읽거나 쓸 권한이 없습니다",
+}
+
+REFUSALS = {
+    # texts
+    "the text is empty: type some words": "글이 비어 있습니다. 몇 낱말을 적어 보세요.",
+    "the second text is empty: type some words, or leave it out": (
+        "둘째 글이 비어 있습니다. 몇 낱말을 적거나 빼 두세요."
+    ),
+    "the {} is empty: type a {}": "{0}: 비어 있습니다. 적어 보세요.",
+    "the text has {} tokens, the model reads at most {}: shorten it": (
+        "글이 토큰 {0}개인데 이 모델은 {1}개까지만 읽습니다. 글을 줄여 보세요."
+    ),
+    "{} tokens are too many: this model has {} positions": "토큰 {0}개는 너무 많습니다. 이 모델의 위치는 {1}개입니다.",
+    "there is no [MASK]: write [MASK] in place of the word to guess": (
+        "[MASK]가 없습니다. 맞힐 낱말 자리에 [MASK]라고 적으세요."
+    ),
+    "there is no [MASK] {}: they go from 0 to {}": "[MASK] {0}번은 없습니다. 0번부터 {1}번까지 있습니다.",
+    "{} reads two texts: give a second one": "이 예측({0})에는 글이 둘 필요합니다. 둘째 글을 적으세요.",
+    "there is no prediction called {}: it is one of {}": "{0}이라는 예측은 없습니다. 고를 수 있는 것: {1}.",
+    "there is nothing to choose from: give at least two texts": "고를 것이 없습니다. 글을 둘 이상 적으세요.",
+    "embed takes several texts: put a single one in a list": "embed는 글 여럿을 받습니다. 하나라도 목록에 넣으세요.",
+    "characters {} to {} cannot be hidden: outside of the text, or hidden twice": (
+        "{0}번부터 {1}번 글자는 가릴 수 없습니다. 글 밖이거나 이미 가린 곳입니다."
+    ),
+    "{} is {}; it must be at least 1": "{0} 값이 {1}입니다. 1 이상이어야 합니다.",
+    "stride ({}) and max_question ({}) must be at least 1": "stride({0})와 max_question({1})은 1 이상이어야 합니다.",
+    "a window of {} tokens has no room for a passage beside a question of {}: raise max_tokens or lower max_question": (
+        "토큰 {0}개짜리 창에 {1}개짜리 질문을 넣으면 글이 들어갈 자리가 없습니다. max_tokens를 늘리거나 "
+        "max_question을 줄이세요."
+    ),
+    "there is no window {}: they go from 0 to {}": "창 {0}번은 없습니다. 0번부터 {1}번까지 있습니다.",
+    "window {} does not show characters {} to {}": "창 {0}번에는 {1}번부터 {2}번 글자가 없습니다.",
+    # layers, heads and changes
+    "there is no {} {}: they go from 0 to {}": "{0} {1}번은 없습니다. 0번부터 {2}번까지 있습니다.",
+    "there is no {} {}{}: they go from 0 to {}": "{0} {1}번은 없습니다{2}. 0번부터 {3}번까지 있습니다.",
+    "there is no position {}: they go from 0 to {}": "위치 {0}번은 없습니다. 0번부터 {1}번까지 있습니다.",
+    "the {} to put in has the shape {}; it must end in {}": "넣을 {0}의 모양이 {1}입니다. 끝이 {2}이어야 합니다.",
+    "head_scale_LBN has the shape {}; this model's is {}": "head_scale_LBN의 모양이 {0}인데 이 모델은 {1}입니다.",
+    "head_scale_LBN has {} rows; the batch has {}": "head_scale_LBN은 {0}줄인데 배치는 {1}줄입니다.",
+    "the change {} cannot be read: 0.3 is head 3 of layer 0, and 4 is layer 4": (
+        "{0}: 읽을 수 없는 변경입니다. 0.3은 0층의 3번 헤드, 4는 4층 전체입니다."
+    ),
+    "{} names no heads: write them as LAYER.HEAD, such as 0.3,2.11": (
+        "{0}: 헤드가 아닙니다. 0.3,2.11처럼 층.헤드로 적으세요."
+    ),
+    "a row of attention needs some weight: give at least one position more than 0": (
+        "어텐션 한 줄에는 가중치가 있어야 합니다. 적어도 한 위치에 0보다 큰 값을 주세요."
+    ),
+    "a hidden state to put in comes from another text: give one": (
+        "바꿔 넣을 은닉 상태는 다른 글에서 가져옵니다. 다른 글을 적으세요."
+    ),
+    "the two texts have {} and {} tokens: choose one position in each": (
+        "두 글의 토큰이 {0}개와 {1}개로 다릅니다. 저마다 위치를 하나씩 고르세요."
+    ),
+    "layer {} would have no head left: leave it one, or keep the zeros (--zeroed)": (
+        "{0}층에 헤드가 하나도 남지 않습니다. 하나는 남기거나 0으로 두세요(--zeroed)."
+    ),
+    "this checkpoint has no {} head: {}": "이 체크포인트에는 {0} 출력층이 없습니다. {1}.",
+    "fine-tune it with `bertlab finetune {} --from ...` to get one": (
+        "`bertlab finetune {0} --from ...`으로 미세 조정하면 생깁니다"
+    ),
+    "fine-tune it on a task such as `bertlab finetune {} --from ...` to get one": (
+        "`bertlab finetune {0} --from ...`처럼 과제에 미세 조정하면 생깁니다"
+    ),
+    "this head needs the names of its labels: the configuration has none": (
+        "이 출력층에는 이름표가 있어야 하는데 설정에 없습니다."
+    ),
+    # snapshots
+    "there is no run in {}: name the directory that bertlab pretrain wrote with --out": (
+        "{0}: 학습 기록이 없습니다. bertlab pretrain이 --out으로 쓴 폴더를 적으세요."
+    ),
+    "{} has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on": (
+        "{0}: 스냅숏이 없습니다. 학습은 0, 10, 30, 100 … 걸음마다 하나씩 남깁니다."
+    ),
+    "the text has {} pieces: with {} snapshots of {} heads the time machine takes {} at most": (
+        "글이 {0}조각입니다. 스냅숏 {1}개, 헤드 {2}개이면 타임머신은 {3}조각까지 그립니다."
+    ),
+    "{} have different vocabularies, so they are not of one run and cannot share a slider": (
+        "{0}: 어휘가 서로 달라 같은 학습의 것이 아니므로 한 슬라이더에 놓을 수 없습니다."
+    ),
+    "{} are of different sizes ({}), so they cannot share a slider": (
+        "{0}: 크기가 서로 달라({1}) 한 슬라이더에 놓을 수 없습니다."
+    ),
+    # checkpoints
+    "no checkpoint called {} is shipped here: name one (a directory or a hub id), or say in {} where they are": (
+        "함께 제공되는 체크포인트 {0}가 없습니다. 폴더나 허브 이름을 적거나, {1}에 어디 있는지 알려 주세요."
+    ),
+    "name a checkpoint: a directory, or a model of the hub such as google-bert/bert-base-uncased": (
+        "체크포인트를 적으세요. 폴더, 또는 google-bert/bert-base-uncased 같은 허브의 모델입니다."
+    ),
+    "{} is a file; a checkpoint is a directory with config.json and model.safetensors": (
+        "{0}: 파일입니다. 체크포인트는 config.json과 model.safetensors가 든 폴더입니다."
+    ),
+    "there is no directory {}": "{0}: 그런 폴더가 없습니다.",
+    "the hub asks for a login and consent before it gives {}: see its page": (
+        "{0}: 허브에서 로그인하고 동의해야 받을 수 있습니다. 그 모델의 페이지를 보세요."
+    ),
+    "there is no directory {}, and no public model of that name on the hub": (
+        "{0}: 그런 폴더도, 허브에 공개된 그런 모델도 없습니다."
+    ),
+    "there is no directory {}, and it cannot be a name on the hub": (
+        "{0}: 그런 폴더가 없고, 허브의 이름이 될 수도 없습니다."
+    ),
+    "there is no directory {}, and the hub cannot be reached to look for a model of that name": (
+        "{0}: 그런 폴더가 없고, 허브에 닿지 않아 그런 모델이 있는지 찾아볼 수도 없습니다."
+    ),
+    "{} could not be fetched from the hub: {}": "{0}: 허브에서 받지 못했습니다. {1}",
+    "{} cannot be opened: {}": "{0}: 열 수 없습니다. {1}",
+    "{} cannot be opened: its vocabulary has {} pieces, its embedding table {} rows": (
+        "{0}: 열 수 없습니다. 어휘는 {1}조각인데 임베딩 표는 {2}줄입니다."
+    ),
+    "{} cannot be opened: its vocabulary has only {} pieces for {} rows of embeddings; it belongs to another model": (
+        "{0}: 열 수 없습니다. 임베딩 {2}줄에 어휘가 {1}조각뿐이니 다른 모델의 어휘입니다."
+    ),
+    "{} is not a checkpoint: it has no {}": "{0}: 체크포인트가 아닙니다. {1} 파일이 없습니다.",
+    "{} is not a BERT's: {}": "{0}: BERT의 설정이 아닙니다. {1}",
+    "{} gives {} as {}, which no BERT can have": "{0}: {1} 값이 {2}인데 BERT에 있을 수 없는 값입니다.",
+    "{} is there and is not a checkpoint: choose another directory": (
+        "{0}: 이미 있고 체크포인트가 아닙니다. 다른 폴더를 고르세요."
+    ),
+    "a checkpoint holds one of the heads {}, not both": "체크포인트에는 출력층 {0} 가운데 하나만 둘 수 있습니다.",
+    "the checkpoint cannot be saved to {}: {}": "체크포인트를 {0}에 저장할 수 없습니다. {1}",
+    "{} cannot be written: {}": "{0}: 쓸 수 없습니다. {1}",
+    "{} cannot be read: {}": "{0}: 읽을 수 없습니다. {1}",
+    "cannot read {}: {}": "{0}: 읽을 수 없습니다. {1}",
+    "{} holds numbers that are not finite in {}: the training went wrong, or save wider": (
+        "{0}: {1}에서 유한하지 않은 수가 있습니다. 학습이 잘못되었거나, 더 넓은 자료형으로 저장해야 합니다."
+    ),
+    "{} is damaged: it is not JSON": "{0}: 손상되었습니다. JSON이 아닙니다.",
+    "{} is damaged: it holds a {}, not an object": "{0}: 손상되었습니다. JSON 객체가 아니라 {1}입니다.",
+    "{} is damaged: it has no weight_map of names": "{0}: 손상되었습니다. weight_map이 없습니다.",
+    "{} is damaged: {}": "{0}: 손상되었습니다. {1}",
+    "{} is damaged, or holds more than weights: {}": "{0}: 손상되었거나 가중치 말고 다른 것이 들어 있습니다. {1}",
+    "{} is not a table of named tensors": "{0}: 이름 붙은 텐서의 표가 아닙니다.",
+    "{} has no weights: neither {} nor {} is there": "{0}: 가중치가 없습니다. {1}도 {2}도 없습니다.",
+    "it gives several labels to one text (multi-label), which bertlab does not read": (
+        "글 하나에 이름표를 여럿 다는 모델(multi-label)인데 bertlab은 읽지 못합니다."
+    ),
+    "the weights have no tensor {}, so they are not a BERT of {} layers": (
+        "가중치에 텐서 {0}이(가) 없으니 {1}층짜리 BERT가 아닙니다."
+    ),
+    "the weights have no tensor {}, which should be of shape {}": (
+        "가중치에 텐서 {0}이(가) 없습니다. 모양은 {1}이어야 합니다."
+    ),
+    "the weights hold tensors that this BERT has no place for: {}": (
+        "가중치에 이 BERT에는 자리가 없는 텐서가 있습니다. {0}"
+    ),
+    "the weights have a {} head but no pooler for it to read": "가중치에 {0} 출력층은 있는데 그것이 읽을 풀러가 "
+    "없습니다.",
+    "the weights hold {} twice, once as {}": "가중치에 {0}이(가) 두 번 있습니다. 한 번은 {1}(이)라는 이름입니다.",
+    "{} differs from {}; in a BERT the two are one tensor": "{0}과(와) {1}이(가) 다릅니다. BERT에서 둘은 한 "
+    "텐서입니다.",
+    "{} has the shape {}, but config.json makes it {}": "{0}: 모양이 {1}인데 config.json대로라면 {2}입니다.",
+    "{} holds {}, not floating-point weights": "{0}: 실수 가중치가 아니라 {1}입니다.",
+    # configurations
+    "config.json numbers its labels {}, not from 0 on": "config.json의 이름표 번호가 0부터가 아니라 {0}입니다.",
+    "config.json says model_type {}; bertlab opens 'bert'": "config.json의 model_type이 {0}입니다. bertlab은 'bert'를 "
+    "엽니다.",
+    "config.json says position_embedding_type {}; BERT's is 'absolute'": (
+        "config.json의 position_embedding_type이 {0}입니다. BERT는 'absolute'입니다."
+    ),
+    "config.json has no whole number for {}": "config.json에 {0}의 정수 값이 없습니다.",
+    "config.json holds pruned_heads that are not lists of heads by layer": (
+        "config.json의 pruned_heads가 층마다 헤드를 적은 목록이 아닙니다."
+    ),
+    "config.json calls head {} of layer {} pruned: there is none": (
+        "config.json은 {1}층 {0}번 헤드를 잘라 냈다고 하는데 그런 헤드가 없습니다."
+    ),
+    "hidden_size {} cannot be divided into {} heads of equal size": (
+        "hidden_size {0}을(를) 같은 크기의 헤드 {1}개로 나눌 수 없습니다."
+    ),
+    "activation {} is not one of {}": "활성 함수 {0}은(는) 쓸 수 없습니다. 쓸 수 있는 것: {1}.",
+    # vocabularies
+    "{} has no tokenizer: neither tokenizer.json nor vocab.txt is there": (
+        "{0}: 토크나이저가 없습니다. tokenizer.json도 vocab.txt도 없습니다."
+    ),
+    "{} is damaged: it holds no model": "{0}: 손상되었습니다. 토크나이저 모델이 없습니다.",
+    "{} is a {} tokenizer; bertlab reads BERT's WordPiece": (
+        "{0}: {1} 토크나이저입니다. bertlab은 BERT의 WordPiece를 읽습니다."
+    ),
+    "{} is empty: expected one piece a line": "{0}: 비어 있습니다. 한 줄에 한 조각씩 있어야 합니다.",
+    "{} is damaged: {} is there {} times": "{0}: 손상되었습니다. {1}이(가) {2}번 있습니다.",
+    "{} has no {}: not a BERT vocabulary": "{0}: BERT의 어휘가 아닙니다. {1}이(가) 없습니다.",
+    "the vocabulary has no {}: not a BERT vocabulary": "어휘에 {0}이(가) 없으니 BERT의 어휘가 아닙니다.",
+    "the ids of the vocabulary's {} pieces are not 0 to {}": "어휘 {0}조각의 번호가 0부터 {1}까지가 아닙니다.",
+    "{} is damaged: line {} is not JSON": "{0}: 손상되었습니다. {1}째 줄이 JSON이 아닙니다.",
+    "{} is damaged: expected a JSON object": "{0}: 손상되었습니다. JSON 객체가 아닙니다.",
+    "{} is damaged: not UTF-8 text": "{0}: 손상되었습니다. UTF-8 글이 아닙니다.",
+    "cannot write the tokenizer to {}: {}": "토크나이저를 {0}에 쓸 수 없습니다. {1}",
+    "there is no text to learn a vocabulary from": "어휘를 배울 글이 없습니다.",
+    "an uncased vocabulary strips accents, which takes Hangul syllables apart: train a cased one, or keep the accents "
+    "(strip_accents=False)": (
+        "대소문자를 합친 어휘는 악센트를 떼면서 한글 음절을 흩뜨립니다. 대소문자를 가리는 어휘를 만들거나 "
+        "strip_accents=False로 두세요."
+    ),
+    "{} pieces are too few: the alphabet of this text alone takes {}": (
+        "{0}조각은 너무 적습니다. 이 글의 글자만 해도 {1}개입니다."
+    ),
+    "row {} is not a SQuAD row: {}": "{0}번 줄은 SQuAD 형식이 아닙니다. {1}",
+    "{} (--damaged skip leaves out what cannot be used)": "{0} (--damaged skip을 주면 쓸 수 없는 것을 빼고 합니다)",
+}
+
+
+def korean(line: str) -> str:
+    """A refusal in Korean; one that the table does not know stays as it is.
+
+    >>> korean("the text has 70 tokens, the model reads at most 64: shorten it")
+    '글이 토큰 70개인데 이 모델은 64개까지만 읽습니다. 글을 줄여 보세요.'
+    """
+    if line in WORDS:
+        return WORDS[line]
+    for pattern, translation in _patterns():
+        if found := pattern.fullmatch(line):
+            return translation.format(*map(korean, found.groups()))
+    return line
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern, str]]:
+    """The rows as regular expressions, those that say most by themselves first."""
+    rows = sorted(REFUSALS.items(), key=lambda row: -len(row[0].replace("{}", "")))
+    return [
+        (re.compile("(.*)".join(map(re.escape, line.split("{}"))), re.DOTALL), translation)
+        for line, translation in rows
+    ]
