@@ -13,7 +13,8 @@ import pytest
 import bertlab
 from bertlab.learn.evaluate import EvaluateConfig, evaluate, measured
 from bertlab.learn.evaluate import run as run_evaluate
-from bertlab.learn.finetune import FinetuneConfig, _with_head, finetune
+from bertlab.learn.finetune import FinetuneConfig, finetune
+from bertlab.learn.material import with_head
 from bertlab.learn.metrics import squad
 from bertlab.learn.optim import OptimConfig
 from bertlab.spec.errors import BertlabError, DataError
@@ -128,7 +129,7 @@ def test_a_dev_set_without_answers_is_refused():
 
 
 def test_the_head_that_answers_goes_along_and_others_stay(tiny_model):
-    taken = _with_head(tiny_model, "span", 0.0).state_dict()
+    taken = with_head(tiny_model, "span", 0.0).state_dict()
     assert set(tiny_model.state_dict()) > set(taken)
     assert all((tensor == tiny_model.state_dict()[name]).all() for name, tensor in taken.items())
 

@@ -11,8 +11,16 @@ LINES = {
     "nsp_loss": ("next-sentence loss, nats", "{:.3f}"),
     "order_accuracy": ("sentence-order accuracy", "{:.1%}"),
     "order_loss": ("sentence-order loss, nats", "{:.3f}"),
-    "exact_match": ("SQuAD exact match", "{:.2f}"),
-    "f1": ("SQuAD F1", "{:.2f}"),
+    "exact_match": ("exact match", "{:.2f}"),
+    "f1": ("F1", "{:.2f}"),
+    "matthews": ("Matthews correlation x 100", "{:.2f}"),
+    "pearson": ("Pearson correlation x 100", "{:.2f}"),
+    "spearman": ("Spearman correlation x 100", "{:.2f}"),
+    "f1_from_3": ("F1 of values of 3 and more", "{:.2f}"),
+    "entity_f1": ("entity F1", "{:.2f}"),
+    "entity_f1_macro": ("entity F1, mean of the types", "{:.2f}"),
+    "character_f1_macro": ("character F1, mean of the tags", "{:.2f}"),
+    "examples": ("rows measured", "{:,}"),
     "has_answer_exact_match": ("… exact match where there is an answer", "{:.2f}"),
     "has_answer_f1": ("… F1 where there is an answer", "{:.2f}"),
     "has_answer_total": ("… questions with an answer", "{:,}"),
@@ -55,7 +63,7 @@ def card(name: str, record: dict) -> str:
     if record["validation"]:
         text += ["## Measured on held-out text", "", "| | |", "|---|---|"]
         for key, value in record["validation"].items():
-            label, form = LINES.get(key, (key, "{}"))
+            label, form = LINES.get(key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}"))
             text.append(f"| {label} | {form.format(value)} |")
         text += ["", f"The command that measures: `{record['evaluate_command']}`", ""]
     if record.get("note"):

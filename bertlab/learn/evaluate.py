@@ -1,4 +1,5 @@
-"""What a checkpoint is worth: masked accuracy, bits per character and NSP accuracy; SQuAD's EM and F1.
+"""`bertlab evaluate`: what a checkpoint is worth. Here masked accuracy, bits per character and NSP accuracy, and
+SQuAD's EM and F1; the other tasks are in `evaluate_labelled`.
 
 Knows no optimiser; a model goes in, a row of figures comes out.
 """
@@ -6,7 +7,8 @@ Knows no optimiser; a model goes in, a row of figures comes out.
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,10 +19,12 @@ from tqdm import tqdm
 
 from bertlab.learn.card import card
 from bertlab.learn.devices import resolve_device
+from bertlab.learn.evaluate_labelled import evaluate_labelled
 from bertlab.learn.metrics import bits_per_character, squad
 from bertlab.learn.objectives import PretrainingLoss
+from bertlab.learn.own_task import OWN, Columns
 from bertlab.spec.errors import BertlabError
-from bertlab.spec.tasks import TASKS, TaskSpec, task
+from bertlab.spec.tasks import TASKS, TaskSpec
 from bertlab.text.buckets import score_spans
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Complaints, Damaged
@@ -35,32 +39,38 @@ ROWS_AT_ONCE = 512
 VALIDATION_SEED = 20181011  # one fixed set of pairs and masks, whatever the run's own seed
 
 
-@dataclass(frozen=True)
-class EvaluateConfig:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateConfig(Columns):
     """Measure a checkpoint on held-out data, or anybody's predictions by the official definition.
 
     Examples:
       bertlab evaluate pretraining --checkpoint assets/checkpoints/strongest --data runs/validation
+      bertlab evaluate sst2 --checkpoint runs/sst2/checkpoint --data glue/sst2
+      bertlab evaluate mnli --checkpoint runs/mnli/checkpoint --split test --out submission/
+      bertlab evaluate own --checkpoint runs/mine/checkpoint --data more.csv --out answers.csv
       bertlab evaluate squad --checkpoint assets/checkpoints/squad --data squad/validation.parquet
       bertlab evaluate squad --predictions mine.json --data dev-v1.1.json
     """
 
-    what: tyro.conf.Positional[Literal[("pretraining", *TASKS)]]
-    """The objectives of pre-training, or a task."""
-    data: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
-    """A corpus of `bertlab prepare`, or a task's rows (SQuAD JSON or Parquet; its hub id if not given)."""
+    what: tyro.conf.Positional[Literal[("pretraining", OWN, *TASKS)]] = field(kw_only=False)
+    """The objectives of pre-training, a task, or `own` for your own rows, of the kind the checkpoint was taught."""
+    data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
+    """A corpus of `bertlab prepare`, or a task's rows: a file, a directory or a hub id; the task's if not given."""
+    split: str = "validation"
+    """Of a directory or the hub: which part to take; test sets without labels are only predicted."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """A directory or hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Answers to score instead of asking a checkpoint: {id: text} as JSON, or rows with id and prediction_text."""
+    """Answers to score instead of asking a checkpoint. Questions: {id: text} as JSON, or rows with id and
+    prediction_text; tags: lines of token and tag; else a table of index and prediction."""
     no_answer: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """For SQuAD v2.0 predictions: {id: score} as JSON, high where there is no answer."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """For SQuAD v2.0: above it "no answer" is the answer (tau); without it, what the checkpoint was tuned to, or 0."""
     damaged: Damaged = "stop"
     """Whether a row that cannot be used stops the run or is named and left out."""
-    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Write the checkpoint's answers here, as {id: text}."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """Write the checkpoint's answers here, in the benchmark's own format; in a directory, under its own file name."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Only this many rows or pairs."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -103,10 +113,15 @@ def evaluate(config: EvaluateConfig) -> dict:
             max_tokens=config.max_tokens or 128,
             second=second,
         )
-    spec = task(config.what)
+    noted = checkpoint.load(config.checkpoint).record.get("task") if config.what == OWN and config.checkpoint else None
+    spec = config.spec(config.what, noted)
+    if spec.kind != "span":
+        if config.threshold is not None or config.no_answer is not None:
+            raise BertlabError(f"{config.what} has no questions: --threshold and --no-answer are for SQuAD v2.0")
+        return evaluate_labelled(config, spec, partial(_loaded, config), iter if config.json else tqdm)
     if config.threshold is not None and not spec.unanswerable:
         raise BertlabError(f"every question of {config.what} has an answer: --threshold is for SQuAD v2.0")
-    rows = read_rows(config.data or spec.hub_id, "validation", Complaints(config.damaged))[: config.limit]
+    rows = read_rows(config.data or spec.hub_id, config.split, Complaints(config.damaged))[: config.limit]
     version = "2.0" if spec.unanswerable else "1.1"
     if config.predictions is not None:
         scores = read_scores(config.no_answer) if config.no_answer else None
@@ -125,7 +140,8 @@ def evaluate(config: EvaluateConfig) -> dict:
     if config.out:
         silent = figures.get("null_threshold", math.inf)
         said = {id: "" if margins[id] > silent else text for id, text in answers.items()}
-        _write(config.out, json.dumps(said, ensure_ascii=False))
+        out = config.out if config.out.suffix and not config.out.is_dir() else config.out / "predictions.json"
+        _write(out, json.dumps(said, ensure_ascii=False))
     return figures
 
 
@@ -147,6 +163,7 @@ def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded
 def _write(path: Path, text: str) -> None:
     building = path.with_name(f".{path.name}.building")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         building.write_text(text, encoding="utf-8")
         building.replace(path)
     except OSError as error:

@@ -4,167 +4,220 @@ A run is one directory, as in `bertlab pretrain`. Knows rows of tasks, not their
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-import numpy as np
-import torch
 import tyro
 from tqdm import tqdm
 
 from bertlab.learn import processes
 from bertlab.learn.card import card
-from bertlab.learn.evaluate import squad_figures
-from bertlab.learn.objectives import span_loss
+from bertlab.learn.material import SHOWN, Material, labelled_material, span_material
 from bertlab.learn.optim import OptimConfig
+from bertlab.learn.own_task import OWN, Columns, TaskName, noted
 from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
 from bertlab.learn.trainer import StepReport
-from bertlab.nn.model import Bert
-from bertlab.spec.errors import BertlabError, DataError
-from bertlab.spec.tasks import TASKS, task
-from bertlab.text.batch import SpanBatch, collate
-from bertlab.text.buckets import BucketSampler
-from bertlab.text.damaged import Complaints, Damaged
-from bertlab.text.spans import SpanFeatures, span_features
-from bertlab.text.squad import read_rows
-from bertlab.text.unanswerable import add_unanswerable
+from bertlab.spec.errors import BertlabError
+from bertlab.text.damaged import Damaged
 from bertlab.weights import checkpoint
 
-TaskName = Literal[tuple(TASKS)]
+EARLY = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)  # shares of a run after which some held-out rows are measured
+EARLY_ROWS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class FinetuneConfig(RunConfig):
+class FinetuneConfig(Columns, RunConfig):
     """Fine-tune a checkpoint on a task. Run again with the same --out, it goes on.
 
     Examples:
-      bertlab finetune squad --from strongest --out runs/squad
+      bertlab finetune sst2 --from strongest --out runs/sst2
+      bertlab finetune mrpc --from strongest --data glue/mrpc --out runs/mrpc --seeds 3
+      bertlab finetune own --kind classify --text-column review --label-column stars --data mine.csv \\
+          --from strongest --out runs/mine
+      bertlab finetune rte --from strongest --out runs/rte --grid
       bertlab finetune squad_v2 --from squad --data squad/train.parquet --make-unanswerable 0.5 --out runs/squad_v2
-      bertlab finetune squad --from runs/mine/checkpoint --data squad/train.parquet \\
-          --validation squad/validation.parquet --out runs/squad --minutes 30
     """
 
     task: tyro.conf.Positional[TaskName]
-    """What to learn."""
+    """What to learn; `own` for your own rows, with --kind and the names of their columns."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, a shipped name or a hub id."""
-    data: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
-    """The training rows: a file with the hub's columns; the task's hub id if not given."""
-    validation: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
-    """Held-out rows, measured at the end."""
-    epochs: float = 2.0
-    """Times to go through the data."""
-    max_tokens: int = 384
-    """Tokens in a window: question, layout and as much of the passage as fits."""
-    stride: int = 128
-    """How far each window begins after the one before."""
+    data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
+    """The training rows: a file, a directory with train and validation files, or a hub id; the task's if not given."""
+    validation: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
+    """Held-out rows to measure, if not those beside --data."""
+    hold_out: float = 0.1
+    """Without any held-out rows, this share of the training rows is held out; 0 for none. Not for questions."""
     damaged: Damaged = "stop"
     """Whether a row that cannot be used stops the run or is named and left out."""
+    epochs: float | None = None
+    """Times to go through the data; 3, or 2 for questions, if not given."""
+    max_tokens: int | None = None
+    """Tokens of an input; longer texts are cut. 128, or 384 for a question and a window of its passage."""
+    stride: int = 128
+    """For questions: how far each window begins after the one before."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
     """For squad_v2 out of rows that all have answers: this many made questions without answer for each."""
     dropout: float = 0.1
     """0 is faster, and as good for less than an epoch."""
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-4, warmup=0.1, beta2=0.999))
+    seeds: int = 1
+    """Train this many times, with --seed and the numbers after it; mean and spread are told, the best is kept."""
+    grid: bool = False
+    """Try the paper's grid (appendix A.3): rates 5e-5, 3e-5, 2e-5, batches of 16 and 32, 2, 3 and 4 epochs."""
+    grid_rates: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
+    """Try these learning rates."""
+    grid_batches: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = ()
+    """Try these batch sizes."""
+    grid_epochs: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
+    """Try these numbers of epochs."""
+
+    @property
+    def name(self) -> str:
+        """The task as the command line says it."""
+        return self.task if self.task != OWN else f"{OWN} --kind {self.kind}"
 
 
-def finetune(config: FinetuneConfig) -> Iterator[StepReport]:
+@dataclass(frozen=True)
+class Measured:
+    """Figures on held-out rows, on the way (some of the rows) or at the end (all of them)."""
+
+    step: int
+    seconds: float
+    figures: dict
+    final: bool
+
+
+def gather(config: FinetuneConfig) -> Material:
+    """Read and tokenise what the run is made of.
+
+    Raises:
+        BertlabError: data that is not the task's, or a checkpoint that cannot be opened.
+    """
+    prepare_machine(config)
+    spec, loaded = config.spec(config.task), checkpoint.load(config.from_)
+    max_tokens = min(config.max_tokens or spec.max_tokens, loaded.config.max_positions)
+    if spec.kind == "span":
+        return span_material(
+            spec, loaded, data=config.data, validation=config.validation, max_tokens=max_tokens, stride=config.stride,
+            make_unanswerable=config.make_unanswerable, damaged=config.damaged, seed=config.seed,
+        )  # fmt: skip
+    if config.make_unanswerable is not None:
+        raise BertlabError(f"{config.task} has no questions: --make-unanswerable is for squad_v2")
+    return labelled_material(
+        spec, loaded, data=config.data, validation=config.validation, max_tokens=max_tokens, hold_out=config.hold_out,
+        damaged=config.damaged, seed=config.seed,
+    )  # fmt: skip
+
+
+def finetune(config: FinetuneConfig, material: Material | None = None) -> Iterator[StepReport]:
     """Train, yielding a report a step; the result is in `config.out`/checkpoint when the iterator ends.
+
+    Args:
+        material: what `gather` gave, if the caller has it already.
 
     Raises:
         BertlabError: data that is not the task's, a directory of another run, a loss that is no number.
     """
+    return (report for report in measured_run(config, material) if isinstance(report, StepReport))
+
+
+def measured_run(config: FinetuneConfig, material: Material | None = None) -> Iterator[StepReport | Measured]:
+    """`finetune`, also yielding what is measured on the way and at the end."""
+    material = material or gather(config)
     prepare_machine(config)
-    spec, loaded = task(config.task), checkpoint.load(config.from_)
-    complain = Complaints(config.damaged)
-    rows = read_rows(config.data or spec.hub_id, "train", complain)
-    if config.make_unanswerable is not None:
-        if not spec.unanswerable:
-            raise BertlabError(f"every question of {config.task} has an answer: --make-unanswerable is for squad_v2")
-        rows = add_unanswerable(rows, config.make_unanswerable, config.seed)
-    held_out = read_rows(config.validation, "validation", complain) if config.validation else []
-    max_tokens = min(config.max_tokens, loaded.config.max_positions)
-    features = span_features(
-        loaded.tokenizer, rows, max_tokens, config.stride, unanswerable=spec.unanswerable, complain=complain
-    )
-    if not len(features):
-        raise DataError("no row is left to learn from")
-    batches = span_batches(features, loaded.tokenizer.pad_id, config.batch_size, config.seed)
-    steps = max(1, round(config.epochs * len(batches)))
-    trainer, log = open_run(config, _with_head(loaded.model, spec.kind, config.dropout), batches, span_loss, steps)
+    spec, loaded, measure = material.spec, material.loaded, material.measure
+    batches = material.batches(config.batch_size, config.seed)
+    steps = max(1, round((config.epochs or spec.epochs) * len(batches)))
+    trainer, log = open_run(config, material.model(config.dropout), batches, material.loss, steps)
+
+    def measured(model, limit: int | None, progress) -> Measured:
+        found = Measured(
+            trainer.progress.step, trainer.progress.seconds, measure(model, limit, progress), limit is None
+        )
+        log.write({"step": found.step, "tokens": trainer.progress.tokens, "validation": found.figures})
+        return found
+
+    marks = None
     for report in trainer:
         log.write(report.row())
         yield report
+        # a run that goes on does not measure again what it has measured
+        marks = [mark for mark in EARLY if mark > report.progress] if marks is None else marks
+        if measure and marks and report.progress >= marks[0]:
+            marks = [mark for mark in marks if mark > report.progress]
+            if processes.leading():
+                yield measured(trainer.optimizer.measured, EARLY_ROWS, iter)
     processes.leave()
     if not processes.leading():
         return
     figures = {}
-    if held_out:
-        figures = squad_figures(
-            trainer.optimizer.result,
-            loaded.tokenizer,
-            held_out,
-            spec,
-            max_tokens=max_tokens,
-            stride=config.stride,
-            progress=tqdm,
-        )
-        log.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
+    if measure:
+        last = measured(trainer.optimizer.result, None, partial(tqdm, desc="measuring", leave=False))
+        figures = last.figures
+        yield last
     told = record(
         config,
         trainer,
-        command=f"bertlab finetune {config.task}",
+        command=f"bertlab finetune {config.name}",
         data=[Path(config.data or spec.hub_id).name],
-        examples=len(rows),
-        skipped=len(complain),
         epochs=round(trainer.progress.step / len(batches), 3),
         objectives=[config.task],
-        settings={"max_tokens": max_tokens, "stride": config.stride, "dropout": config.dropout},
+        task=noted(spec),
+        settings=_settings(config, material),
         made_unanswerable=config.make_unanswerable,
         null_threshold=figures.get("null_threshold"),
         validation=figures,
         evaluate_command=f"bertlab evaluate {config.task} --checkpoint CHECKPOINT --data VALIDATION",
         **{"from": loaded.name},
+        **material.facts,
     )
     checkpoint.save(
         config.out / "checkpoint", trainer.optimizer.result, loaded.tokenizer, told, card=card(config.out.name, told)
     )
 
 
-def _with_head(encoder: Bert, kind: str, dropout: float) -> Bert:
-    """The encoder under a new output layer of random weights; pre-training's heads stay behind, as in the paper.
-
-    A head of the same kind goes along: what answers questions learns from there that some have no answer.
-    """
-    model = Bert(encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=[kind])
-    kept = {
-        name: tensor
-        for name, tensor in encoder.state_dict().items()
-        if not name.startswith("heads.") or name.startswith(f"heads.{kind}.")
-    }
-    model.load_state_dict(kept, strict=False)
-    return model
-
-
-def span_batches(features: SpanFeatures, pad_id: int, batch_size: int, seed: int) -> BucketSampler:
-    """Windows and where their answers lie, in batches of similar length."""
-    windows = features.windows
-
-    def make(rows: np.ndarray) -> SpanBatch:
-        inputs = collate([windows[int(w)] for w in rows], pad_id)
-        return SpanBatch(inputs, torch.from_numpy(features.start_W[rows]), torch.from_numpy(features.end_W[rows]))
-
-    return BucketSampler(windows.tokens_W, batch_size, seed, make, processes.share())
+def _settings(config: FinetuneConfig, material: Material) -> dict:
+    """Those worth telling of this kind of task."""
+    spec = material.spec
+    settings = {"max_tokens": material.max_tokens, "dropout": config.dropout}
+    if spec.kind == "span":
+        settings["stride"] = config.stride
+    return settings | ({"unit": spec.unit} if spec.kind == "tag" else {})
 
 
 def run(config: FinetuneConfig) -> None:
-    """Train with a progress bar; prints what was reached and where it lies."""
-    show(finetune(config), "exact", "exact")
+    """Train with a progress bar and a table of what is measured; prints what was reached and where it lies."""
+    from bertlab.learn import grid
+
+    if grid.wanted(config):
+        grid.run(config)
+        return
+    material = gather(config)
+    show(tabled(measured_run(config, material)), *SHOWN[material.spec.kind])
     if not processes.leading():
         return
     record = json.loads((config.out / "checkpoint" / "bertlab.json").read_text())
     print(f"{config.out / 'checkpoint'}: {record['steps']:,} steps, {record['tokens']:,} tokens")
     for name, value in record["validation"].items():
         print(f"  {name:20} {value:,.2f}" if isinstance(value, float) else f"  {name:20} {value:,}")
+
+
+def tabled(reports: Iterable[StepReport | Measured]) -> Iterator[StepReport]:
+    """The steps alone; what is measured is printed as a row of a table, above the bar."""
+    columns: list[str] = []
+    for report in reports:
+        if isinstance(report, StepReport):
+            yield report
+            continue
+        shown = [name for name in report.figures if name.rpartition("_")[2] != "total" and name != "missing"][:6]
+        if not columns:
+            columns = shown
+            tqdm.write("  ".join([f"{'step':>8}", f"{'minutes':>8}", *(f"{name:>12}" for name in columns)]))
+        cells = [f"{value:12,.2f}" if isinstance(value := report.figures.get(name, 0), float) else f"{value:12,}"
+                 for name in columns]  # fmt: skip
+        tqdm.write("  ".join([f"{report.step:8,}", f"{report.seconds / 60:8.1f}", *cells]))

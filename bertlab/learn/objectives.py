@@ -1,6 +1,6 @@
-"""What is minimised: masked words plus a second sentence, and the span of an answer. Knows no data source.
+"""What is minimised: masked words plus a second sentence, and the five kinds of task. Knows no data source.
 
-Shape legend: B batch, T tokens, H hidden, P masked positions, V vocabulary.
+Shape legend: B batch, T tokens, H hidden, P masked positions, V vocabulary, C choices, K labels, X tagged tokens.
 """
 
 from dataclasses import dataclass
@@ -81,6 +81,50 @@ class PretrainingLoss:
         return {"mlm": (labels_P != IGNORED).sum()} | ({asked.name: len(batch)} if asked else {})
 
 
+def classify_loss(model: nn.Module, batch) -> Loss:
+    """Cross-entropy of the labels of a `LabelBatch` (section 4.1)."""
+    logits_BK = model.classify(model(batch.inputs).pooled_BH).float()
+    return _label_loss(logits_BK, batch)
+
+
+def choose_loss(model: nn.Module, batch) -> Loss:
+    """Cross-entropy of the right choice among the choices of each example (section 4.4)."""
+    scores_BC = model.choose(model(batch.inputs.flat()).pooled_BH).float().view(len(batch.labels_B), -1)
+    return _label_loss(scores_BC, batch)
+
+
+def _label_loss(logits_BK: torch.Tensor, batch) -> Loss:
+    hits = (logits_BK.detach().argmax(-1) == batch.labels_B).float().mean()
+    return Loss(F.cross_entropy(logits_BK, batch.labels_B), {"accuracy": hits}, batch.inputs.attention_mask_BT.sum())
+
+
+def regress_loss(model: nn.Module, batch) -> Loss:
+    """Mean squared error of the values of a `LabelBatch`."""
+    value_B = model.regress(model(batch.inputs).pooled_BH).float()
+    wanted_B = batch.labels_B.float()
+    error = F.l1_loss(value_B.detach(), wanted_B)
+    return Loss(F.mse_loss(value_B, wanted_B), {"error": error}, batch.inputs.attention_mask_BT.sum())
+
+
+@dataclass(frozen=True)
+class TagLoss:
+    """Mean cross-entropy of the tags over the tokens that tell one (section 5.3)."""
+
+    def __call__(self, model: nn.Module, batch) -> Loss:
+        hidden_BTH, tags_BT = model(batch.inputs).hidden_BTH, batch.labels_B
+        told_BT = tags_BT != IGNORED
+        logits_XK, tags_X = model.tag(hidden_BTH[told_BT]).float(), tags_BT[told_BT]
+        # a batch of spaces alone tells nothing, and costs nothing
+        told = max(1, len(tags_X))
+        hits = (logits_XK.detach().argmax(-1) == tags_X).sum() / told
+        loss = F.cross_entropy(logits_XK, tags_X, reduction="sum") / told
+        return Loss(loss, {"tag_accuracy": hits}, batch.inputs.attention_mask_BT.sum(), {"tag": loss})
+
+    def counts(self, batch) -> dict[str, torch.Tensor]:
+        """How many tokens the mean is over."""
+        return {"tag": (batch.labels_B != IGNORED).sum()}
+
+
 def span_loss(model: nn.Module, batch) -> Loss:
     """Mean of the start and end cross-entropies over a `SpanBatch` (section 4.2); padding cannot be chosen."""
     inputs = batch.inputs
@@ -92,3 +136,12 @@ def span_loss(model: nn.Module, batch) -> Loss:
         picked = logits_BT2.argmax(1)
         hits = ((picked[:, 0] == batch.start_B) & (picked[:, 1] == batch.end_B)).float().mean()
     return Loss((start + end) / 2, {"exact": hits}, inputs.attention_mask_BT.sum())
+
+
+OBJECTIVES = {
+    "classify": classify_loss,
+    "regress": regress_loss,
+    "choose": choose_loss,
+    "tag": TagLoss(),
+    "span": span_loss,
+}

@@ -28,9 +28,10 @@ def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
             # an average over about the last twenty steps; single steps jump
             loss = report.loss if loss is None else 0.95 * loss + 0.05 * report.loss
             share = now if share is None else 0.95 * share + 0.05 * now
+            shown = f"{share:.2f}" if label == "error" else f"{share:.0%}"
             bar.update(report.progress - bar.n)
             bar.set_postfix_str(
-                f"step {report.step:,}, loss {loss:.3f}, {label} {share:.0%}, "
+                f"step {report.step:,}, loss {loss:.3f}, {label} {shown}, "
                 f"{report.tokens / report.seconds:,.0f} tokens/s",
                 refresh=False,
             )

@@ -46,8 +46,9 @@ class Classifier(nn.Linear):
         self.dropout = config.hidden_dropout
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """-> logits, [X, labels]."""
-        return super().forward(F.dropout(hidden_XH, self.dropout, self.training))
+        """-> logits, [X, labels], float32 whatever the rest computes in: a value such as 4.37 needs its last digits."""
+        hidden_XH = F.dropout(hidden_XH, self.dropout, self.training).float()
+        return F.linear(hidden_XH, self.weight.float(), self.bias.float())
 
 
 @dataclass(frozen=True)

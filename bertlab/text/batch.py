@@ -47,6 +47,14 @@ class Batch(_Rows):
     token_type_ids_BT: torch.Tensor
     attention_mask_BT: torch.Tensor
 
+    def grouped(self, size: int) -> "Batch":
+        """Inputs that belong together as one row: [B, T] -> [B / size, size, T]."""
+        return self._each(lambda value: value.unflatten(0, (-1, size)))
+
+    def flat(self) -> "Batch":
+        """`grouped` undone."""
+        return self._each(lambda value: value.flatten(0, -2))
+
 
 @dataclass(frozen=True)
 class PairBatch(_Rows):
@@ -70,6 +78,15 @@ def collate(encodings, pad_token_id: int = 0) -> Batch:
         token_type_ids_BT[row, :n] = torch.as_tensor(encoding.token_type_ids)
         attention_mask_BT[row, :n] = True
     return Batch(input_ids_BT, token_type_ids_BT, attention_mask_BT)
+
+
+@dataclass(frozen=True)
+class LabelBatch(_Rows):
+    """Inputs and what to learn of them: labels_B, int64 numbers of labels or float values; of tags [B, T], -100 where a
+    token tells none; of choices the number of the right one, the inputs being [B, C, T]."""
+
+    inputs: Batch
+    labels_B: torch.Tensor
 
 
 @dataclass(frozen=True)

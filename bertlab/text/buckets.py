@@ -81,6 +81,29 @@ class BucketSampler:
         return made
 
 
+def score(
+    inputs: Sequence, ask: Callable[[Batch], torch.Tensor], pad_id: int, batch_size: int = 32, progress: Callable = iter
+) -> list[np.ndarray]:
+    """What a model says of every input, longest first, so that memory is asked for once.
+
+    Args:
+        inputs: anything that `collate` takes.
+        ask: a batch -> a tensor with one row for each input.
+        progress: wraps the parts the inputs are taken in (say, `tqdm`).
+
+    Returns:
+        a float32 array for each input, in their order; what is said of padding is still in it.
+    """
+    order = np.argsort([-len(inputs[i]) for i in range(len(inputs))], kind="stable")
+    said: list[np.ndarray] = [np.empty(0)] * len(order)
+    for first in progress(range(0, len(order), batch_size)):
+        rows = order[first : first + batch_size]
+        found = ask(collate([inputs[int(i)] for i in rows], pad_id)).float().cpu().numpy()
+        for i, own in zip(rows, found, strict=True):
+            said[i] = own
+    return said
+
+
 def score_spans(
     windows: Sequence, score: Callable[[Batch], torch.Tensor], pad_id: int, batch_size: int = 32
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:

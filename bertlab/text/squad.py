@@ -16,6 +16,7 @@ import pyarrow.parquet
 from bertlab.spec.errors import DataError
 from bertlab.text import hub
 from bertlab.text.damaged import Complaints
+from bertlab.text.rows import find_split
 
 
 def read_squad(path: str | Path, complain: Complaints | None = None) -> list[dict]:
@@ -33,13 +34,15 @@ def read_squad(path: str | Path, complain: Complaints | None = None) -> list[dic
 
 
 def read_rows(source: str | Path, split: str, complain: Complaints | None = None) -> list[dict]:
-    """The questions of a file as `read_squad` takes it, or of one split of a hub data set ("owner/name").
+    """The questions of a file as `read_squad` takes it, or of one split of a directory or a hub data set, as
+    `rows.find_split` finds it.
 
     Raises:
-        DataError: no such file, or a hub that cannot be reached.
+        DataError: no such file or split, or a hub that cannot be reached.
     """
-    if Path(source).exists() or str(source).count("/") != 1:
-        return read_squad(source, complain)
+    found = find_split(source, split)
+    if found is not None:
+        return read_squad(found, complain)
     return usable(hub.load(str(source), split).to_list(), f"{source} ({split})", complain)
 
 
@@ -54,7 +57,7 @@ def usable(rows: list[dict], source: str, complain: Complaints | None = None) ->
         DataError: there are none, or the first that is not one where `complain` says so.
     """
     complain, seen, kept = Complaints() if complain is None else complain, set(), []
-    for number, row in enumerate(rows):
+    for number, row in enumerate(map(_as_squad, rows)):
         wrong = _wrong(row)
         if wrong is None and row["id"] in seen:
             wrong = "has an id that came before"
@@ -174,6 +177,14 @@ def _flattened(path: Path, data) -> Iterable[dict]:
         raise DataError(f"{path} is not a SQuAD file: {where} has no {error}") from None
     except (TypeError, AttributeError):
         raise DataError(f"{path} is not a SQuAD file: {where} has another shape") from None
+
+
+def _as_squad(row: object) -> object:
+    """KLUE-MRC's rows as SQuAD's: their id is called guid, and what is impossible has no answer."""
+    if isinstance(row, dict) and "guid" in row:
+        row = {"id": row["guid"], **row}
+        return row | {"answers": {"text": [], "answer_start": []}} if row.get("is_impossible") else row
+    return row
 
 
 def _called(row: object) -> str:

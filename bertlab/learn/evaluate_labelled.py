@@ -1,0 +1,71 @@
+"""`bertlab evaluate` for every task but the questions: a checkpoint, or anybody's predictions, by the official measure.
+
+Also writes predictions, for rows without labels too. Knows files and models; no optimiser.
+"""
+
+from collections.abc import Callable
+
+from bertlab.learn import submission
+from bertlab.learn.labelled import answers, figures, fitting_labels, predict
+from bertlab.nn.model import Bert
+from bertlab.spec.errors import BertlabError
+from bertlab.spec.tasks import TaskSpec
+from bertlab.text.damaged import Complaints
+from bertlab.text.examples import Examples, read_examples
+from bertlab.text.features import features
+from bertlab.text.rows import Rows, has_split, read_split
+from bertlab.weights.checkpoint import Loaded
+
+
+def evaluate_labelled(config, spec: TaskSpec, load: Callable[[tuple[str, ...]], Loaded], progress: Callable) -> dict:
+    """The figures of every split that is measured, those after the first under its name ("mismatched_accuracy").
+
+    Args:
+        config: an `EvaluateConfig`.
+        load: heads -> the checkpoint to ask, with those heads.
+
+    Raises:
+        BertlabError: rows or predictions that do not fit the task, or nothing to measure and no file to write.
+    """
+    loaded = load((spec.kind,)) if config.checkpoint else None
+    labels = fitting_labels(spec, loaded.config.labels) if loaded else spec.labels
+    found: dict = {}
+    parts = _parts(config, spec)
+    for number, (split, rows) in enumerate(parts.items()):
+        if config.limit:
+            rows = Rows(rows.name, rows.columns, rows.rows[: config.limit], rows.names)
+        examples = read_examples(rows, spec, labels, Complaints(config.damaged))
+        if not examples.labelled and not config.out:
+            raise BertlabError(
+                f"{examples.name} has no labels, so nothing can be measured on it: "
+                "write the predictions to a file with --out"
+            )
+        if loaded:
+            given = ask(loaded.model, loaded.tokenizer, examples, config.max_tokens or spec.max_tokens, progress)
+        else:
+            given = submission.read(config.predictions, examples)
+        if config.out:
+            path = submission.place(config.out, config.what, examples, number, len(parts) > 1)
+            submission.write(path, examples, given)
+        told = figures(examples, given) if examples.labelled else {"examples": len(examples)}
+        found |= told if not number else {f"{split.partition('_')[2] or split}_{k}": v for k, v in told.items()}
+    return found
+
+
+def ask(model: Bert, tokenizer, examples: Examples, max_tokens: int, progress: Callable = iter) -> list:
+    """A model's answers to examples, see `labelled.answers`."""
+    read = features(tokenizer, examples, min(max_tokens, model.config.max_positions))
+    return answers(examples.spec, predict(model, read, progress=progress))
+
+
+def _parts(config, spec: TaskSpec) -> dict[str, Rows]:
+    """The splits to measure, by name."""
+    source = config.data or spec.hub_id
+    wanted = {"validation": spec.validation, "test": spec.test}.get(config.split, (config.split,))
+    if config.split == "test" and not spec.test:
+        raise BertlabError(f"{config.what} has no test split without answers; its validation split is measured")
+    if config.data:
+        # a directory may have one of two dev sets; a file is what it is
+        there = [split for split in wanted if has_split(config.data, split)]
+        wanted = there or wanted[:1]
+    return {split: read_split(source, split) for split in wanted}

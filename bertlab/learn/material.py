@@ -1,0 +1,192 @@
+"""What a task gives to a run: batches, a loss, a fresh model, and how it is measured; for spans and for all the others.
+
+Knows where rows come from; no optimiser and no directory of a run.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from bertlab.learn import processes
+from bertlab.learn.evaluate import squad_figures
+from bertlab.learn.labelled import answers, figures, predict
+from bertlab.learn.objectives import OBJECTIVES
+from bertlab.nn.model import Bert
+from bertlab.spec.errors import BertlabError, DataError
+from bertlab.spec.tasks import TaskSpec
+from bertlab.text.batch import SpanBatch, collate
+from bertlab.text.buckets import BucketSampler
+from bertlab.text.damaged import Complaints, Damaged
+from bertlab.text.examples import Examples, held_out, read_examples
+from bertlab.text.features import features
+from bertlab.text.rows import has_split, read_split
+from bertlab.text.spans import SpanFeatures, span_features
+from bertlab.text.squad import read_rows
+from bertlab.text.unanswerable import add_unanswerable
+from bertlab.weights.checkpoint import Loaded
+
+# what the progress bar shows of each kind: a figure of its loss, and its name there
+SHOWN = {
+    "classify": ("accuracy", "accuracy"),
+    "regress": ("error", "error"),
+    "choose": ("accuracy", "accuracy"),
+    "tag": ("tag_accuracy", "tags"),
+    "span": ("exact", "exact"),
+}
+
+
+@dataclass(frozen=True)
+class Material:
+    """batches: (batch size, seed) -> what a trainer goes through. measure: (model, rows at most or None, progress) ->
+    figures on the held-out rows; None where there are none. facts: for `bertlab.json`."""
+
+    spec: TaskSpec
+    loaded: Loaded
+    labels: tuple[str, ...]
+    batches: Callable[[int, int], BucketSampler]
+    measure: Callable[[Bert, int | None, Callable], dict] | None
+    facts: dict
+    max_tokens: int
+    loss: Callable = field(init=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "loss", OBJECTIVES[self.spec.kind])
+
+    def model(self, dropout: float) -> Bert:
+        """What a run begins with."""
+        return with_head(self.loaded.model, self.spec.kind, dropout, self.labels)
+
+
+def with_head(encoder: Bert, kind: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
+    """The encoder under a new output layer of random weights; pre-training's heads stay behind, as in the paper.
+
+    A head of the same kind and labels goes along: what answers questions learns from there that some have no answer.
+    """
+    model = Bert(encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels), heads=[kind])
+    known = kind in encoder.heads and encoder.config.labels == labels
+    kept = {
+        name: tensor
+        for name, tensor in encoder.state_dict().items()
+        if not name.startswith("heads.") or (known and name.startswith(f"heads.{kind}."))
+    }
+    model.load_state_dict(kept, strict=False)
+    return model
+
+
+def labelled_material(
+    spec: TaskSpec,
+    loaded: Loaded,
+    *,
+    data: str | None,
+    validation: str | None,
+    max_tokens: int,
+    hold_out: float,
+    damaged: Damaged,
+    seed: int,
+) -> Material:
+    """Everything but spans; see `FinetuneConfig` for what is said by each.
+
+    Raises:
+        BertlabError: rows that are not the task's, or nothing to learn.
+    """
+    source = data or spec.hub_id
+    complain = Complaints(damaged)
+    train = read_examples(read_split(source, "train"), spec, (), complain, training=True)
+    parts: dict[str, Examples] = {}
+    for split in spec.validation:
+        if validation or data is None or has_split(data, split):
+            if validation and not Path(validation).is_dir():
+                split = spec.validation[0]  # a file is one set, whatever it is called
+            parts[split] = read_examples(read_split(validation or source, split), spec, train.labels, complain)
+    if not parts and hold_out:
+        train, parts["held out"] = held_out(train, hold_out, np.random.default_rng(seed).permutation)
+    for examples in parts.values():
+        if not examples.labelled:
+            raise BertlabError(
+                f"{examples.name} has no labels, so nothing can be measured on it: name labelled rows with --validation"
+            )
+    learned = features(loaded.tokenizer, train, max_tokens)
+    measured = {split: features(loaded.tokenizer, examples, max_tokens) for split, examples in parts.items()}
+
+    def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
+        found: dict = {}
+        for number, (split, whole) in enumerate(measured.items()):
+            own = whole
+            if limit is not None and limit < len(whole.examples):
+                own = features(loaded.tokenizer, whole.examples.of(_spaced(len(whole.examples), limit)), max_tokens)
+            told = figures(own.examples, answers(spec, predict(model, own, progress=progress)))
+            found |= told if not number else {f"{split.partition('_')[2] or split}_{k}": v for k, v in told.items()}
+        return found
+
+    facts = {"examples": len(train), "skipped": len(complain), "held_out": sum(map(len, parts.values()))}
+    labels = train.labels if spec.kind in ("classify", "tag") else ()
+    batches = partial(learned.batches, share=processes.share())
+    return Material(spec, loaded, labels, batches, measure if parts else None, facts, max_tokens)
+
+
+def _spaced(rows: int, few: int) -> list[int]:
+    """`few` rows from all over a data set, in order."""
+    return np.linspace(0, rows - 1, few).round().astype(int).tolist()
+
+
+def span_material(
+    spec: TaskSpec,
+    loaded: Loaded,
+    *,
+    data: str | None,
+    validation: str | None,
+    max_tokens: int,
+    stride: int,
+    make_unanswerable: float | None,
+    damaged: Damaged,
+    seed: int,
+) -> Material:
+    """Answers in passages; a row whose answer is not where it says is left out and counted.
+
+    Raises:
+        BertlabError: rows that are not SQuAD's.
+    """
+    source = data or spec.hub_id
+    complain = Complaints(damaged)
+    rows = read_rows(source, "train", complain)
+    if make_unanswerable is not None:
+        if not spec.unanswerable:
+            raise BertlabError("every question of this task has an answer: --make-unanswerable is for squad_v2")
+        rows = add_unanswerable(rows, make_unanswerable, seed)
+    if validation is None and (data is None or has_split(data, "validation")):
+        validation = source
+    held_out = read_rows(validation, "validation", complain) if validation else []
+    found = span_features(loaded.tokenizer, rows, max_tokens, stride, unanswerable=spec.unanswerable, complain=complain)
+    if not len(found):
+        raise DataError("no row is left to learn from")
+
+    def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
+        own = (
+            held_out
+            if limit is None or limit >= len(held_out)
+            else [held_out[i] for i in _spaced(len(held_out), limit)]
+        )
+        return squad_figures(
+            model, loaded.tokenizer, own, spec, max_tokens=max_tokens, stride=stride, progress=progress
+        )
+
+    def batches(batch_size: int, seed: int) -> BucketSampler:
+        return span_batches(found, loaded.tokenizer.pad_id, batch_size, seed)
+
+    facts = {"examples": len(rows), "skipped": len(complain)}
+    return Material(spec, loaded, (), batches, measure if held_out else None, facts, max_tokens)
+
+
+def span_batches(features: SpanFeatures, pad_id: int, batch_size: int, seed: int) -> BucketSampler:
+    """Windows and where their answers lie, in batches of similar length."""
+    windows = features.windows
+
+    def make(rows: np.ndarray) -> SpanBatch:
+        inputs = collate([windows[int(w)] for w in rows], pad_id)
+        return SpanBatch(inputs, torch.from_numpy(features.start_W[rows]), torch.from_numpy(features.end_W[rows]))
+
+    return BucketSampler(windows.tokens_W, batch_size, seed, make, processes.share())

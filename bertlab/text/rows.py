@@ -1,0 +1,203 @@
+"""The rows of a data set, from wherever they are: a file, a directory with a file for each split, or the hub.
+
+Parquet, CSV, TSV, JSON, JSON lines, any of the last four gzipped. Knows no task.
+"""
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+
+from bertlab.spec.errors import DataError
+from bertlab.text import hub
+
+ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
+SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".json.gz")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """name: what to call the source in a message. names: what the numbers of a column mean, where the source says."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: list[dict]
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def read_split(source: str | Path, split: str) -> Rows:
+    """One split of a data set.
+
+    Args:
+        source: a file (which is the split), a directory that has a file for it, or a hub id: "owner/name", with
+            ":configuration" and "@revision" where it has them.
+
+    Raises:
+        DataError: nothing there, a damaged file, no such split, or a hub that cannot be reached; one line.
+    """
+    found = find_split(source, split)
+    if found is not None:
+        return read_file(found)
+    rows = hub.load(str(source), split)
+    names = {column: given for column, feature in rows.features.items() if (given := _hub_names(feature))}
+    return Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list(), names)
+
+
+def find_split(source: str | Path, split: str) -> Path | None:
+    """The file that holds a split, None for a hub id.
+
+    In a directory that is `train.parquet`, `train-00000-of-00001.parquet`, `train-v1.1.json`, `mine_train.csv`; for
+    the validation split `dev` and `valid` too.
+
+    Raises:
+        DataError: there is no such file, several would do, or the source is neither file nor directory nor hub id.
+    """
+    if not str(source):
+        raise DataError("these rows are not on the hub: name their file or directory with --data")
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(p for p in path.iterdir() if p.name.lower().endswith(SUFFIXES) and not p.name.startswith("."))
+        for name in ALIASES.get(split, (split,)):
+            own = [p for p in files if _is_of(p, name)]
+            if len(own) > 1:
+                raise DataError(f"{source} has several files for {split}: {', '.join(p.name for p in own)}; name one")
+            if own:
+                return own[0]
+        raise DataError(
+            f"{source} has no file for the split {split}; it has {', '.join(p.name for p in files) or 'none at all'}"
+        )
+    if path.exists():
+        return path
+    if str(source).partition(":")[0].partition("@")[0].count("/") != 1 or str(source).lower().endswith(SUFFIXES):
+        raise DataError(f"there is no file {source}")
+    return None
+
+
+def has_split(source: str | Path, split: str) -> bool:
+    """Whether a directory has a file for a split."""
+    try:
+        return Path(source).is_dir() and find_split(source, split) is not None
+    except DataError:
+        return False
+
+
+def _is_of(path: Path, name: str) -> bool:
+    stem = path.name.lower()
+    stem = stem.removesuffix(max((suffix for suffix in SUFFIXES if stem.endswith(suffix)), key=len))
+    return stem == name or stem.startswith(f"{name}-") or stem.endswith((f"_{name}", f"-{name}"))
+
+
+def read_file(path: str | Path) -> Rows:
+    """The rows of one file.
+
+    Raises:
+        DataError: it is missing, damaged, empty or of another kind; the line or row that is wrong is named.
+    """
+    path = Path(path)
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() in (".gz", *SUFFIXES)]
+    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
+    if kind == ".parquet":
+        rows = _parquet(path)
+    elif kind in (".csv", ".tsv"):
+        rows = _csv(path, "\t" if kind == ".tsv" else ",")
+    elif kind in (".json", ".jsonl"):
+        rows = _json(path)
+    else:
+        raise DataError(f"{path} is not one of {', '.join(SUFFIXES)}")
+    if not len(rows):
+        raise DataError(f"{path} holds no rows")
+    return rows
+
+
+def _parquet(path: Path) -> Rows:
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from None
+    except pyarrow.ArrowException as error:
+        raise DataError(f"{path} is damaged Parquet: {' '.join(str(error).split())}") from None
+    told = (table.schema.metadata or {}).get(b"huggingface")
+    features = json.loads(told)["info"]["features"] if told else {}
+    names = {column: given for column, feature in features.items() if (given := _stored_names(feature))}
+    return Rows(str(path), tuple(table.column_names), table.to_pylist(), names)
+
+
+def _stored_names(feature: object) -> tuple[str, ...]:
+    """The names of a ClassLabel, alone or in a list, as `datasets` writes them into a Parquet file."""
+    if isinstance(feature, list):
+        return _stored_names(feature[0]) if feature else ()
+    if not isinstance(feature, dict):
+        return ()
+    return tuple(feature["names"]) if feature.get("_type") == "ClassLabel" else _stored_names(feature.get("feature"))
+
+
+def _hub_names(feature: object) -> tuple[str, ...]:
+    inner = getattr(feature, "feature", feature)
+    return tuple(getattr(inner, "names", None) or ())
+
+
+def _csv(path: Path, delimiter: str) -> Rows:
+    text = _text(path)
+    # a tab-separated file has no use for quotes, and GLUE's own have stray ones
+    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=delimiter == ",")
+    csv.field_size_limit(1 << 30)
+    rows: list[dict] = []
+    columns: list[str] = []
+    try:
+        for fields in reader:
+            if not fields:
+                continue
+            if not columns:
+                columns = [name.strip() for name in fields]
+                if len(set(columns)) < len(columns) or "" in columns:
+                    raise DataError(f"{path}: its first line must name every column once, but has {', '.join(columns)}")
+                continue
+            if len(fields) != len(columns):
+                raise DataError(
+                    f"{path}: line {reader.line_num} has {len(fields)} fields, but there are {len(columns)} columns"
+                )
+            rows.append(dict(zip(columns, fields, strict=True)))
+    except csv.Error as error:
+        raise DataError(f"{path} is damaged at line {reader.line_num}: {error}") from None
+    return Rows(str(path), tuple(columns), rows)
+
+
+def _json(path: Path) -> Rows:
+    text = _text(path)
+    if text.lstrip().startswith("["):
+        try:
+            rows = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise DataError(f"{path} is not JSON: {error.msg} at line {error.lineno}") from None
+    else:
+        rows = []
+        for number, line in enumerate(text.split("\n"), 1):
+            try:
+                rows += [json.loads(line)] if line.strip() else []
+            except json.JSONDecodeError as error:
+                raise DataError(f"{path} is not JSON lines: {error.msg} at line {number}") from None
+    if other := next((number for number, row in enumerate(rows, 1) if not isinstance(row, dict)), None):
+        raise DataError(f"{path}: row {other} is no object with columns")
+    columns: Iterable[str] = dict.fromkeys(column for row in rows for column in row)
+    return Rows(str(path), tuple(columns), rows)
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+        return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8 text") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None

@@ -1,0 +1,74 @@
+"""Little data sets in the columns of every task, which a model can learn something of; and where to write them."""
+
+import json
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+
+from bertlab.spec.tasks import TaskSpec
+
+WHO = ["the potter", "the keeper", "a train", "the boats", "she", "할머니가"]
+DID = ["set the bowl", "carried the lantern", "leaves at six", "stayed in", "asked for tea", "차를 끓였다"]
+
+
+def sentence(number: int) -> str:
+    return f"{WHO[number % 6]} {DID[number // 6 % 6]} {number}."
+
+
+def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict]:
+    """`count` rows as the hub has them; the label can be told from the text."""
+    rows = []
+    for number in range(count):
+        kind, row = spec.kind, {} if not spec.id else {spec.id: number if spec.id == "idx" else f"id{number}"}
+        if kind in ("classify", "regress"):
+            label = number % max(2, len(spec.labels)) if kind == "classify" else number % 6 * 1.0
+            for column in spec.text:
+                row[column] = f"{sentence(number)} {DID[int(label)]}"
+        elif kind == "choose":
+            label = number % (4 if len(spec.text) > 2 else 3)
+            row[spec.text[0]] = sentence(number)
+            choices = [DID[0] if choice == label else DID[1] for choice in range(4 if len(spec.text) > 2 else 3)]
+            if len(spec.text) > 2:
+                row |= {spec.start: "she", **dict(zip(spec.text[1:], choices, strict=True))}
+            else:
+                row[spec.text[1]] = choices
+        elif kind == "tag":
+            words = sentence(number).split()
+            name = spec.labels[1][2:]
+            tags = [f"B-{name}" if place == 0 else f"I-{name}" if place == 1 else "O" for place in range(len(words))]
+            if spec.unit == "character":
+                tags = [tag for word, own in zip(words, tags, strict=True) for tag in [own, *["O"] * len(word)]][:-1]
+                words = list(" ".join(words))
+            row["tokens"], label = words, tags
+        else:
+            context = f"{sentence(number)} Rain fell."
+            impossible = spec.unanswerable and number % 3 == 0
+            answers = {"text": [WHO[number % 6]], "answer_start": [0]}
+            row |= {
+                "title": "t", "context": context, "question": "Who?",
+                "answers": {"text": [], "answer_start": []} if impossible else answers,
+            }  # fmt: skip
+            if spec.id == "guid":
+                row["is_impossible"] = impossible
+            rows.append(row)
+            continue
+        if not labelled:
+            label = -1 if kind in ("classify", "regress", "choose") else None
+        row[spec.label[0]] = label
+        rows.append(row)
+    return rows
+
+
+def directory_of(place: Path, spec: TaskSpec) -> Path:
+    """train, every dev set and every test set, as Parquet."""
+    place.mkdir(parents=True, exist_ok=True)
+    for split in ("train", *spec.validation, *spec.test):
+        rows = rows_of(spec, 24 if split == "train" else 12, labelled=split not in spec.test)
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), place / f"{split}.parquet")
+    return place
+
+
+def jsonl(path: Path, rows: list[dict]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path

@@ -1,0 +1,312 @@
+"""Rows from any kind of file, what is wrong with them named by its row, and the integers they become."""
+
+import gzip
+import json
+
+import datasets
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from task_rows import directory_of, jsonl, rows_of
+from transformers import BertTokenizerFast
+
+from bertlab.learn.objectives import OBJECTIVES
+from bertlab.spec.errors import DataError
+from bertlab.spec.tasks import TaskSpec, task
+from bertlab.text.damaged import Complaints
+from bertlab.text.examples import held_out, read_examples
+from bertlab.text.features import IGNORED, features, kept, spread
+from bertlab.text.rows import Rows, find_split, read_file, read_split
+
+SST2, RTE, STSB, SWAG, WNUT = map(task, ("sst2", "rte", "stsb", "swag", "wnut17"))
+
+
+def refused(*args, **options) -> str:
+    with pytest.raises(DataError) as error:
+        read_examples(*args, **options)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def data(rows: list[dict], **names) -> Rows:
+    return Rows("mine.csv", tuple(dict.fromkeys(column for row in rows for column in row)), rows, names)
+
+
+# -- files -------------------------------------------------------------------------------------------------------
+
+ROWS = [{"text": 'tea, "green"\nhot', "label": "good"}, {"text": "찻잔", "label": "bad"}]
+CSV = 'text,label\n"tea, ""green""\nhot",good\n찻잔,bad\n'
+
+
+def test_every_format_gives_the_same_rows(tmp_path):
+    (tmp_path / "a.csv").write_text("\ufeff" + CSV, encoding="utf-8")
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    (tmp_path / "c.json").write_text(json.dumps(ROWS))
+    jsonl(tmp_path / "d.jsonl", ROWS)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / "e.parquet")
+    for path in sorted(tmp_path.iterdir()):
+        found = read_file(path)
+        assert found.rows == ROWS, path.name
+        assert found.columns == ("text", "label")
+
+
+def test_a_tab_separated_file_has_no_quotes(tmp_path):
+    (tmp_path / "a.tsv").write_text("index\tsentence\n0\ta \"stray quote\n1\t5' tall\n")
+    assert [row["sentence"] for row in read_file(tmp_path / "a.tsv").rows] == ['a "stray quote', "5' tall"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "text,label\nfine,1\nbroken\n", "line 3 has 1 fields, but there are 2 columns"),
+        ("a.csv", "text,text\na,b\n", "must name every column once"),
+        ("a.csv", 'text,label\n"open,1\n', "damaged at line"),
+        ("a.csv", "text,label\n", "holds no rows"),
+        ("a.csv", "", "holds no rows"),
+        ("a.jsonl", '{"text": 1}\n{"text": \n', "not JSON lines: .* at line 2"),
+        ("a.jsonl", '{"text": 1}\n[1]\n', "row 2 is no object"),
+        ("a.json", "[1", "not JSON"),
+        ("a.json.gz", "not gzip", "not JSON"),
+        ("a.parquet", "PAR1", "damaged Parquet"),
+        ("a.xlsx", "x", "is not one of .parquet"),
+        ("a", "x", "is not one of .parquet"),
+    ],
+)
+def test_a_damaged_file_is_named(name, content, message, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError, match=message) as error:
+        read_file(tmp_path / name)
+    assert "\n" not in str(error.value)
+    assert name in str(error.value)
+
+
+def test_splits_of_a_directory(tmp_path):
+    names = ("train-00000-of-00001.parquet", "dev-v1.1.json", "KorQuAD_v1.0_test.json.gz", "README.md", ".train.json")
+    for name in names:
+        (tmp_path / name).touch()
+    for split, name in zip(("train", "validation", "test"), names, strict=False):
+        assert find_split(tmp_path, split).name == name
+    with pytest.raises(DataError, match="no file for the split validation_matched; it has"):
+        find_split(tmp_path, "validation_matched")
+    (tmp_path / "train.csv").touch()
+    with pytest.raises(DataError, match="several files for train"):
+        find_split(tmp_path, "train")
+    assert find_split("nyu-mll/glue:mnli", "train") is None
+    assert find_split("e9t/nsmc@refs/convert/parquet", "train") is None
+    for lost in ("runs/a/b", "lost.csv", "lost/rows.csv"):
+        with pytest.raises(DataError, match=f"there is no file {lost}"):
+            find_split(lost, "train")
+
+
+def test_the_hub_and_a_file_give_the_same_examples(tmp_path, monkeypatch):
+    """Numbers of labels mean what the data set itself says."""
+    rows = [{"id": str(n), "tokens": ["the", "mill"], "ner_tags": [1, n % 2]} for n in range(4)]
+    names = datasets.ClassLabel(names=["B-X", "O"])
+    columns = {
+        "id": datasets.Value("string"), "tokens": datasets.List(datasets.Value("string")),
+        "ner_tags": datasets.List(names),
+    }  # fmt: skip
+    given = datasets.Dataset.from_list(rows, features=datasets.Features(columns))
+    asked = []
+    monkeypatch.setattr(datasets, "load_dataset", lambda *a, **o: asked.append((a, o)) or given)
+    given.to_parquet(tmp_path / "train.parquet")
+    own = TaskSpec("tag", "", "", ("entity_f1",), "", text=("tokens",), label=("ner_tags",))
+    hub = read_examples(read_split("some/tags:en@v2", "train"), own)
+    assert asked[0][0] == ("some/tags", "en")
+    assert asked[0][1] | {"split": "train", "revision": "v2"} == asked[0][1]
+    file = read_examples(read_split(tmp_path, "train"), own)
+    assert hub.labels == file.labels == ("B-X", "O")
+    assert hub.rows == file.rows
+    assert hub[1].target == (1, 1)
+
+
+# -- what is wrong with a row ------------------------------------------------------------------------------------
+
+
+def spoilt(spec: TaskSpec, **changes) -> Rows:
+    """Good rows, the third changed; None takes a column away from it."""
+    rows = rows_of(spec)
+    rows[2] = {key: value for key, value in (rows[2] | changes).items() if value is not ...}
+    return data(rows)
+
+
+@pytest.mark.parametrize(
+    ("spec", "changes", "message"),
+    [
+        (SST2, {"label": "grand"}, "has the unknown label 'grand'; known are negative, positive"),
+        (SST2, {"label": 2}, "has the unknown label '2'"),
+        (SST2, {"label": -1}, "has no label in 'label', where others have one"),
+        (SST2, {"label": None}, "has no label in 'label'"),
+        (SST2, {"sentence": "  "}, "is empty"),
+        (SST2, {"sentence": None}, "has nothing in 'sentence'"),
+        (SST2, {"sentence": ["a"]}, "has no text in 'sentence' but a list"),
+        (SST2, {"idx": 0}, "repeats the id of row 1"),
+        (RTE, {"sentence1": "", "sentence2": "\t"}, "is empty"),
+        (STSB, {"label": "many"}, "has 'many' where a number should be"),
+        (STSB, {"label": "inf"}, "has 'inf' where a number should be"),
+        (SWAG, {"label": 4}, "its choices are numbered 0 to 3"),
+        (SWAG, {"ending1": ""}, "is empty"),
+        (WNUT, {"ner_tags": ["O"]}, r"has 1 tags for \d tokens"),
+        (WNUT, {"tokens": [], "ner_tags": []}, "is empty"),
+        (WNUT, {"tokens": 7}, "has no tokens in 'tokens'"),
+        (WNUT, {"tokens": ["a"], "ner_tags": ["B-dragon"]}, "has the unknown label 'B-dragon'"),
+    ],
+)
+def test_a_damaged_row_stops_or_is_left_out(spec, changes, message, capsys):
+    rows = spoilt(spec, **changes)
+    with pytest.raises(DataError, match=f"mine.csv: row 3.* {message}.*--damaged skip") as error:
+        read_examples(rows, spec)
+    assert "\n" not in str(error.value)
+    skipping = Complaints("skip")
+    assert len(read_examples(rows, spec, complain=skipping)) == 23
+    assert len(skipping) == 1
+    assert "row 3" in capsys.readouterr().err
+
+
+def test_a_pair_may_have_one_empty_text():
+    """Some questions of QQP are; a benchmark wants an answer to them too."""
+    assert len(read_examples(spoilt(RTE, sentence2=""), RTE)) == 24
+
+
+def test_what_no_skipping_helps():
+    skip = Complaints("skip")
+    rows = rows_of(SST2)
+    assert "no column 'sentence'; it has idx, text" in refused(data([{"idx": 1, "text": "a", "label": 0}]), SST2)
+    unlabelled = data([{"idx": row["idx"], "sentence": row["sentence"]} for row in rows])
+    assert "no column 'label' to learn from" in refused(unlabelled, SST2, training=True)
+    assert not read_examples(unlabelled, SST2).labelled
+    assert not read_examples(data(rows_of(SST2, labelled=False)), SST2).labelled
+    assert "no labels to learn from" in refused(data(rows_of(SST2, labelled=False)), SST2, training=True)
+    alike = data([row | {"label": 1} for row in rows])
+    assert "every row of mine.csv has the label 'positive'" in refused(alike, SST2, training=True)
+    outside = data([row | {"ner_tags": ["O"] * len(row["tokens"])} for row in rows_of(WNUT)])
+    assert "every row of mine.csv has the label 'O'" in refused(outside, WNUT, training=True)
+    lost = data([row | {"sentence": ""} for row in rows])
+    assert "none of the 24 rows" in refused(lost, SST2, (), skip)
+    choices = TaskSpec("choose", "", "", ("accuracy",), "", text=("context", "choices"))
+    uneven = [{"context": "a", "choices": ["b", "c"], "label": 0}, {"context": "a", "choices": ["b"] * 3, "label": 0}]
+    assert "row 2 has 3 choices, where the first row has 2" in refused(data(uneven), choices)
+    assert "no list of texts" in refused(data([{"context": "a", "choices": "b", "label": 0}]), choices)
+
+
+def test_own_labels_are_found_in_order():
+    own = TaskSpec("classify", "", "", ("accuracy",), "", text=("text",))
+    for cells, labels in (
+        ([10, 9, 2.0, "2"], ("2", "9", "10")),
+        (["so-so", "bad ", "good", "bad"], ("bad", "good", "so-so")),
+        ([True, False, True, False], ("False", "True")),
+    ):
+        found = read_examples(data([{"text": f"t{n}", "label": cell} for n, cell in enumerate(cells)]), own)
+        assert found.labels == labels
+    many = data([{"text": f"t{n}", "label": n / 7} for n in range(50)])
+    assert "50 different values in 'label' for 50 rows" in refused(many, own)
+
+
+def test_held_out_rows_are_never_trained_on():
+    whole = read_examples(data(rows_of(SST2, 40)), SST2)
+    train, dev = held_out(whole, 0.1, np.random.default_rng(3).permutation)
+    assert (len(train), len(dev)) == (36, 4)
+    assert sorted(row.id for part in (train, dev) for row in part) == sorted(row.id for row in whole)
+    with pytest.raises(DataError, match="only 40 rows"):
+        held_out(whole, 0.001, np.random.default_rng(3).permutation)
+
+
+# -- integers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", [SST2, RTE], ids=["single", "pair"])
+@pytest.mark.parametrize("max_tokens", [9, 12, 13, 64])
+def test_inputs_equal_those_of_transformers(spec, max_tokens, tiny_tokenizer, tmp_path):
+    rows = rows_of(spec)
+    for number, row in enumerate(rows):
+        row[spec.text[0]] += " the potter set tea" * (number % 4)
+    examples = read_examples(data(rows), spec)
+    found = features(tiny_tokenizer, examples, max_tokens)
+    tiny_tokenizer.save(tmp_path)
+    theirs = BertTokenizerFast.from_pretrained(tmp_path)
+    for number, row in enumerate(examples):
+        own = [theirs(text, add_special_tokens=False)["input_ids"] for text in row.texts]
+        whole = theirs(*row.texts, truncation=len(row.texts) == 1, max_length=max_tokens)
+        ids, types = whole["input_ids"], whole["token_type_ids"]
+        if len(ids) > max_tokens:  # where a pair is cut, transformers cuts equal lengths otherwise than Google
+            a, b = kept(len(own[0]), len(own[1]), max_tokens - 3)
+            ids = [ids[0], *own[0][:a], ids[-1], *own[1][:b], ids[-1]]
+            types = [0] * (a + 2) + [1] * (b + 1)
+        assert found[number].ids.tolist() == ids
+        assert found[number].token_type_ids.tolist() == types
+
+
+def test_kept_gives_tokens_as_google_does():
+    for a in range(12):
+        for b in range(12):
+            for room in range(2, 14):
+                one, other = a, b
+                while one + other > room:  # `_truncate_seq_pair` of run_classifier.py
+                    one, other = (one - 1, other) if one > other else (one, other - 1)
+                assert kept(a, b, room) == (one, other)
+
+
+def test_tags_lie_on_the_first_piece_of_each_word(tiny_tokenizer):
+    rows = [
+        {"tokens": ["lanterns", "\u200d", "Mill", "x" * 120, "tea"], "ner_tags": ["B-person", "O", "O", "O", "I-group"]}
+    ]
+    examples = read_examples(data(rows), WNUT)
+    found = features(tiny_tokenizer, examples, 64)
+    batch = found.batch(np.array([0]))
+    pieces = tiny_tokenizer.pieces(found[0].ids)
+    told = batch.labels_B[0] != IGNORED
+    firsts = [piece for piece, first in zip(pieces, told.tolist(), strict=True) if first]
+    assert not any(piece.startswith("##") for piece in firsts)
+    assert len(firsts) == 4, "a lone joiner has no piece"
+    names = [WNUT.labels[tag] for tag in batch.labels_B[0][told].tolist()]
+    assert names == ["B-person", "O", "O", "I-group"]
+    assert not told[0]
+    assert not told[-1]
+
+
+@pytest.mark.parametrize("name", ["wnut17", "klue_ner"])
+def test_long_sentences_are_parted_and_nothing_is_lost(name, tiny_tokenizer):
+    spec = task(name)
+    rows = rows_of(spec, 6)
+    for row in rows:
+        row["tokens"], row["ner_tags"] = row["tokens"] * 9, row["ner_tags"] * 9
+    examples = read_examples(data(rows), spec)
+    whole, parted = (features(tiny_tokenizer, examples, size) for size in (4000, 16))
+    assert len(parted) > len(whole) == 6
+    assert parted.tokens_I.max() <= 16
+    for number in range(6):
+        units = [parted.unit_I[i] for i in np.flatnonzero(parted.example_I == number)]
+        assert np.concatenate([u[1:-1] for u in units]).tolist() == whole.unit_I[number][1:-1].tolist()
+
+
+def test_tags_of_characters_come_back():
+    """What a piece's first character says holds for the piece; a space inside a name belongs to it."""
+    characters = list("김 철수가 서울에서")
+    gold = ["B-PS", "I-PS", "I-PS", "I-PS", "O", "O", "B-LC", "I-LC", "O", "O"]
+    pieces = {0: "B-PS", 2: "I-PS", 4: "O", 6: "B-LC", 8: "O"}
+    assert spread(pieces, characters) == gold
+    assert spread({}, characters) == ["O"] * 10
+
+
+@pytest.mark.parametrize("name", ["sst2", "stsb", "swag", "comve", "conll2003", "klue_ner"])
+def test_a_batch_in_pieces_weighs_as_one(name, tiny_model, tiny_tokenizer, tmp_path):
+    """Gradients taken piece by piece are those of the whole batch: every loss is a mean of the items it counts."""
+    import torch
+
+    from bertlab.learn.gradient import GlobalGradient
+    from bertlab.learn.material import with_head
+
+    spec = task(name)
+    examples = read_examples(read_split(directory_of(tmp_path, spec), "train"), spec)
+    batch = features(tiny_tokenizer, examples, 48).batch(np.arange(11))
+    gradients = []
+    for pieces in (1, 4):
+        torch.manual_seed(0)
+        model = with_head(tiny_model, spec.kind, 0.0, examples.labels)
+        loss = GlobalGradient(model, OBJECTIVES[spec.kind], pieces)(batch)
+        gradients.append((loss, model.embeddings.token.weight.grad))
+    (one, whole), (two, parts) = gradients
+    assert two.value.item() == pytest.approx(one.value.item(), rel=1e-5)
+    assert {k: float(v) for k, v in two.figures.items()} == pytest.approx({k: float(v) for k, v in one.figures.items()})
+    torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-6)

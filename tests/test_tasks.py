@@ -1,0 +1,337 @@
+"""Every task of the table from its rows to a checkpoint, its figures and its predictions; seeds, grids, own data."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from task_rows import directory_of, jsonl, rows_of
+
+import bertlab
+from bertlab.cli import main
+from bertlab.learn.evaluate import EvaluateConfig, evaluate
+from bertlab.learn.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
+from bertlab.learn.labelled import fitting_labels
+from bertlab.learn.optim import OptimConfig
+from bertlab.spec.errors import BertlabError
+from bertlab.spec.tasks import TASKS, TaskSpec, task
+from bertlab.weights import checkpoint
+
+GLUE = {
+    "cola": "CoLA.tsv", "sst2": "SST-2.tsv", "mrpc": "MRPC.tsv", "qqp": "QQP.tsv", "stsb": "STS-B.tsv",
+    "qnli": "QNLI.tsv", "rte": "RTE.tsv",
+}  # fmt: skip
+
+
+def config(tmp_path, tiny_checkpoint, name, **changes) -> FinetuneConfig:
+    settings = {
+        "task": name, "from_": str(tiny_checkpoint), "out": tmp_path / "run", "epochs": 1, "batch_size": 8,
+        "max_tokens": 48, "dropout": 0.0, "optim": OptimConfig(lr=1e-3), "precision": "float32", "device": "cpu",
+    }  # fmt: skip
+    return FinetuneConfig(**{**settings, **changes})
+
+
+# -- the table ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_row_says_all(name):
+    row = task(name)
+    assert row.source
+    assert row.language in ("en", "ko")
+    assert row.metrics
+    assert row.hub_id or name == "comve"
+    if row.kind != "span":
+        assert row.text
+    if row.kind in ("classify", "tag"):
+        assert len(set(row.labels)) == len(row.labels) > 1
+
+
+def test_the_paper_s_tasks_are_all_there():
+    paper = {"mnli", "qqp", "qnli", "sst2", "cola", "stsb", "mrpc", "rte", "squad", "squad_v2", "swag", "conll2003"}
+    assert paper <= TASKS.keys()
+    with pytest.raises(BertlabError, match=r"WNLI is left out, as the paper does.*65.1 %"):
+        task("wnli")
+    with pytest.raises(BertlabError, match="own"):
+        task("mine")
+
+
+# -- from rows to a checkpoint, for every row --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_from_a_directory(name, tmp_path, tiny_checkpoint, capsys):
+    spec = task(name)
+    data = directory_of(tmp_path / "data", spec)
+    list(finetune(config(tmp_path, tiny_checkpoint, name, data=str(data))))
+    opened = bertlab.load(tmp_path / "run" / "checkpoint")
+    assert opened.heads == (spec.kind,)
+    assert opened.labels == spec.labels
+    figures = opened.record["validation"]
+    assert set(spec.metrics) <= set(figures)
+    assert all(-100 <= figures[metric] <= 100 for metric in spec.metrics)
+    asked = EvaluateConfig(name, data=str(data), checkpoint=str(opened.path), max_tokens=48, json=True, device="cpu")
+    again = evaluate(asked)
+    assert {k: v for k, v in again.items() if "thresh" not in k} == pytest.approx(
+        {k: v for k, v in figures.items() if "thresh" not in k}, abs=9
+    ), "stored in sixteen bits, a figure may move by a row"
+    if spec.test and spec.kind != "span":
+        told = evaluate(replace(asked, split="test", out=tmp_path / "said"))
+        assert told["examples"] == 12
+        written = sorted(path.name for path in (tmp_path / "said").iterdir())
+        assert written == sorted(spec.submission or [f"{name}.{'conll' if spec.kind == 'tag' else 'tsv'}"])
+
+
+@pytest.mark.parametrize("name", ["sst2", "stsb", "comve", "wnut17", "klue_ner", "squad"])
+def test_written_predictions_score_as_the_checkpoint_does(name, tmp_path, tiny_checkpoint):
+    data = directory_of(tmp_path / "data", task(name))
+    list(finetune(config(tmp_path, tiny_checkpoint, name, data=str(data))))
+    asked = EvaluateConfig(name, data=str(data), checkpoint=str(tmp_path / "run" / "checkpoint"), json=True)
+    out = tmp_path / "said.json" if name == "squad" else tmp_path / "said.tsv"
+    figures = evaluate(replace(asked, out=out))
+    scored = evaluate(EvaluateConfig(name, data=str(data), predictions=out))
+    # a value is written with three decimals
+    assert {k: scored[k] for k in figures} == pytest.approx(figures, abs=1.0 if name == "stsb" else 1e-9)
+
+
+@pytest.mark.parametrize("name", GLUE)
+def test_glue_files(name, tmp_path, tiny_checkpoint):
+    spec = task(name)
+    data = directory_of(tmp_path / "data", spec)
+    list(finetune(config(tmp_path, tiny_checkpoint, name, data=str(data))))
+    asked = EvaluateConfig(name, data=str(data), checkpoint=str(tmp_path / "run" / "checkpoint"), json=True)
+    evaluate(replace(asked, split="test", out=tmp_path / "glue"))
+    lines = (tmp_path / "glue" / GLUE[name]).read_text().splitlines()
+    assert lines[0] == "index\tprediction"
+    index, said = zip(*(line.split("\t") for line in lines[1:]), strict=True)
+    assert index == tuple(map(str, range(12)))
+    if name == "stsb":
+        assert all(0 <= float(value) <= 5 and len(value.split(".")[1]) == 3 for value in said)
+    else:
+        assert set(said) <= (set(spec.labels) if name in ("qnli", "rte") else {"0", "1"})
+
+
+def test_mnli_has_two_of_everything(tmp_path, tiny_checkpoint):
+    data = directory_of(tmp_path / "data", task("mnli"))
+    list(finetune(config(tmp_path, tiny_checkpoint, "mnli", data=str(data))))
+    path = tmp_path / "run" / "checkpoint"
+    assert {"accuracy", "mismatched_accuracy"} <= checkpoint.load(path).record["validation"].keys()
+    asked = EvaluateConfig("mnli", data=str(data), checkpoint=str(path), split="test", out=tmp_path / "glue", json=True)
+    evaluate(asked)
+    for name in ("MNLI-m.tsv", "MNLI-mm.tsv"):
+        said = {line.split("\t")[1] for line in (tmp_path / "glue" / name).read_text().splitlines()[1:]}
+        assert said <= {"entailment", "neutral", "contradiction"}
+    with pytest.raises(BertlabError, match="name a directory"):
+        evaluate(replace(asked, out=tmp_path / "one.tsv"))
+
+
+def test_it_learns(tmp_path, tiny_checkpoint):
+    rows = rows_of(task("sst2"), 240)
+    data = jsonl(tmp_path / "train.jsonl", rows)
+    settings = config(tmp_path, tiny_checkpoint, "sst2", data=str(data), epochs=6, optim=OptimConfig(lr=3e-3))
+    reports = list(measured_run(settings))
+    measured = [report for report in reports if isinstance(report, Measured)]
+    assert [report.final for report in measured] == [False] * 5 + [True]
+    assert measured[-1].figures["accuracy"] > 80
+    assert measured[-1].figures["examples"] == 24, "a tenth was held out"
+
+
+# -- own data ----------------------------------------------------------------------------------------------------
+
+OWN = {
+    "classify": ["--text-column", "review", "--label-column", "stars"],
+    "regress": ["--text-column", "review", "--pair-column", "other", "--label-column", "score"],
+    "choose": ["--text-column", "review", "--choice-columns", "a", "b", "--label-column", "right"],
+    "tag": ["--text-column", "review", "--label-column", "tags"],
+}
+
+
+def own_csv(path):
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["review", "other", "stars", "score", "a", "b", "right", "tags"])
+        writer.writeheader()
+        for number, row in enumerate(rows_of(task("sst2"), 40)):
+            text = row["sentence"]
+            writer.writerow(
+                {
+                    "review": text, "other": 'a "quoted", text', "stars": number % 3 + 1, "score": number / 7,
+                    "a": "tea", "b": "bread\nand rain", "right": number % 2, "tags": "B-X" + " O" * text.count(" "),
+                }
+            )  # fmt: skip
+    return path
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
+    data = own_csv(tmp_path / "mine.csv")
+    flags = ["finetune", "own", "--kind", kind, *OWN[kind], "--data", str(data), "--from", str(tiny_checkpoint)]
+    flags += ["--out", str(tmp_path / "run"), "--epochs", "1", "--batch-size", "8", "--device", "cpu"]
+    assert main(flags) == 0, capsys.readouterr().err
+    assert "examples" in capsys.readouterr().out
+    path = tmp_path / "run" / "checkpoint"
+    if kind == "classify":
+        assert bertlab.load(path).labels == ("1", "2", "3")
+    # the checkpoint knows what it was taught, so no flag is said again
+    ask = ["evaluate", "own", "--checkpoint", str(path), "--data", str(data), "--out", str(tmp_path / "said.csv")]
+    assert main([*ask, "--json"]) == 0, capsys.readouterr().err
+    assert json.loads(capsys.readouterr().out)["examples"] == 40
+    assert (tmp_path / "said.csv").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "--kind"),
+        (["--kind", "classify"], "--text-column"),
+        (["--kind", "choose", "--text-column", "review"], "--choice-columns"),
+        (["--kind", "tag", "--text-column", "review", "--pair-column", "other"], "--pair-column is for"),
+        (["--kind", "classify", "--text-column", "reviews"], "no column 'reviews'; it has review, other"),
+        (["--kind", "classify", "--text-column", "review"], "no column 'label' to learn from"),
+        (["--kind", "classify", "--text-column", "review", "--label-column", "score"], "--kind regress"),
+        (["--kind", "regress", "--text-column", "review", "--label-column", "a"], "row 1 has 'tea' where a number"),
+        (["--kind", "classify", "--text-column", "review", "--label-column", "a"], "nothing to learn"),
+    ],
+)
+def test_own_rows_that_cannot_be(flags, message, tmp_path, tiny_checkpoint, capsys):
+    data = own_csv(tmp_path / "mine.csv")
+    words = ["finetune", "own", *flags, "--data", str(data), "--from", str(tiny_checkpoint)]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_other_columns_of_a_known_task(tmp_path, tiny_checkpoint):
+    rows = [{"review": row["sentence"], "mood": task("sst2").labels[row["label"]]} for row in rows_of(task("sst2"))]
+    data = jsonl(tmp_path / "mine.jsonl", rows)
+    settings = config(tmp_path, tiny_checkpoint, "sst2", data=str(data), text_column="review", label_column="mood")
+    list(finetune(settings))
+    assert bertlab.load(tmp_path / "run" / "checkpoint").labels == ("negative", "positive")
+    with pytest.raises(BertlabError, match="sst2 is of the kind classify"):
+        gather(replace(settings, kind="tag"))
+
+
+# -- labels of others --------------------------------------------------------------------------------------------
+
+
+def test_labels_in_another_order_are_told_by_name(tmp_path, tiny_checkpoint):
+    """A published MNLI checkpoint may begin with contradiction."""
+    spec = task("mnli")
+    data = directory_of(tmp_path / "data", spec)
+    list(finetune(config(tmp_path, tiny_checkpoint, "mnli", data=str(data))))
+    path = tmp_path / "run" / "checkpoint"
+    asked = EvaluateConfig("mnli", data=str(data), checkpoint=str(path), json=True)
+    figures = evaluate(asked)
+    # the same model with its rows and names turned round
+    loaded = checkpoint.load(path)
+    model, order = loaded.model, [2, 0, 1]
+    head = model.heads["classify"]
+    head.weight.data, head.bias.data = head.weight.data[order], head.bias.data[order]
+    model.config = model.config.replace(labels=tuple(spec.labels[number].upper() for number in order))
+    turned = checkpoint.save(tmp_path / "turned", model, loaded.tokenizer, {})
+    assert evaluate(replace(asked, checkpoint=str(turned))) == pytest.approx(figures)
+    evaluate(replace(asked, checkpoint=str(turned), split="test", out=tmp_path / "glue"))
+
+
+def test_a_checkpoint_of_another_task_is_refused():
+    row = task("rte")
+    assert fitting_labels(row, ("LABEL_0", "LABEL_1")) == row.labels
+    with pytest.raises(BertlabError, match="fine-tuned for another task"):
+        fitting_labels(row, ("entailment", "neutral", "contradiction"))
+    wider = TaskSpec("tag", "", "", ("entity_f1",), "", labels=("O", "B-PER", "I-PER"))
+    assert fitting_labels(wider, ("I-PER", "O", "B-PER", "B-MISC")) == ("I-PER", "O", "B-PER", "B-MISC")
+
+
+def test_the_head_goes_along_only_with_the_same_labels(tmp_path, tiny_checkpoint):
+    data = directory_of(tmp_path / "data", task("qnli"))
+    list(finetune(config(tmp_path, tiny_checkpoint, "qnli", data=str(data))))
+    path = tmp_path / "run" / "checkpoint"
+    old = checkpoint.load(path).model.heads["classify"].weight
+    for name, same in (("qnli", True), ("sst2", False)):
+        other = directory_of(tmp_path / name, task(name))
+        material = gather(config(tmp_path, path, name, data=str(other), out=tmp_path / f"{name}-run"))
+        assert np.allclose(material.model(0.0).heads["classify"].weight.detach(), old.detach()) is same
+
+
+# -- going on, seeds and grids -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["stsb", "swag", "wnut17"])
+def test_a_stopped_run_goes_on_bit_for_bit(name, tmp_path, tiny_checkpoint):
+    data = str(directory_of(tmp_path / "data", task(name)))
+    settings = config(tmp_path, tiny_checkpoint, name, data=data, epochs=3, dropout=0.1, save_minutes=0.0)
+    whole = [report.loss for report in finetune(replace(settings, out=tmp_path / "whole"))]
+    stopped = finetune(replace(settings, out=tmp_path / "parts"))
+    first = [next(stopped).loss for _ in range(4)]
+    stopped.close()
+    rest = [report.loss for report in finetune(replace(settings, out=tmp_path / "parts"))]
+    assert first[: len(whole) - len(rest)] + rest == whole
+
+
+def grid_words(tmp_path, tiny_checkpoint, *flags):
+    data = directory_of(tmp_path / "data", task("sst2"))
+    words = ["finetune", "sst2", "--data", str(data), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "grid")]
+    return [*words, "--batch-size", "8", "--epochs", "1", "--max-tokens", "32", "--device", "cpu", *flags]
+
+
+def test_seeds_and_a_grid(tmp_path, tiny_checkpoint, capsys):
+    words = grid_words(tmp_path, tiny_checkpoint, "--seeds", "2", "--grid-rates", "1e-3", "1e-2")
+    assert main(words) == 0, capsys.readouterr().err
+    shown = capsys.readouterr().out
+    assert "accuracy mean" in shown
+    assert "run 4 of 4" in shown
+    done = [json.loads(line) for line in (tmp_path / "grid" / "grid.jsonl").read_text().splitlines()]
+    assert {(row["setting"]["lr"], row["setting"]["seed"]) for row in done} == {
+        (lr, s) for lr in (1e-3, 1e-2) for s in (0, 1)
+    }
+    best = max(row["figures"]["accuracy"] for row in done)
+    record = checkpoint.load(tmp_path / "grid" / "checkpoint").record
+    assert record["validation"]["accuracy"] == best
+    left = sorted(path.name for path in next((tmp_path / "grid" / "runs").iterdir()).iterdir())
+    assert left == ["log.jsonl", "run.json"], "a finished run leaves its log and no weights"
+
+    # a grid that was stopped goes on: only the run that is missing is made
+    (tmp_path / "grid" / "grid.jsonl").write_text("".join(json.dumps(row) + "\n" for row in done[:-1]))
+    assert main(words) == 0
+    again = capsys.readouterr().out
+    assert "run 4 of 4" in again
+    assert "run 3 of 4" not in again
+    finished = [json.loads(line) for line in (tmp_path / "grid" / "grid.jsonl").read_text().splitlines()]
+    assert [row["setting"] for row in finished] == [row["setting"] for row in done]
+    assert finished[-1]["figures"] == done[-1]["figures"]
+
+
+def test_the_paper_s_grid(tmp_path, tiny_checkpoint):
+    from bertlab.learn import grid
+
+    settings = config(tmp_path, tiny_checkpoint, "rte", grid=True)
+    tried = grid.settings(settings)
+    assert len(tried) == 18
+    assert {row["lr"] for row in tried} == {5e-5, 3e-5, 2e-5}
+    assert {row["batch_size"] for row in tried} == {16, 32}
+    assert {row["epochs"] for row in tried} == {2, 3, 4}
+
+
+def test_a_grid_needs_something_to_judge_by(tmp_path, tiny_checkpoint, capsys):
+    data = jsonl(tmp_path / "train.jsonl", rows_of(task("sst2")))
+    words = ["finetune", "sst2", "--data", str(data), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "grid")]
+    assert main([*words, "--seeds", "2", "--hold-out", "0"]) == 2
+    assert "--validation" in capsys.readouterr().err
+
+
+def test_no_network_is_one_line(tmp_path, tiny_checkpoint, monkeypatch, capsys):
+    import datasets
+
+    def refuse(*args, **options):
+        raise ConnectionError("Couldn't reach 'nyu-mll/glue' on the Hub\nmore of it")
+
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
+    words = ["finetune", "rte", "--from", str(tiny_checkpoint), "--out", str(tmp_path / "run")]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "nyu-mll/glue:rte" in error
+    assert error.count("\n") == 1
+    assert main(["finetune", "comve", *words[2:]]) == 2
+    assert "not on the hub" in capsys.readouterr().err
