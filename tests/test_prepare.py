@@ -1,6 +1,7 @@
 """Preparing text: any kind of file, any number of workers, weights, and damage that is never passed over in silence."""
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import datasets
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bertlab.cli import main
@@ -184,6 +187,19 @@ def test_nothing_of_torch_is_needed(tmp_path, vocabulary):
     assert "100.0%" in done.stderr
 
 
+def _die(numbered):
+    os._exit(9)
+
+
+def test_a_process_that_is_killed_ends_the_preparation(config, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PIECE", 500)
+    monkeypatch.setattr(preparing, "_tokenise", _die)
+    text = jsonl(tmp_path / "a.jsonl", stories(20))
+    with pytest.raises(DataError, match="ended from outside"):
+        run(replace(config, text=(str(text),), workers=2))
+    assert not list(tmp_path.glob("out*"))
+
+
 # -- weights -----------------------------------------------------------------------------------------------------
 
 
@@ -245,7 +261,14 @@ def spoiled(path: Path) -> Path:
     return path
 
 
+def mixed(path: Path) -> Path:
+    column = pa.array([b"Fine.", b"A caf\xe9.", b"Fine."]).view(pa.string())
+    pq.write_table(pa.table({"text": column}), path)
+    return path
+
+
 DAMAGED = {
+    "latin.parquet": (mixed, 2, "is not UTF-8: byte 6"),
     "truncated.parquet": (truncated, None, "cannot be read"),
     "spoiled.parquet": (spoiled, 21, "cannot be read"),
     "other.parquet": (

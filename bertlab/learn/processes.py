@@ -99,10 +99,10 @@ def agree(number: float) -> bool:
     return float(ends.sum()) <= 1e-6 * float(ends.abs().max())
 
 
-def own_randomness() -> None:
-    """Dropout of its own for every process but the first, whose stream stays as it is."""
+def own_randomness(step: int) -> None:
+    """Dropout of its own from this step on for every process but the first, whose stream stays as it is."""
     if rank():
-        torch.manual_seed(random.Random(f"{torch.initial_seed()} {rank()}").getrandbits(62))
+        torch.manual_seed(random.Random(f"{torch.initial_seed()} {rank()} {step}").getrandbits(62))
 
 
 def _spawned() -> bool:

@@ -103,7 +103,7 @@ class Trainer:
         self.watch = Watch()
         if self.state_path and self.state_path.is_file():
             self._restore()
-        processes.own_randomness()
+        processes.own_randomness(self.progress.step)
         weights = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
         if not processes.agree(self.progress.step + weights):
             raise BertlabError(

@@ -30,8 +30,8 @@ from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.sources import NO_TEXT, Damage, Piece, pieces, row_number, texts
 from bertlab.text.tokenizer import Tokenizer
 
-STACK = 32 << 20  # bytes of text whose documents are shuffled among each other
-MOST_STACKS = 256  # of them are open at once, so beyond 8 GB of text they are larger
+STACK = 16 << 20  # bytes of text whose documents are shuffled among each other
+MOST_STACKS = 200  # of them are open at once, so beyond 3 GB of text they are larger
 TOKENS_AT_ONCE = 1 << 20  # that a process holds
 FILE = 4 << 30  # bytes of tokens in one Arrow file
 STREAM_BAR = "tokenising {elapsed} {postfix}"

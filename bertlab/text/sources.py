@@ -11,8 +11,10 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
+import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
+from datasets.distributed import split_dataset_by_node
 
 from bertlab.spec.errors import DataError
 from bertlab.text import hub
@@ -159,6 +161,15 @@ def _hub_rows(name: str, stream: bool):
 
 def texts(piece: Piece, column: str = "text") -> Iterator[tuple[int, str | None, str]]:
     """The rows of a piece: which one (see `row_number`), its text, and, where that is None, why."""
+    i = -1
+    try:
+        for i, text, why in _texts(piece, column):
+            yield i, text, why
+    except (OSError, pa.ArrowException, datasets.exceptions.DatasetsError) as error:
+        yield i + 1, None, f"and what comes after it cannot be read: {str(error).splitlines()[0]}"
+
+
+def _texts(piece: Piece, column: str) -> Iterator[tuple[int, str | None, str]]:
     if piece.kind == "lines":
         yield from (
             (i, *_of_line(line, column)) for i, line in enumerate(_lines(piece)) if line.strip(b"\xef\xbb\xbf \t\r\n")
@@ -178,8 +189,6 @@ def texts(piece: Piece, column: str = "text") -> Iterator[tuple[int, str | None,
         rows = _hub_rows(piece.path, False)
         yield from ((i, *_of_value(rows[i], column)) for i in range(piece.first, piece.last))
     else:
-        from datasets.distributed import split_dataset_by_node
-
         stream = split_dataset_by_node(_hub_rows(piece.path, True), piece.first, piece.last)
         yield from ((i, *_of_value(row, column)) for i, row in enumerate(stream))
 
@@ -219,7 +228,11 @@ def _decoded(data: bytes) -> tuple[str | None, str]:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n"), ""
     except UnicodeDecodeError as error:
-        return None, f"is not UTF-8: byte {error.start + 1} of it is {data[error.start]:#04x}"
+        return None, _not_utf8(error)
+
+
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    return f"is not UTF-8: byte {error.start + 1} of it is {error.object[error.start]:#04x}"
 
 
 def _of_line(line: bytes, column: str) -> tuple[str | None, str]:
@@ -245,11 +258,11 @@ def _of_value(value, column: str) -> tuple[str | None, str]:
 
 def _of_row_group(piece: Piece, column: str) -> Iterator[tuple[int, str | None, str]]:
     i = 0
-    try:
-        with pq.ParquetFile(piece.path) as file:
-            for batch in file.iter_batches(64, row_groups=[piece.first], columns=[column]):
-                for text in batch.column(0).to_pylist():
-                    yield i, text or None, "" if text else NO_TEXT
-                    i += 1
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        yield i, None, f"and those after it in row group {piece.first + 1} cannot be read: {str(error).splitlines()[0]}"
+    with pq.ParquetFile(piece.path) as file:
+        for batch in file.iter_batches(64, row_groups=[piece.first], columns=[column]):
+            for value in batch.column(0):
+                try:
+                    yield i, value.as_py() or None, "" if value.as_py() else NO_TEXT
+                except UnicodeDecodeError as error:
+                    yield i, None, _not_utf8(error)
+                i += 1
