@@ -1,11 +1,17 @@
 """The x-ray of an answer: it shows what `answer` uses, window by window, and attention as the attention view has it."""
 
+import re
+
 import numpy as np
 import pytest
+from test_app import opened
 
 import bertlab
+from app.i18n.strings import STRINGS
+from bertlab.explore.facts import Answer
 from bertlab.explore.session import Session
 from bertlab.spec.errors import BertlabError, MissingHead, TextError
+from bertlab.views import xray
 
 QUESTION = "Who carried the lantern?"
 PASSAGE = "Rain fell on the harbour. The keeper of the old mill carried the lantern, two cups and some bread."
@@ -115,3 +121,107 @@ def test_numbers_below_one_and_a_missing_head_are_refused(session, shipped):
         session.xray(QUESTION, PASSAGE, n_best=0)
     with pytest.raises(MissingHead):
         bertlab.load("strongest").xray(QUESTION, PASSAGE)
+
+
+# -- pictures --------------------------------------------------------------------------------------------------
+
+HOSTILE = 'tea <img src=x onerror="alert(1)"> %{y} </script><script>alert(1)</script> \ud800 bread'
+
+
+def without_tags(html: str) -> str:
+    return re.sub(r"<[^<>]*>", "", html)
+
+
+@pytest.mark.parametrize(
+    "passage", [PASSAGE, HOSTILE, "할머니가 부엌에서 따뜻한 보리차를 끓였다.", "مرحبا tea", "茶を飲む"]
+)
+def test_columns_show_the_whole_passage_as_text(session, passage):
+    reading = session.xray(QUESTION, passage).readings[0]
+    html = xray.columns_html(passage, reading)
+    assert "<script" not in html
+    assert "<img" not in html
+    shown = without_tags(html.replace("&lt;", "\x01").replace("&gt;", "\x02"))
+    shown = shown.replace("\x01", "<").replace("\x02", ">").replace("&quot;", '"').removeprefix("[CLS] ")
+    covered = passage[reading.start : reading.end].encode("utf-8", "replace").decode()
+    assert shown == covered
+    assert html.count("title=") == sum(t.segment == 1 and not t.special and t.end > t.start for t in reading.tokens) + 1
+
+
+def test_the_tallest_column_is_the_highest_probability(session):
+    [reading] = session.xray(QUESTION, PASSAGE).readings
+    for logarithmic in (False, True):
+        heights = [float(h) for h in re.findall(r"[; ]height: ([\d.]+)px; background: (?!rgba)", xray.columns_html(
+            PASSAGE, reading, logarithmic=logarithmic))]  # fmt: skip
+        assert max(heights) <= xray.COLUMN
+        if not logarithmic:
+            assert max(heights) == xray.COLUMN
+    assert min(heights) >= 0
+
+
+def test_overlapping_spans_lie_in_lanes():
+    answers = [Answer("b c", 2, 5, 3.0, 0.5), Answer("c d", 4, 7, 2.0, 0.3), Answer("a", 0, 1, 1.0, 0.1)]
+    html = xray.spans_html("a b c d e", answers)
+    assert without_tags(re.sub("<sup.*?</sup>", "", html)) == "a b c d e"
+    assert [badge in html for badge in ("1 · 3.0", "2 · 2.0", "3 · 1.0")] == [True] * 3
+    overlapped = next(mark for mark in re.findall("<mark.*?</mark>", html) if mark.endswith(">c</mark>"))
+    assert overlapped.count("no-repeat") == 2
+    assert xray.spans_html("a <b>", []).count("&lt;b&gt;") == 1
+
+
+def test_the_strip_flips_at_the_margin_and_stays_inside(session):
+    seen = session.xray(QUESTION, PASSAGE)
+    for bound in (30.0, 0.001):
+        silent, answered = xray.threshold_strip(seen, 0.0, bound).data
+        flips = min(max(seen.margin, -bound), bound)
+        assert silent.base[0] + silent.x[0] == pytest.approx(flips)
+        assert answered.base[0] == pytest.approx(flips)
+        assert answered.base[0] + answered.x[0] == pytest.approx(bound)
+
+
+def test_windows_and_heads_are_all_drawn(session):
+    seen = session.xray(QUESTION, LONG)
+    figure = xray.windows_figure(seen, LONG)
+    assert len(figure.data[0].y) == len(seen.readings)
+    assert list(figure.data[2].x) == [reading.score for reading in seen.readings]
+    answer = seen.answers.answers[0]
+    found = session.span_attention(QUESTION, LONG, seen.answer_windows[0], answer.start, answer.end)
+    squares = xray.heads_map(found.question_to_answer_LN, 0.1, (1, 0)).data[0]
+    assert [list(place[:2]) for place in squares.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert list(squares.marker.line.width) == [1, 1, 3, 1]
+    html = xray.looks_html(found, 0, 0)
+    assert html.count("<bdi") == len(found.tokens)
+    assert html.count("solid") == len(found.question)
+    assert html.count("dashed") == len(found.answer)
+
+
+# -- the page --------------------------------------------------------------------------------------------------
+
+
+def test_moving_the_threshold_past_the_margin_silences_the_answer(shipped):
+    app = opened("xray", question=QUESTION, passage=PASSAGE, tau="20")
+    margin = bertlab.load("squad").xray(QUESTION, PASSAGE).margin
+    assert -20 < margin < 20
+    said = lambda: next(body.proto.body for body in app.get("html") if 'class="say"' in body.proto.body)  # noqa: E731
+    assert STRINGS["xray.says"][0].format(tau=20) in said()
+    app.slider(key="tau").set_value(-20.0).run()
+    assert STRINGS["xray.silent"][0].format(tau=-20) in said()
+    assert app.query_params["tau"] == "-20.0"
+
+
+def test_a_long_passage_has_windows_and_starts_at_the_winner(shipped):
+    app = opened("xray", question=QUESTION, passage=LONG)
+    assert not app.exception
+    seen = bertlab.load("squad").xray(QUESTION, LONG, 10)
+    assert app.number_input(key="window").value == seen.answers.best_window + 1
+    assert len(app.get("plotly_chart")) == 3
+
+
+def test_a_head_opens_in_the_attention_page(shipped):
+    app = opened("xray", question=QUESTION, passage=PASSAGE)
+    app.number_input(key="neuron.between.layer").set_value(1).run()
+    next(button for button in app.button if button.label == STRINGS["xray.open"][0]).click().run()
+    assert not app.exception
+    assert app.title[0].value == STRINGS["attention.title"][0]
+    assert [app.text_input(key=key).value for key in "ab"] == [QUESTION, PASSAGE]
+    assert app.session_state["checkpoint"] == "squad"
+    assert app.query_params["layer"] == "1"
