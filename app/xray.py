@@ -61,7 +61,7 @@ def columns(text: str, reading: WindowReading) -> None:
     most = float(max(reading.start_probs_T.max(), reading.end_probs_T.max()))
     st.caption(t("xray.columns.lead", most=most))
     scale = url.choice(
-        st.segmented_control, t("xray.scale"), ["linear", "logarithmic"], key="scale", required=True,
+        st.segmented_control, t("xray.scale"), ["linear", "logarithmic"], key="columns", required=True,
         format_func=lambda name: t(f"xray.scale.{name}"), label_visibility="collapsed",
     )  # fmt: skip
     names = (t("xray.start"), t("xray.end"))

@@ -188,6 +188,22 @@ def test_every_number_is_explained_in_full():
         assert "{" not in "".join(number.name + number.reading), f"{key}: a reading takes no values"
 
 
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_page_explains_its_numbers(screen):
+    """On the page or in the pieces that it is built of."""
+    paths = [path for path in (APP / "screens" / f"{screen}.py", APP / f"{screen}.py") if path.exists()]
+    asked = [call for path in paths for call in calls(path) if callee(call) in ("explain", "number")]
+    assert any(getattr(getattr(call.func, "value", None), "id", "") == "components" for call in asked)
+
+
+def test_every_number_asked_for_is_in_the_table():
+    for path in SOURCES:
+        for call in calls(path):
+            if callee(call) == "explain":
+                keys = {arg.value for arg in call.args if isinstance(arg, ast.Constant)}
+                assert keys <= NUMBERS.keys(), f"{path.name}:{call.lineno}: {keys - NUMBERS.keys()}"
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_number_on_a_page_opens_formula_reading_and_source(shipped, language):
     app = opened("next_sentence", lang=language)

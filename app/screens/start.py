@@ -60,4 +60,5 @@ if not shipped:
 for name, cell in zip(shipped, st.columns(max(len(shipped), 1)), strict=False):
     with cell.container(border=True, height="stretch"), components.told():
         card(name)
+components.explain(*FIGURES)
 st.caption(t("start.own"))

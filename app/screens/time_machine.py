@@ -32,6 +32,7 @@ def machine(run: Path, first: str, second: str) -> None:
     packed = loaders.moments(run, first, second, components.options(), done)
     place.empty()
     components.canvas("timeline", packed)
+    components.explain("attention", "mask_probability", "nsp_probability", "loss")
 
 
 with components.told():
