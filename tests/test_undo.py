@@ -131,3 +131,20 @@ def test_a_checkpoint_is_taken_back_and_the_language_stays(shipped, monkeypatch)
     undo(app)
     assert app.session_state["checkpoint"] == "auto"
     assert app.session_state["lang"] == "ko"
+
+
+def test_a_step_back_brings_earlier_texts_and_leaves_language_and_checkpoint(shipped, monkeypatch):
+    app = opened("input", lang="en")
+    app.session_state["lang"], app.session_state["checkpoint"] = "ko", "scratch"
+    app.run()
+    assert parameters(app)["lang"] == "ko"
+    monkeypatch.setattr(url, "_went_back", lambda: True)
+    app.query_params.clear()
+    app.query_params["a"] = "An earlier text."
+    app.run()
+    assert app.text_input(key="a").value == "An earlier text."
+    assert [app.session_state[name] for name in ("lang", "checkpoint")] == ["ko", "scratch"]
+    assert {name: parameters(app).get(name) for name in ("lang", "checkpoint")} == {
+        "lang": "ko",
+        "checkpoint": "scratch",
+    }
