@@ -34,12 +34,16 @@ USAGE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; the last two are 12
 
 @dataclass(frozen=True)
 class Command:
-    """Where a command lives: its module, its configuration there and the function that takes it; line: what it does."""
+    """Where a command lives: its module, its configuration there and the function that takes it; line: what it does.
+
+    recipes: a module whose `asked` finds, in a command line, the configuration that its flags change.
+    """
 
     module: str
     config: str
     function: str
     line: str
+    recipes: str = ""
 
 
 # -- asking a checkpoint -----------------------------------------------------------------------------------------
@@ -391,7 +395,13 @@ COMMANDS = {
     "info": Command("bertlab.cli", "Info", "info", "what a checkpoint is, and which are shipped"),
     "app": Command("bertlab.cli", "App", "app", "open the browser window"),
     "prepare": Command("bertlab.learn.prepare", "PrepareConfig", "run", "raw text to a corpus and a vocabulary"),
-    "pretrain": Command("bertlab.learn.pretrain", "PretrainConfig", "run", "a corpus to a BERT, or to a better one"),
+    "pretrain": Command(
+        "bertlab.learn.pretrain",
+        "PretrainConfig",
+        "run",
+        "a corpus to a BERT, or to a better one",
+        "bertlab.learn.recipes",
+    ),
     "finetune": Command("bertlab.learn.finetune", "FinetuneConfig", "run", "teach a BERT a task"),
     "evaluate": Command("bertlab.learn.evaluate", "EvaluateConfig", "run", "measure a checkpoint, or predictions"),
     "export-run": Command("bertlab.learn.export_run", "ExportRunConfig", "run", "a finished run, small enough to ship"),
@@ -460,20 +470,26 @@ def _run(words: list[str]) -> int:
         if error.name is None or error.name.startswith("bertlab"):
             raise
         raise BertlabError(f"bertlab {name} needs {error.name}: pip install {error.name}") from None
-    config = _parse(getattr(module, command.config), f"bertlab {name}", rest)
+    recipe = import_module(command.recipes).asked(rest) if command.recipes else None
+    config = _parse(getattr(module, command.config), f"bertlab {name}", rest, recipe)
     if config is None:
         return 0
     code = getattr(module, command.function)(config)
     return code if isinstance(code, int) else 0
 
 
-def _parse(kind: type, name: str, words: list[str]) -> object | None:
-    """Words to a configuration; None where help was asked for and given."""
+def _parse(kind: type, name: str, words: list[str], recipe: object | None = None) -> object | None:
+    """Words to a configuration, the recipe changed by them if there is one; None where help was asked for and given."""
     boxed = io.StringIO()
     try:
         with contextlib.redirect_stderr(boxed):
             return tyro.cli(
-                kind, prog=name, args=words, description=inspect.getdoc(kind), config=(tyro.conf.FlagCreatePairsOff,)
+                kind,
+                prog=name,
+                args=words,
+                description=inspect.getdoc(kind),
+                config=(tyro.conf.FlagCreatePairsOff,),
+                **({"default": recipe} if recipe else {}),
             )
     except SystemExit as exit:
         if not exit.code:

@@ -10,6 +10,7 @@ from test_learn import corpus, losses, settings  # noqa: F401
 from bertlab.learn.divergence import LONG, Diverged, Watch
 from bertlab.learn.objectives import PretrainingLoss
 from bertlab.learn.pretrain import pretrain
+from bertlab.weights import checkpoint
 
 
 def seen(*stretches: tuple[int, float], noise: float = 0.3) -> int:
@@ -103,6 +104,7 @@ def test_a_run_that_diverges_keeps_its_last_good_state(corpus, tmp_path, monkeyp
     with safe_open(tmp_path / "run" / "state.safetensors", framework="pt") as file:
         assert json.loads(file.metadata()["trainer"])["progress"]["step"] == kept
         assert all(torch.isfinite(file.get_tensor(key)).all() for key in file.keys() if key != "rng")  # noqa: SIM118
+    assert checkpoint.load(tmp_path / "run" / "last-good").record["steps"] == kept
     monkeypatch.undo()
     reports = list(pretrain(config))
     assert reports[0].step == kept + 1

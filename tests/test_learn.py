@@ -257,7 +257,7 @@ for report in pretrain(PretrainConfig(**fields)):
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path, precision):
-    whole = settings(corpus, tmp_path / "whole", steps=40, precision=precision, dropout=0.1)
+    whole = settings(corpus, tmp_path / "whole", steps=40, precision=precision, dropout=0.1, watch=False)
     list(pretrain(whole))
     killed = replace(whole, out=tmp_path / "killed")
     command = [sys.executable, "-c", SCRIPT, json.dumps(asdict(killed), default=str)]

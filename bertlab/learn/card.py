@@ -44,7 +44,7 @@ def card(name: str, record: dict) -> str:
 
     Args:
         record: what `bertlab.json` holds: made_by, command, data, steps, tokens, training_minutes, hardware, seed,
-            settings, validation, and what it was made from.
+            settings, validation, and what it was made from; cloze, as `cloze.examples` gives it, if it was asked.
     """
     rows = [
         ("made with", f"{record['made_by']}, `{record['command']}`"),
@@ -66,7 +66,24 @@ def card(name: str, record: dict) -> str:
             label, form = LINES.get(key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}"))
             text.append(f"| {label} | {form.format(value)} |")
         text += ["", f"The command that measures: `{record['evaluate_command']}`", ""]
+    if record.get("cloze"):
+        text += _clozes(record["cloze"])
     if record.get("note"):
         text += [record["note"], ""]
     settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items())
     return "\n".join([*text, f"Settings: {settings}.", ""])
+
+
+def _clozes(rows: list[dict]) -> list[str]:
+    """Sentences with a gap and what the model puts there, then what it is good at: the kinds of which it had all."""
+    text = ["## Asked for a masked word", "", "| | | likeliest | expected |", "|---|---|---|---|"]
+    kinds: dict[str, list[bool]] = {}
+    for row in rows:
+        kinds.setdefault(row["kind"], []).append(row["right"])
+        likeliest = ", ".join(f"`{piece}` {100 * probability:.1f} %" for piece, probability in row["guesses"][0])
+        cells = ("right" if row["right"] else "wrong", row["text"], likeliest, " or ".join(row["fits"]))
+        text.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    known = [kind for kind, right in kinds.items() if all(right)]
+    missed = [f"{kind} ({sum(right)} of {len(right)})" for kind, right in kinds.items() if not all(right)]
+    text += ["", f"By these {len(rows)} sentences it is good at: {', '.join(known) or 'nothing yet'}.", ""]
+    return [*text, f"It gets wrong: {', '.join(missed) or 'none of them'}.", ""]

@@ -17,6 +17,7 @@ import tyro
 from torch import nn
 from tqdm import tqdm
 
+from bertlab.learn import cloze
 from bertlab.learn.card import card
 from bertlab.learn.devices import resolve_device
 from bertlab.learn.evaluate_labelled import evaluate_labelled
@@ -179,6 +180,8 @@ def run(config: EvaluateConfig) -> None:
             raise BertlabError("--record writes into a checkpoint: name one with --checkpoint")
         loaded = checkpoint.load(config.checkpoint)
         told = {**loaded.record, "validation": figures}
+        if config.what == "pretraining":
+            told["cloze"] = cloze.examples(loaded.model, loaded.tokenizer)
         if "null_threshold" in figures:
             told["null_threshold"] = figures["null_threshold"]
         checkpoint.write_record(loaded.path, told, card(loaded.name, told))

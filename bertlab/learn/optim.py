@@ -47,7 +47,7 @@ class OptimConfig:
     """muon: every matrix inside the layers moves by the orthogonal part of its momentum, all else by AdamW. It learns
     more from a token and takes longer for one."""
     bias_correction: bool = True
-    """Off as in Google's code (`AdamWeightDecayOptimizer` in optimization.py): the first steps are shorter then."""
+    """Off as in Google's code (`AdamWeightDecayOptimizer` in optimization.py): the first steps are longer then."""
     ema: Annotated[float, tyro.conf.arg(prefix_name=False, metavar="NUMBER")] = 0.0
     """Save a running average of the weights that forgets with this factor a step (0.999, say); 0 keeps none."""
 

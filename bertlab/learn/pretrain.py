@@ -5,15 +5,19 @@ snapshots/ (log-spaced checkpoints) and checkpoint/ (the result). Knows no termi
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+import torch
 import tyro
+from tqdm import tqdm
 
-from bertlab.learn import processes
+from bertlab.learn import cloze, processes
+from bertlab.learn.board import Board
 from bertlab.learn.card import card
+from bertlab.learn.divergence import Diverged
 from bertlab.learn.evaluate import pretraining_figures
 from bertlab.learn.objectives import PretrainingLoss, heads, objectives
 from bertlab.learn.progress import show
@@ -21,7 +25,7 @@ from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
 from bertlab.learn.trainer import StepReport
 from bertlab.nn.model import Bert
 from bertlab.nn.neighbours import look_at_neighbours
-from bertlab.spec.errors import BertlabError
+from bertlab.spec.errors import BertlabError, CheckpointError
 from bertlab.spec.presets import PRESETS, preset
 from bertlab.text.corpus import Corpus
 from bertlab.text.masking import MaskRule
@@ -32,6 +36,7 @@ from bertlab.weights import checkpoint
 from bertlab.weights.vocabulary import with_vocabulary
 
 Preset = Literal[tuple(PRESETS)]
+STORED = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
 TOLD = ("max_tokens", "then_tokens", "then_share", "mask", "whole_word", "dropout")  # settings that a card states
 
 
@@ -42,10 +47,13 @@ class PretrainConfig(RunConfig):
     Examples:
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
       bertlab pretrain runs/corpus --out runs/more --from assets/checkpoints/strongest --steps 1000
+      bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
     """
 
     corpus: tyro.conf.Positional[Path]
     """The prepared corpus."""
+    recipe: Literal["plain", "fast", "google"] = "plain"
+    """A set of settings to begin with, which all other flags change; with --help it shows them."""
     preset: Preset = "mini"
     """The size, when training from random weights."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
@@ -84,6 +92,14 @@ class PretrainConfig(RunConfig):
     """Pairs in a measurement on the way; the last one takes four times as many."""
     snapshots: bool = True
     """Whether to keep checkpoints at steps 0, 10, 30, 100, 300, ..."""
+    snapshot_dtype: Literal[tuple(STORED)] = "float16"
+    """How these are stored; float8 halves them."""
+    watch: bool = True
+    """Whether to print, at those steps, what the model puts into a few sentences with a gap."""
+    sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
+    """Watch these instead of those that come with bertlab in English and Korean; each has a [MASK]."""
+    tensorboard: bool = False
+    """Write event files to --out/tensorboard; needs the package tensorboard."""
 
 
 def is_snapshot_step(step: int) -> bool:
@@ -96,8 +112,13 @@ def is_snapshot_step(step: int) -> bool:
     return step == 0 or (len(digits) > 1 and digits[0] in "13" and set(digits[1:]) == {"0"})
 
 
-def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
+def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: None) -> Iterator[StepReport]:
     """Train, yielding a report a step; the result is in `config.out`/checkpoint when the iterator ends.
+
+    If the loss leaps up or is no number, the weights saved last are kept in `config.out`/last-good.
+
+    Args:
+        tell: takes the lines about watched sentences.
 
     Raises:
         BertlabError: a corpus of another vocabulary, a directory of another run, settings that cannot be, a loss that
@@ -120,19 +141,35 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
         longer=Longer(config.then_tokens, config.then_share) if config.then_tokens else None,
     )
     loss = PretrainingLoss(MaskRule.of(tokenizer, config.mask, config.whole_word).to(device), config.second)
+    sentences = (config.sentences or cloze.watched(tokenizer)) if config.watch else ()
+    cloze.check(sentences, tokenizer, model.config.max_positions)
     trainer, log = open_run(config, model, batches, loss, config.steps)
+    journals = [log]
+    if config.tensorboard and processes.leading():
+        journals.append(Board(config.out / "tensorboard", trainer.progress.step))
+
+    def write(row: dict) -> None:
+        for journal in journals:
+            journal.write(row)
 
     def measure(rows: int) -> dict:
-        if not processes.leading():
+        if validation is None or not processes.leading():
             return {}
         measured = trainer.optimizer.measured
         figures = pretraining_figures(measured, tokenizer, validation, rows=rows, second=config.second)
-        log.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
+        write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
         return figures
 
-    def keep(directory: Path, figures: dict) -> None:
+    def look() -> None:
+        if sentences and processes.leading():
+            rows = cloze.guesses(trainer.optimizer.measured, tokenizer, sentences)
+            write({"step": trainer.progress.step, "watched": rows})
+            tell(cloze.told(rows, trainer.progress.step))
+
+    def keep(directory: Path, figures: dict, dtype: torch.dtype = torch.float16) -> None:
         if not processes.leading():
             return
+        result = trainer.optimizer.result
         told = record(
             config,
             trainer,
@@ -142,25 +179,39 @@ def pretrain(config: PretrainConfig) -> Iterator[StepReport]:
             objectives=objectives(config.second),
             settings={name: getattr(config, name) for name in TOLD if getattr(config, name) is not None},
             validation=figures,
+            cloze=cloze.examples(result, tokenizer),
             evaluate_command="bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION",
             **{"from": _origin(config)},
         )
-        checkpoint.save(directory, trainer.optimizer.result, tokenizer, told, card=card(config.out.name, told))
+        checkpoint.save(directory, result, tokenizer, told, dtype=dtype, card=card(config.out.name, told))
 
-    def keep_snapshot(figures: dict) -> None:
-        step = trainer.progress.step
-        if config.snapshots and is_snapshot_step(step):
-            keep(config.out / "snapshots" / f"step-{step:08d}", figures)
+    def pause(step: int) -> None:
+        """What is due between two steps."""
+        snapshot = is_snapshot_step(step)
+        due = step % config.evaluate_every == 0 or (config.snapshots and snapshot)
+        figures = measure(config.evaluate_rows) if due else {}
+        if snapshot:
+            look()
+        if config.snapshots and snapshot:
+            keep(config.out / "snapshots" / f"step-{step:08d}", figures, STORED[config.snapshot_dtype])
 
     if trainer.progress.step == 0:
-        keep_snapshot({})
-    for report in trainer:
-        log.write(report.row())
-        due = report.step % config.evaluate_every == 0 or (config.snapshots and is_snapshot_step(report.step))
-        figures = measure(config.evaluate_rows) if validation and due else {}
-        keep_snapshot(figures)
-        yield report
-    keep(config.out / "checkpoint", measure(4 * config.evaluate_rows) if validation else {})
+        pause(0)
+    try:
+        for report in trainer:
+            write(report.row())
+            pause(report.step)
+            yield report
+    except Diverged as error:
+        if trainer.saved_step is None:
+            raise
+        trainer.go_back()
+        try:
+            keep(config.out / "last-good", {}, torch.float32)
+        except CheckpointError:
+            raise error from None
+        raise Diverged(f"{error}, and --from {config.out / 'last-good'}") from None
+    keep(config.out / "checkpoint", measure(4 * config.evaluate_rows))
     processes.leave()
 
 
@@ -212,7 +263,7 @@ def _with_dropout(model: Bert, dropout: float) -> Bert:
 
 def run(config: PretrainConfig) -> None:
     """Train with a progress bar; prints what was reached and where it lies."""
-    show(pretrain(config), "mlm_accuracy", "masked")
+    show(pretrain(config, tqdm.write), "mlm_accuracy", "masked")
     if not processes.leading():
         return
     record = json.loads((config.out / "checkpoint" / "bertlab.json").read_text())

@@ -171,6 +171,10 @@ class Trainer:
             building.unlink(missing_ok=True)
             raise CheckpointError(f"the run's state cannot be written to {self.state_path}: {error}") from error
 
+    def go_back(self) -> None:
+        """Be what was saved last."""
+        self._restore()
+
     def _restore(self) -> None:
         try:
             with safe_open(self.state_path, framework="pt") as file:

@@ -1,0 +1,196 @@
+"""Sentences with a gap: what is told of a model while it learns, on its card, and in TensorBoard."""
+
+import importlib.util
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+from test_learn import corpus, settings  # noqa: F401
+
+from bertlab.learn import cloze
+from bertlab.learn.board import Board
+from bertlab.learn.card import card
+from bertlab.learn.evaluate import EvaluateConfig
+from bertlab.learn.evaluate import run as run_evaluate
+from bertlab.learn.pretrain import pretrain
+from bertlab.learn.pretrain import run as run_pretrain
+from bertlab.spec.errors import BertlabError
+from bertlab.text.tokenizer import Tokenizer
+from bertlab.weights import checkpoint
+
+
+def test_the_table_is_ten_sentences_a_language_with_one_gap_each():
+    for rows in cloze.CLOZES.values():
+        assert len(rows) == len({row.text for row in rows}) == 10
+        assert all(row.text.count("[MASK]") == 1 and row.fits and row.kind for row in rows)
+    assert {row.kind for row in cloze.CLOZES["en"]} == {row.kind for row in cloze.CLOZES["ko"]}
+
+
+def test_the_vocabulary_decides_the_language(tiny_tokenizer):
+    assert cloze.language(tiny_tokenizer) == "ko"
+    english = Tokenizer.train(["A plain text in English, of no great length."] * 3, 100)
+    assert cloze.language(english) == "en"
+    watched = cloze.watched(english)
+    assert len(watched) == len({row.kind for row in cloze.CLOZES["en"]})
+    assert set(watched) <= {row.text for row in cloze.CLOZES["en"]}
+
+
+def test_guesses_are_the_models_own(tiny_model, tiny_tokenizer):
+    texts = ("The [MASK] bowl.", "A much longer text about [MASK] tea and [MASK].")
+    rows = cloze.guesses(tiny_model, tiny_tokenizer, texts)
+    assert [len(row["guesses"]) for row in rows] == [1, 2]
+    for text, row in zip(texts, rows, strict=True):
+        encoding = tiny_tokenizer.encode(text)
+        ids_BT = torch.tensor([encoding.ids])
+        from bertlab.text.batch import Batch
+
+        hidden_TH = tiny_model(Batch(ids_BT, torch.tensor([encoding.token_type_ids]), None)).hidden_BTH[0]
+        masks = [i for i, id in enumerate(encoding.ids) if id == tiny_tokenizer.mask_id]
+        probs_MV = tiny_model.mlm(hidden_TH[masks]).softmax(-1)
+        for found, probs_V in zip(row["guesses"], probs_MV, strict=True):
+            best = probs_V.topk(3)
+            assert [piece for piece, _ in found] == tiny_tokenizer.pieces(best.indices.tolist())
+            assert [p for _, p in found] == pytest.approx(best.values.tolist(), abs=1e-3)
+
+
+def test_a_run_tells_and_logs_what_it_guesses_and_is_not_changed_by_it(corpus, tmp_path):  # noqa: F811
+    lines: list[str] = []
+    config = settings(corpus, tmp_path / "run", steps=12, dropout=0.1)
+    watched = [report.loss for report in pretrain(config, lines.append)]
+    assert watched == [r.loss for r in pretrain(replace(config, out=tmp_path / "blind", watch=False), lines.append)]
+    assert [line.splitlines()[0] for line in lines] == ["step 0", "step 10"]
+    rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    told = [row for row in rows if "watched" in row]
+    assert [row["step"] for row in told] == [0, 10]
+    assert cloze.told(told[1]["watched"], 10) == lines[1]
+    assert [row["text"] for row in told[1]["watched"]] == list(cloze.watched(Tokenizer.load(corpus / "tokenizer")))
+
+
+def test_own_sentences_are_printed_above_the_bar(corpus, tmp_path, capsys):  # noqa: F811
+    run_pretrain(settings(corpus, tmp_path / "run", steps=2, sentences=("In the [MASK] our [MASK] sold it.",)))
+    printed = capsys.readouterr().out
+    assert "In the [MASK] our [MASK] sold it." in printed
+    assert printed.index("step 0") < printed.index("2 steps")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("No gap.", r"there is no \[MASK\] in 'No gap.'"), ("[MASK] " * 600, "602 tokens")]
+)
+def test_a_sentence_that_cannot_be_watched(corpus, tmp_path, text, line):  # noqa: F811
+    with pytest.raises(BertlabError, match=line):
+        list(pretrain(settings(corpus, tmp_path / "run", sentences=(text,))))
+    assert not (tmp_path / "run").exists()
+
+
+# -- cards
+
+
+def test_a_card_shows_ten_guesses_and_what_they_say(corpus, tmp_path):  # noqa: F811
+    list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
+    made = tmp_path / "run" / "checkpoint"
+    record = checkpoint.load(made).record
+    assert len(record["cloze"]) == 10
+    text = (made / "README.md").read_text()
+    assert text == card("run", record)
+    for row in record["cloze"]:
+        assert row["right"] == (row["guesses"][0][0][0].lower() in row["fits"])
+        assert row["text"] in text
+        assert f"{100 * row['guesses'][0][0][1]:.1f} %" in text
+
+
+def test_good_and_wrong_are_counted_from_the_examples():
+    row = {"text": "A [MASK] | b.", "guesses": [[["x", 0.25], ["|", 0.125]]], "fits": ["x", "y"]}
+    rows = [row | {"kind": "places", "right": True}] * 2
+    rows += [row | {"kind": "grammar", "right": right} for right in (True, False)]
+    record = {
+        "made_by": "a test", "command": "none", "from": "nothing", "data": ["x"], "objectives": ["y"], "steps": 1,
+        "tokens": 2, "training_minutes": 3, "hardware": "none", "precision": "float32", "seed": 0, "finished": "now",
+        "validation": {}, "settings": {}, "cloze": rows,
+    }  # fmt: skip
+    text = card("name", record)
+    assert "By these 4 sentences it is good at: places.\n" in text
+    assert "It gets wrong: grammar (1 of 2).\n" in text
+    assert "| right | A [MASK] \\| b. | `x` 25.0 %, `\\|` 12.5 % | x or y |" in text
+
+
+def test_evaluate_writes_them_into_an_older_checkpoint(corpus, tmp_path, capsys):  # noqa: F811
+    list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
+    made = tmp_path / "run" / "checkpoint"
+    record = checkpoint.load(made).record
+    del record["cloze"]
+    checkpoint.write_record(made, record, card("run", record))
+    asked = EvaluateConfig(
+        what="pretraining", data=str(corpus), checkpoint=str(made), limit=64, max_tokens=32, record=True
+    )
+    run_evaluate(asked)
+    assert len(checkpoint.load(made).record["cloze"]) == 10
+    assert "## Asked for a masked word" in (made / "README.md").read_text()
+
+
+# -- snapshots
+
+
+@pytest.mark.parametrize(("dtype", "share"), [("float8", 0.62), ("float16", 1.0)])
+def test_snapshots_are_stored_as_asked_and_hold_figures(corpus, tmp_path, dtype, share):  # noqa: F811
+    config = settings(corpus, tmp_path / "run", steps=10, snapshots=True, snapshot_dtype=dtype, validation=corpus)
+    list(pretrain(config))
+    whole = (tmp_path / "run" / "checkpoint" / "model.safetensors").stat().st_size
+    for step in (0, 10):
+        made = tmp_path / "run" / "snapshots" / f"step-{step:08d}"
+        assert checkpoint.load(made).record["validation"]["masked_accuracy"] >= 0
+        assert (made / "model.safetensors").stat().st_size <= share * whole + 1000
+
+
+# -- TensorBoard
+
+
+def test_without_the_package_there_is_one_line(corpus, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(BertlabError, match="pip install tensorboard"):
+        list(pretrain(settings(corpus, tmp_path / "run", steps=1, tensorboard=True)))
+
+
+class Writer:
+    """What Board needs of a SummaryWriter."""
+
+    def __init__(self):
+        self.scalars: dict[tuple[str, int], float] = {}
+        self.texts: dict[tuple[str, int], str] = {}
+
+    def add_scalar(self, name, value, step):
+        self.scalars[name, step] = value
+
+    def add_text(self, name, value, step):
+        self.texts[name, step] = value
+
+    def flush(self):
+        pass
+
+
+def test_every_row_of_the_log_is_drawn(corpus, tmp_path):  # noqa: F811
+    list(pretrain(settings(corpus, tmp_path / "run", steps=10, validation=corpus, snapshots=True)))
+    board, writer = Board.__new__(Board), Writer()
+    board._writer = writer
+    rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    for row in rows:
+        board.write(row)
+    for row in rows:
+        if "loss" in row:
+            assert writer.scalars["training/loss", row["step"]] == row["loss"]
+            assert writer.scalars["training/mlm_accuracy", row["step"]] == row["mlm_accuracy"]
+    assert ("validation/masked_accuracy", 10) in writer.scalars
+    assert ("watched", 0) in writer.texts
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tensorboard") is None, reason="needs the package tensorboard")
+def test_event_files_are_written_on_request(corpus, tmp_path):  # noqa: F811
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    reports = list(pretrain(settings(corpus, tmp_path / "run", steps=4, tensorboard=True)))
+    events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
+    events.Reload()
+    drawn = events.Scalars("training/loss")
+    assert [event.step for event in drawn] == [1, 2, 3, 4]
+    assert [event.value for event in drawn] == pytest.approx([report.loss for report in reports], rel=1e-5)

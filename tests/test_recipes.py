@@ -1,0 +1,79 @@
+"""Recipes: the settings they stand for, by function and by command line, and flags that change them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from test_learn import corpus  # noqa: F401
+
+from bertlab import cli
+from bertlab.learn import pretrain as module
+from bertlab.learn.recipes import RECIPES, asked, fast, google
+from bertlab.weights import checkpoint
+
+SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens", "16", "--then-tokens", "32"]
+SMALL += ["--threads", "1", "--no-snapshots", "--no-watch", "--device", "cpu", "--precision", "float32"]
+
+
+def test_googles_is_the_papers():
+    config = google(Path("corpus"), Path("out"))
+    assert (config.preset, config.steps, config.batch_size) == ("base", 1_000_000, 256)
+    assert (config.max_tokens, config.then_tokens, config.then_share) == (128, 512, 0.1)
+    assert (config.dropout, config.init, config.start, config.second, config.mask) == (0.1, 0.02, "paper", "next", 0.15)
+    optim = config.optim
+    assert (optim.lr, optim.beta1, optim.beta2, optim.eps) == (1e-4, 0.9, 0.999, 1e-6)
+    assert (optim.weight_decay, optim.clip, optim.bias_correction) == (0.01, 1.0, False)
+    assert optim.rate(10_000 / 1_000_000) == pytest.approx(1e-4)
+    assert optim.rate(0.505) == pytest.approx(0.5e-4)
+
+
+def test_a_keyword_changes_one_setting():
+    config = fast(Path("corpus"), Path("out"), batch_size=8)
+    assert config.batch_size == 8
+    assert config.optim == fast(Path("corpus"), Path("out")).optim
+
+
+@pytest.mark.parametrize("words", [["--recipe", "google"], ["a", "--recipe=google", "--steps", "4"]])
+def test_a_command_line_names_one(words):
+    assert asked(words).recipe == "google"
+
+
+@pytest.mark.parametrize("words", [[], ["--recipe"], ["--recipe", "plain"], ["corpus", "--out", "google"]])
+def test_or_none(words):
+    assert asked(words) is None
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_flags_change_a_recipe_on_the_command_line(corpus, tmp_path, name, monkeypatch, capsys):  # noqa: F811
+    seen = []
+    monkeypatch.setattr(module, "run", seen.append)
+    words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--recipe", name, "--optim.lr", "0.005"]
+    assert cli.main(words) == 0
+    (config,) = seen
+    expected = RECIPES[name](corpus, tmp_path / "run")
+    assert config.optim.lr == 0.005
+    assert config.optim.warmup == expected.optim.warmup
+    assert config.optim.bias_correction == expected.optim.bias_correction
+    assert (config.recipe, config.preset, config.then_tokens) == (name, expected.preset, expected.then_tokens)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_runs_and_goes_on(corpus, tmp_path, name, capsys):  # noqa: F811
+    words = ["pretrain", str(corpus), "--out", str(tmp_path / name), "--recipe", name, *SMALL]
+    assert cli.main(words) == 0, capsys.readouterr().err
+    record = checkpoint.load(tmp_path / name / "checkpoint").record
+    assert record["steps"] == 3
+    assert record["settings"]["dropout"] == RECIPES[name](corpus, tmp_path).dropout
+    assert json.loads((tmp_path / name / "run.json").read_text())["recipe"] == name
+    assert cli.main(words) == 0, capsys.readouterr().err
+    other = next(other for other in RECIPES if other != name)
+    assert cli.main([*words, "--recipe", other]) == 2
+    assert "another" in capsys.readouterr().err
+
+
+def test_an_unknown_recipe_gets_one_line(corpus, tmp_path, capsys):  # noqa: F811
+    assert cli.main(["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--recipe", "grandmothers"]) == 2
+    line = capsys.readouterr().err
+    assert "recipe" in line
+    assert line.count("\n") == 1
+    assert not (tmp_path / "run").exists()
