@@ -249,6 +249,11 @@ def arcs(picture: dict) -> None:
     _own("arcs")(key="arcs", data=picture)
 
 
+def page_button(page: Callable[[], str], name: str) -> None:
+    """A button that saves what `page` makes, once it is clicked, as one HTML file."""
+    st.download_button(t("download.html"), page, name, "text/html", on_click="ignore", icon=":material/download:")
+
+
 def canvas(view: str, payload: bytes) -> None:
     """One of bertlab's own views, drawn from bytes; what its reader sets in it goes to the URL."""
 

@@ -107,18 +107,15 @@ def attention_map(chosen: Checkpoint, first: str, second: str) -> AttentionMap:
     return session(chosen).attention(first, second or None)
 
 
-def attention(chosen: Checkpoint, first: str, second: str, layer: int, options: dict) -> bytes:
-    """Every head's attention over one input, packed for the canvas. Of a long input, `layer` in full."""
-    found = ask(chosen, "encode", first, second or None)
-    config = session(chosen).config
-    if config.num_layers * config.num_heads * len(found) ** 2 <= payload.WHOLE:
-        layer = 0
-    return payload.with_options(_packed(chosen, first, second, layer), options)
+@st.cache_resource(max_entries=8, show_spinner=False)
+def attention_pack(chosen: Checkpoint, first: str, second: str) -> payload.AttentionPack:
+    """Every head's attention over one input, ready to be sent: 40 MB for 512 tokens, for 12 x 12 heads."""
+    return payload.AttentionPack(attention_map(chosen, first, second))
 
 
-@st.cache_data(max_entries=24, show_spinner=False)
-def _packed(chosen: Checkpoint, first: str, second: str, layer: int) -> bytes:
-    return payload.attention_bytes(attention_map(chosen, first, second), layer=layer)
+def attention(chosen: Checkpoint, first: str, second: str, state: dict, options: dict) -> bytes:
+    """What the canvas needs to show `state`: a short input whole, of a long one an overview and the heads in full."""
+    return attention_pack(chosen, first, second).bytes(state, options)
 
 
 def pieces(chosen: Checkpoint, text: str) -> int:
@@ -242,8 +239,18 @@ def bertviz(chosen: Checkpoint, first: str, second: str, layer: int) -> str:
 
 def attention_page(chosen: Checkpoint, first: str, second: str, options: dict) -> str:
     """The attention view as one offline HTML file, named by the checkpoint and the text."""
+    title = _title(chosen, first, second)
+    return html.attention_html(attention_map(chosen, first, second), title=title, options=options)
+
+
+def neuron_page(chosen: Checkpoint, first: str, second: str, layer: int, head: int, options: dict) -> str:
+    """The view inside one head as one offline HTML file, named likewise."""
+    fact = session(chosen).neuron(first, second or None, layer=layer, head=head)
+    return html.neuron_html(fact, title=_title(chosen, first, second), options=options)
+
+
+def _title(chosen: Checkpoint, first: str, second: str) -> str:
     name = os.path.basename(session(chosen).name)
     title = textwrap.shorten(" · ".join(part for part in (name, first, second) if part), 160, placeholder=" …")
     # a lone surrogate cannot be written as UTF-8
-    title = title.encode("utf-8", "replace").decode()
-    return html.attention_html(attention_map(chosen, first, second), title=title, options=options)
+    return title.encode("utf-8", "replace").decode()

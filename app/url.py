@@ -23,8 +23,8 @@ ONE_CHANGE = 1.0  # seconds within which changes of the same fields, letters typ
 
 # What a reader can set in the views, as `views/static` reports it, and where each begins.
 PICTURE = {
-    "view": "lines", "layer": 0, "head": 0, "heads": None, "filter": "all", "hide": False, "renorm": False,
-    "fit": False, "tokens": [], "side": "query", "token": None,
+    "view": "auto", "layer": 0, "head": 0, "heads": None, "filter": "all", "hide": False, "renorm": False, "fit": False,
+    "tokens": [], "side": "query", "merge": False, "zoom": 100, "find": "", "token": None,
     "at": None, "against": None,
 }  # fmt: skip
 

@@ -1,12 +1,14 @@
 """The canvas views in a real Chromium, cut off from every network, driven as a reader drives them."""
 
 import base64
+import csv
 import json
 import re
 import shutil
 import time
 from dataclasses import replace
 from statistics import median
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -312,7 +314,7 @@ def test_a_state_from_a_mistyped_link_is_brought_in_order(visit, nonsense):
     page = visit(html.attention_html(attention(), options={"state": nonsense}))
     assert ink(page) > 1000
     assert state(page) == {
-        "view": "lines",
+        "view": "auto",
         "layer": 0,
         "head": 0,
         "heads": None,
@@ -322,24 +324,36 @@ def test_a_state_from_a_mistyped_link_is_brought_in_order(visit, nonsense):
         "fit": False,
         "tokens": [],
         "side": "query",
+        "merge": False,
+        "zoom": 100,
+        "find": "",
     }
 
 
-def test_a_long_input_brings_its_layers_when_asked_for(visit):
-    fact = long_attention(180)
-    shell = html.attention_html(attention())
-    page = visit(shell)
-    update(page, payload.attention_bytes(fact, layer=4), {"state": {"layer": 4}})
+def test_a_long_input_brings_what_is_asked_for(visit):
+    pack = payload.AttentionPack(long_attention(180))
+    page = visit(html.attention_html(attention()))
+    update(page, pack.bytes({"layer": 4}), {"state": {"layer": 4}})
+    assert page.locator("[data-view=grid]").get_attribute("aria-pressed") == "true", "overview first"
+    assert ink(page, ".bl-stage .bl-over") > 100_000
+    page.locator("[data-view=lines]").click()
+    until(page, "heard.some((state) => state.view === 'lines')")
+    assert ink(page) == 0, "of this layer only one head is here"
+    update(page, pack.bytes({"view": "lines", "layer": 4}))
     assert ink(page) > 2000
     page.locator(".bl-step").nth(1).click()
     settle(page)
     assert ink(page) == 0
     until(page, "heard.some((state) => state.layer === 5)")
-    update(page, payload.attention_bytes(fact, layer=5))
+    update(page, pack.bytes({"view": "lines", "layer": 5}))
     assert ink(page) > 2000
-    page.locator("[data-view=grid]").click()
+    page.locator("[data-view=matrix]").click()
+    page.locator(".bl-head").nth(7).click()
     settle(page)
-    assert ink(page, ".bl-stage .bl-over") > 100_000, "the overview needs no further layer"
+    page.locator("canvas.bl-over").focus()
+    page.keyboard.press("ArrowDown")
+    settle(page)
+    assert "Layer 5 · Head 7" in readout(page), "the layer is here, so each of its heads is"
     page.locator("[data-view=lines]").click()
     page.get_by_label("Fit").check()
     settle(page)
@@ -348,10 +362,145 @@ def test_a_long_input_brings_its_layers_when_asked_for(visit):
 
 
 def test_a_new_long_text_asks_for_the_layer_that_is_looked_at(visit):
-    page = visit(html.attention_html(attention(layers=12), options={"state": {"layer": 7}}))
-    update(page, payload.attention_bytes(long_attention(170), layer=0))
+    page = visit(html.attention_html(attention(layers=12), options={"state": {"layer": 7, "view": "lines"}}))
+    update(page, payload.attention_bytes(long_attention(170)))
     assert page.evaluate("heard.at(-1)?.layer") == 7
     assert ink(page) == 0
+
+
+def test_a_drag_keeps_a_run_of_tokens(visit):
+    fact = attention()
+    page = visit(html.attention_html(fact))
+    page.mouse.move(*token_at(page, "query", 2))
+    page.mouse.down()
+    page.mouse.move(*token_at(page, "query", 4), steps=4)
+    page.mouse.up()
+    page.mouse.move(5, 5)
+    until(page, "bertlab.state().tokens.length === 3")
+    settle(page)
+    assert state(page)["tokens"] == [2, 3, 4]
+    assert readout(page).startswith("lamp + on + the attends to")
+    assert max(values(readout(page))) == pytest.approx(fact.probs_LNTT[0, :, 2:5].mean(0).sum(0).max(), abs=6e-4)
+
+
+def test_a_search_lights_counts_and_goes_on(visit):
+    fact = attention()
+    page = visit(html.attention_html(fact))
+    before = ink(page, "canvas.bl-over")
+    page.get_by_label("Find a token").fill("THE")
+    settle(page)
+    assert page.locator(".bl-count").inner_text() == "0 / 3"
+    assert ink(page, "canvas.bl-over") > before + 500, "matches are lit"
+    for place in (1, 2, 3, 1):
+        page.keyboard.press("Enter")
+        assert page.locator(".bl-count").inner_text() == f"{place} / 3"
+    page.keyboard.press("Shift+Enter")
+    assert page.locator(".bl-count").inner_text() == "3 / 3"
+    settle(page)
+    assert readout(page).startswith("the attends to")
+    page.get_by_role("button", name="Keep all").click()
+    assert state(page)["tokens"] == [1, 4, 10]
+    page.get_by_label("Find a token").fill("boats")
+    assert page.locator(".bl-count").inner_text() == "0 / 0"
+    until(page, "heard.at(-1)?.find === 'boats'")
+
+
+def test_pieces_become_words_as_clark_sums_them(visit):
+    tokens = rows(["the", "lamp", "##light", "##er", "went"], ["un", "##seen"])
+    fact = attention(tokens=tokens)
+    page = visit(html.attention_html(fact))
+    page.get_by_label("Whole words").check()
+    settle(page)
+    page.mouse.move(*token_at(page, "query", 2))
+    settle(page)
+    text = readout(page)
+    assert text.startswith("lamplighter attends to")
+    groups = [[0], [1], [2, 3, 4], [5], [6], [7, 8], [9]]
+    mean = fact.probs_LNTT[0].mean(0)
+    expected = [mean[np.ix_(groups[2], group)].sum(1).mean() for group in groups]
+    assert sum(expected) == pytest.approx(1, abs=1e-4)
+    assert values(text) == [pytest.approx(value, abs=6e-4) for value in sorted(expected, reverse=True)[:5]]
+    page.mouse.click(*token_at(page, "query", 5))
+    page.get_by_label("Whole words").uncheck()
+    settle(page)
+    assert state(page)["tokens"] == [7], "a word is kept by its first piece"
+    assert not visit(html.attention_html(attention())).get_by_label("Whole words").is_visible()
+
+
+def test_every_change_can_be_undone(visit):
+    page = visit(html.attention_html(attention()))
+    undo, redo = page.get_by_label("Undo (Ctrl-Z)"), page.get_by_label("Redo (Ctrl-Shift-Z)")
+    assert undo.is_disabled()
+    start = state(page)
+    page.locator(".bl-step").nth(1).click()
+    page.get_by_label("Hide [CLS] [SEP]").check()
+    page.mouse.click(*token_at(page, "query", 1))
+    page.get_by_label("Find a token").type("boat")
+    page.get_by_label("Zoom in").click()
+    end = state(page)
+    assert (end["layer"], end["hide"], end["tokens"], end["find"], end["zoom"]) == (1, True, [2], "boat", 150)
+    page.locator("canvas.bl-over").focus()
+    page.keyboard.press("Control+z")
+    assert (state(page)["zoom"], state(page)["find"]) == (100, "boat")
+    for _ in range(4):
+        undo.click()
+    assert state(page) == start
+    assert undo.is_disabled()
+    for _ in range(4):
+        redo.click()
+    page.locator("canvas.bl-over").focus()
+    page.keyboard.press("Control+Shift+z")
+    assert state(page) == end
+    until(page, "heard.at(-1)?.zoom === 150")
+
+
+@pytest.mark.parametrize("look", ["lines", "matrix"])
+def test_zoom_widens_the_picture_and_keeps_its_middle(visit, look):
+    page = visit(html.attention_html(long_attention(60, 1, 2), options={"state": {"view": look}}))
+    scroll = page.locator(".bl-scroll")
+    scroll.evaluate("(node) => { node.scrollTop = (node.scrollHeight - node.clientHeight) / 2; }")
+    high = scroll.evaluate("(node) => node.scrollHeight")
+    page.get_by_label("Zoom in").click()
+    page.locator("canvas.bl-over").focus()
+    page.keyboard.press("+")
+    settle(page)
+    assert state(page)["zoom"] == 200
+    assert scroll.evaluate("(node) => node.scrollHeight") > 1.7 * high
+    middle = scroll.evaluate("(node) => (node.scrollTop + node.clientHeight / 2) / node.scrollHeight")
+    assert middle == pytest.approx(0.5, abs=0.06)
+
+
+@pytest.mark.parametrize("look", ["lines", "grid", "matrix", "neuron"])
+def test_a_view_leaves_as_vector_and_numbers(visit, tmp_path, look):
+    fact = attention()
+    options = {"state": {"view": look, "layer": 1, "head": 2}, "code": "state = STATE"}
+    shown = html.neuron_html(neuron()) if look == "neuron" else html.attention_html(fact, options=options)
+    page = visit(shown, scheme="dark")
+    settle(page)
+    files = {}
+    for kind in ["svg", "png", "csv", *(["py"] if look != "neuron" else [])]:
+        page.locator(".bl-save").click()
+        with page.expect_download() as saved:
+            page.locator(f"[data-save={kind}]").click()
+        files[kind] = tmp_path / f"{look}.{kind}"
+        saved.value.save_as(files[kind])
+    picture = ElementTree.parse(files["svg"]).getroot()
+    words = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert ("L0" if look == "grid" else "lamp") in words
+    shapes = sum(1 for _ in picture.iter("{http://www.w3.org/2000/svg}" + ("path" if look == "lines" else "rect")))
+    assert shapes > 100
+    assert "rgba" not in files["svg"].read_text(encoding="utf-8")
+    assert files["png"].read_bytes()[:4] == b"\x89PNG"
+    with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
+        table = list(csv.DictReader(lines))
+    if look == "neuron":
+        assert [float(row["probability"]) for row in table] == pytest.approx(neuron().probs_TT[1], rel=1e-4)
+    else:
+        assert len(table) == len(fact.tokens) ** 2
+        assert [float(row["layer_1_head_2"]) for row in table] == pytest.approx(fact.probs_LNTT[1, 2].ravel(), abs=2e-5)
+        kept = {}
+        exec(files["py"].read_text(encoding="utf-8"), kept)
+        assert kept["state"] == state(page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -493,7 +642,7 @@ def test_korean_words(visit):
     assert page.get_by_role("button", name="모든 헤드").is_visible()
     assert page.get_by_role("button", name="줄", exact=True).is_visible()
     korean, english = (
-        page.evaluate(f"Object.keys(({re.search(name, assets.static('common.js'), re.S)[1]})).sort()")
+        page.evaluate(f"Object.keys(({re.search(name, assets.static('words.js'), re.S)[1]})).sort()")
         for name in (r"\n  ko: (\{.*?\n  \})", r"\n  en: (\{.*?\n  \})")
     )
     assert korean == english

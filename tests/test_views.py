@@ -71,21 +71,57 @@ def test_near_uniform_attention_also_fits():
     assert len(packed) <= 1_000_000
 
 
-def test_long_maps_travel_as_an_overview_and_the_layer_asked_for():
+def test_long_maps_travel_as_an_overview_and_the_heads_asked_for():
     fact = long_attention(512, layers=4, heads=12)
-    first, other = payload.attention_bytes(fact), payload.attention_bytes(fact, layer=3)
-    assert max(len(first), len(other)) <= 5_000_000
-    (header, zero), (again, three) = decoded(first), decoded(other)
-    assert (list(zero), list(three)) == ([0], [3])
+    pack = payload.AttentionPack(fact)
+    first, other = pack.bytes(), pack.bytes({"view": "lines", "layer": 3})
+    assert len(first) <= 1_000_000
+    assert len(other) <= 5_000_000
+    (header, blocks), (again, more) = payload.unpack(first), payload.unpack(other)
+    kinds = [(about["kind"], about.get("layer"), about.get("head")) for about in header["blocks"]]
+    assert kinds == [("thumbs", None, None), ("head", 0, 0)]
+    assert [about.get("head") for about in again["blocks"]] == [None, *range(12)]
     assert header["id"] == again["id"]
     assert header["scale"] == again["scale"]
-    about, thumbs = header["blocks"][0], payload.unpack(first)[1][0]
-    assert about["kind"] == "thumbs"
-    thumbs = payload.decode(thumbs, header["scale"]).reshape(4, 12, 64, 64)
+    head = payload.decode(more[6], header["scale"]).reshape(512, 512)
+    assert np.abs(head - fact.probs_LNTT[3, 5]).max() <= header["error"]
+    thumbs = payload.decode(blocks[0], header["scale"]).reshape(4, 12, 64, 64)
     assert thumbs[3, 5, 0, 0] == pytest.approx(fact.probs_LNTT[3, 5, :8, :8].max(), abs=0.004)
     assert thumbs[1, 2, 63, 7] == pytest.approx(fact.probs_LNTT[1, 2, 504:, 56:64].max(), abs=0.004)
     everything = decoded(payload.complete_attention_bytes(fact))[1]
     assert sorted(everything) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("state", "wanted"),
+    [
+        ({}, (0, (0,))),
+        ({"view": "matrix", "layer": 1, "head": 3}, (1, (3,))),
+        ({"view": "lines", "layer": 1}, (1, (0, 1, 2, 3))),
+        ({"view": "lines", "layer": 99, "heads": [2, 0, 77, "x"]}, (1, (0, 2))),
+        ({"view": 5, "layer": "x", "head": True, "heads": {}}, (0, (0,))),
+    ],
+)
+def test_a_state_says_which_heads_it_needs(state, wanted):
+    assert payload.AttentionPack(long_attention(800, layers=2, heads=4)).wanted(state) == wanted
+
+
+def test_pieces_know_their_words():
+    row = rows()[1]
+
+    def numbers(*pieces):
+        made, at = [], 0
+        for piece in pieces:
+            size = len(piece.lstrip("#Ġ")) or 1
+            at += piece.startswith("Ġ")
+            made.append(replace(row, piece=piece, start=at, end=at + size))
+            at += size
+        return payload.words(made)
+
+    assert numbers("lamp", "##light", "##er", ".") == [0, 0, 0, 1]
+    assert numbers("海", "边") == [0, 1], "characters of Chinese are pieces of their own"
+    assert numbers("Ġlamp", "s", ",", "Ġand") == [0, 0, 1, 2]
+    assert "words" not in payload.unpack(payload.attention_bytes(attention()))[0], "nothing to merge"
 
 
 def test_thumbnails_of_a_length_that_does_not_divide():
@@ -160,7 +196,7 @@ def test_pages_hold_no_token_as_markup():
 
 @pytest.mark.parametrize("page", [html.attention_html(attention()), html.neuron_html(neuron())])
 def test_pages_name_no_other_machine(page):
-    assert not re.search(r"https?://|//cdn", page)
+    assert not re.search(r"https?://|//cdn", page.replace("http://www.w3.org/2000/svg", ""))  # a name, not an address
 
 
 def test_bertviz_page_is_small_rounded_and_for_short_inputs():
@@ -175,6 +211,7 @@ def test_bertviz_page_is_small_rounded_and_for_short_inputs():
 @pytest.mark.parametrize("host", ["streamlit", "jupyter", "page"])
 def test_bundles_are_one_module_that_fetches_nothing(view, host):
     source = assets.hosted(view, host)
+    source = source.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
     assert not re.search(r"^import |import\(|fetch\(|innerHTML|https?:|\beval\(", source, re.MULTILINE)
     assert source.count("export function render(") == 1
     assert source.count("export default") == (host != "page")
@@ -184,14 +221,31 @@ def test_bundles_are_one_module_that_fetches_nothing(view, host):
 def test_widgets_bring_the_layer_that_is_looked_at():
     from bertlab.views.widget import AttentionWidget, NeuronWidget
 
-    widget = AttentionWidget(long_attention(), state={"layer": 2})
-    assert list(decoded(widget.payload)[1]) == [2]
+    def sent():
+        blocks = payload.unpack(widget.payload)[0]["blocks"]
+        return [(about["layer"], about["head"]) for about in blocks if about["kind"] == "head"]
+
+    widget = AttentionWidget(long_attention(), state={"layer": 2, "head": 3})
+    assert sent() == [(2, 3)]
     widget.state = {**widget.state, "layer": 7}
-    assert list(decoded(widget.payload)[1]) == [7]
+    assert sent() == [(7, 3)]
+    widget.state = {**widget.state, "view": "lines"}
+    assert sent() == [(7, head) for head in range(12)]
+    widget.state = {**widget.state, "heads": [4, 6]}
+    assert sent() == [(7, 4), (7, 6)]
+    assert widget.figure().data[0].name == "layer 7, head 4"
+    assert "<h1>" in widget.html()
     widget.show(attention())
     assert sorted(decoded(widget.payload)[1]) == [0, 1, 2]
     assert widget.state["layer"] == 7
-    assert payload.unpack(NeuronWidget(neuron()).payload)[0]["kind"] == "neuron"
+
+    opened = NeuronWidget(neuron(), state={"token": 3})
+    before = opened.payload
+    assert payload.unpack(before)[0]["kind"] == "neuron"
+    np.testing.assert_allclose(opened.figure().data[1].y, neuron().probs_TT[3], atol=1e-5)
+    opened.show(neuron(seed=1))
+    assert opened.payload != before
+    assert opened.state == {"token": 3}
 
 
 # figures

@@ -21,13 +21,17 @@ url.show(look)
 @components.told()
 def heads(checkpoint: loaders.Checkpoint) -> None:
     """All heads on our canvas."""
-    seen, options = url.picture(), components.options()
-    components.canvas("attention", loaders.attention(checkpoint, a, b, seen["layer"], options))
-    page = partial(loaders.attention_page, checkpoint, a, b, options | {"state": seen})
-    st.download_button(
-        t("download.html"), page, "attention.html", "text/html",
-        on_click="ignore", icon=":material/download:",
+    seen = url.picture()
+    code = components.lines(
+        checkpoint, "from pathlib import Path", "from bertlab.views import html", "from bertlab.views import figures",
+        "state = STATE  # as on the screen", f"attention = session.attention({a!r}, {b or None!r})",
+        'page = html.attention_html(attention, options={"state": state})',
+        'Path("attention.html").write_text(page, encoding="utf-8")',
+        'figure = figures.attention_map(attention, state["layer"], state["head"])',
     )  # fmt: skip
+    components.canvas("attention", loaders.attention(checkpoint, a, b, seen, components.options() | {"code": code}))
+    page = partial(loaders.attention_page, checkpoint, a, b, components.options() | {"state": seen})
+    components.page_button(page, "attention.html")
 
 
 @st.fragment
@@ -36,7 +40,18 @@ def neuron(checkpoint: loaders.Checkpoint) -> None:
     """One head from the inside: its layer and its number stand above."""
     st.caption(t("view.neuron.lead"))
     layer, head = components.layer_and_head(loaders.session(checkpoint).config)
-    components.canvas("neuron", loaders.neuron(checkpoint, a, b, layer, head, components.options()))
+    code = components.lines(
+        checkpoint, "from pathlib import Path", "from bertlab.views import html", "from bertlab.views import figures",
+        "state = STATE  # as on the screen",
+        f"neuron = session.neuron({a!r}, {b or None!r}, layer={layer}, head={head})",
+        'page = html.neuron_html(neuron, options={"state": state})',
+        'Path("head.html").write_text(page, encoding="utf-8")',
+        'figure = figures.asking_token(neuron, state["token"])',
+    )  # fmt: skip
+    options = components.options() | {"code": code}
+    components.canvas("neuron", loaders.neuron(checkpoint, a, b, layer, head, options))
+    page = partial(loaders.neuron_page, checkpoint, a, b, layer, head, components.options() | {"state": url.picture()})
+    components.page_button(page, "head.html")
 
 
 @components.told()

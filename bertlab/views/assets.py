@@ -11,7 +11,8 @@ from typing import Literal
 
 View = Literal["attention", "neuron", "figure", "timeline"]
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w/]+\.js)";\n', re.MULTILINE)
-_REEXPORT = re.compile(r"^export \{[^}]*\};\n", re.MULTILINE)
+# comments on lines of their own, and indentation: a host sends a script with every change
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILINE | re.DOTALL)
 
 
 @cache
@@ -52,4 +53,4 @@ def _needed(name: str, before: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 
 def _strip(source: str) -> str:
-    return _REEXPORT.sub("", _IMPORT.sub("", source))
+    return _COMMENT.sub("", _IMPORT.sub("", source))

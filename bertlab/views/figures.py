@@ -12,7 +12,7 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.explore.facts import Answers, InputMap, MaskFill, NextSentence
+from bertlab.explore.facts import Answers, AttentionMap, InputMap, MaskFill, NeuronMap, NextSentence
 from bertlab.views.payload import labels as piece_labels
 
 BLUE, ORANGE, GREY = "#3b82d6", "#d9822b", "#8a919e"
@@ -25,6 +25,7 @@ DIVERGING = [
     [0.75, "rgba(80, 142, 218, 0.75)"],
     [1.0, "rgba(38, 108, 206, 1)"],
 ]
+_RISING = [[0, "rgba(40, 104, 196, 0)"], [0.35, "rgba(120, 170, 230, 0.7)"], [0.7, "#2868c4"], [1, "#081c54"]]
 _AXIS = {"showgrid": False, "zeroline": False, "linecolor": GRID, "automargin": True, "ticks": ""}
 TEMPLATE = go.layout.Template(
     layout={
@@ -166,6 +167,48 @@ def embedding_strips(
             }
         )
     figure.update_yaxes(tickvals=rows, ticktext=pieces, autorange="reversed", ticklabelstandoff=6)
+    return figure
+
+
+def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
+    """One head as a heat map: rows attend to columns; the colour follows the square root of the probability."""
+    probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
+    pieces = [safe(piece) for piece in piece_labels(attention.tokens)]
+    places, ticks = list(range(len(pieces))), (0, 0.1, 0.25, 0.5, 1)
+    figure = _figure(height=140 + 18 * min(len(pieces), 40))
+    figure.add_heatmap(
+        z=np.sqrt(probs_TT).round(4), zmin=0, zmax=1, colorscale=_RISING, name=f"layer {layer}, head {head}",
+        customdata=probs_TT.round(5), hovertemplate="%{y} → %{x}: %{customdata:.3f}<extra></extra>",
+        colorbar={"tickvals": np.sqrt(ticks).tolist(), "ticktext": [str(tick) for tick in ticks], "thickness": 12},
+    )  # fmt: skip
+    step = max(1, -(-len(pieces) // 40))
+    shown = {"tickvals": places[::step], "ticktext": pieces[::step], "tickfont": {"size": 11}}
+    figure.update_xaxes(side="top", tickangle=-60, **shown)
+    figure.update_yaxes(autorange="reversed", **shown)
+    return figure
+
+
+def asking_token(neuron: NeuronMap, token: int | None = None) -> go.Figure:
+    """For one asking token of a head: its scaled products with every key, and what softmax makes of them.
+
+    token: its position; the first that is no added special one for None.
+    """
+    if token is None or not 0 <= token < len(neuron.tokens):
+        token = next((row.position for row in neuron.tokens if not row.special), 0)
+    pieces = [safe(piece) for piece in piece_labels(neuron.tokens)]
+    places = list(range(len(pieces)))
+    figure = _figure(height=360)
+    figure.add_scatter(
+        x=places, y=neuron.scores_TT[token].astype(float).round(4).tolist(), name="q·k / √D", mode="lines+markers",
+        line={"color": ORANGE, "dash": "dot"}, marker={"symbol": "diamond"}, yaxis="y2",
+    )  # fmt: skip
+    figure.add_bar(x=places, y=neuron.probs_TT[token].astype(float).round(5).tolist(), name=f"softmax, {pieces[token]}")
+    figure.update_traces(customdata=pieces, hovertemplate="%{customdata}: %{y:.3f}")
+    step = max(1, -(-len(pieces) // 40))
+    figure.update_xaxes(tickvals=places[::step], ticktext=pieces[::step], tickangle=-60)
+    figure.update_layout(
+        yaxis={"range": [0, 1], **_PERCENTS}, yaxis2={**_AXIS, "overlaying": "y", "side": "right"}, margin={"t": 40}
+    )
     return figure
 
 

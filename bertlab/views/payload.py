@@ -1,7 +1,7 @@
 """Facts -> bytes that the canvas views draw from: a JSON header and compressed blocks in one envelope.
 
 Layout: b"BLAB", the header's size (uint32, little endian), the header (JSON, ASCII), then the blocks that the header
-lists, each a zlib stream. One block is one layer, so that a browser inflates only what it draws.
+lists, each a zlib stream. One block is one layer or one head, so that a browser inflates only what it draws.
 
 Knows nothing of models, files, hosts or JavaScript; `static/common.js` is the reader of this layout.
 
@@ -27,32 +27,83 @@ POWERS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
 SIDE = 64
 
 
-def attention_bytes(attention: AttentionMap, *, layer: int = 0, options: dict | None = None) -> bytes:
-    """What the attention view draws from: probabilities, tokens, sentences, and which tokens were added ([CLS], [SEP]).
+class AttentionPack:
+    """An AttentionMap as codes, a fourth of its size or less, ready to be sent whole or a few heads at a time.
 
-    A map of at most 12 x 12 x 128 x 128 probabilities travels whole, in 1 MB or less. A longer one travels as an
-    overview (every head shrunk to 64 x 64 by maxima) and `layer` in full; when the reader turns to another layer, the
-    view reports it in its state, and a call with that layer gives what is missing.
+    Packing costs one pass over the probabilities; what is sent then costs only its own compression. Immutable.
 
     Precision, largest error of a probability p: 0.00001 up to 470,000 probabilities (12 x 12 heads and 57 tokens).
     Above, one byte holds round(255 p^power); the power is the smallest of 0.5 .. 1 whose bytes fit the budget, so
     that small values stay apart: at 0.5 the error is sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is 0.002 everywhere;
     0.004 is never exceeded.
 
-    options: {"state": {...}, "lang": "en" | "ko", "labels": {...}} for the view; state as the view reports it.
+    Raises ValueError when the tokens and the probabilities do not belong together.
+    """
+
+    def __init__(self, attention: AttentionMap):
+        probs_LNTT = np.asarray(attention.probs_LNTT, np.float32)
+        self.layers, self.heads, size = _shape(attention)
+        self.whole = probs_LNTT.size <= WHOLE
+        header = {"kind": "attention", **_about(attention.tokens), "layers": self.layers, "heads": self.heads}
+        # a sum over keys with fixed irregular weights feels every probability and is far quicker to hash than all
+        weights_T = np.sin(np.arange(1, size + 1, dtype=np.float32))
+        header["id"] = _digest(json.dumps(header).encode(), np.ascontiguousarray(probs_LNTT @ weights_T).tobytes())
+        coder = _Coder(probs_LNTT)
+        self._header = header | {"scale": coder.scale, "error": coder.error}
+        overview = not self.whole and size > SIDE
+        self._thumbs = [({"kind": "thumbs", "side": SIDE}, _squeeze(coder(_thumbs(probs_LNTT))))] if overview else []
+        # a map that goes whole is kept compressed, of a longer one the codes: most of its heads nobody asks for
+        self._layers = [coder(probs_NTT) for probs_NTT in probs_LNTT]
+        if self.whole:
+            self._layers = [_squeeze(codes) for codes in self._layers]
+
+    def bytes(self, state: dict | None = None, options: dict | None = None) -> bytes:
+        """What the view needs to show `state` (as it reports it; junk in it counts as the default).
+
+        A map of at most 12 x 12 x 128 x 128 probabilities goes whole, in 1 MB or less. Of a longer one go the overview
+        (every head shrunk to 64 x 64 by maxima) and the heads of one layer that the state shows in full; when the
+        reader turns to others the view reports it, and a call with that state gives what is missing.
+        """
+        if self.whole:
+            return self.complete(options)
+        layer, heads = self.wanted(state or {})
+        codes = memoryview(self._layers[layer])
+        area = len(codes) // self.heads  # a map this long has one byte for each probability
+        parts = [(n, codes[n * area : (n + 1) * area]) for n in heads]
+        blocks = [({"kind": "head", "layer": layer, "head": n}, _squeeze(part)) for n, part in parts]
+        return _envelope(dict(self._header), [*self._thumbs, *blocks], options)
+
+    def complete(self, options: dict | None = None) -> bytes:
+        """Every layer in full whatever the length: for a file that has no one to ask."""
+        layers = self._layers if self.whole else map(_squeeze, self._layers)
+        blocks = [({"kind": "layer", "layer": n}, packed) for n, packed in enumerate(layers)]
+        return _envelope(dict(self._header), [*self._thumbs, *blocks], options)
+
+    def wanted(self, state: dict) -> tuple[int, tuple[int, ...]]:
+        """The layer, and its heads that a state shows in full: among lines those switched on, else the one opened."""
+        layer, head = (_whole(state.get(name), limit) for name, limit in (("layer", self.layers), ("head", self.heads)))
+        if self.whole or (state.get("view") != "lines" and (self._thumbs or state.get("view") in ("grid", "matrix"))):
+            return layer, (head,)
+        shown = state.get("heads")
+        shown = [n for n in range(self.heads) if n in shown] if isinstance(shown, list) else []
+        return layer, tuple(shown or range(self.heads))
+
+
+def attention_bytes(attention: AttentionMap, state: dict | None = None, *, options: dict | None = None) -> bytes:
+    """What the attention view draws `state` from: probabilities, tokens, sentences, and which tokens were added ([CLS],
+    [SEP]). See AttentionPack, which is quicker for several states of one map.
+
+    options: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines} for the view; state as the view
+    reports it.
 
     Raises ValueError when the tokens and the probabilities do not belong together.
     """
-    layers, _, size = _shape(attention)
-    if attention.probs_LNTT.size <= WHOLE:
-        return _pack_attention(attention, range(layers), options, thumbs=False)
-    return _pack_attention(attention, [min(max(layer, 0), layers - 1)], options, thumbs=size > SIDE)
+    return AttentionPack(attention).bytes(state, options)
 
 
 def complete_attention_bytes(attention: AttentionMap, *, options: dict | None = None) -> bytes:
     """As attention_bytes, with every layer in full whatever the length: for a file that has no one to ask."""
-    layers, _, size = _shape(attention)
-    return _pack_attention(attention, range(layers), options, thumbs=attention.probs_LNTT.size > WHOLE and size > SIDE)
+    return AttentionPack(attention).complete(options)
 
 
 def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
@@ -155,6 +206,25 @@ def labels(tokens: Iterable[TokenRow]) -> list[str]:
     return [_visible(_from_bytes(row.piece) if bytelike and not row.special else row.piece) for row in rows]
 
 
+def words(tokens: Iterable[TokenRow]) -> list[int]:
+    """The number of the word that each piece belongs to: pieces that begin with ## continue one (WordPiece), and so do
+    letters that follow letters at once where pieces mark the beginnings of words (Ġ, ▁).
+
+    >>> words([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
+    [0, 0]
+    """
+    numbers, before = [], None
+    rows = list(tokens)
+    marks = any(row.piece[:1] in "Ġ▁" and not row.special for row in rows if row.piece)
+    for row in rows:
+        near = before and not (row.special or before.special) and row.segment == before.segment
+        letters = near and marks and row.piece[:1].isalnum() and before.piece[-1:].isalnum()
+        joined = (letters and row.start == before.end) or (near and row.piece.startswith("##") and len(row.piece) > 2)
+        numbers.append((numbers[-1] if numbers else -1) + (not joined))
+        before = row
+    return numbers
+
+
 def _byte_alphabet() -> dict[str, int]:
     """The printable stand-ins of byte-level BPE: printable Latin-1 bytes are themselves, the others follow 255."""
     own = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -186,28 +256,18 @@ def _shape(attention: AttentionMap) -> tuple[int, int, int]:
 
 
 def _about(tokens: tuple[TokenRow, ...]) -> dict:
+    numbers = words(tokens)
     return {
         "tokens": labels(tokens),
         "segments": [row.segment for row in tokens],
         "hideable": [row.position for row in tokens if row.special and row.start == row.end],
+        # only where some word has several pieces
+        **({"words": numbers} if numbers and numbers[-1] + 1 < len(numbers) else {}),
     }
 
 
-def _pack_attention(attention: AttentionMap, layers: Iterable[int], options: dict | None, *, thumbs: bool) -> bytes:
-    probs_LNTT = np.asarray(attention.probs_LNTT, np.float32)
-    count, heads, _, _ = probs_LNTT.shape
-    header = {"kind": "attention", **_about(attention.tokens), "layers": count, "heads": heads}
-    # a sum over keys with fixed irregular weights feels every probability and is far quicker to hash than all of them
-    weights_T = np.sin(np.arange(1, probs_LNTT.shape[-1] + 1, dtype=np.float32))
-    header["id"] = _digest(json.dumps(header).encode(), np.ascontiguousarray(probs_LNTT @ weights_T).tobytes())
-    coder = _Coder(probs_LNTT)
-    header |= {"scale": coder.scale, "error": coder.error}
-    blocks = []
-    if thumbs:
-        blocks.append(({"kind": "thumbs", "side": SIDE}, _squeeze(coder(_thumbs(probs_LNTT)))))
-    for layer in layers:
-        blocks.append(({"kind": "layer", "layer": layer}, _squeeze(coder(probs_LNTT[layer]))))
-    return _envelope(header, blocks, options)
+def _whole(value, limit: int) -> int:
+    return min(max(value, 0), limit - 1) if type(value) is int else 0
 
 
 class _Coder:

@@ -4,11 +4,12 @@ Knows nothing of models; a widget holds one fact and the view's state, which fol
 """
 
 import anywidget
+import plotly.graph_objects as go
 import traitlets
 
 from bertlab.explore.facts import AttentionMap, NeuronMap
-from bertlab.views import assets
-from bertlab.views.payload import WHOLE, attention_bytes, neuron_bytes
+from bertlab.views import assets, figures, html
+from bertlab.views.payload import AttentionPack, neuron_bytes
 
 
 class AttentionWidget(anywidget.AnyWidget):
@@ -22,23 +23,33 @@ class AttentionWidget(anywidget.AnyWidget):
     state = traitlets.Dict().tag(sync=True)
 
     def __init__(self, attention: AttentionMap, *, state: dict | None = None, lang: str = "en", **options):
-        self._attention = attention
         self._options = {"lang": lang}
         state = state or {}
-        super().__init__(payload=self._pack(state), state=state, **options)
+        super().__init__(payload=self._take(attention).bytes(state, self._options), state=state, **options)
         self.observe(self._fetch, "state")
 
     def show(self, attention: AttentionMap) -> None:
         """Draw another input in the same place; the reader's choices stay."""
-        self._attention = attention
-        self.payload = self._pack(self.state)
+        self.payload = self._take(attention).bytes(self.state, self._options)
 
-    def _pack(self, state: dict) -> bytes:
-        return attention_bytes(self._attention, layer=state.get("layer", 0), options=self._options)
+    def figure(self) -> go.Figure:
+        """The head that is open in the view, as a Plotly figure: among lines, the first that is switched on."""
+        layer, heads = self._pack.wanted(self.state)
+        head = (self.state.get("heads") or [heads[0]])[0] if self.state.get("view") == "lines" else heads[0]
+        return figures.attention_map(self._attention, layer, head)
+
+    def html(self) -> str:
+        """What is on the screen as one offline page."""
+        return html.attention_html(self._attention, options=self._options | {"state": self.state})
+
+    def _take(self, attention: AttentionMap) -> AttentionPack:
+        self._attention, self._pack = attention, AttentionPack(attention)
+        return self._pack
 
     def _fetch(self, change) -> None:
-        if change["new"].get("layer", 0) != change["old"].get("layer", 0) and (self._attention.probs_LNTT.size > WHOLE):
-            self.payload = self._pack(change["new"])
+        wanted = self._pack.wanted(change["new"])
+        if wanted != self._pack.wanted(change["old"]) and not self._pack.whole:
+            self.payload = self._pack.bytes(change["new"], self._options)
 
 
 class NeuronWidget(anywidget.AnyWidget):
@@ -50,4 +61,18 @@ class NeuronWidget(anywidget.AnyWidget):
     state = traitlets.Dict().tag(sync=True)
 
     def __init__(self, neuron: NeuronMap, *, state: dict | None = None, lang: str = "en", **options):
-        super().__init__(payload=neuron_bytes(neuron, options={"lang": lang}), state=state or {}, **options)
+        self._neuron, self._options = neuron, {"lang": lang}
+        super().__init__(payload=neuron_bytes(neuron, options=self._options), state=state or {}, **options)
+
+    def show(self, neuron: NeuronMap) -> None:
+        """Draw another head or input in the same place; the token that asks stays."""
+        self._neuron = neuron
+        self.payload = neuron_bytes(neuron, options=self._options)
+
+    def figure(self) -> go.Figure:
+        """What the asking token's scores and probabilities are, as a Plotly figure."""
+        return figures.asking_token(self._neuron, self.state.get("token"))
+
+    def html(self) -> str:
+        """What is on the screen as one offline page."""
+        return html.neuron_html(self._neuron, options=self._options | {"state": self.state})

@@ -1,6 +1,6 @@
 // The save menu of a drawing that stands beside it: a Plotly chart, or any SVG, of the same framed block of the host's page.
-import { words } from "./common.js";
 import { saveMenu, standalone } from "./save.js";
+import { words } from "./words.js";
 
 /** data: {name, title, lang, frame, columns, code}; frame: a selector of the element that holds drawing and menu. */
 export function render(root, data) {

@@ -1,6 +1,11 @@
 // One head opened up for one asking token: q, k, q x k, their dot product, and the softmax, for every key token.
 // Knows nothing of models or hosts, and fetches nothing. Shapes: T tokens, D head size.
-import { Surface, digits, drawText, element, inflate, readTheme, unpack, watch, words } from "./common.js";
+import { digits, drawText, paper, press, readTheme, scroller, watch } from "./canvas.js";
+import { element } from "./dom.js";
+import { inflate, unpack } from "./payload.js";
+import { literal, saveMenu } from "./save.js";
+import { Recorder } from "./svg.js";
+import { words } from "./words.js";
 
 const WIDE = 720;
 
@@ -31,6 +36,7 @@ class NeuronView {
       this.data = data;
       this.hovered = null;
     }
+    this.code = hosted.code ?? null;
     const asked = hosted.state?.token;
     const text = JSON.stringify(hosted.state ?? null);
     if (text !== this.hosted && Number.isInteger(asked) && asked !== this.lastTold) this.state.token = asked;
@@ -56,25 +62,14 @@ class NeuronView {
     this.picker = element("select", { "aria-label": text.query, onchange: () => this.ask(Number(this.picker.value)) });
     this.place = element("span", { class: "bl-name" });
     this.bar = element("div", { class: "bl-bar" },
-      element("span", { class: "bl-group" }, element("span", { class: "bl-name" }, text.query), this.down, this.picker, this.up), this.place);
-    this.scroll = element("div", { class: "bl-scroll", onscroll: () => this.surface.draw() });
-    this.spacer = element("div");
-    this.sticky = element("div", { class: "bl-sticky" });
-    this.scroll.append(this.sticky, this.spacer);
-    this.surface = new Surface(this.sticky, "bl-over", () => this.drawNow());
-    const canvas = this.surface.canvas;
-    canvas.tabIndex = 0;
-    canvas.setAttribute("role", "application");
-    canvas.setAttribute("aria-label", text.query);
-    canvas.addEventListener("pointermove", (event) => this.hover(this.spot(event)));
-    canvas.addEventListener("pointerleave", () => this.hover(null));
-    canvas.addEventListener("click", (event) => { const at = this.spot(event); if (at?.row >= 0 && at.part === "query") this.ask(at.row); });
-    canvas.addEventListener("keydown", (event) => {
-      const by = { ArrowUp: -1, ArrowDown: 1, ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!by) return;
-      event.preventDefault();
-      this.ask(this.state.token + by);
-    });
+      element("span", { class: "bl-group" }, element("span", { class: "bl-name" }, text.query), this.down, this.picker, this.up), this.place,
+      saveMenu(text, { name: "head", code: this.code && (() => this.code.replace("STATE", () => literal(this.state))), svg: () => this.svg(), data: () => this.columnsOfData() }));
+    Object.assign(this, scroller(text.query, () => this.draw(), {
+      pointermove: (event) => this.hover(this.spot(event)),
+      pointerleave: () => this.hover(null),
+      click: (event) => { const at = this.spot(event); if (at?.row >= 0 && at.part === "query") this.ask(at.row); },
+      keydown: (event) => press(event, { ArrowUp: () => this.ask(this.state.token - 1), ArrowDown: () => this.ask(this.state.token + 1) }),
+    }));
     this.readout = element("div", { role: "status" });
     this.root.replaceChildren(this.bar, this.scroll, element("div", { class: "bl-status" }, this.readout));
   }
@@ -112,7 +107,7 @@ class NeuronView {
     const font = this.theme.size;
     this.step = Math.round(font * 1.8);
     this.top = Math.round(font * 4.6);
-    const full = this.top + data.size * this.step + 8;
+    const full = this.full = this.top + data.size * this.step + 8;
     const height = Math.min(full, Math.round(Math.max(260, Math.min(720, innerHeight * 0.82))));
     this.spacer.style.height = `${full}px`;
     this.scroll.style.height = `${height}px`;
@@ -158,7 +153,7 @@ class NeuronView {
   }
 
   y(row) {
-    return this.top + (row + 0.5) * this.step - this.scroll.scrollTop;
+    return this.top + (row + 0.5) * this.step - this.scrolled;
   }
 
   strip(context, part, y, high, value, limit) {
@@ -175,9 +170,30 @@ class NeuronView {
     context.strokeRect(x - 0.5, y - high / 2 - 0.5, width + 1, high + 1);
   }
 
-  drawNow() {
+  draw() {
+    this.scrolled = this.scroll.scrollTop;
+    this.paintOn(this.surface.begin());
+  }
+
+  /** The whole picture as a vector, in the colours of paper. */
+  svg() {
+    const [theme, height] = [this.theme, this.height];
+    Object.assign(this, { theme: paper(theme), height: this.full, scrolled: 0 });
+    const recorder = new Recorder(this.surface.width, this.full, this.theme.ground);
+    this.paintOn(recorder);
+    Object.assign(this, { theme, height });
+    return recorder.text();
+  }
+
+  /** A row for every key token: its score with the asking token, and what softmax makes of it. */
+  columnsOfData() {
+    const { data, state } = this;
+    const part = (values) => Array.from(values.subarray(state.token * data.size, (state.token + 1) * data.size), (value) => Number(value.toPrecision(6)));
+    return { query: data.tokens.map(() => data.tokens[state.token]), position: [...data.tokens.keys()], key: data.tokens, score: part(data.scores), probability: part(data.probs) };
+  }
+
+  paintOn(context) {
     const { data, theme, state, parts, words: text } = this;
-    const context = this.surface.begin();
     const size = theme.size * 0.93;
     context.lineWidth = 1;
     const high = this.step * 0.62;

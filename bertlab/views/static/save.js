@@ -1,6 +1,6 @@
 // How a picture leaves the screen: a menu of SVG, PNG, CSV, Python lines and one offline HTML file, all made in the browser.
 // Knows nothing of what is drawn: a picture says what it has. Fetches nothing.
-import { element } from "./common.js";
+import { element } from "./dom.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
 const PNG_SCALE = 3; // sharp in print at the size it has on the screen
@@ -8,7 +8,7 @@ const TABLE_ROWS = 1000; // more rows of data stay in the page's CSV
 
 /**
  * A button and its menu. picture: {name, svg(), data(), code, page()}; any part may be missing (or null) and is then not offered.
- * svg() -> text; data() -> {column: [values]}; code: text; page() -> text of an HTML file, or a promise of any of these.
+ * svg() -> text; data() -> {column: [values]}; code: text or () -> text; page() -> text of an HTML file, or a promise of any of these.
  */
 export function saveMenu(text, picture) {
   const menu = element("div", { class: "bl-menu", popover: "auto", role: "menu", "aria-label": text.save });
@@ -27,7 +27,7 @@ export function saveMenu(text, picture) {
     offer("png", "PNG", async () => png(await picture.svg()));
   }
   if (picture.data) offer("csv", text.saveCsv, async () => new Blob(["\ufeff", csv(await picture.data())], { type: "text/csv" }));
-  if (picture.code) offer("py", text.savePython, async () => new Blob([picture.code], { type: "text/x-python" }));
+  if (picture.code) offer("py", text.savePython, async () => new Blob([lines(picture)], { type: "text/x-python" }));
   const page = picture.page ?? (picture.svg && (async () => htmlPage(text, picture, await picture.svg(), (await picture.data?.()) ?? {})));
   if (page) offer("html", text.saveHtml, async () => new Blob([await page()], { type: "text/html" }));
   const button = element("button", { type: "button", class: "bl-quiet bl-save", "aria-haspopup": "menu", onclick: () => {
@@ -45,6 +45,20 @@ export function saveMenu(text, picture) {
     items[(items.indexOf(event.target) + by + items.length) % items.length].focus();
   });
   return element("span", { class: "bl-saving" }, button, menu);
+}
+
+function lines({ code }) {
+  return typeof code === "function" ? code() : code;
+}
+
+/** A value that JSON can hold, as Python writes it. */
+export function literal(value) {
+  if (value === null) return "None";
+  if (value === true) return "True";
+  if (value === false) return "False";
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value === "object") return `{${Object.entries(value).map(([name, item]) => `${literal(name)}: ${literal(item)}`).join(", ")}}`;
+  return JSON.stringify(value); // a text in JSON is one in Python
 }
 
 /** Give the reader a file. */
@@ -98,7 +112,7 @@ function htmlPage(text, picture, svg, columns) {
       element("table", {}, cells(Object.keys(columns), "th"), ...all.slice(0, TABLE_ROWS).map((row) => cells(row, "td"))),
       all.length > TABLE_ROWS ? element("p", {}, "…") : null));
   }
-  if (picture.code) body.append(element("details", {}, element("summary", {}, "Python"), element("pre", {}, picture.code)));
+  if (picture.code) body.append(element("details", {}, element("summary", {}, "Python"), element("pre", {}, lines(picture))));
   const style = element("style", {}, "body{font:16px/1.5 system-ui,sans-serif;color:#1f2430;background:#fff;max-width:1100px;margin:24px auto;padding:0 16px}"
     + "figure{margin:16px 0;overflow-x:auto}h1{font-size:20px;overflow-wrap:anywhere}td,th{padding:2px 12px 2px 0;text-align:start;border-bottom:1px solid #ddd}"
     + "pre{overflow-x:auto;background:#f4f5f7;padding:12px}details{margin:8px 0}");

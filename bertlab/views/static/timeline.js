@@ -1,7 +1,10 @@
 // A training run under one slider: attention, the words behind each mask, next sentence and the loss curve move together.
 // Every frame's numbers come in one payload, so moving asks nobody. Knows nothing of models or hosts, and fetches nothing.
 // Shapes: S moments (snapshots), L layers, N heads, T tokens; the codes of a moment are [L, N, T, T], p = (code / 255)^2.
-import { Surface, digits, drawText, element, inflate, mix, readTheme, unpack, watch, words } from "./common.js";
+import { Surface, digits, drawText, mix, readTheme, watch } from "./canvas.js";
+import { element } from "./dom.js";
+import { inflate, unpack } from "./payload.js";
+import { words } from "./words.js";
 
 const START = { at: null, against: null, layer: 0, head: 0 };
 const SHOWN = 6; // words under a mask

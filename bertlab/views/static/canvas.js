@@ -1,0 +1,204 @@
+// What every canvas shares: the host's colours, a palette for heads, text that fits, a sharp surface, one that scrolls.
+// Knows nothing of attention, of hosts, of the network.
+import { element } from "./dom.js";
+
+// Chosen by search: the largest smallest OKLab distance under normal sight and simulated protan-, deuteran- and
+// tritanopia, within a lightness range that stands out from the ground.
+const PALETTES = {
+  light: [
+    ["#8d4be4", "#f24718", "#3ec8b0", "#7a1a08", "#1f6b80", "#b4b913", "#b12748", "#0b92aa", "#771cab", "#f770eb", "#303f75",
+      "#b5776e"],
+    ["#8f57d8", "#ef91a8", "#6b2a36", "#6dca27", "#cc3f49", "#6a40af", "#c168f1", "#971f08", "#e95f94", "#074a6d", "#c1a1dc",
+      "#416ba8", "#571195", "#869d41", "#9f487e", "#3e95c2"],
+  ],
+  dark: [
+    ["#4374c3", "#4dfaf3", "#f89122", "#2cb09b", "#b8ea57", "#b83f8a", "#a8a0d1", "#f5b7bc", "#7e8508", "#7fc9fb", "#f94a59",
+      "#c666f4"],
+    ["#ad3aba", "#45fafc", "#f59684", "#51a9fb", "#cc2c5c", "#7955df", "#d4cb64", "#bf7b45", "#2cdcb7", "#32978c", "#b2f389",
+      "#a86cec", "#f64fa1", "#acc1ef", "#c695cc", "#8ab127"],
+  ],
+};
+
+/** One colour for each head. Beyond sixteen heads colours repeat; the views then dash the lines of the repeated ones. */
+export function palette(count, dark) {
+  const [twelve, sixteen] = PALETTES[dark ? "dark" : "light"];
+  const colours = count > twelve.length ? sixteen : twelve;
+  return Array.from({ length: count }, (_, head) => colours[head % colours.length]);
+}
+
+/** The host's colours as the canvas needs them, read from the root's computed style. */
+export function readTheme(root) {
+  const style = getComputedStyle(root);
+  const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgb = (value, fallback) => {
+    probe.clearRect(0, 0, 1, 1);
+    probe.fillStyle = fallback;
+    probe.fillStyle = value || fallback;
+    probe.fillRect(0, 0, 1, 1);
+    return Array.from(probe.getImageData(0, 0, 1, 1).data.slice(0, 3));
+  };
+  return themed(rgb(style.color, "#1f2430"), rgb(style.backgroundColor, "#ffffff"), rgb(style.accentColor, "#2f6fd0"), style.fontFamily,
+    Math.max(11, parseFloat(style.fontSize) || 14));
+}
+
+/** The colours of paper, for a picture that leaves the screen. */
+export function paper(theme) {
+  return themed([31, 36, 48], [255, 255, 255], [47, 111, 208], theme.family, theme.size);
+}
+
+function themed(ink, ground, accent, family, size) {
+  const dark = luminance(ground) < luminance(ink);
+  const css = ([r, g, b], alpha = 1) => `rgba(${r}, ${g}, ${b}, ${alpha})`;
+  return {
+    dark, ink: css(ink), ground: css(ground), muted: css(ink, 0.58), faint: css(ink, 0.3), hair: css(ink, 0.12), wash: css(ink, 0.05),
+    accent: css(accent), accentSoft: css(accent, 0.16), found: dark ? "rgba(243, 176, 77, 0.34)" : "rgba(243, 186, 60, 0.42)",
+    segments: dark ? ["#6aa9ff", "#f3b04d"] : ["#2f6fd0", "#c77a0a"],
+    positive: dark ? [102, 170, 255] : [32, 98, 200],
+    negative: dark ? [255, 165, 70] : [214, 106, 0],
+    ramp: dark ? [ground, [28, 72, 140], [76, 150, 230], [214, 236, 255]] : [ground, [158, 198, 240], [40, 104, 196], [8, 28, 84]],
+    family, size, css,
+  };
+}
+
+function luminance([r, g, b]) {
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** A colour between the stops of a ramp; where runs from 0 to 1. */
+export function mix(ramp, where) {
+  const scaled = Math.min(Math.max(where, 0), 1) * (ramp.length - 1);
+  const low = Math.min(Math.floor(scaled), ramp.length - 2);
+  const part = scaled - low;
+  return ramp[low].map((value, channel) => Math.round(value + (ramp[low + 1][channel] - value) * part));
+}
+
+/** Sharp canvas that fills its host and is drawn once a frame at most. */
+export class Surface {
+  constructor(host, className, draw) {
+    this.canvas = element("canvas", { class: className });
+    this.context = this.canvas.getContext("2d");
+    this.drawNow = draw;
+    this.width = this.height = 0;
+    this.pending = 0;
+    host.append(this.canvas);
+  }
+
+  resize(width, height, ratio = Math.min(globalThis.devicePixelRatio || 1, 3)) {
+    if (width === this.width && height === this.height && ratio === this.ratio) return;
+    Object.assign(this, { width, height, ratio });
+    this.canvas.width = Math.max(1, Math.round(width * ratio));
+    this.canvas.height = Math.max(1, Math.round(height * ratio));
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${height}px`;
+  }
+
+  begin() {
+    const context = this.context;
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.globalAlpha = 1;
+    context.setLineDash([]);
+    context.textBaseline = "middle";
+    return context;
+  }
+
+  draw() {
+    this.pending ||= requestAnimationFrame(() => {
+      this.pending = 0;
+      if (this.canvas.isConnected) this.drawNow();
+    });
+  }
+
+  destroy() {
+    cancelAnimationFrame(this.pending);
+    this.canvas.remove();
+  }
+}
+
+/** Draw a text no wider than width, cut with an ellipsis between characters as a reader sees them. */
+export function drawText(context, text, x, y, width) {
+  context.fillText(fit(context, text, width), x, y);
+}
+
+const fitted = new Map();
+const segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter() : null;
+
+function fit(context, text, width) {
+  const key = `${context.font}|${Math.round(width)}|${text}`;
+  const known = fitted.get(key);
+  if (known !== undefined) return known;
+  let result = text;
+  if (context.measureText(text).width > width) {
+    const parts = segmenter ? Array.from(segmenter.segment(text.slice(0, 400)), (part) => part.segment) : Array.from(text.slice(0, 400));
+    let low = 0;
+    let high = parts.length;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (context.measureText(`${parts.slice(0, middle).join("")}…`).width <= width) low = middle;
+      else high = middle - 1;
+    }
+    result = `${parts.slice(0, low).join("")}…`;
+  }
+  if (fitted.size > 20000) fitted.clear();
+  fitted.set(key, result);
+  return result;
+}
+
+/** A probability with as many digits as the payload's precision carries. */
+export function digits(value, error = 0) {
+  if (!Number.isFinite(value)) return "–";
+  if (value > 0 && value < 0.001) return "<0.001";
+  return value.toFixed(error < 0.0005 || value < 0.0995 ? 3 : 2);
+}
+
+/** Tell the view when its size or its host's colours change; returns what stops it. */
+export function watch(root, changed) {
+  const sizes = new ResizeObserver(() => changed("size"));
+  sizes.observe(root);
+  const recoloured = (event) => {
+    if (event.target === root && (event.propertyName === "color" || event.propertyName === "background-color")) changed("theme");
+  };
+  root.addEventListener("transitionend", recoloured);
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const schemed = () => changed("theme");
+  scheme.addEventListener("change", schemed);
+  document.fonts?.ready.then(() => changed("theme"));
+  return () => {
+    sizes.disconnect();
+    root.removeEventListener("transitionend", recoloured);
+    scheme.removeEventListener("change", schemed);
+  };
+}
+
+/**
+ * A canvas that stays in sight while what it shows scrolls under it. listeners: of the canvas. Returns {scroll, spacer, sticky, surface}:
+ * the spacer's size is what scrolls.
+ */
+export function scroller(label, paint, listeners) {
+  const scroll = element("div", { class: "bl-scroll", onscroll: () => surface.draw() });
+  const spacer = element("div");
+  const sticky = element("div", { class: "bl-sticky" });
+  scroll.append(sticky, spacer);
+  const surface = interactive(sticky, label, paint, listeners);
+  return { scroll, spacer, sticky, surface };
+}
+
+/** A surface that can be reached and used from the keyboard. */
+export function interactive(host, label, paint, listeners) {
+  const surface = new Surface(host, "bl-over", paint);
+  const { canvas } = surface;
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "application");
+  canvas.setAttribute("aria-label", label);
+  for (const [name, listener] of Object.entries(listeners)) canvas.addEventListener(name, listener);
+  return surface;
+}
+
+/** Run what a table of keys has for the one pressed; true if there is something. */
+export function press(event, keys) {
+  const run = keys[event.key];
+  if (!run) return false;
+  event.preventDefault();
+  run();
+  return true;
+}

@@ -1,0 +1,225 @@
+// The numbers of an attention payload: inflated when asked for, by head; filtered, renormalised, merged into words.
+// Knows nothing of what is drawn. Shapes: L layers, N heads, T tokens (pieces, or words once merged); a head is [T, T].
+import { inflate } from "./payload.js";
+
+export const FILTERS = { all: [null, null], aa: [0, 0], ab: [0, 1], ba: [1, 0], bb: [1, 1] };
+const KEPT_HEADS = 48; // heads of a long input held as floats at once
+const THUMB = 64;
+
+/** What pieces and words have in common. Concrete: tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(...). */
+class Units {
+  constructor() {
+    this.pooled = new Map();
+  }
+
+  /** Query and key positions that the filter and the hiding leave. */
+  positions({ filter, hide }) {
+    const [query, key] = FILTERS[filter] ?? FILTERS.all;
+    const keep = (segment) => Array.from(this.tokens.keys())
+      .filter((i) => (segment === null || this.segments[i] === segment) && !(hide && this.hideable.has(i)));
+    return { rows: keep(query), cols: keep(key) };
+  }
+
+  /** What each row of a head is multiplied by: 1, or what makes the visible part sum to 1. */
+  factors(probs, { rows, cols }, renorm) {
+    const factors = new Float32Array(this.size).fill(1);
+    if (!renorm || cols.length === this.size) return factors;
+    for (const row of rows) {
+      let sum = 0;
+      for (const col of cols) sum += probs[row * this.size + col];
+      factors[row] = sum > 1e-6 ? 1 / sum : 0;
+    }
+    return factors;
+  }
+
+  /** The positions whose token holds a text, upper and lower case alike. */
+  find(text) {
+    const wanted = text.trim().toLowerCase();
+    return wanted ? Array.from(this.tokens.keys()).filter((i) => this.tokens[i].toLowerCase().includes(wanted)) : [];
+  }
+
+  /** A head shrunk to at most THUMB x THUMB by taking maxima, so that a lone strong link stays visible; null without data. */
+  thumb(layer, head, places, state) {
+    const key = `${layer}.${head}`;
+    const probs = this.head(layer, head);
+    const known = this.pooled.get(key);
+    if (known && known.exact === Boolean(probs)) return known;
+    const result = probs ? this.shrink(probs, places, state.renorm) : this.overview(layer, head, places);
+    if (result) this.pooled.set(key, { ...result, exact: Boolean(probs) });
+    return this.pooled.get(key) ?? null;
+  }
+
+  shrink(probs, places, renorm) {
+    const { rows, cols } = places;
+    const high = Math.min(rows.length, THUMB);
+    const wide = Math.min(cols.length, THUMB);
+    const values = new Float32Array(high * wide);
+    const factors = this.factors(probs, places, renorm);
+    for (let r = 0; r < rows.length; r++) {
+      const at = rows[r] * this.size;
+      const to = Math.floor((r * high) / rows.length) * wide;
+      const factor = factors[rows[r]];
+      for (let c = 0; c < cols.length; c++) {
+        const value = probs[at + cols[c]] * factor;
+        const spot = to + Math.floor((c * wide) / cols.length);
+        if (value > values[spot]) values[spot] = value;
+      }
+    }
+    return { high, wide, values };
+  }
+}
+
+/** The pieces of one payload, as the model read them. */
+export class Pieces extends Units {
+  constructor(header, blocks) {
+    super();
+    Object.assign(this, { id: header.id, tokens: header.tokens, segments: header.segments, hideable: new Set(header.hideable) });
+    Object.assign(this, { layers: header.layers, heads: header.heads, size: header.tokens.length, error: header.error });
+    this.scale = header.scale;
+    this.words = header.words ?? null;
+    this.packed = new Map(); // "layer" or "layer.head" -> zlib bytes
+    this.floats = new Map(); // "layer.head" -> probabilities
+    this.opening = new Map();
+    this.small = this.layers * this.heads * this.size * this.size <= 4e6;
+    this.add(blocks);
+  }
+
+  /** Take further blocks of the same input: layers and heads that were asked for later. */
+  add(blocks) {
+    for (const block of blocks) {
+      if (block.kind === "layer") this.packed.set(`${block.layer}`, block.packed);
+      else if (block.kind === "head") this.packed.set(`${block.layer}.${block.head}`, block.packed);
+      else if (block.kind === "thumbs" && !this.thumbs) this.thumbs = { side: block.side, packed: block.packed };
+    }
+  }
+
+  piece(position) {
+    return position;
+  }
+
+  at(piece) {
+    return piece;
+  }
+
+  has(layer, heads) {
+    return this.packed.has(`${layer}`) || heads.every((head) => this.packed.has(`${layer}.${head}`));
+  }
+
+  /** A head's probabilities if they are at hand, else null; `open` brings them to hand. */
+  head(layer, head) {
+    return this.floats.get(`${layer}.${head}`) ?? null;
+  }
+
+  ready(layer, heads) {
+    return heads.every((head) => this.head(layer, head));
+  }
+
+  /** Inflate what is there of these heads. */
+  async open(layer, heads) {
+    if (this.packed.has(`${layer}`)) {
+      if (!this.ready(layer, heads)) await this.once(`${layer}`, Array.from({ length: this.heads }, (_, head) => head));
+    } else {
+      await Promise.all(heads.filter((head) => this.packed.has(`${layer}.${head}`) && !this.head(layer, head))
+        .map((head) => this.once(`${layer}.${head}`, [head])));
+    }
+  }
+
+  once(key, heads) {
+    if (!this.opening.has(key)) {
+      this.opening.set(key, inflate(this.packed.get(key)).then((codes) => {
+        this.opening.delete(key);
+        const area = this.size * this.size;
+        const probs = this.decode(codes, heads.length * area);
+        heads.forEach((head, i) => this.floats.set(`${parseInt(key, 10)}.${head}`, probs.subarray(i * area, (i + 1) * area)));
+        for (const old of this.floats.keys()) {
+          if (this.small || this.floats.size <= KEPT_HEADS) break;
+          this.floats.delete(old);
+        }
+      }));
+    }
+    return this.opening.get(key);
+  }
+
+  decode(codes, count) {
+    const probs = new Float32Array(count);
+    if (this.scale.bytes === 2) { // high bytes first, then low bytes
+      for (let i = 0; i < count; i++) probs[i] = (codes[i] * 256 + codes[count + i]) / 65535;
+      return probs;
+    }
+    const table = Float32Array.from({ length: 256 }, (_, code) => (code / 255) ** (1 / this.scale.power));
+    for (let i = 0; i < count; i++) probs[i] = table[codes[i]];
+    return probs;
+  }
+
+  async openThumbs() {
+    if (!this.thumbs || this.thumbs.probs) return;
+    const { side, packed } = this.thumbs;
+    this.thumbs.probs = this.decode(await inflate(packed), this.layers * this.heads * side * side);
+  }
+
+  /** A head out of the overview that every long input comes with. */
+  overview(layer, head, { rows, cols }) {
+    if (!this.thumbs?.probs) return null;
+    const side = this.thumbs.side;
+    const bins = (kept) => [...new Set(kept.map((i) => Math.floor((i * side) / this.size)))];
+    const [high, wide] = [bins(rows), bins(cols)];
+    const values = new Float32Array(high.length * wide.length);
+    const at = (layer * this.heads + head) * side * side;
+    high.forEach((row, r) => wide.forEach((col, c) => { values[r * wide.length + c] = this.thumbs.probs[at + row * side + col]; }));
+    return { high: high.length, wide: wide.length, values };
+  }
+}
+
+/**
+ * The same input with the pieces of a word taken together: attention to a word is the sum over its pieces, attention from a
+ * word their mean, so that every row still sums to 1 (Clark et al. 2019, section 3).
+ */
+export class Words extends Units {
+  constructor(pieces) {
+    super();
+    this.pieces = pieces;
+    Object.assign(this, { id: `${pieces.id}.words`, layers: pieces.layers, heads: pieces.heads, error: pieces.error });
+    this.starts = Array.from(pieces.words.keys()).filter((i) => !i || pieces.words[i] !== pieces.words[i - 1]);
+    this.size = this.starts.length;
+    this.ends = this.starts.map((_, word) => this.starts[word + 1] ?? pieces.size);
+    this.tokens = this.starts.map((start, word) => pieces.tokens.slice(start, this.ends[word])
+      .map((token, i) => (i ? token.replace(/^##/, "") : token)).join(""));
+    this.segments = this.starts.map((start) => pieces.segments[start]);
+    this.hideable = new Set(Array.from(this.starts.keys()).filter((word) => pieces.hideable.has(this.starts[word])));
+    this.merged = new Map();
+  }
+
+  piece(word) {
+    return this.starts[word];
+  }
+
+  at(piece) {
+    return this.pieces.words[piece];
+  }
+
+  head(layer, head) {
+    const probs = this.pieces.head(layer, head);
+    const key = `${layer}.${head}`;
+    const known = this.merged.get(key);
+    if (!probs || known?.from === probs) return known?.probs ?? null;
+    const { size } = this.pieces;
+    const merged = new Float32Array(this.size * this.size);
+    for (let row = 0; row < size; row++) {
+      const word = this.pieces.words[row];
+      const share = 1 / (this.ends[word] - this.starts[word]);
+      for (let col = 0; col < size; col++) merged[word * this.size + this.pieces.words[col]] += probs[row * size + col] * share;
+    }
+    if (this.merged.size >= KEPT_HEADS) this.merged.delete(this.merged.keys().next().value);
+    this.merged.set(key, { from: probs, probs: merged });
+    return merged;
+  }
+
+  ready(layer, heads) {
+    return this.pieces.ready(layer, heads);
+  }
+
+  overview(layer, head, { rows, cols }) {
+    const inside = (words) => words.flatMap((word) => Array.from({ length: this.ends[word] - this.starts[word] }, (_, i) => this.starts[word] + i));
+    return this.pieces.overview(layer, head, { rows: inside(rows), cols: inside(cols) });
+  }
+}

@@ -1,0 +1,282 @@
+// One head as a heat map: rows are queries, columns are keys. Knows no host. A head is [T, T].
+import { digits, drawText, mix, press, scroller } from "./canvas.js";
+import { element } from "./dom.js";
+import { Recorder } from "./svg.js";
+
+/** One head as a heat map: rows are queries, columns are keys. */
+export class Matrix {
+  constructor(view, host = null) {
+    this.view = view;
+    this.pane = host ?? element("div", { class: "bl-pane" });
+    Object.assign(this, scroller(view.words.matrix, () => this.draw(), {
+      pointermove: (event) => { if (event.pointerType !== "touch") this.hover(this.spot(event)); },
+      pointerleave: () => this.hover(null),
+      click: (event) => this.pick(this.spot(event), event.shiftKey || event.ctrlKey || event.metaKey),
+      keydown: (event) => this.key(event),
+    }));
+    this.pane.append(this.scroll);
+    this.image = document.createElement("canvas");
+    this.at = null;
+  }
+
+  layout() {
+    const { places, theme, state, data } = this.view;
+    const width = this.pane.clientWidth;
+    if (!width) return;
+    const measure = this.surface.context;
+    measure.font = `600 ${theme.size * 0.86}px ${theme.family}`;
+    const longest = (list) => Math.max(24, ...list.map((position) => measure.measureText(data.tokens[position]).width));
+    const limit = width < 480 ? 74 : 120;
+    this.labels = Math.ceil(Math.min(longest(places.rows), limit)) + 12;
+    this.heading = Math.ceil(Math.min(longest(places.cols), limit)) + 12;
+    const most = Math.max(200, Math.min(720, innerHeight * 0.82));
+    const across = (width - this.labels - 4) / Math.max(1, places.cols.length);
+    const down = (most - this.heading - 4) / Math.max(1, places.rows.length);
+    const least = theme.size * 0.95;
+    const fitted = Math.min(across, down, 34);
+    const middle = [(this.scroll.scrollLeft + (this.width ?? 0) / 2) / (this.cell ?? 1), (this.scroll.scrollTop + (this.height ?? 0) / 2) / (this.cell ?? 1)];
+    const zoomed = this.cell && this.zoom !== state.zoom;
+    this.zoom = state.zoom;
+    this.cell = ((state.fit || this.compact ? fitted : Math.max(fitted, least)) * state.zoom) / 100;
+    this.named = this.cell >= theme.size * 0.8;
+    if (!this.named) this.cell = Math.max(this.cell, 0.5);
+    const full = this.full = { width: this.labels + places.cols.length * this.cell + 4, height: this.heading + places.rows.length * this.cell + 4 };
+    this.width = Math.min(width, Math.ceil(full.width));
+    this.height = Math.min(most, Math.ceil(full.height));
+    // what fits stands in the middle; what does not starts at the left and scrolls
+    this.indent = Math.max(0, Math.floor((width - full.width) / 2));
+    this.labels += this.indent;
+    this.spacer.style.width = `${full.width + this.indent}px`;
+    this.spacer.style.height = `${full.height}px`;
+    this.scroll.style.width = `${width}px`;
+    this.scroll.style.height = `${this.height}px`;
+    this.surface.resize(width, this.height);
+    if (zoomed) this.scroll.scrollTo(middle[0] * this.cell - this.width / 2, middle[1] * this.cell - this.height / 2);
+    this.view.overflows = least * places.rows.length + this.heading > most || least * places.cols.length + this.labels > width;
+    this.paint();
+    this.surface.draw();
+  }
+
+  /** The head as an image of one pixel a cell, scaled when drawn. */
+  paint() {
+    const { data, state, places, theme } = this.view;
+    const probs = data.head(state.layer, state.head);
+    const { rows, cols } = places;
+    this.value = null;
+    let pooled = null;
+    if (!probs) pooled = data.thumb(state.layer, state.head, places, state);
+    const [high, wide] = probs ? [rows.length, cols.length] : pooled ? [pooled.high, pooled.wide] : [0, 0];
+    this.image.width = Math.max(1, wide);
+    this.image.height = Math.max(1, high);
+    if (!high || !wide) return;
+    if (probs) {
+      const factors = data.factors(probs, places, state.renorm);
+      this.value = (row, col) => probs[row * data.size + col] * factors[row];
+    }
+    const ramp = Array.from({ length: 256 }, (_, i) => mix(theme.ramp, i / 255));
+    const image = new ImageData(wide, high);
+    for (let r = 0; r < high; r++) {
+      for (let c = 0; c < wide; c++) {
+        const value = probs ? this.value(rows[r], cols[c]) : pooled.values[r * wide + c];
+        const [red, green, blue] = ramp[Math.min(255, Math.round(Math.sqrt(value) * 255))];
+        const at = (r * wide + c) * 4;
+        image.data[at] = red;
+        image.data[at + 1] = green;
+        image.data[at + 2] = blue;
+        image.data[at + 3] = 255;
+      }
+    }
+    this.image.getContext("2d").putImageData(image, 0, 0);
+  }
+
+  draw() {
+    this.paintOn(this.surface.begin(), { dx: this.scroll.scrollLeft, dy: this.scroll.scrollTop, width: this.surface.width, height: this.height });
+  }
+
+  /** The whole picture, also what is scrolled out of sight. */
+  svg() {
+    const [width, height] = [this.full.width + this.indent, this.full.height];
+    const recorder = new Recorder(width, height, this.view.theme.ground);
+    this.paint();
+    this.paintOn(recorder, { dx: 0, dy: 0, width, height });
+    return recorder.text();
+  }
+
+  paintOn(context, frame) {
+    this.frame = frame;
+    const { view, cell, labels, heading } = this;
+    const { places, theme, state } = view;
+    const { rows, cols } = places;
+    const { dx, dy } = frame;
+    const [x0, y0] = [labels - dx, heading - dy];
+    context.save();
+    context.beginPath();
+    context.rect(labels, heading, frame.width - labels, frame.height - heading);
+    context.clip();
+    context.imageSmoothingEnabled = cell * this.surface.ratio < 1.5;
+    context.globalAlpha = this.value ? 1 : 0.5;
+    context.drawImage(this.image, x0, y0, cols.length * cell, rows.length * cell);
+    context.globalAlpha = 1;
+    if (cell >= 9) {
+      context.strokeStyle = theme.ground;
+      context.lineWidth = 1;
+      context.beginPath();
+      for (let c = 0; c <= cols.length; c++) { context.moveTo(x0 + c * cell, y0); context.lineTo(x0 + c * cell, y0 + rows.length * cell); }
+      for (let r = 0; r <= rows.length; r++) { context.moveTo(x0, y0 + r * cell); context.lineTo(x0 + cols.length * cell, y0 + r * cell); }
+      context.stroke();
+    }
+    context.strokeStyle = theme.hair;
+    context.strokeRect(x0 - 0.5, y0 - 0.5, cols.length * cell + 1, rows.length * cell + 1);
+    const among = (list, side) => (state.side === side ? view.held.map((token) => list.indexOf(token)).filter((i) => i >= 0) : []);
+    const [kept, keptAcross] = [among(rows, "query"), among(cols, "key")];
+    context.strokeStyle = theme.accent;
+    context.lineWidth = 2;
+    for (const r of kept) context.strokeRect(x0, y0 + r * cell, cols.length * cell, cell);
+    for (const c of keptAcross) context.strokeRect(x0 + c * cell, y0, cell, rows.length * cell);
+    if (this.at) {
+      context.fillStyle = theme.wash;
+      context.strokeStyle = theme.faint;
+      context.lineWidth = 1;
+      context.strokeRect(x0, y0 + this.at.r * cell, cols.length * cell, cell);
+      context.strokeRect(x0 + this.at.c * cell, y0, cell, rows.length * cell);
+      context.strokeStyle = theme.ink;
+      context.lineWidth = 2;
+      context.strokeRect(x0 + this.at.c * cell, y0 + this.at.r * cell, cell, cell);
+    }
+    context.restore();
+    this.axis(context, rows, heading, dy, this.at?.r, new Set(kept), false);
+    this.axis(context, cols, labels, dx, this.at?.c, new Set(keptAcross), true);
+    if (!this.value) {
+      context.font = `${theme.size}px ${theme.family}`;
+      context.textAlign = "center";
+      context.fillStyle = theme.ink;
+      context.fillText(view.message(), frame.width / 2, frame.height / 2);
+    }
+  }
+
+  axis(context, list, start, scrolled, at, kept, across) {
+    const { theme, data, found } = this.view;
+    const extent = across ? this.frame.width : this.frame.height;
+    const room = (across ? this.heading : this.labels - this.indent) - 12;
+    const size = Math.min(theme.size * 0.86, Math.max(this.cell * 0.86, theme.size * 0.78));
+    const every = Math.max(1, Math.ceil((size * 1.15) / this.cell));
+    const special = at !== undefined ? at : -1;
+    context.save();
+    context.beginPath();
+    const over = size * 0.6; // the first name may be taller than its row
+    if (across) context.rect(start - over, 0, extent - start + over, this.heading);
+    else context.rect(0, start - over, this.labels, extent - start + over);
+    context.clip();
+    for (let i = 0; i < list.length; i++) {
+      const lit = found.has(list[i]);
+      const chosen = i === special || kept.has(i) || lit;
+      if (!chosen && (i % every || (special >= 0 && Math.abs(i - special) < every))) continue;
+      const middle = start + (i + 0.5) * this.cell - scrolled;
+      if (middle < start - this.cell || middle > extent + this.cell) continue;
+      context.globalAlpha = at === undefined || chosen ? 1 : 0.45;
+      context.font = `${chosen ? 600 : 400} ${size}px ${theme.family}`;
+      context.fillStyle = data.hideable.has(list[i]) && !chosen ? theme.muted : theme.ink;
+      const tint = theme.segments[data.segments[list[i]] === 1 ? 1 : 0];
+      if (lit) {
+        const ink = context.fillStyle;
+        context.fillStyle = theme.found;
+        const thick = Math.max(3, Math.min(this.cell, size + 4));
+        if (across) context.fillRect(middle - thick / 2, 0, thick, this.heading);
+        else context.fillRect(this.labels - room - 8, middle - thick / 2, room + 8, thick);
+        context.fillStyle = ink;
+      }
+      if (across) {
+        context.save();
+        context.translate(middle, this.heading - 8);
+        context.rotate(-Math.PI / 2);
+        context.textAlign = "left";
+        drawText(context, data.tokens[list[i]], 0, 0, room);
+        context.restore();
+      } else {
+        context.textAlign = "right";
+        drawText(context, data.tokens[list[i]], this.labels - 8, middle, room);
+      }
+      if (!data.hideable.has(list[i])) {
+        context.fillStyle = tint;
+        const thick = Math.max(1, Math.min(this.cell - 2, this.cell * every - 2));
+        if (across) context.fillRect(middle - thick / 2, this.heading - 4, thick, 2.5);
+        else context.fillRect(this.labels - 4, middle - thick / 2, 2.5, thick);
+      }
+    }
+    context.restore();
+    context.globalAlpha = 1;
+  }
+
+  spot(event) {
+    const box = this.surface.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const { rows, cols } = this.view.places;
+    const c = Math.floor((x - this.labels + this.scroll.scrollLeft) / this.cell);
+    const r = Math.floor((y - this.heading + this.scroll.scrollTop) / this.cell);
+    if (y < this.heading || r < 0 || r >= rows.length || c >= cols.length) return null;
+    return { r, c: x < this.labels ? null : Math.max(0, c) };
+  }
+
+  hover(at) {
+    const next = at && at.c !== null ? at : null;
+    if (next?.r === this.at?.r && next?.c === this.at?.c) return;
+    this.at = next;
+    this.surface.draw();
+    this.tell();
+  }
+
+  tell() {
+    const { view } = this;
+    const { rows, cols } = view.places;
+    if (!this.at || !this.value || this.at.r >= rows.length || this.at.c >= cols.length) return view.say(null);
+    const [row, col] = [rows[this.at.r], cols[this.at.c]];
+    view.say(view.data.tokens[row], view.words.attends, [[view.data.tokens[col], digits(this.value(row, col), view.data.error)]],
+      view.place(view.state));
+  }
+
+  pick(at, more) {
+    const { state, places, held } = this.view;
+    if (!at) return this.view.hold([], "query");
+    const position = places.rows[at.r];
+    const now = state.side === "query" ? held : [];
+    const tokens = now.includes(position) ? now.filter((token) => more && token !== position) : more ? [...now, position] : [position];
+    this.view.hold(tokens, "query");
+  }
+
+  /** Bring a token's row, or else its column, into sight. */
+  reveal(position) {
+    const { rows, cols } = this.view.places;
+    const [r, c] = [rows.indexOf(position), cols.indexOf(position)];
+    if (r >= 0 || c >= 0) this.go(Math.max(r, 0), Math.max(c, 0));
+  }
+
+  go(r, c) {
+    const { rows, cols } = this.view.places;
+    this.hover({ r: Math.min(Math.max(r, 0), rows.length - 1), c: Math.min(Math.max(c, 0), cols.length - 1) });
+    const reveal = (at, start, scrolled, extent) => {
+      const [from, to] = [at * this.cell, (at + 1) * this.cell];
+      return from < scrolled ? from : to > scrolled + extent - start ? to - extent + start + 4 : scrolled;
+    };
+    this.scroll.scrollTop = reveal(this.at.r, this.heading, this.scroll.scrollTop, this.height);
+    this.scroll.scrollLeft = reveal(this.at.c, this.labels, this.scroll.scrollLeft, this.surface.width);
+  }
+
+  key(event) {
+    const { view } = this;
+    const { rows, cols } = view.places;
+    if (!rows.length || !cols.length) return;
+    const now = this.at ?? { r: 0, c: -1 };
+    press(event, {
+      ArrowDown: () => this.go(now.r + 1, now.c), ArrowUp: () => this.go(now.r - 1, now.c), ArrowRight: () => this.go(now.r, now.c + 1),
+      ArrowLeft: () => this.go(now.r, now.c - 1), Home: () => this.go(now.r, 0), End: () => this.go(now.r, cols.length - 1),
+      PageUp: () => view.stepLayer(-1), PageDown: () => view.stepLayer(1),
+      Enter: () => this.pick(this.at, event.shiftKey), " ": () => this.pick(this.at, event.shiftKey),
+      Escape: () => { this.hover(null); view.hold([], "query"); },
+    });
+  }
+
+  destroy() {
+    this.surface.destroy();
+    this.pane.remove();
+  }
+}

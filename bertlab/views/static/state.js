@@ -1,0 +1,68 @@
+// What a reader can set in the attention view, what of it makes sense for an input, and the way back from every change.
+// Knows nothing of what is drawn. app/url.py keeps the same names in the address.
+import { FILTERS } from "./data.js";
+
+/** view "auto" is lines for a short input, all heads for a long one; tokens are positions of pieces; zoom is in percent. */
+export const START = {
+  view: "auto", layer: 0, head: 0, heads: null, filter: "all", hide: false, renorm: false, fit: false, tokens: [], side: "query",
+  merge: false, zoom: 100, find: "",
+};
+export const VIEWS = ["lines", "grid", "matrix"];
+export const ZOOMS = [25, 50, 75, 100, 150, 200, 300, 400, 600, 800];
+const TOGETHER = 1000; // ms: changes of the same thing this close to each other are one, such as letters typed
+const KEPT = 200;
+
+/** The state brought within what an input has; a link may say anything. */
+export function sensible(given, pieces) {
+  const state = { ...given };
+  const whole = (value, limit) => (Number.isInteger(value) ? Math.min(Math.max(value, 0), limit - 1) : 0);
+  if (!VIEWS.includes(state.view)) state.view = "auto";
+  if (!Object.hasOwn(FILTERS, state.filter) || !pieces.segments.includes(1)) state.filter = "all";
+  state.layer = whole(state.layer, pieces.layers);
+  state.head = whole(state.head, pieces.heads);
+  const heads = Array.isArray(state.heads) ? [...new Set(state.heads)].filter((head) => Number.isInteger(head) && head >= 0 && head < pieces.heads) : [];
+  state.heads = heads.length && heads.length < pieces.heads ? heads.sort((a, b) => a - b) : null;
+  state.tokens = (Array.isArray(state.tokens) ? state.tokens : []).filter((token) => Number.isInteger(token) && token >= 0 && token < pieces.size);
+  state.side = state.side === "key" ? "key" : "query";
+  state.zoom = ZOOMS.includes(state.zoom) ? state.zoom : 100;
+  state.find = typeof state.find === "string" ? state.find.slice(0, 100) : "";
+  for (const flag of ["hide", "renorm", "fit", "merge"]) state[flag] = state[flag] === true;
+  return state;
+}
+
+export function digest(state) {
+  return JSON.stringify(Object.keys(START).map((name) => state[name]));
+}
+
+/** Undo and redo. */
+export class History {
+  constructor() {
+    this.past = [];
+    this.future = [];
+  }
+
+  /** A change is about to be made: remember what was. */
+  note(before, change, now = performance.now()) {
+    const what = Object.keys(change).join();
+    const joined = ["find", "zoom"].includes(what) && what === this.what && now - this.when < TOGETHER;
+    if (!joined) this.past.push({ ...before });
+    if (this.past.length > KEPT) this.past.shift();
+    this.future = [];
+    Object.assign(this, { what, when: now });
+  }
+
+  back(state) {
+    return this.move(this.past, this.future, state);
+  }
+
+  forth(state) {
+    return this.move(this.future, this.past, state);
+  }
+
+  move(from, to, state) {
+    this.what = null;
+    if (!from.length) return null;
+    to.push({ ...state });
+    return from.pop();
+  }
+}

@@ -1,0 +1,158 @@
+// Takes the strokes meant for a canvas and keeps them as SVG, so that every picture of these views is also a vector.
+// Understands what the views draw with, no more. Knows no view.
+
+const CELLS = 20000; // cells of small images drawn as rectangles; larger ones are embedded as pixels
+const STYLE = ["globalAlpha", "fillStyle", "strokeStyle", "lineWidth", "font", "textAlign"];
+
+export class Recorder {
+  constructor(width, height, ground) {
+    Object.assign(this, { width, height, ground, parts: [], defs: [], d: "", dash: "", stack: [], open: 0, cells: 0 });
+    Object.assign(this, { globalAlpha: 1, fillStyle: "#000000", strokeStyle: "#000000", lineWidth: 1, font: "10px sans-serif", textAlign: "left" });
+    this.probe = document.createElement("canvas").getContext("2d");
+  }
+
+  save() {
+    this.stack.push([STYLE.map((name) => this[name]), this.open]);
+    this.open = 0;
+  }
+
+  restore() {
+    this.parts.push("<\/g>".repeat(this.open));
+    const [values, open] = this.stack.pop();
+    STYLE.forEach((name, i) => { this[name] = values[i]; });
+    this.open = open;
+  }
+
+  group(attributes) {
+    this.parts.push(`<g ${attributes}>`);
+    this.open++;
+  }
+
+  translate(x, y) {
+    this.group(`transform="translate(${n(x)} ${n(y)})"`);
+  }
+
+  rotate(angle) {
+    this.group(`transform="rotate(${n((angle * 180) / Math.PI)})"`);
+  }
+
+  clip() {
+    this.defs.push(`<clipPath id="c${this.defs.length}"><path d="${this.d}"/><\/clipPath>`);
+    this.group(`clip-path="url(#c${this.defs.length - 1})"`);
+  }
+
+  setLineDash(dash) {
+    this.dash = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
+  }
+
+  beginPath() {
+    this.d = "";
+  }
+
+  moveTo(x, y) {
+    this.d += `M${n(x)} ${n(y)}`;
+  }
+
+  lineTo(x, y) {
+    this.d += `L${n(x)} ${n(y)}`;
+  }
+
+  rect(x, y, width, height) {
+    this.d += `M${n(x)} ${n(y)}h${n(width)}v${n(height)}h${n(-width)}z`;
+  }
+
+  roundRect(x, y, width, height, radius) {
+    const r = Math.min(radius, width / 2, height / 2);
+    const arc = (dx, dy) => `a${n(r)} ${n(r)} 0 0 1 ${n(dx)} ${n(dy)}`;
+    this.d += `M${n(x + r)} ${n(y)}h${n(width - 2 * r)}${arc(r, r)}v${n(height - 2 * r)}${arc(-r, r)}h${n(2 * r - width)}${arc(-r, -r)}v${n(2 * r - height)}${arc(r, -r)}z`;
+  }
+
+  stroke() {
+    this.parts.push(`<path d="${this.d}" fill="none"${this.pen()}/>`);
+  }
+
+  fill() {
+    this.parts.push(`<path d="${this.d}"${this.ink()}/>`);
+  }
+
+  fillRect(x, y, width, height) {
+    this.parts.push(`<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}"${this.ink()}/>`);
+  }
+
+  strokeRect(x, y, width, height) {
+    this.parts.push(`<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}" fill="none"${this.pen()}/>`);
+  }
+
+  clearRect() {}
+
+  measureText(text) {
+    this.probe.font = this.font;
+    return this.probe.measureText(text);
+  }
+
+  fillText(text, x, y) {
+    const [, weight = "400", size, family] = /^(?:(\d+) )?([\d.]+)px (.*)$/.exec(this.font);
+    const anchor = { right: "end", center: "middle" }[this.textAlign] ?? "start";
+    // a third of the size below the middle is where letters stand; not every reader of SVG knows dominant-baseline
+    this.parts.push(`<text x="${n(x)}" y="${n(y + Number(size) * 0.35)}" font-size="${n(Number(size))}" font-weight="${weight}" font-family="${escape(family)}" text-anchor="${anchor}" xml:space="preserve"${this.ink()}>${escape(text)}<\/text>`);
+  }
+
+  /** A canvas of one pixel a cell: rectangles where they are few, else the pixels themselves, unsmoothed. */
+  drawImage(image, x, y, width, height) {
+    const [wide, high] = [image.width, image.height];
+    if (this.cells + wide * high > CELLS) {
+      this.parts.push(`<image x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${image.toDataURL()}" opacity="${n(this.globalAlpha)}"/>`);
+      return;
+    }
+    this.cells += wide * high;
+    const { data } = image.getContext("2d").getImageData(0, 0, wide, high);
+    const [cw, ch] = [width / wide, height / high];
+    this.parts.push(`<g shape-rendering="crispEdges" opacity="${n(this.globalAlpha)}">`);
+    for (let r = 0; r < high; r++) {
+      for (let c = 0; c < wide; c++) {
+        const at = (r * wide + c) * 4;
+        this.parts.push(`<rect x="${n(x + c * cw)}" y="${n(y + r * ch)}" width="${n(cw)}" height="${n(ch)}" fill="${hex(data.subarray(at, at + 3))}"/>`);
+      }
+    }
+    this.parts.push("<\/g>");
+  }
+
+  ink() {
+    const [colour, alpha] = parse(this.fillStyle);
+    return ` fill="${colour}"${opacity("fill", alpha * this.globalAlpha)}`;
+  }
+
+  pen() {
+    const [colour, alpha] = parse(this.strokeStyle);
+    return ` stroke="${colour}" stroke-width="${n(this.lineWidth)}"${opacity("stroke", alpha * this.globalAlpha)}${this.dash}`;
+  }
+
+  text() {
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${n(this.width)}" height="${n(this.height)}" viewBox="0 0 ${n(this.width)} ${n(this.height)}">`
+      + `<defs>${this.defs.join("")}<\/defs><rect width="100%" height="100%" fill="${this.ground}"/>${this.parts.join("")}<\/svg>`;
+  }
+}
+
+function n(value) {
+  return String(Math.round(value * 100) / 100);
+}
+
+function opacity(kind, alpha) {
+  return alpha < 0.999 ? ` ${kind}-opacity="${Math.round(alpha * 1000) / 1000}"` : "";
+}
+
+/** "rgba(1, 2, 3, 0.4)" -> ["#010203", 0.4]: not every reader of SVG knows rgba. */
+function parse(colour) {
+  const found = /^rgba?\(([^)]*)\)$/.exec(colour);
+  if (!found) return [colour, 1];
+  const [r, g, b, alpha = 1] = found[1].split(/[\s,/]+/).map(Number);
+  return [hex([r, g, b]), alpha];
+}
+
+function hex(channels) {
+  return `#${Array.from(channels, (value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
+function escape(text) {
+  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd").toWellFormed().replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}
