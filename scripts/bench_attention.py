@@ -1,73 +1,94 @@
-"""Measures the attention view in a real Chromium: bytes, first paint, hover and layer switch, for several lengths of
-input.
+"""Measures the attention view in a real Chromium against bertviz's head view, on the same input in the same run.
 
-`python scripts/bench_attention.py [--tokens 32 128 512] [--out FILE.json]` prints one JSON object. Attention is made
-up, peaked as trained heads are; times are medians in milliseconds. Knows nothing of models; see BENCHMARKS.md for
-what was measured where.
+    python scripts/bench_attention.py [--tokens 32 128 512] [--bertviz 32 64] [--limit 120]
+
+prints a table in Markdown: bytes that reach the browser, first paint, a hover, and a change of layer, each as time on
+the wall and, since other work may share the machine, as processor time of the page's own process. Attention is made
+up, peaked as trained heads are. bertviz's page is what `head_view(html_action="return")` gives; its libraries, which
+it loads from a CDN, are handed to it from disk. A page that does not open within the limit is said not to. Knows
+nothing of models; BENCHMARKS.md says what was measured where.
 """
 
-import json
+import base64
 import platform
 import shutil
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import tyro
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, Page, sync_playwright
 
 from bertlab.explore.facts import AttentionMap, TokenRow
-from bertlab.views import html, payload
+from bertlab.views import assets, html, payload
 
 ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--no-first-run", "--disable-sync"]
+HOVERS, SWITCHES = 9, 5
+COLUMNS = ("view", "tokens", "bytes", "made in Python", "first paint", "hover", "layer switch")
+BOUNDS = ("*bound*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
 
 # frame(): a drawn frame, its pixels read back so that what the browser put off is counted too
-PROBE = """async () => {
-  const frame = async () => {
-    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-    for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
-  };
-  const canvas = document.querySelector("canvas.bl-over");
-  const box = canvas.getBoundingClientRect();
-  const next = document.querySelectorAll(".bl-step")[1];
-  const layer = () => Number(document.querySelector(".bl-value").firstChild.data);
-  const hover = [], layers = [];
-  for (let i = 0; i < 15; i++) {
-    const start = performance.now();
-    canvas.dispatchEvent(new PointerEvent("pointermove",
-      { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
-    await frame();
-    hover.push(performance.now() - start);
-  }
-  canvas.dispatchEvent(new PointerEvent("pointerleave"));
+FRAME = """window.frame = async () => {
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
+};
+window.clock = async (act) => {
+  const start = performance.now();
+  await act();
   await frame();
-  while (!next.disabled) {
-    const start = performance.now();
-    const wanted = layer() + 1;
-    next.click();
-    while (layer() !== wanted) await new Promise((done) => setTimeout(done));
-    await frame();
-    layers.push(performance.now() - start);
-  }
-  return { hover, layers };
-}"""
+  return performance.now() - start;
+};"""
+HOVER = """(i) => clock(() => {
+  const canvas = document.querySelector("canvas.bl-over"), box = canvas.getBoundingClientRect();
+  canvas.dispatchEvent(new PointerEvent("pointermove",
+    { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
+})"""
+# a long input's layer comes when asked for: its bytes are at hand, opening and drawing them is what is timed
+SWITCH = """(i) => clock(async () => {
+  document.querySelectorAll(".bl-step")[1].click();
+  if (window.layers[i]) await bertlab.update(window.layers[i]);
+  const layer = () => Number(document.querySelector(".bl-value").firstChild.data);
+  while (layer() !== i + 1) await new Promise((done) => setTimeout(done));
+})"""
+LINES = """clock(async () => {
+  document.querySelector("[data-view=lines]").click();
+  await bertlab.update(window.layers.shift());
+})"""
+# bertviz asks require.js for jQuery and d3
+REQUIRE = """
+window.require = { config() {} };
+window.requirejs = (names, run) => run(window.jQuery, window.d3);
+"""
+BERTVIZ_HOVER = """(i) => clock(() => {
+  const over = new MouseEvent("mouseover", { bubbles: true });
+  document.querySelectorAll("#left text")[i].dispatchEvent(over);
+})"""
+BERTVIZ_SWITCH = """(i) => clock(() => {
+  const select = document.querySelector("select#layer");
+  select.selectedIndex = i + 1;
+  select.dispatchEvent(new Event("change", { bubbles: true }));
+})"""
 
 
 @dataclass(frozen=True)
 class Options:
-    """tokens: lengths to measure; layers, heads: of the made-up model; out: also write the JSON there."""
+    """tokens: lengths for this view; bertviz: lengths for bertviz's; limit: seconds that one of its pages may take to
+    open; layers, heads: of the made-up model.
+    """
 
     tokens: tuple[int, ...] = (32, 128, 512)
+    bertviz: tuple[int, ...] = (32, 128)
+    limit: float = 120
     layers: int = 12
     heads: int = 12
-    out: Path | None = None
 
 
 def made_up(layers: int, heads: int, size: int) -> AttentionMap:
-    """Heads that look near, at the first token, or at themselves, with noise."""
+    """Heads that look near, at the first token, or at themselves, with noise; two sentences."""
     rng = np.random.default_rng(0)
     distance = np.abs(np.arange(size)[:, None] - np.arange(size)[None])
     scores = rng.normal(0, 1.2, (layers, heads, size, size)).astype(np.float32)
@@ -78,30 +99,100 @@ def made_up(layers: int, heads: int, size: int) -> AttentionMap:
     return AttentionMap(tokens, (powers / powers.sum(-1, keepdims=True)).astype(np.float32))
 
 
-def measure(browser, fact: AttentionMap) -> dict:
-    """One length of input: bytes as sent to the app, and times in a page that holds all of it."""
-    start = time.perf_counter()
-    sent = payload.attention_bytes(fact)
-    packing = time.perf_counter() - start
+class Meter:
+    """Wall time (the page's own clock) and processor time (of the page's process) of what happens in a page."""
+
+    def __init__(self, page: Page):
+        self.page, self.tools = page, page.context.new_cdp_session(page)
+        self.tools.send("Performance.enable")
+
+    def processor(self) -> float:
+        """Milliseconds so far."""
+        found = {row["name"]: row["value"] for row in self.tools.send("Performance.getMetrics")["metrics"]}
+        return 1000 * found.get("ProcessTime", found["TaskDuration"])
+
+    def each(self, script: str, count: int) -> str:
+        """A script run for 0, 1, ...: median on the wall, mean of the processor."""
+        before = self.processor()
+        times = [self.page.evaluate(script, i) for i in range(count)]
+        return figure(statistics.median(times), (self.processor() - before) / count)
+
+
+def figure(wall: float, processor: float) -> str:
+    return f"{wall:.0f} ms ({processor:.0f} ms)"
+
+
+def opened(page: Page, text: str, ready: str, limit: float) -> tuple[Meter, str]:
+    """Open HTML from disk, with the time until it is drawn. Raises Playwright's Error past the limit, in seconds."""
+    meter = Meter(page)
+    page.set_default_timeout(1000 * limit)
+    page.add_init_script(FRAME)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "view.html"
-        file.write_text(html.attention_html(fact), encoding="utf-8")
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(file.as_uri())
-        page.evaluate("bertlab.ready")
-        first_paint = page.evaluate("performance.now()")
-        times = page.evaluate(PROBE)
-        page.close()
-        size = file.stat().st_size
-    return {
-        "tokens": len(fact.tokens),
-        "payload_bytes": len(sent),
-        "packing_ms": round(packing * 1000, 1),
-        "html_bytes": size,
-        "first_paint_ms": round(first_paint, 1),
-        "hover_ms": round(statistics.median(times["hover"]), 1),
-        "layer_switch_ms": round(statistics.median(times["layers"]), 1),
-    }
+        file.write_text(text, encoding="utf-8")
+        page.goto(file.as_uri(), wait_until="commit")
+        page.wait_for_selector(ready, state="attached")
+        page.evaluate("globalThis.bertlab?.ready")
+        page.evaluate("frame()")
+        return meter, figure(page.evaluate("performance.now()"), meter.processor())
+
+
+def timed(make: Callable):
+    """What a function gives, and its processor time as text."""
+    start = time.process_time()
+    made = make()
+    return made, f"{1000 * (time.process_time() - start):.0f} ms"
+
+
+def ours(page: Page, fact: AttentionMap, limit: float) -> list[tuple[str, ...]]:
+    """The rows of one length: the first view, and for a long input also lines over a layer in full."""
+    size = str(len(fact.tokens))
+    pack, packing = timed(lambda: payload.AttentionPack(fact))
+    sent = pack.bytes()
+    meter, paint = opened(page, html.packed_html("attention", sent, "bench"), "canvas.bl-over", limit)
+    first = ("bertlab, first view", size, f"{len(sent):,}", packing, paint)
+    page.evaluate("window.layers = []")
+    if pack.whole:
+        return [(*first, meter.each(HOVER, HOVERS), meter.each(SWITCH, SWITCHES))]
+    overview = (*first, meter.each(HOVER, HOVERS), "")
+    layers = [pack.bytes({"view": "lines", "layer": n}) for n in range(SWITCHES)]
+    layer, making = timed(lambda: pack.bytes({"view": "lines", "layer": SWITCHES}))
+    decode = "(texts) => { window.layers = texts.map((text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0))); }"
+    page.evaluate(decode, [base64.b64encode(part).decode() for part in [*layers, layer]])
+    before = meter.processor()
+    shown = page.evaluate(LINES)
+    paint = figure(shown, meter.processor() - before)
+    hover = meter.each(HOVER, HOVERS)
+    return [
+        overview,
+        ("bertlab, a layer in full", size, f"{len(layer):,}", making, paint, hover, meter.each(SWITCH, SWITCHES)),
+    ]
+
+
+def bertviz(page: Page, fact: AttentionMap, limit: float) -> list[tuple[str, ...]]:
+    """bertviz's row for the same input."""
+    import torch
+    from bertviz import head_view  # brings transformers along, so only where it is asked for
+
+    second = next(row.position for row in fact.tokens if row.segment == 1)
+    attention = [torch.from_numpy(layer)[None] for layer in fact.probs_LNTT]
+    tokens = [row.piece for row in fact.tokens]
+    made, making = timed(lambda: head_view(attention, tokens, second, html_action="return").data)
+    size = ("bertviz, head view", str(len(tokens)), f"{len(made.encode()):,}", making)
+    libraries = assets.static("vendor/jquery.slim.min.js") + "\n" + assets.static("vendor/d3.min.js") + REQUIRE
+    page.context.set_offline(False)
+    page.route("https://**", lambda route: route.fulfill(body=libraries, content_type="text/javascript"))
+    try:
+        meter, paint = opened(page, f"<!doctype html><meta charset=utf-8>{made}", "svg line", limit)
+        return [(*size, paint, meter.each(BERTVIZ_HOVER, HOVERS), meter.each(BERTVIZ_SWITCH, SWITCHES))]
+    except Error as error:
+        why = "Timeout" if "Timeout" in error.message else error.message.splitlines()[0]
+        said = f"did not open in {limit:.0f} s" if why == "Timeout" else f"did not open: {why}"
+        return [(*size, said, "", "")]
+
+
+def line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def main(options: Options) -> None:
@@ -109,23 +200,18 @@ def main(options: Options) -> None:
     if chromium is None:
         raise SystemExit("no Chromium found; install one (Debian: apt-get install chromium)")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=ARGS)
-        version = browser.version
-        rows = [measure(browser, made_up(options.layers, options.heads, size)) for size in options.tokens]
-        browser.close()
-    report = {
-        "chromium": version,
-        "machine": platform.machine(),
-        "layers": options.layers,
-        "heads": options.heads,
-        "rows": rows,
-    }
-    text = json.dumps(report, indent=1)
-    print(text)
-    if options.out:
-        part = options.out.with_name(options.out.name + ".part")
-        part.write_text(text, encoding="utf-8")
-        part.replace(options.out)
+        tasks = [(ours, size) for size in options.tokens] + [(bertviz, size) for size in options.bertviz]
+        for number, (measure, size) in enumerate(tasks):
+            # a browser of its own for each: a page that will not open is left behind with it
+            browser = driver.chromium.launch(executable_path=chromium, args=ARGS)
+            if not number:
+                print(f"Chromium {browser.version}, {platform.machine()}, {options.layers} x {options.heads} heads;")
+                print("times: on the wall, median (in brackets: of the page's processor, mean)\n")
+                print("\n".join(map(line, (COLUMNS, ("---",) * len(COLUMNS), BOUNDS))), flush=True)
+            page = browser.new_page(viewport={"width": 1280, "height": 900})
+            for row in measure(page, made_up(options.layers, options.heads, size), options.limit):
+                print(line(row), flush=True)
+            browser.close()
 
 
 if __name__ == "__main__":

@@ -29,7 +29,14 @@ def machine(run: Path, first: str, second: str) -> None:
         if time.monotonic() - began > PATIENCE:
             place.progress(count / of, t("time-machine.working", done=count, of=of))
 
-    packed = loaders.moments(run, first, second, components.options(), done)
+    code = components.lines(
+        None, "from pathlib import Path", "from bertlab.explore.timeline import timeline",
+        "from bertlab.views import html",
+        "state = STATE  # as on the screen", f"moments = timeline({str(run)!r}, {first!r}, {second or None!r})",
+        'page = html.timeline_html(moments, options={"state": state})',
+        'Path("time-machine.html").write_text(page, encoding="utf-8")',
+    )  # fmt: skip
+    packed = loaders.moments(run, first, second, components.options() | {"code": code}, done)
     place.empty()
     components.canvas("timeline", packed)
     components.explain("attention", "mask_probability", "nsp_probability", "loss")

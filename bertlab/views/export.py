@@ -23,7 +23,7 @@ def tidy(rows: Columns) -> Columns:
 
 def python_lines(source: str, steps: Iterable[str]) -> str:
     """A script that draws a figure again: it opens the checkpoint as `session`, then takes the steps, which name
-    `figures` freely and end with `figure = ...`. Steps that begin with "import" or "from" go to the top.
+    `figures` freely; a `figure = ...` among them is shown. Steps that begin with "import" or "from" go to the top.
 
     >>> print(python_lines("strongest", ["figure = figures.nsp_gauge(session.next_sentence('Tea?', 'Yes.'))"]))
     import bertlab
@@ -42,7 +42,8 @@ def python_lines(source: str, steps: Iterable[str]) -> str:
         above.append(uses)
     opened = [f"session = bertlab.load({source!r})"] if source else []
     head = [*(["import bertlab"] if opened else []), *sorted(above, key=lambda line: line.split()[1])]
-    return "\n".join([*head, "", *opened, *below, "figure.show()", ""])
+    shown = ["figure.show()"] if any(step.startswith("figure = ") for step in below) else []
+    return "\n".join([*head, "", *opened, *below, *shown, ""])
 
 
 def _plain(value):

@@ -175,7 +175,7 @@ def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
     pieces = [safe(piece) for piece in piece_labels(attention.tokens)]
     places, ticks = list(range(len(pieces))), (0, 0.1, 0.25, 0.5, 1)
-    figure = _figure(height=140 + 18 * min(len(pieces), 40))
+    figure = blank(height=140 + 18 * min(len(pieces), 40))
     figure.add_heatmap(
         z=np.sqrt(probs_TT).round(4), zmin=0, zmax=1, colorscale=_RISING, name=f"layer {layer}, head {head}",
         customdata=probs_TT.round(5), hovertemplate="%{y} → %{x}: %{customdata:.3f}<extra></extra>",
@@ -197,7 +197,7 @@ def asking_token(neuron: NeuronMap, token: int | None = None) -> go.Figure:
         token = next((row.position for row in neuron.tokens if not row.special), 0)
     pieces = [safe(piece) for piece in piece_labels(neuron.tokens)]
     places = list(range(len(pieces)))
-    figure = _figure(height=360)
+    figure = blank(height=360)
     figure.add_scatter(
         x=places, y=neuron.scores_TT[token].astype(float).round(4).tolist(), name="q·k / √D", mode="lines+markers",
         line={"color": ORANGE, "dash": "dot"}, marker={"symbol": "diamond"}, yaxis="y2",

@@ -42,20 +42,21 @@ h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap:
 
 def attention_html(attention: AttentionMap, *, title: str = "Attention", options: dict | None = None) -> str:
     """The attention view as one offline page with every layer in it; options as for payload.attention_bytes."""
-    return _page("attention", payload.complete_attention_bytes(attention, options=options), title)
+    return packed_html("attention", payload.complete_attention_bytes(attention, options=options), title)
 
 
 def neuron_html(neuron: NeuronMap, *, title: str = "Neuron view", options: dict | None = None) -> str:
     """The neuron view of one head as one offline page."""
-    return _page("neuron", payload.neuron_bytes(neuron, options=options), title)
+    return packed_html("neuron", payload.neuron_bytes(neuron, options=options), title)
 
 
 def timeline_html(timeline: Timeline, *, title: str = "Time machine", log=(), options: dict | None = None) -> str:
     """The time machine over one text as one offline page; log and options as for payload.timeline_bytes."""
-    return _page("timeline", payload.timeline_bytes(timeline, log=log, options=options), title)
+    return packed_html("timeline", payload.timeline_bytes(timeline, log=log, options=options), title)
 
 
-def _page(view: assets.View, data: bytes, title: str) -> str:
+def packed_html(view: assets.View, data: bytes, title: str) -> str:
+    """A view of a payload as one offline page."""
     # base64 has no "<", so no token can end the script element; the title is text
     return _PAGE.format(
         title=escape(title), css=assets.css(), data=base64.b64encode(data).decode(), script=assets.hosted(view, "page")

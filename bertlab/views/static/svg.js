@@ -67,6 +67,11 @@ export class Recorder {
     this.d += `M${n(x + r)} ${n(y)}h${n(width - 2 * r)}${arc(r, r)}v${n(height - 2 * r)}${arc(-r, r)}h${n(2 * r - width)}${arc(-r, -r)}v${n(2 * r - height)}${arc(r, -r)}z`;
   }
 
+  /** Full circles only: the views draw no others. */
+  arc(x, y, r) {
+    this.d += `M${n(x - r)} ${n(y)}a${n(r)} ${n(r)} 0 1 1 ${n(2 * r)} 0a${n(r)} ${n(r)} 0 1 1 ${n(-2 * r)} 0z`;
+  }
+
   stroke() {
     this.parts.push(`<path d="${this.d}" fill="none"${this.pen()}/>`);
   }
@@ -98,7 +103,9 @@ export class Recorder {
   }
 
   /** A canvas of one pixel a cell: rectangles where they are few, else the pixels themselves, unsmoothed. */
-  drawImage(image, x, y, width, height) {
+  drawImage(whole, ...at) {
+    const image = at.length > 4 ? crop(whole, ...at.splice(0, 4)) : whole;
+    const [x, y, width, height] = at;
     const [wide, high] = [image.width, image.height];
     if (this.cells + wide * high > CELLS) {
       this.parts.push(`<image x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${image.toDataURL()}" opacity="${n(this.globalAlpha)}"/>`);
@@ -129,8 +136,15 @@ export class Recorder {
 
   text() {
     return `<svg xmlns="http://www.w3.org/2000/svg" width="${n(this.width)}" height="${n(this.height)}" viewBox="0 0 ${n(this.width)} ${n(this.height)}">`
-      + `<defs>${this.defs.join("")}<\/defs><rect width="100%" height="100%" fill="${this.ground}"/>${this.parts.join("")}<\/svg>`;
+      + `<defs>${this.defs.join("")}<\/defs><rect width="100%" height="100%" fill="${parse(this.ground)[0]}"/>${this.parts.join("")}<\/svg>`;
   }
+}
+
+function crop(image, x, y, width, height) {
+  const part = document.createElement("canvas");
+  Object.assign(part, { width, height });
+  part.getContext("2d").drawImage(image, x, y, width, height, 0, 0, width, height);
+  return part;
 }
 
 function n(value) {

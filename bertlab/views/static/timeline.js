@@ -1,9 +1,11 @@
 // A training run under one slider: attention, the words behind each mask, next sentence and the loss curve move together.
 // Every frame's numbers come in one payload, so moving asks nobody. Knows nothing of models or hosts, and fetches nothing.
 // Shapes: S moments (snapshots), L layers, N heads, T tokens; the codes of a moment are [L, N, T, T], p = (code / 255)^2.
-import { Surface, digits, drawText, mix, readTheme, watch } from "./canvas.js";
+import { Surface, digits, drawText, mix, paper, readTheme, watch } from "./canvas.js";
 import { element } from "./dom.js";
 import { inflate, unpack } from "./payload.js";
+import { literal, saveMenu } from "./save.js";
+import { Recorder } from "./svg.js";
 import { words } from "./words.js";
 
 const START = { at: null, against: null, layer: 0, head: 0 };
@@ -124,10 +126,9 @@ class Side {
     this.say();
   }
 
-  drawGrid() {
+  drawGrid(context = this.grid.begin()) {
     const { view, cell, left, top } = this;
     const { data, theme, state } = view;
-    const context = this.grid.begin();
     const atlas = view.atlas(this.at);
     context.font = `${theme.size * 0.8}px ${theme.family}`;
     context.fillStyle = theme.muted;
@@ -154,10 +155,9 @@ class Side {
     context.strokeRect(left + state.head * cell, top + state.layer * cell, cell, cell);
   }
 
-  drawHead() {
+  drawHead(context = this.head.begin()) {
     const { view, step, labels, heading } = this;
     const { data, theme, state, pointed } = view;
-    const context = this.head.begin();
     const side = step * data.size;
     context.imageSmoothingEnabled = step * this.head.ratio < 1.5;
     context.drawImage(view.atlas(this.at), state.head * data.size, state.layer * data.size, data.size, data.size, labels, heading, side, side);
@@ -261,6 +261,7 @@ class TimelineView {
     const rebuilt = fresh || language !== this.language;
     this.language = language;
     this.words = words(hosted);
+    this.code = hosted.code ?? null;
     this.obey(hosted.state);
     this.check();
     if (rebuilt) this.build();
@@ -393,6 +394,9 @@ class TimelineView {
     this.stage = element("div", { class: "bl-stage bl-sides" });
     this.readout = element("div", { class: "bl-readout", role: "status" });
     this.scale = element("div", { class: "bl-legend" });
+    const save = saveMenu(text, { name: "time-machine", code: this.code && (() => this.code.replace("STATE", () => literal(this.state))),
+      svg: () => this.svg(), data: () => this.columns() });
+    this.bar.append(save);
     this.root.replaceChildren(this.bar, this.curveBox, this.figures, this.stage, element("div", { class: "bl-status" }, this.readout, this.scale));
     this.beside();
     this.showPlay();
@@ -419,6 +423,46 @@ class TimelineView {
     this.scale.replaceChildren(element("span", { class: "bl-group", title: this.words.scale }, "0",
       element("span", { style: `display:inline-block;width:84px;height:10px;border-radius:3px;background:linear-gradient(90deg, ${stops}) border-box;border:1px solid ${this.theme.hair}` }), "1"));
     this.draw();
+  }
+
+  /** The curve and every moment on the screen as one vector, in the colours of paper. */
+  svg() {
+    const [theme, atlases, pointed] = [this.theme, this.atlases, this.pointed];
+    Object.assign(this, { theme: paper(theme), atlases: new Map(), pointed: null });
+    const high = (side) => Math.max(side.grid.height, side.head.height) + 40;
+    const wide = (side) => side.grid.width + side.head.width + 24;
+    const recorder = new Recorder(Math.max(this.curve.width, ...this.sides.map(wide)), this.curve.height + this.sides.reduce((sum, side) => sum + high(side), 0), this.theme.ground);
+    try {
+      this.drawCurve(recorder);
+      let top = this.curve.height + 20;
+      for (const side of this.sides) {
+        recorder.save();
+        recorder.translate(0, top);
+        Object.assign(recorder, { font: `600 ${this.theme.size}px ${this.theme.family}`, fillStyle: this.theme.ink, textAlign: "left", globalAlpha: 1 });
+        recorder.fillText(`${this.words.step} ${grouped(this.data.moments[side.at].step)}`, 0, 0);
+        recorder.translate(0, 14);
+        side.drawGrid(recorder);
+        recorder.translate(side.grid.width + 24, 0);
+        side.drawHead(recorder);
+        recorder.restore();
+        top += high(side);
+      }
+      return recorder.text();
+    } finally {
+      Object.assign(this, { theme, atlases, pointed });
+    }
+  }
+
+  /** A row for every snapshot: where it stands in the run, and what it says of this text. */
+  columns() {
+    const { moments, masks, follows } = this.data;
+    const columns = { step: moments.map(({ step }) => step), tokens: moments.map(({ tokens }) => tokens) };
+    masks.forEach(({ words: names, probs }, mask) => names.forEach((name, i) => { columns[`mask_${mask + 1} ${name}`] = probs.map((shares) => shares[i]); }));
+    if (follows) columns.is_next = follows;
+    for (const name of Object.keys(Object.assign({}, ...moments.map(({ validation }) => validation)))) {
+      columns[`validation ${name}`] = moments.map(({ validation }) => validation[name]);
+    }
+    return columns;
   }
 
   /** Every head of a moment as one image, a pixel a pair of tokens; made when first shown. */
@@ -477,11 +521,10 @@ class TimelineView {
     this.tell();
   }
 
-  drawCurve() {
+  drawCurve(context = this.curve.begin()) {
     const { data, theme } = this;
     if (!theme || !this.curve.width) return;
     const { curve, moments } = data;
-    const context = this.curve.begin();
     const width = this.curve.width;
     const losses = curve.loss.filter((value) => value !== null);
     const far = Math.log1p(Math.max(moments.at(-1).step, ...curve.step, 1));
