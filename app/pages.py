@@ -9,7 +9,11 @@ SECTIONS = {
         "next-sentence": ":material/compare_arrows:",
         "question": ":material/help:",
     },
-    "change": {"heads": ":material/content_cut:", "xray": ":material/radiology:"},
+    "change": {
+        "heads": ":material/content_cut:",
+        "depth": ":material/layers:",
+        "xray": ":material/radiology:",
+    },
     "learn": {"training": ":material/show_chart:", "time-machine": ":material/history:"},
 }
 

@@ -274,10 +274,11 @@ def keep_tool(line: str, checkpoint: loaders.Checkpoint) -> None:
         return
     if made.rows or made.patches:
         st.caption(t("heads.keep.only"))
-    heads = ",".join(f"{layer}.{head}" for layer, head in sorted(made.heads))
+    gone = sorted(made.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)})
+    heads = ",".join(f"{layer}.{head}" for layer, head in gone)
     command = ["bertlab", "export", "pruned", "--checkpoint", loaders.short_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
     total = sum(parameter.numel() for parameter in loaders.session(checkpoint).model.parameters())
-    st.caption(t("heads.keep.size", heads=len(made.heads), share=f"{weights * len(made.heads) / total:.1%}"))
+    st.caption(t("heads.keep.size", heads=len(gone), share=f"{weights * len(gone) / total:.1%}"))
     st.caption(t("heads.keep.opens"))

@@ -391,8 +391,11 @@ COMMANDS = {
     "classify": Command("bertlab.cli", "Classify", "classify", "which label a text has, or what value"),
     "choose": Command("bertlab.cli", "Choose", "choose", "which of several texts goes on best"),
     "tag": Command("bertlab.cli", "Tag", "tag", "the names, places and so on in a text"),
+    "heads": Command("bertlab.cli_change", "Heads", "heads", "what every attention head does for a prediction"),
+    "lens": Command("bertlab.cli_change", "LensOf", "lens", "what every layer would say; masks filled together"),
     "attend": Command("bertlab.cli", "Attend", "attend", "where every attention head looks"),
     "info": Command("bertlab.cli", "Info", "info", "what a checkpoint is, and which are shipped"),
+    "export": Command("bertlab.cli_change", "Export", "export", "a checkpoint without some of its heads"),
     "app": Command("bertlab.cli", "App", "app", "open the browser window"),
     "prepare": Command("bertlab.learn.prepare", "PrepareConfig", "run", "raw text to a corpus and a vocabulary"),
     "pretrain": Command(

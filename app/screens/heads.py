@@ -23,7 +23,8 @@ with components.told():
     with left:
         surgery.grid(line, config, effects, loaders.ask(checkpoint, "head_roles", asked.text, asked.pair))
         progress = st.container(key="heads-progress")
-        components.explain("knockout")
+        surgery.chips(line, config)
+        components.explain("knockout", "patch")
     tool = url.choice(
         st.segmented_control, t("heads.tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads.tool.{tool}"),
@@ -49,18 +50,16 @@ with components.told():
             drawing = change_figures.head_map(effects, axes=axes, odds=t("heads.odds"))
             components.figure(drawing, key="head-map", code=code)
     url.keep("other", other, example)
-    with right.container(key="heads-result"):
-        surgery.chips(line, config)
-        with components.told():
-            options = {"changes": line, "other": other, "mask": asked.mask}
-            found = loaders.ask(checkpoint, "operate", *asked.values, **options)
-            st.html(surgery.said(found, names))
-            words = {"labels": (t("heads.before"), t("heads.after")), "names": names}
-            code = components.lines(
-                checkpoint, "from bertlab.views import change_figures",
-                f"operation = session.operate(*{asked.values!r}, **{options!r})",
-                f"figure = change_figures.before_after(operation, **{words!r})",
-            )  # fmt: skip
-            components.figure(change_figures.before_after(found, **words), key="before-after", code=code)
+    with right.container(key="heads-result"), components.told():
+        options = {"changes": line, "other": other, "mask": asked.mask}
+        found = loaders.ask(checkpoint, "operate", *asked.values, **options)
+        st.html(surgery.said(found, names))
+        words = {"labels": (t("heads.before"), t("heads.after")), "names": names}
+        code = components.lines(
+            checkpoint, "from bertlab.views import change_figures",
+            f"operation = session.operate(*{asked.values!r}, **{options!r})",
+            f"figure = change_figures.before_after(operation, **{words!r})",
+        )  # fmt: skip
+        components.figure(change_figures.before_after(found, **words), key="before-after", code=code)
     if effects is None:
         surgery.measure(checkpoint, asked, progress)

@@ -111,7 +111,7 @@ function pressed(root, button, event, send) {
   next.focus();
 }
 
-const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
 const percent = (value) => (value > 0 && value < 0.001 ? "< 0.1 %" : `${(100 * value).toFixed(1)} %`);
 
@@ -144,7 +144,7 @@ function paint(root) {
     button.setAttribute("aria-pressed", out);
     button.setAttribute("aria-label", about(root, layer, head).join(" · "));
     button.style.backgroundColor = value === undefined ? "" : colour(value, limit);
-    button.textContent = out ? "×" : value === undefined || Math.abs(value) < 0.05 ? "" : signed(value).slice(0, 4);
+    button.textContent = out ? "×" : value === undefined || Math.abs(value) < 0.05 ? "" : signed(value, 1);
   }
   const bar = element("i");
   bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((share) => colour(share, 1)).join(",")})`;

@@ -14,6 +14,7 @@ from bertlab.explore.facts import HeadEffects, Lens, Operation
 from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, percent, safe, short
 from bertlab.views.payload import labels as piece_labels
 
+FITTING = 48  # positions whose words can be read in their cells
 WEAKEST = 0.5  # log-odds at which the colours of a head map are full, where no head has more
 _DEPTHS = [[0.0, "rgba(38, 108, 206, 0.04)"], [1.0, "rgba(38, 108, 206, 0.9)"]]
 
@@ -40,7 +41,7 @@ def before_after(
             customdata=[safe(short(title, 60)) for title in titles],
             hovertemplate=f"%{{customdata}}<br>{safe(label)}: %{{text}}<extra></extra>",
         )  # fmt: skip
-    ticks = [safe(short(title, 22)) for title in titles]
+    ticks = [safe(short(title, 18)) for title in titles]
     figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6)
     most = max((max(o.before, o.after) for o in shown), default=1) or 1
     figure.update_xaxes(range=[0, most * 1.5], visible=False)
@@ -63,10 +64,10 @@ def head_map(
         customdata=np.round(effects.probabilities_LN, 4),
         hovertemplate=f"{layer} %{{y}}, {head} %{{x}}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(title=head, tickvals=list(range(count)), side="top")
+    figure.update_xaxes(title={"text": head, "standoff": 4}, tickvals=list(range(count)), side="top")
     figure.update_yaxes(
-        title=layer, tickvals=list(range(len(effects.layers))), ticktext=list(map(str, effects.layers)),
-        autorange="reversed",
+        title={"text": layer, "standoff": 12}, tickvals=list(range(len(effects.layers))),
+        ticktext=list(map(str, effects.layers)), autorange="reversed",
     )  # fmt: skip
     return figure
 
@@ -75,37 +76,41 @@ def lens_grid(
     lens: Lens,
     *,
     chosen: int | None = None,
+    first: int = 0,
+    count: int | None = None,
     rows: tuple[str, str] = ("layer {}", "embeddings"),
     labels: tuple[str, str, str] = ("says", "probability", "rank of the last layer's word"),
 ) -> go.Figure:
     """Tokens across, layers upwards: in each cell the likeliest piece, the stronger its blue the more probable.
 
-    chosen: a position to frame. rows: what to call a layer, {} for its number, and the embeddings under the first.
+    chosen: a position to frame. first, count: only so many positions. rows: what to call a layer, {} for its number,
+    and the embeddings under the first.
     """
-    layers, size = lens.probs_LT.shape
-    pieces = [[safe(short(piece, 10)) for piece in row] for row in lens.pieces_LT]
+    layers = len(lens.probs_LT)
+    places = list(range(len(lens.tokens)))[first:][:count]
     tokens = [safe(piece) for piece in piece_labels(lens.tokens)]
+    pieces = [[safe(short(row[at], 10)) for at in places] for row in lens.pieces_LT]
     hover = [
         [
-            f"{tokens[at]}<br>{safe(labels[0])}: {safe(lens.pieces_LT[layer][at])}<br>"
+            f"{tokens[at]}<br>{safe(labels[0])}: {safe(row[at])}<br>"
             f"{safe(labels[1])}: {percent(float(lens.probs_LT[layer, at]))}<br>"
             f"{safe(labels[2])} ({safe(lens.final_T[at])}): {int(lens.rank_LT[layer, at])}"
-            for at in range(size)
+            for at in places
         ]
-        for layer in range(layers)
+        for layer, row in enumerate(lens.pieces_LT)
     ]
-    figure = blank(height=90 + 38 * layers)
+    figure = blank(height=96 + 38 * layers)
     figure.add_heatmap(
-        z=lens.probs_LT.astype(float).round(4), x=list(range(size)), y=list(range(layers)), zmin=0, zmax=1, text=pieces,
-        texttemplate="%{text}", textfont={"size": 13}, colorscale=_DEPTHS, xgap=2, ygap=2, customdata=hover,
-        hovertemplate="%{customdata}<extra></extra>",
+        z=lens.probs_LT[:, places].astype(float).round(4), x=places, y=list(range(layers)), zmin=0, zmax=1, text=pieces,
+        texttemplate="%{text}" if len(places) <= FITTING else None, textfont={"size": 13}, colorscale=_DEPTHS, xgap=2,
+        ygap=2, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
         colorbar={"thickness": 10, "tickformat": ".0%", "tickvals": [0, 0.5, 1], "outlinewidth": 0},
     )  # fmt: skip
-    figure.update_xaxes(tickvals=list(range(size)), ticktext=tokens, side="bottom", tickangle=0 if size < 16 else -60)
+    figure.update_xaxes(tickvals=places, ticktext=[tokens[at] for at in places], tickangle=-45)
     figure.update_yaxes(
         tickvals=list(range(layers)), ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in range(1, layers))]
     )
-    if chosen is not None:
+    if chosen in places:
         figure.add_shape(
             type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=layers - 0.5, line={"color": ORANGE, "width": 2}
         )

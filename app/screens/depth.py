@@ -1,0 +1,80 @@
+"""Depth lens: what every layer would say at every position, how the last word fares on the way, and several masks
+filled together."""
+
+import streamlit as st
+
+from app import components, examples, loaders, url
+from app.i18n import t
+from bertlab.explore.words import MASK
+from bertlab.views import change_figures
+from bertlab.views.payload import labels as piece_labels
+
+CELL = 58  # pixels for a word
+LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen through a window
+
+components.heading("depth")
+text = components.line(st, t("heads.text"), examples.MASKED, key="masked", help=t("heads.text.help"))
+components.note(t("depth.honest"))
+with components.told():
+    checkpoint = components.chosen("fill-mask")
+    lens = loaders.ask(checkpoint, "lens", text)
+    pieces = piece_labels(lens.tokens)
+    masks = [at for at, piece in enumerate(pieces) if piece == MASK]
+
+    def box(label: str, low: int, high: int, key: str) -> int:
+        """A position by its piece."""
+        return st.selectbox(label, range(low, high + 1), format_func=lambda at: f"{at} · {pieces[at]}", key=key)
+
+    default = masks[0] if masks else min(1, len(pieces) - 1)
+    position = url.number(box, t("depth.position"), 0, len(pieces) - 1, default, key="at")
+    first = max(0, min(position - LONGEST // 2, len(pieces) - LONGEST))
+    shown = range(first, min(first + LONGEST, len(pieces)))
+    if len(shown) < len(pieces):
+        st.caption(t("depth.part", first=shown[0], last=shown[-1], count=len(pieces)))
+    words = {
+        "rows": (t("depth.layer"), t("depth.embeddings")),
+        "labels": (t("depth.says"), t("depth.probability"), t("depth.rank.final")),
+    }  # fmt: skip
+    opened = (
+        "from bertlab.views import change_figures", f"lens = session.lens({text!r})",
+    )  # fmt: skip
+    grid = {"chosen": position, "first": shown[0], "count": len(shown), **words}
+    code = components.lines(checkpoint, *opened, f"figure = change_figures.lens_grid(lens, **{grid!r})")
+    # wide enough for its words; what does not fit is scrolled to
+    st.html(f"<style>.st-key-figure-lens {{ min-width: {100 + CELL * len(shown)}px; }}</style>")
+    with st.container(key="lens-scroll"):
+        components.figure(change_figures.lens_grid(lens, **grid), key="lens", code=code)
+    components.explain("depth_probability", "rank")
+
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.subheader(t("depth.depth"), anchor=False)
+        said = t("depth.final", word=components.plain(lens.final_T[position]), at=position)
+        st.html(f'<p class="small" dir="auto">{said}</p>')
+        names = {
+            "labels": (t("depth.probability"), t("depth.rank")),
+            "rows": ("{}", t("depth.embeddings")),
+            "axis": t("layer"),
+        }
+        code = components.lines(
+            checkpoint, *opened, f"figure = change_figures.lens_depth(lens, {position}, **{names!r})"
+        )  # fmt: skip
+        components.figure(change_figures.lens_depth(lens, position, **names), key="depth", code=code)
+    with right:
+        st.subheader(t("depth.joint"), anchor=False, help=t("depth.joint.help"))
+        if len(masks) < 2:
+            components.note(t("depth.joint.few"))
+        else:
+            beams = url.number(st.slider, t("depth.beams"), 1, 20, 5, key="beams")
+            found = loaders.ask(checkpoint, "fill_jointly", text, beams)
+            rows = {
+                t("depth.probability"): [filling.probability for filling in (*found.fillings, found.alone)],
+                t("depth.joint.words"): [" · ".join(filling.pieces) for filling in (*found.fillings, found.alone)],
+                t("depth.joint.how"): [*[t("depth.joint.beam")] * len(found.fillings), t("depth.joint.alone")],
+            }
+            number = st.column_config.NumberColumn(format="%.3g", width=90)
+            st.dataframe(rows, hide_index=True, column_config={t("depth.probability"): number})
+            same = found.alone.pieces == found.fillings[0].pieces
+            better = found.fillings[0].probability / max(found.alone.probability, 1e-300)
+            st.caption(t("depth.joint.same") if same else t("depth.joint.better", times=f"{better:.3g}"))
+            components.explain("joint_probability")
