@@ -3,17 +3,20 @@ filled together."""
 
 import streamlit as st
 
-from app import components, examples, loaders, url
+from app import components, loaders, url
 from app.i18n import t
 from bertlab.explore.words import MASK
 from bertlab.views import change_figures
 from bertlab.views.payload import labels as piece_labels
 
 CELL = 58  # pixels for a word
+WIDTH = "<style>.st-key-figure-lens {{ min-width: {}px; }}</style>"
 LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen through a window
 
 components.heading("depth")
-text = components.line(st, t("heads.text"), examples.MASKED, key="masked", help=t("heads.text.help"))
+text = components.line(
+    st, t("heads.text"), components.said("fill-mask").masked, key="masked", help=t("heads.text.help")
+)
 components.note(t("depth.honest"))
 with components.told():
     checkpoint = components.chosen("fill-mask")
@@ -41,7 +44,7 @@ with components.told():
     grid = {"chosen": position, "first": shown[0], "count": len(shown), **words}
     code = components.lines(checkpoint, *opened, f"figure = change_figures.lens_grid(lens, **{grid!r})")
     # wide enough for its words; what does not fit is scrolled to
-    st.html(f"<style>.st-key-figure-lens {{ min-width: {100 + CELL * len(shown)}px; }}</style>")
+    st.html(WIDTH.format(100 + CELL * len(shown)))
     with st.container(key="lens-scroll"):
         components.figure(change_figures.lens_grid(lens, **grid), key="lens", code=code)
     components.explain("depth_probability", "rank")

@@ -1,0 +1,161 @@
+"""The pages that change something inside a model: what they do, undo, keep in the link, and say of a mistake."""
+
+import json
+
+import pytest
+from test_app import bodies, errors, opened
+
+from app import loaders
+from bertlab.cli import main
+
+MASKED = "Green [MASK], some [MASK]."
+ASKED = [
+    {"ask": "mask", "masked": MASKED},
+    {"ask": "nsp"},
+    {"ask": "span", "question": "Who carried it?", "passage": "The keeper of the old mill carried it."},
+]
+
+
+def grid(app) -> dict:
+    """What the grid of heads is told."""
+    (proto,) = [e.proto for e in app.get("bidi_component") if e.proto.component_name == "bertlab_heads"]
+    return json.loads(proto.json)
+
+
+def link(app) -> str:
+    """The changes in the address."""
+    found = app.query_params["changes"]
+    return found if isinstance(found, str) else found[0]
+
+
+def said(app) -> str:
+    return next(body for body in bodies(app) if 'class="say"' in body)
+
+
+def click(app, key: str):
+    return next(button for button in app.button if button.key == key).click().run()
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked["ask"])
+def test_every_kind_is_measured_and_shown_before_and_after(shipped, asked):
+    app = opened("heads", changes="0.1,1", **asked)
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    data = grid(app)
+    assert [len(row) for row in data["effects"]] == [2, 2]
+    assert any(abs(effect) > 0.001 for row in data["effects"] for effect in row)
+    assert data["out"] == ["0.1", "1.0", "1.1"]
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_every_change_can_be_taken_back_by_itself_and_the_last_undone(shipped):
+    app = opened("heads", masked=MASKED, changes="0.1,r1.0.2-u,p1.2-0.1", other="Some bread.")
+    assert link(app) == "0.1,r1.0.2-u,p1.2-0.1"
+    before = said(app)
+    app = click(app, "back-r1.0.2")
+    assert link(app) == "0.1,r1.0.2-u,p1.2-0.1,r1.0.2"
+    assert grid(app)["out"] == ["0.1"]
+    app = next(button for button in app.button if button.label == "Undo").click().run()
+    assert said(app) == before
+    app = next(button for button in app.button if button.label == "Reset").click().run()
+    assert "changes" not in app.query_params
+    assert grid(app)["out"] == []
+
+
+def test_a_row_and_a_state_are_put_in_from_the_page(shipped):
+    app = opened("heads", masked=MASKED, tool="row", **{"row.layer": "1", "row.how": "hand"})
+    assert not app.exception, app.exception[0].message
+    app = click(app, "put-row")
+    assert link(app).startswith("r1.0.0-0:0.")
+    assert not errors(app)
+    app = opened("heads", masked=MASKED, tool="patch", other="Some bread.")
+    app = next(button for button in app.button if button.label == "Put it in").click().run()
+    assert link(app) == "p0.1-0.1"
+    app = next(button for button in app.button if button.label == "Every position").click().run()
+    assert "tokens: choose one position in each" in errors(app)[0], "the texts differ in length"
+    assert len(errors(app)) == 1
+
+
+@pytest.mark.parametrize("changes", ["9.0", "0.7", "nonsense", "<script>alert(1)</script>", "r0.0.60-u", "9" * 3000])
+def test_a_change_that_does_not_fit_is_said_once_and_can_be_undone(shipped, changes):
+    app = opened("heads", masked=MASKED, changes=f"0.1,{changes}")
+    assert not app.exception, app.exception[0].message
+    assert len(errors(app)) == 1
+    assert "<script" not in errors(app)[0]
+    app = next(button for button in app.button if button.label == "Undo").click().run()
+    assert not errors(app)
+    assert link(app) == "0.1"
+
+
+@pytest.mark.parametrize(
+    ("screen", "link"),
+    [
+        ("heads", {"masked": "No mask."}),
+        ("heads", {"masked": "[MASK] tea " * 60}),
+        ("heads", {"checkpoint": "bare"}),
+        ("heads", {"ask": "classify"}),
+        ("depth", {"checkpoint": "bare"}),
+        ("depth", {"masked": ""}),
+        ("depth", {"masked": "[MASK] tea " * 60}),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(shipped, screen, link):
+    app = opened(screen, **link)
+    assert not app.exception, app.exception[0].message
+    assert len(errors(app)) == 1
+
+
+def test_the_mask_that_is_watched_is_chosen(shipped):
+    first, second = (grid(opened("heads", masked=MASKED, which=which))["effects"] for which in ("1", "2"))
+    assert first != second
+
+
+def test_what_the_page_tells_to_run_makes_the_pruned_checkpoint(shipped, tmp_path, monkeypatch):
+    app = opened("heads", masked=MASKED, tool="keep", changes="0.1,9.9")
+    command = app.get("code")[0].proto.code_text
+    assert command == "bertlab export pruned --checkpoint strongest --prune 0.1"
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()[1:]) == 0
+    assert json.loads((tmp_path / "pruned" / "config.json").read_text())["pruned_heads"] == {"0": [1]}
+    record = json.loads((tmp_path / "pruned" / "bertlab.json").read_text())
+    assert "validation" not in record, "what was measured on the whole model does not hold"
+    pruned, whole = loaders.checkpoint(str(tmp_path / "pruned")), loaders.checkpoint("strongest")
+    expected = loaders.ask(whole, "operate", "mask", MASKED, None, changes="0.1")
+    got = loaders.ask(pruned, "operate", "mask", MASKED, None).outcomes[0]
+    assert got.before == pytest.approx(expected.outcomes[expected.top].after, abs=2e-3), "stored in 16 bits"
+
+
+def test_the_lens_draws_a_part_of_a_long_text_and_fills_masks_together(shipped):
+    app = opened("depth", masked="Some bread, [MASK] tea [MASK]. " + "Tea. " * 20, at="30")
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    assert any("are drawn" in caption.value for caption in app.caption)
+    assert len(app.get("plotly_chart")) == 2
+    assert len(app.dataframe[0].value) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["heads", MASKED], 0),
+        (["heads", MASKED, "--change", "0.1,r1.0.2-u"], 0),
+        (["heads", "Tea.", "Bread.", "--ask", "nsp", "--json"], 0),
+        (["heads", MASKED, "--change", "7.0"], 2),
+        (["heads", "Tea.", "--ask", "nsp"], 2),
+        (["lens", MASKED], 0),
+        (["lens", MASKED, "--beams", "3"], 0),
+        (["lens", "Tea.", "--beams", "3"], 2),
+        (["lens", MASKED, "--json"], 0),
+        (["export", "out", "--prune", "0.9"], 2),
+        (["export", "out", "--prune", "0"], 2),
+        (["export", " ", "--prune", "0.0"], 2),
+    ],
+)
+def test_commands(shipped, capsys, tmp_path, monkeypatch, words, code):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == code
+    out, err = capsys.readouterr()
+    assert len(err.strip().splitlines()) == (1 if code else 0), err
+    if "--json" in words:
+        assert json.loads(out)["checkpoint"] == "strongest"
+    assert not list(tmp_path.iterdir())
