@@ -1,8 +1,12 @@
 """What `transformers` makes of the same rows, and the benchmarks that hold us beside it; no time is judged."""
 
+import importlib
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from test_questions import story
 
@@ -44,23 +48,73 @@ def test_run_qa_s_features_are_ours(rows, tiny_checkpoint, tiny_tokenizer):
 
 
 def test_ratios_are_taken_turn_by_turn():
-    found = compared([(10.0, 10.0), (40.0, 10.0), (20.0, 10.0)], "rows_per_second")
+    found = compared([(10.0, 10.0, 5.0), (40.0, 10.0, 10.0), (20.0, 10.0, 20.0)], ("a", "b"), "rows_per_second")
     assert found == {
-        "bertlab_rows_per_second": 20, "transformers_rows_per_second": 10, "ratio": 2.0, "ratio_least": 1.0,
-        "ratio_most": 4.0,
+        "bertlab_rows_per_second": 20, "a_rows_per_second": 10, "b_rows_per_second": 10,
+        "ratio": 2.0, "ratio_least": 1.0, "ratio_most": 4.0,
+        "ratio_to_b": 2.0, "ratio_to_b_least": 1.0, "ratio_to_b_most": 4.0,
     }  # fmt: skip
 
 
-def test_bench_features_runs_both(rows, tiny_checkpoint, tmp_path, capsys):
-    answered = [row for row in rows if row["answers"]["text"]]
-    article = [
-        {"context": row["context"], "qas": [{"id": row["id"], "question": row["question"], "answers": [
-            {"text": row["answers"]["text"][0], "answer_start": row["answers"]["answer_start"][0]}]}]}
-        for row in answered
-    ]  # fmt: skip
-    (tmp_path / "rows.json").write_text(json.dumps({"data": [{"title": "", "paragraphs": article}]}))
-    words = ["bench", "features", "--data", str(tmp_path / "rows.json"), "--checkpoint", str(tiny_checkpoint), "--json"]
-    assert main([*words, "--max-tokens", "64", "--stride", "24"]) == 0
+@pytest.fixture(scope="module")
+def data(rows, tmp_path_factory) -> Path:
+    """Directories of tasks: squad, glue/rte and glue/sst2, each with train and validation rows."""
+    place = tmp_path_factory.mktemp("tasks")
+    answered = [row for row in rows if row["answers"]["text"] and len(row["context"]) < 120]
+    texts = [row["context"] for row in answered]
+    entailed = [
+        {"sentence1": text, "sentence2": row["question"], "label": i % 2, "idx": i}
+        for i, (text, row) in enumerate(zip(texts, answered, strict=True))
+    ]
+    praised = [{"sentence": text, "label": i % 2, "idx": i} for i, text in enumerate(texts)]
+    for name, own in (("squad", answered), ("glue/rte", entailed), ("glue/sst2", praised)):
+        (place / name).mkdir(parents=True)
+        for split in ("train", "validation"):
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(own), place / name / f"{split}.parquet")
+    return place
+
+
+def test_bench_features_runs_both(data, tiny_checkpoint, capsys):
+    words = ["bench", "features", "--data", str(data / "squad/train.parquet"), "--checkpoint", str(tiny_checkpoint)]
+    assert main([*words, "--max-tokens", "64", "--stride", "24", "--rows", "20", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["questions"] == len(answered)
+    assert found["questions"] == 20
     assert found["ratio_least"] <= found["ratio"] <= found["ratio_most"]
+
+
+@pytest.mark.parametrize("task", ["sst2", "squad"])
+def test_bench_finetune_runs_all_three(task, data, tiny_checkpoint, capsys):
+    source = data / {"sst2": "glue/sst2", "squad": "squad"}[task]
+    words = ["bench", "finetune", task, "--data", str(source), "--checkpoint", str(tiny_checkpoint), "--rows", "24"]
+    words += ["--batch-size", "4", "--steps", "2", "--rounds", "2", "--device", "cpu", "--precision", "float32"]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["task"] == f"{task}, 24 rows"
+    for name in ("ratio", "ratio_to_transformers_grouped"):
+        assert 0 < found[f"{name}_least"] <= found[name] <= found[f"{name}_most"]
+
+
+def test_the_comparison_is_resumable_and_puts_both_side_by_side(data, tiny_checkpoint, tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "scripts")
+    compare = importlib.import_module("compare_finetune")
+    small = {name: replace(recipe, epochs=1.0, max_tokens=64) for name, recipe in compare.RECIPES.items()}
+    monkeypatch.setattr(compare, "RECIPES", small)
+    asked = compare.Compare(
+        data=data, out=tmp_path, tasks=("rte", "squad"), seeds=(0,), encoder=str(tiny_checkpoint), quick=True
+    )
+    compare.main(asked)
+    first = capsys.readouterr()
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert [(row["task"], row["side"]) for row in results] == [
+        (task, side) for task in ("rte", "squad") for side in ("bertlab", "transformers")
+    ]
+    assert {row["measure"] for row in results} == {"accuracy", "f1"}
+    assert all(0 <= row["value"] <= 100 for row in results)
+    by_name = {line.split()[0]: line for line in first.out.splitlines()}
+    own, theirs = (row["value"] for row in results if row["task"] == "rte")
+    assert f"{own:.2f} ± 0.00" in by_name["rte"]
+    assert f"{own - theirs:+.2f}" in by_name["rte"]
+    compare.main(asked)
+    again = capsys.readouterr()
+    assert again.out == first.out
+    assert "transformers ..." not in again.err

@@ -177,7 +177,7 @@ def bench(config: BenchConfig) -> dict:
         return tokens / (time.perf_counter() - began)
 
     our_turn(), peer_turn()  # the first turns load, compile and allocate
-    measured = in_turns(our_turn, peer_turn, config.rounds, quiet=config.json)
+    measured = in_turns(our_turn, {"transformers": peer_turn}, config.rounds, quiet=config.json)
     return {
         "model": f"{shape.num_layers} x {shape.hidden_size}, vocabulary {shape.vocab_size:,}",
         "parameters": sum(p.numel() for p in model.parameters()),

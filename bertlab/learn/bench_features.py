@@ -84,7 +84,9 @@ def bench(config: FeaturesBenchConfig) -> dict:
         seconds["theirs"].append(their_features(table, workers))
         return len(rows) / seconds["theirs"][-1]
 
-    measured = in_turns(our_turn, their_turn, config.rounds, "questions_per_second", quiet=config.json)
+    measured = in_turns(
+        our_turn, {"transformers": their_turn}, config.rounds, "questions_per_second", quiet=config.json
+    )
     return {
         "questions": len(rows),
         "windows": f"ours {made['ours']:,}, transformers' {made['theirs']:,}",

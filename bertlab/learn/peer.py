@@ -4,10 +4,13 @@ The other side of the benchmarks and of the comparison of results; nothing else 
 except `bench.py` for its own peer.
 """
 
+import importlib.util
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import datasets
+import torch
 import transformers
 
 from bertlab.spec.errors import BertlabError
@@ -97,6 +100,39 @@ def _mapped(rows: Sequence[Mapping], features: Callable[[dict], dict], workers: 
     )
 
 
+class CountingTrainer(transformers.Trainer):
+    """A Trainer that says how many tokens it read, and in how many seconds, its first `warm` steps left out."""
+
+    warm = 2
+
+    def train(self, *arguments, **options):
+        self.ended: list[float] = []
+        self.read: list[int] = []
+        return super().train(*arguments, **options)
+
+    def training_step(self, model, inputs, *arguments, **options):
+        self.read.append(int(inputs["attention_mask"].sum()))
+        return super().training_step(model, inputs, *arguments, **options)
+
+    def on_step_end(self) -> None:
+        if self.args.device.type == "cuda":
+            torch.cuda.synchronize()
+        self.ended.append(time.perf_counter())
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Real tokens, from the end of one step to the end of another, so with the making of batches between them."""
+        return sum(self.read[self.warm :]) / (self.ended[-1] - self.ended[self.warm - 1])
+
+
+class _Clock(transformers.TrainerCallback):
+    def __init__(self, trainer: CountingTrainer):
+        self.trainer = trainer
+
+    def on_step_end(self, *_, **__) -> None:
+        self.trainer.on_step_end()
+
+
 def trainer(
     checkpoint: Path,
     kind: str,
@@ -108,16 +144,19 @@ def trainer(
     dropout: float = 0.1,
     seed: int = 0,
     **arguments,
-) -> transformers.Trainer:
-    """A `Trainer` over a checkpoint, padded to the longest of each batch.
+) -> CountingTrainer:
+    """A `Trainer` over a checkpoint, each batch padded to its longest row.
 
     Args:
         arguments: of `transformers.TrainingArguments`.
+
+    Raises:
+        BertlabError: `accelerate`, which the Trainer needs, is not there.
     """
-    try:
-        import accelerate  # noqa: F401
-    except ModuleNotFoundError:
-        raise BertlabError("the Trainer of transformers needs accelerate: pip install accelerate") from None
+    if importlib.util.find_spec("accelerate") is None:
+        raise BertlabError("the Trainer of transformers needs accelerate: pip install accelerate")
+    transformers.logging.set_verbosity_error()  # a new head has no weights, and that is no news
+    transformers.logging.disable_progress_bar()
     transformers.set_seed(seed)
     settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     if kind != "span":
@@ -125,11 +164,14 @@ def trainer(
     if kind == "regress":
         settings["problem_type"] = "regression"
     model = AUTO[kind].from_pretrained(checkpoint, attn_implementation="sdpa", **settings)
-    said = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
-    return transformers.Trainer(
+    quiet = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
+    made = CountingTrainer(
         model,
-        transformers.TrainingArguments(str(out), seed=seed, **said, **arguments),
+        transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments),
         data_collator=transformers.DataCollatorWithPadding(tokenizer),
         train_dataset=data,
         processing_class=tokenizer,
     )
+    made.add_callback(_Clock(made))
+    made.remove_callback(transformers.PrinterCallback)
+    return made

@@ -1,4 +1,4 @@
-"""Two ways of doing one thing, measured in turns.
+"""Several ways of doing one thing, measured in turns.
 
 A shared machine's speed drifts, so the ratio of neighbours holds where single figures do not. Knows nothing of what is
 measured.
@@ -8,44 +8,55 @@ import json
 import resource
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from tqdm import tqdm
 
+OURS = "bertlab"
+
 
 def in_turns(
-    ours: Callable[[], float], theirs: Callable[[], float], rounds: int, unit: str = "tokens_per_second", *, quiet: bool
+    ours: Callable[[], float],
+    peers: Mapping[str, Callable[[], float]],
+    rounds: int,
+    unit: str = "tokens_per_second",
+    *,
+    quiet: bool,
 ) -> dict:
-    """Let both run `rounds` times, one after the other.
+    """Let all run `rounds` times, one after the other.
 
     Args:
-        ours, theirs: do their share and return how fast they were (more is better).
+        ours, peers: each does its share and returns how fast it was (more is better).
 
     Returns:
-        the median speed of each, and the median, least and most of the ratios, turn by turn.
+        the median speed of each, and for each peer the median, least and most of our ratio to it, turn by turn.
     """
-    return compared([(ours(), theirs()) for _ in tqdm(range(rounds), "turns", disable=quiet)], unit)
+    turns = [[way() for way in (ours, *peers.values())] for _ in tqdm(range(rounds), "turns", disable=quiet)]
+    return compared(turns, tuple(peers), unit)
 
 
-def compared(rows: list[tuple[float, float]], unit: str = "tokens_per_second") -> dict:
-    """(ours, theirs) of every turn -> medians and ratios.
+def compared(
+    turns: Sequence[Sequence[float]], peers: Sequence[str] = ("transformers",), unit: str = "tokens_per_second"
+) -> dict:
+    """What ours and each of the peers reached in every turn -> medians and ratios; the first peer's is called "ratio".
 
     >>> compared([(30.0, 10.0), (20.0, 10.0), (44.0, 11.0)])["ratio"]
     3.0
     """
-    ratios = sorted(a / b for a, b in rows)
-    return {
-        f"bertlab_{unit}": round(statistics.median(a for a, _ in rows)),
-        f"transformers_{unit}": round(statistics.median(b for _, b in rows)),
-        "ratio": round(statistics.median(ratios), 2),
-        "ratio_least": round(ratios[0], 2),
-        "ratio_most": round(ratios[-1], 2),
-    }
+    speeds = list(zip(*turns, strict=True))
+    named = zip((OURS, *peers), speeds, strict=True)
+    found: dict = {f"{name}_{unit}": round(statistics.median(own)) for name, own in named}
+    for number, (peer, theirs) in enumerate(zip(peers, speeds[1:], strict=True)):
+        ratios = sorted(a / b for a, b in zip(speeds[0], theirs, strict=True))
+        name = f"ratio_to_{peer}" if number else "ratio"
+        found |= {name: round(statistics.median(ratios), 2)}
+        found |= {f"{name}_least": round(ratios[0], 2), f"{name}_most": round(ratios[-1], 2)}
+    return found
 
 
 def peak_memory_mb(device: torch.device) -> int:
-    """Of the whole process, both sides together."""
+    """Of the whole process, all sides together."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) >> 20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -58,8 +69,4 @@ def tell(found: dict, as_json: bool) -> None:
         print(json.dumps(found))
         return
     for name, value in found.items():
-        print(
-            f"{name.replace('_', ' '):32} {value:,}"
-            if isinstance(value, int)
-            else f"{name.replace('_', ' '):32} {value}"
-        )
+        print(f"{name.replace('_', ' '):40} {f'{value:,}' if isinstance(value, int) else value}")

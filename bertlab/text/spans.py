@@ -245,6 +245,8 @@ def max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray
     >>> max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # pieces 0 to 3, the other shows 2 to 5
     [True, True, True, False]
     """
+    if len(first_K) == 1:
+        return np.ones(length_K[k], bool)
     piece_T = np.arange(first_K[k], first_K[k] + length_K[k])
     near = (first_K < first_K[k] + length_K[k]) & (first_K + length_K > first_K[k])
     near[k] = True  # an empty window overlaps nothing, not even itself

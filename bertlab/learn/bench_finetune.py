@@ -1,0 +1,139 @@
+"""`bertlab bench finetune`: fine-tuning ours beside the `Trainer` of `transformers`, on the same rows, in turns.
+
+The Trainer twice: as it comes, with rows in random order, and with rows of similar length grouped, as it does if asked.
+"""
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import datasets
+import torch
+import transformers
+import tyro
+
+from bertlab.learn import peer
+from bertlab.learn.devices import hardware, resolve_device
+from bertlab.learn.finetune import FinetuneConfig, gather
+from bertlab.learn.optim import Precision, resolve_precision
+from bertlab.learn.trainer import Trainer
+from bertlab.learn.turns import in_turns, peak_memory_mb, tell
+from bertlab.spec.tasks import task
+from bertlab.text.rows import read_split
+from bertlab.text.squad import read_rows
+from bertlab.weights import hub
+
+
+@dataclass(frozen=True)
+class FinetuneBenchConfig:
+    """Measure tokens per second of fine-tuning against the Trainer of `transformers`, in turns in one run.
+
+    Real tokens, not padding; both sides with the same batch size, dropout, optimiser and precision.
+
+    Examples:
+      bertlab bench finetune sst2 --data glue/sst2
+      bertlab bench finetune squad --data squad --batch-size 16 --rounds 3
+    """
+
+    task: tyro.conf.Positional[Literal["sst2", "squad"]] = "sst2"
+    """Whose rows."""
+    data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
+    """The training rows: a file, a directory or a hub id; the task's if not given."""
+    checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "strongest"
+    """What is fine-tuned, on both sides."""
+    rows: int = 8000
+    """Only this many rows."""
+    batch_size: int = 32
+    """Rows or windows a step."""
+    steps: int = 20
+    """Steps in a turn; the Trainer's first two are not counted, as it makes itself ready in them."""
+    rounds: int = 5
+    """Turns each."""
+    dropout: float = 0.1
+    """Of both sides."""
+    precision: Precision = "auto"
+    """Of both sides."""
+    device: str = "auto"
+    """cpu or cuda; auto takes a GPU if there is one."""
+    threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Processor threads; all of them if not given."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+def bench(config: FinetuneBenchConfig) -> dict:
+    """Returns tokens per second of ours and of the Trainer's two ways (medians), and our ratio to each."""
+    device, spec, source = resolve_device(config.device), task(config.task), config.data or task(config.task).hub_id
+    dtype = resolve_precision(config.precision, device)
+    datasets.disable_progress_bars()
+    rows = read_rows(source, "train") if spec.kind == "span" else read_split(source, "train").rows
+    rows = rows[: config.rows]
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        datasets.Dataset.from_list(rows).to_parquet(str(directory / "train.parquet"))
+        settings = FinetuneConfig(
+            task=config.task, from_=config.checkpoint, data=str(directory / "train.parquet"), hold_out=0.0,
+            out=directory / "run", batch_size=config.batch_size, dropout=config.dropout, device=config.device,
+            threads=config.threads,
+        )  # fmt: skip
+        material = gather(settings)
+        model = material.model(config.dropout)
+        ours = Trainer(
+            model, material.batches(config.batch_size, 0), material.loss, settings.optim, steps=1_000_000,
+            device=device, dtype=dtype,
+        )  # fmt: skip
+        reports = iter(ours)
+
+        def our_turn() -> float:
+            before, began = ours.progress.tokens, time.perf_counter()
+            for _ in range(config.steps):
+                next(reports)
+            return (ours.progress.tokens - before) / (time.perf_counter() - began)
+
+        own = peer.tokenizer(hub.find(config.checkpoint))
+        if not config.json:
+            print(f"{len(rows):,} rows; the peer's features ...", flush=True)
+        longest = material.max_tokens
+        if spec.kind == "span":
+            theirs = peer.span_rows(rows, own, longest, min(128, longest // 3))
+        else:
+            theirs = peer.text_rows(rows, own, spec.text, longest)
+        arguments = {
+            "per_device_train_batch_size": config.batch_size, "max_steps": config.steps + peer.CountingTrainer.warm,
+            "learning_rate": settings.optim.lr, "weight_decay": settings.optim.weight_decay,
+            "bf16": dtype == torch.bfloat16, "use_cpu": device.type == "cpu",
+        }  # fmt: skip
+        trainers = {
+            way: peer.trainer(
+                hub.find(config.checkpoint), spec.kind, theirs, own, directory, dropout=config.dropout,
+                train_sampling_strategy=order, **arguments,
+            )
+            for way, order in (("transformers", "random"), ("transformers_grouped", "group_by_length"))
+        }  # fmt: skip
+
+        def their_turn(way: str) -> float:
+            trainers[way].args.seed += 1  # other rows than in the turn before
+            trainers[way].train()
+            return trainers[way].tokens_per_second
+
+        our_turn()  # the first steps allocate; the Trainer's own are left out in every turn
+        peers = {way: lambda way=way: their_turn(way) for way in trainers}
+        measured = in_turns(our_turn, peers, config.rounds, quiet=config.json)
+    return {
+        "task": f"{config.task}, {len(rows):,} rows",
+        "model": f"{config.checkpoint}, {sum(p.numel() for p in model.parameters()):,} parameters",
+        "batch": config.batch_size,
+        "hardware": hardware(device),
+        "dropout": config.dropout,
+        "precision": str(dtype).removeprefix("torch."),
+        "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
+        **measured,
+        "peak_memory_mb": peak_memory_mb(device),
+    }
+
+
+def run(config: FinetuneBenchConfig) -> None:
+    """Measure and print."""
+    tell(bench(config), config.json)
