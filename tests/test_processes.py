@@ -22,7 +22,7 @@ from bertlab.learn.prepare import run as prepare
 from bertlab.learn.pretrain import PretrainConfig, pretrain
 from bertlab.nn.model import Bert
 from bertlab.spec.presets import preset
-from bertlab.text.batch import Batch, SpanBatch
+from bertlab.text.batch import Batch, SpanBatch, collate
 from bertlab.text.corpus import Corpus
 from bertlab.text.masking import MaskRule
 from bertlab.text.sampler import PairSampler
@@ -139,6 +139,23 @@ def test_a_loss_without_parts_is_a_mean_over_rows(tiny_model):
         found[accumulate] = [loss.value.item(), loss.figures["exact"].item(), loss.tokens.item(), norm]
     tiny_model.zero_grad()
     assert found[3] == pytest.approx(found[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["pairs", "spans"])
+def test_a_batch_without_a_row_weighs_nothing(kind, corpus, tiny_model, tiny_tokenizer):
+    if kind == "pairs":
+        opened = replace(Corpus.open(corpus), block_size=16)
+        batch = next(PairSampler(opened, tiny_tokenizer, 9, 32, seed=3, share=(20, 21)))
+        loss = PretrainingLoss(MaskRule.of(tiny_tokenizer))
+    else:
+        nowhere = torch.empty(0, dtype=torch.int64)
+        batch, loss = SpanBatch(collate([]), nowhere, nowhere), span_loss
+    assert not len(batch)
+    tiny_model.zero_grad()
+    found = GlobalGradient(tiny_model, loss, accumulate=2)(batch)
+    assert [found.value, found.tokens, *found.figures.values()] == [0] * (2 + len(found.figures))
+    assert all(p.grad is None or not p.grad.any() for p in tiny_model.parameters())
+    tiny_model.zero_grad()
 
 
 def test_shares_of_a_batch_are_its_rows(corpus):

@@ -26,10 +26,14 @@ class _Rows:
         return self._each(lambda value: value.part(k, n) if isinstance(value, _Rows) else value[k::n])
 
     def stand_in(self) -> "_Rows":
-        """One row of ones, for who has no row and must compute something."""
-        return self._each(
-            lambda value: value.stand_in() if isinstance(value, _Rows) else value.new_ones((1, *value.shape[1:]))
-        )
+        """One row of zeros, none of it padding, for who has no row and must compute something."""
+
+        def row(value):
+            if isinstance(value, _Rows):
+                return value.stand_in()
+            return torch.full((1, *value.shape[1:]), value.dtype == torch.bool, dtype=value.dtype, device=value.device)
+
+        return self._each(row)
 
     def _each(self, change: Callable) -> "_Rows":
         return type(self)(**{f.name: change(getattr(self, f.name)) for f in fields(self)})
