@@ -48,6 +48,7 @@ class PretrainConfig(RunConfig):
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
       bertlab pretrain runs/corpus --out runs/more --from assets/checkpoints/strongest --steps 1000
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
+      torchrun --nproc-per-node=8 -m bertlab pretrain runs/corpus --out runs/base --preset base --batch-size 2048
     """
 
     corpus: tyro.conf.Positional[Path]

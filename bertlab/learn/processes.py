@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from importlib import import_module
 
 import torch
 import torch.distributed as dist
@@ -36,11 +37,13 @@ def join(device: torch.device) -> None:
     if not _spawned() or os.environ["WORLD_SIZE"] == "1" or _met():
         return
     if device.type == "cuda":
-        torch.cuda.set_device(device)
+        torch.cuda.set_device(device.index or 0)
     if leading() and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _told_to_stop)
     with together():
         dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    # DistributedDataParallel does so when it is made, which takes seconds: not on the run's clock
+    import_module("torch._dynamo")
 
 
 def leave() -> None:

@@ -153,7 +153,7 @@ def record(config: RunConfig, trainer: Trainer, *, settings: dict, **facts) -> d
         "steps": trainer.progress.step,
         "tokens": trainer.progress.tokens,
         "training_minutes": round(trainer.progress.seconds / 60, 1),
-        "hardware": hardware(trainer.device),
+        "hardware": f"{processes.count()} x {hardware(trainer.device)}".removeprefix("1 x "),
         "precision": str(trainer.dtype).removeprefix("torch."),
         "seed": config.seed,
         "settings": {"batch_size": config.batch_size, **settings, **asdict(config.optim)},
