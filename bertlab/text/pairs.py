@@ -95,12 +95,13 @@ def make_pairs(
     longest = max(1, (max_tokens - 3) // 2)
     tokens_D = np.diff(documents.segment_start[documents.document_start])
     others = {source: np.flatnonzero(documents.source_D == source) for source in np.unique(documents.source_D)}
+    cuts_D = [_cuts(documents, d, longest) for d in range(len(documents))]
     rows: list[tuple[int, ...]] = []
     for d in range(len(documents)):
         target = max_tokens - 3
         if rng.random() < short_probability:
             target = int(rng.integers(2, target + 1))
-        cuts = _cuts(documents, d, longest)
+        cuts = cuts_D[d].tolist()
         candidates = others[documents.source_D[d]]
         first = 0
         while first < len(cuts) - 1:
@@ -115,7 +116,7 @@ def make_pairs(
                 full = cuts[last] - cuts[first] >= target
                 wanted = target - (a[1] - a[0]) if full else b[1] - b[0]
                 other = _other_document(candidates, d, tokens_D, wanted, rng)
-                b = _random_span(documents, other, max(1, wanted), full, longest, rng)
+                b = _random_span(cuts_D[other], max(1, wanted), full, rng)
             if b[1] > b[0]:
                 a, b = _truncated(a, b, target, rng)
                 if second == "order" and rng.random() < 0.5:
@@ -132,7 +133,7 @@ def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_pr
     for d in range(len(documents)):
         short = rng.random() < short_probability
         target = int(rng.integers(2, longest + 1)) if short else longest
-        cuts = _cuts(documents, d, longest)
+        cuts = _cuts(documents, d, longest).tolist()
         first = 0
         while first < len(cuts) - 1:
             last = int(np.searchsorted(cuts, cuts[first] + target))
@@ -144,7 +145,7 @@ def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_pr
 
 def _other_document(candidates: np.ndarray, d: int, tokens_D: np.ndarray, wanted: int, rng: np.random.Generator) -> int:
     """A document that is not d; one of a few drawn that is long enough, so that short ones do not shorten random Bs."""
-    drawn = rng.choice(candidates, 16)
+    drawn = candidates[rng.integers(0, len(candidates), 16)]
     drawn = drawn[drawn != d]
     if not len(drawn):
         drawn = candidates[candidates != d]
@@ -152,7 +153,7 @@ def _other_document(candidates: np.ndarray, d: int, tokens_D: np.ndarray, wanted
     return int(enough[0] if len(enough) else drawn[np.argmax(tokens_D[drawn])])
 
 
-def _cuts(documents: Documents, d: int, longest: int) -> list[int]:
+def _cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
     """Where the segments of a document begin, and its end; long ones cut into equal pieces of at most `longest`."""
     begin, end = documents.document_start[d], documents.document_start[d + 1]
     starts = documents.segment_start[begin : end + 1]
@@ -162,7 +163,7 @@ def _cuts(documents: Documents, d: int, longest: int) -> list[int]:
         which = np.repeat(np.arange(len(lengths)), pieces)
         nth = np.arange(len(which)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
         starts = np.append(starts[which] + nth * lengths[which] // pieces[which], starts[-1])
-    return starts.tolist()
+    return starts
 
 
 def _chunk_end(cuts: list[int], first: int, target: int) -> int:
@@ -173,14 +174,16 @@ def _chunk_end(cuts: list[int], first: int, target: int) -> int:
     return last + 1 if lone else last
 
 
-def _random_span(documents, d, wanted: int, reach: bool, longest: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Whole segments of document d: the first boundary that reaches `wanted` tokens, or else the one nearest to it."""
-    cuts = np.array(_cuts(documents, d, longest))
-    latest = max(0, int(np.searchsorted(cuts, cuts[-1] - wanted, side="right")) - 1)
+def _random_span(cuts: np.ndarray, wanted: int, reach: bool, rng: np.random.Generator) -> tuple[int, int]:
+    """Whole segments of a document: the first boundary that reaches `wanted` tokens, or else the one nearest to it."""
+    latest = max(0, int(cuts.searchsorted(cuts[-1] - wanted, side="right")) - 1)
     first = int(rng.integers(0, latest + 1))
-    lengths = cuts[first + 1 :] - cuts[first]
-    nth = int(np.searchsorted(lengths, wanted)) if reach else int(np.argmin(np.abs(lengths - wanted)))
-    return int(cuts[first]), int(cuts[min(first + 1 + nth, len(cuts) - 1)])
+    start = int(cuts[first])
+    if reach:
+        end = int(cuts[first + 1 :].searchsorted(start + wanted))
+    else:
+        end = int(np.abs(cuts[first + 1 :] - (start + wanted)).argmin())
+    return start, int(cuts[min(first + 1 + end, len(cuts) - 1)])
 
 
 def _truncated(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.random.Generator):
