@@ -69,8 +69,9 @@ EXAMPLES = {
     "ko": Examples(
         short="봄이 오자 새가 노래를 불렀다.",
         pair=("소년은 식탁 위에 유리잔을 놓았다.", "식탁이 기울어 있어서 유리잔이 떨어졌다."),
-        sentence="그는 1950년 서울에서 태어나 대학교를 졸업하였다.",
-        hidden="2",
+        # a word with a particle at its end is more than one piece, so one without is hidden
+        sentence="세종은 조선의 네 번째 왕으로 한글을 만들었다.",
+        hidden="3",
         masked="그는 서울에서 태어나 대학교를 [MASK]하였다.",
         other="그는 부산에서 자라 중학교에 [MASK]하였다.",
         judged="처음은 느리지만 마지막 삼십 분이 정말 놀라운 영화다.",

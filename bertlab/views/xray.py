@@ -159,19 +159,13 @@ def threshold_strip(
             base=[low],
             orientation="h",
             name=safe(label),
-            marker={"color": colour, "pattern": {"shape": pattern, "fgopacity": 0.35}},
-            text=[safe(label)] if high > low else None,
-            textposition="inside",
-            insidetextanchor="middle",
-            constraintext="none",
-            textangle=0,
+            marker={"color": colour, "pattern": {"shape": pattern}},
             hovertemplate=f"{safe(label)}<extra></extra>",
         )
     figure.add_vline(min(max(tau, -bound), bound), line={"color": ORANGE, "width": 3})
-    figure.add_annotation(x=min(max(tau, -bound), bound), y=1.3, yref="paper", text=f"τ = {tau:g}", showarrow=False)
     figure.update_xaxes(range=[-bound, bound], nticks=9, zeroline=False)
     figure.update_yaxes(visible=False)
-    figure.update_layout(barmode="overlay", bargap=0.1, showlegend=False, margin={"t": 26, "l": 20, "r": 20})
+    figure.update_layout(barmode="overlay", bargap=0.1, margin={"t": 34, "l": 20, "r": 20})
     return figure
 
 
