@@ -190,6 +190,15 @@ def test_what_no_skipping_helps():
     assert "no list of texts" in refused(data([{"context": "a", "choices": "b", "label": 0}]), choices)
 
 
+def test_a_label_inside_of_a_column_and_a_point_in_its_name():
+    """KLUE-STS has its value at labels.label; a user's column may just be called so."""
+    rows = [{"guid": str(n), "sentence1": "a", "sentence2": "b", "labels": {"label": n / 2}} for n in range(3)]
+    assert [row.target for row in read_examples(data(rows), task("klue_sts"))] == [0.0, 0.5, 1.0]
+    own = TaskSpec("classify", "", "", ("accuracy",), "", text=("text",), label=("my.mood",))
+    named = read_examples(data([{"text": "a", "my.mood": "good"}, {"text": "b", "my.mood": "bad"}]), own)
+    assert [named.labels[row.target] for row in named] == ["good", "bad"]
+
+
 def test_own_labels_are_found_in_order():
     own = TaskSpec("classify", "", "", ("accuracy",), "", text=("text",))
     for cells, labels in (

@@ -218,6 +218,6 @@ def tabled(reports: Iterable[StepReport | Measured]) -> Iterator[StepReport]:
         if not columns:
             columns = shown
             tqdm.write("  ".join([f"{'step':>8}", f"{'minutes':>8}", *(f"{name:>12}" for name in columns)]))
-        cells = [f"{value:12,.2f}" if isinstance(value := report.figures.get(name, 0), float) else f"{value:12,}"
-                 for name in columns]  # fmt: skip
+        values = [(report.figures.get(name, 0), max(12, len(name))) for name in columns]
+        cells = [f"{v:{width},.2f}" if isinstance(v, float) else f"{v:{width},}" for v, width in values]
         tqdm.write("  ".join([f"{report.step:8,}", f"{report.seconds / 60:8.1f}", *cells]))

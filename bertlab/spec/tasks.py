@@ -68,8 +68,8 @@ def _glue(
 
 
 def _tags(hub_id: str, types: str, source: str, language: str = "en", **more) -> TaskSpec:
-    """Entities in IOB2 tags, measured as `conlleval` does; the order of the types is that of the hub's numbers."""
-    labels = ("O", *(f"{place}-{name}" for name in types.split() for place in "BI"))
+    """Entities in IOB2 tags, measured as `conlleval` does; their order is that of the hub's numbers."""
+    labels = tuple(tag for name in types.split() for tag in (["O"] if name == "O" else [f"B-{name}", f"I-{name}"]))
     row = TaskSpec("tag", hub_id, language, ("entity_f1", "entity_precision", "entity_recall"), source)
     return row.replace(text=("tokens",), label=("ner_tags",), labels=labels, **more)
 
@@ -104,11 +104,11 @@ TASKS = {
     "swag": TaskSpec("choose", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326", start="sent2",
                      text=("sent1", "ending0", "ending1", "ending2", "ending3"), id=""),
     # Devlin et al. 2019, section 5.3
-    "conll2003": _tags(f"eriktks/conll2003{_PARQUET}", "PER ORG LOC MISC", "https://aclanthology.org/W03-0419"),
+    "conll2003": _tags(f"eriktks/conll2003{_PARQUET}", "O PER ORG LOC MISC", "https://aclanthology.org/W03-0419"),
     # -- more English --
-    "wnut17": _tags(f"leondz/wnut_17{_PARQUET}", "corporation creative-work group location person product",
+    "wnut17": _tags(f"leondz/wnut_17{_PARQUET}", "O corporation creative-work group location person product",
                     "https://aclanthology.org/W17-4418"),
-    "wikiann_en": _tags("unimelb-nlp/wikiann:en", "PER ORG LOC", "https://aclanthology.org/P17-1178", id=""),
+    "wikiann_en": _tags("unimelb-nlp/wikiann:en", "O PER ORG LOC", "https://aclanthology.org/P17-1178", id=""),
     # subtask B: which sentence says why the statement makes no sense
     "comve": TaskSpec("choose", "", "en", ("accuracy",), "arXiv 2007.00236", text=("context", "choices")),
     # -- Korean --
@@ -119,7 +119,7 @@ TASKS = {
                          text=("premise", "hypothesis"), test=()),
     "klue_sts": TaskSpec("regress", "klue/klue:sts", "ko", ("pearson", "spearman", "f1_from_3"), "arXiv 2105.09680",
                          text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=()),
-    "klue_ner": _tags("klue/klue:ner", "DT LC OG PS QT TI", "arXiv 2105.09680", "ko", unit="character", id="",
+    "klue_ner": _tags("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",
                       test=()).replace(metrics=("entity_f1_macro", "character_f1_macro", "entity_f1")),
     "klue_mrc": TaskSpec("span", "klue/klue:mrc", "ko", ("f1", "exact_match"), "arXiv 2105.09680", id="guid", test=(),
                          unanswerable=True),

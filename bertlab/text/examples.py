@@ -127,7 +127,7 @@ def _columns(data: Rows, spec: TaskSpec, training: bool) -> tuple[tuple[str, ...
         raise DataError(
             f"{data.name} has no column {' or '.join(map(repr, missing))}; it has {', '.join(data.columns)}"
         )
-    label = next((name for name in spec.label if name.partition(".")[0] in data.columns), None)
+    label = next((name for name in spec.label if {name, name.partition(".")[0]} & {*data.columns}), None)
     if label is None and training:
         raise DataError(f"{data.name} has no column {spec.label[0]!r} to learn from; it has {', '.join(data.columns)}")
     return spec.text, label
@@ -135,6 +135,8 @@ def _columns(data: Rows, spec: TaskSpec, training: bool) -> tuple[tuple[str, ...
 
 def _cell(row: dict, column: str):
     """The value of a column; "labels.label" is a field inside of one."""
+    if column in row:
+        return row[column]
     value = row
     for part in column.split("."):
         value = value.get(part) if isinstance(value, dict) else None
