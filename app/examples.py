@@ -9,14 +9,15 @@ Pair = tuple[str, str]
 class Examples:
     """Examples in one language.
 
-    short: for the picture of the first page. pair: two sentences for the input and the attention. sentence: one to
-    hide words of, `hidden` the number of the first. masked, other: the same with a mask, and another to patch from.
-    judged: a review. follows: pairs for next sentence, by what they show. questions: each answered in `passage`.
+    short: for the picture of the first page. pair: two sentences for the input and the attention; changed: another B
+    to compare. sentence: one to hide words of, `hidden` the number of the first. masked, other: the same with a mask,
+    and another to patch from. judged: a review. follows: pairs for next sentence, by what they show. questions: each answered in `passage`.
     moment: a pair for the time machine, with a mask.
     """
 
     short: str
     pair: Pair
+    changed: str
     sentence: str
     hidden: str
     masked: str
@@ -32,6 +33,7 @@ EXAMPLES = {
     "en": Examples(
         short="The bird sang because it felt the spring.",
         pair=("The boy put the glass on the table.", "It fell because the table was not level."),
+        changed="It broke because the glass was not strong.",
         sentence="He opened the window and looked out at the rain.",
         hidden="3",
         masked="He opened the window and looked out at the [MASK].",
@@ -69,6 +71,7 @@ EXAMPLES = {
     "ko": Examples(
         short="봄이 오자 새가 노래를 불렀다.",
         pair=("소년은 식탁 위에 유리잔을 놓았다.", "식탁이 기울어 있어서 유리잔이 떨어졌다."),
+        changed="유리잔이 튼튼하지 않아서 바로 깨졌다.",
         # a word with a particle at its end is more than one piece, so one without is hidden
         sentence="세종은 조선의 네 번째 왕으로 한글을 만들었다.",
         hidden="3",

@@ -16,6 +16,7 @@ import torch
 
 import bertlab
 from bertlab.explore import timeline
+from bertlab.explore.compare import compare
 from bertlab.explore.facts import AttentionMap
 from bertlab.explore.session import Session
 from bertlab.spec.config import ModelConfig
@@ -121,6 +122,17 @@ def attention(chosen: Checkpoint, first: str, second: str, state: dict, options:
 def pieces(chosen: Checkpoint, text: str) -> int:
     """How many pieces a text has, however long it is."""
     return len(session(chosen).tokenizer.encode_ids([text])[0])
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def comparison(first: Checkpoint, second: Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None):
+    """Two checkpoints on one input, or on one input each: an `explore.compare.Comparison`.
+
+    Raises:
+        BertlabError: what `compare` raises.
+    """
+    other, other_pair = others or (None, None)
+    return compare(session(first), session(second), texts[0], texts[1] or None, other, other_pair or None)
 
 
 # -- a run and its snapshots --------------------------------------------------------------------------------------

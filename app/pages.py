@@ -13,6 +13,7 @@ SECTIONS = {
         "heads": ":material/content_cut:",
         "depth": ":material/layers:",
         "xray": ":material/radiology:",
+        "compare": ":material/difference:",
     },
     "learn": {"training": ":material/show_chart:", "time-machine": ":material/history:"},
 }

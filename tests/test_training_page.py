@@ -84,18 +84,21 @@ def test_watched_sentences_are_shown_latest_first(shipped, several):
         for step, piece in ((10, "milk"), (40, "tea")):
             row = {
                 "step": step,
-                "watched": [{"text": "Hot [MASK].", "masks": [[{"piece": piece, "probability": 0.25}]]}],
+                "watched": [{"text": "Hot [MASK].", "guesses": [[[piece, 0.25], ["rain", 0.1]], [["now", 0.5]]]}],
             }
             file.write(json.dumps(row) + "\n")
     app = opened("training", runs=str(several), curves='["done"]')
     assert not app.exception
     table = app.dataframe[1].value
-    assert list(table["best guesses"]) == ["tea 25.0%", "milk 25.0%"]
+    assert list(table["best guesses"]) == [f"{piece} 25.0% · rain 10.0% | now 50.0%" for piece in ("tea", "milk")]
     assert list(table["steps"]) == [40, 10]
 
 
 def test_watched_rows_that_are_none_are_passed_over():
-    rows = [{"step": 1, "watched": row} for row in (None, 3, "text", [4, {"words": []}, {"text": 5}])]
+    rows = [
+        {"step": 1, "watched": row}
+        for row in (None, 3, "text", [4, {"guesses": []}, {"text": "x", "guesses": [["a"]]}])
+    ]
     assert history.watched([*rows, {"step": 1}]) == []
 
 
@@ -151,3 +154,33 @@ def test_a_text_too_long_for_the_time_machine_is_one_line(shipped, shipped_runs)
     assert not app.exception
     assert len(errors(app)) == 1
     assert "64" in errors(app)[0]
+
+
+# -- before and after ----------------------------------------------------------------------------------------------
+
+
+def test_two_checkpoints_side_by_side(shipped):
+    app = opened("compare")
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    names = ["heads", "head", "drift", "moved-most"]
+    assert [menu["name"] for menu in saved(app)] == [f"compare-{name}" for name in names]
+    app.slider(key="moved").set_value(0).run()
+    assert app.query_params["moved"] == "0"
+
+
+def test_two_inputs_of_different_length_and_what_they_leave_out(shipped):
+    app = opened("compare", between="inputs", a="green tea and bread", b="", a2="tea and bread", b2="")
+    assert not app.exception, app.exception[0].message
+    assert "The inputs differ in length" in said(app)
+    assert len(app.get("plotly_chart")) == 4
+    app.text_input(key="a2").set_value("기차는 아침 일곱 시에 떠난다").run()
+    assert len(errors(app)) == 1
+    assert "share no piece" in errors(app)[0]
+
+
+def test_a_checkpoint_that_is_not_there_is_one_line_and_the_fields_stay(shipped):
+    app = opened("compare", after="/nowhere")
+    assert not app.exception
+    assert len(errors(app)) == 1
+    assert app.selectbox(key="after").value == "/nowhere"

@@ -7,7 +7,7 @@ from app.i18n import t
 from bertlab.views import curves
 from bertlab.weights import history
 
-AGAIN = 3  # seconds between looks at a run that is under way
+AGAIN = 5  # seconds between looks at a run that is under way
 AT_FIRST = 4  # runs drawn until some are chosen
 ROWS_OF_WATCHED = 200
 
@@ -70,7 +70,10 @@ def drawn() -> None:
     for name in thin:
         if found := history.watched(rows[name])[::-1][:ROWS_OF_WATCHED]:
             st.subheader(t("training.watched"), anchor=False)
-            said = [" · ".join(f"{piece} {share:.1%}" for piece, share in row.words[:5]) for row in found]
+            said = [
+                " | ".join(" · ".join(f"{piece} {share:.1%}" for piece, share in mask) for mask in row.guesses)
+                for row in found
+            ]
             columns = (t("training.run"), t("training.step"), t("training.sentence"), t("training.guesses"))
             values = ([name] * len(found), [row.step for row in found], [row.text for row in found], said)
             st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
@@ -82,4 +85,5 @@ elif not picked:
     components.note(t("training.nothing"))
 else:
     live = any(history.end(known[name], loaders.log(known[name])).state == "running" for name in picked)
-    st.fragment(drawn, run_every=AGAIN if live else None)()
+    with st.container(key="runs-drawn"):
+        st.fragment(drawn, run_every=AGAIN if live else None)()

@@ -123,26 +123,29 @@ def thin(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
 
 @dataclass(frozen=True)
 class Watched:
-    """What a run said of one of the sentences it is asked again and again: the best pieces, with probabilities."""
+    """What a run said of one of the sentences it is asked again and again: for each [MASK] the best pieces, with their
+    probabilities."""
 
     step: int
     text: str
-    words: tuple[tuple[str, float], ...]
+    guesses: tuple[tuple[tuple[str, float], ...], ...]
 
 
 def watched(rows: Iterable[Mapping]) -> list[Watched]:
-    """The watched predictions in a log, in its order: rows {"step": ..., "watched": [{"text": ..., ...}]} whose entries
-    hold pairs of a piece and a probability, or objects with "piece" and "probability", anywhere beneath.
+    """The watched predictions in a log, in its order; what is not written as `bertlab pretrain` does is passed over.
 
-    >>> watched([{"step": 10, "watched": [{"text": "Hot [MASK].", "words": [["tea", 0.5], ["milk", 0.2]]}]}])
-    [Watched(step=10, text='Hot [MASK].', words=(('tea', 0.5), ('milk', 0.2)))]
+    >>> watched([{"step": 10, "watched": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5], ["milk", 0.2]]]}]}])
+    [Watched(step=10, text='Hot [MASK].', guesses=((('tea', 0.5), ('milk', 0.2)),))]
     """
-    return [
-        Watched(int(row["step"]), entry["text"], tuple(_pairs([entry[name] for name in entry if name != "text"])))
-        for row in rows
-        for entry in (row.get("watched") if isinstance(row.get("watched"), list) else [])
-        if isinstance(entry, dict) and isinstance(entry.get("text"), str)
-    ]
+    found = []
+    for row in rows:
+        for entry in row.get("watched") if isinstance(row.get("watched"), list) else []:
+            try:
+                masks = tuple(tuple((str(piece), float(share)) for piece, share in mask) for mask in entry["guesses"])
+                found.append(Watched(int(row["step"]), str(entry["text"]), masks))
+            except (KeyError, TypeError, ValueError):
+                continue
+    return found
 
 
 def speed(rows: list[dict]) -> float | None:
@@ -154,18 +157,6 @@ def speed(rows: list[dict]) -> float | None:
     if len(known) < 2 or known[-1][1] <= known[0][1]:
         return None
     return (known[-1][0] - known[0][0]) / (known[-1][1] - known[0][1])
-
-
-def _pairs(value) -> list[tuple[str, float]]:
-    if isinstance(value, dict):
-        if isinstance(value.get("piece"), str) and _number(value.get("probability")):
-            return [(value["piece"], float(value["probability"]))]
-        value = list(value.values())
-    if not isinstance(value, list):
-        return []
-    if len(value) == 2 and isinstance(value[0], str) and _number(value[1]):
-        return [(value[0], float(value[1]))]
-    return [pair for part in value for pair in _pairs(part)]
 
 
 def snapshots(run: Path) -> list[Snapshot]:

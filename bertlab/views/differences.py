@@ -1,0 +1,135 @@
+"""A comparison -> Plotly figures: a colour for every head, one head's difference, drift by layer, what moved most.
+
+Blue is more on the second side, orange less; zero is the colour of the ground. Knows no model, page or language: the
+words are arguments.
+
+Shape legend: U units, N heads, L layers (of the first), M layers (of the second).
+"""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertlab.explore.compare import Comparison
+from bertlab.views.curves import GRID
+from bertlab.views.figures import BLUE, GREY, ORANGE, TEMPLATE, safe
+
+DIVERGING = [
+    [0.0, "rgba(217, 112, 20, 1)"],
+    [0.25, "rgba(224, 145, 70, 0.75)"],
+    [0.5, "rgba(128, 136, 150, 0.06)"],
+    [0.75, "rgba(80, 142, 218, 0.75)"],
+    [1.0, "rgba(38, 108, 206, 1)"],
+]
+LONGEST = 64  # units that a matrix names on its axes
+
+
+def head_differences(
+    found: Comparison, *, chosen: tuple[int, int] | None = None, labels: tuple[str, str, str] = ("layer", "head", "")
+) -> go.Figure:
+    """Layers x heads: the Jensen-Shannon distance of each head's rows, signed by whether it looks farther away.
+
+    Args:
+        chosen: (layer, head) to frame.
+        labels: layer, head, and what stands beside the scale.
+    """
+    signed_LN = found.signed_LN
+    layers = len(signed_LN)
+    limit = float(np.abs(signed_LN).max()) or 1.0
+    place = f"{safe(labels[0])} %{{y}} · {safe(labels[1])} %{{x}}"
+    figure = _figure(130 + min(46, max(22, 560 // layers)) * layers)
+    figure.add_heatmap(
+        z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
+        customdata=found.farther_LN.round(2), colorbar=_bar(labels[2]),
+        hovertemplate=f"{place}: %{{z:+.3f}} (%{{customdata:+.2f}})<extra></extra>",
+    )  # fmt: skip
+    if chosen:
+        layer, head = chosen
+        figure.add_shape(
+            type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5, line={"color": GREY, "width": 3}
+        )
+    figure.update_xaxes(title={"text": safe(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
+    figure.update_yaxes(title={"text": safe(labels[0]), "font": {"size": 13}}, dtick=1, autorange="reversed")
+    return figure
+
+
+def head_difference(found: Comparison, layer: int, head: int, *, label: str = "") -> go.Figure:
+    """One head's attention on the second side less that on the first: rows look at columns. label: beside the scale."""
+    difference_UU = found.difference_UU(layer, head)
+    limit = float(np.abs(difference_UU).max()) or 1.0
+    names = [safe(unit.label) for unit in found.units]
+    places = list(range(len(names)))
+    figure = _figure(190 + min(20, max(5, 460 // len(names))) * len(names))
+    figure.add_heatmap(
+        z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1, colorbar=_bar(label),
+        text=[[f"{one} → {other}" for other in names] for one in names],
+        hovertemplate="%{text}: %{z:+.3f}<extra></extra>",
+    )  # fmt: skip
+    named = {"tickvals": places, "ticktext": names} if len(names) <= LONGEST else {"showticklabels": False}
+    figure.update_xaxes(side="top", tickangle=-90, tickfont={"size": 11}, **named)
+    figure.update_yaxes(autorange="reversed", tickfont={"size": 11}, **named)
+    return figure
+
+
+def layer_drift(
+    found: Comparison, *, labels: tuple[str, str] = ("linear CKA", "cosine drift"), axis: str = "layer"
+) -> go.Figure:
+    """By layer (0: the embeddings): how alike both sides arrange the units (linear CKA), and how far their vectors have
+    turned on average. Raises ValueError for sides of different depth or width: see `layer_similarity`."""
+    if found.drift_LU is None:
+        raise ValueError("sides of different depth or width have no common layers: draw layer_similarity")
+    layers = list(range(len(found.drift_LU)))
+    figure = _figure(300)
+    values = (np.diagonal(found.cka_LM), found.drift_LU.mean(1))
+    for name, value_L, colour, dash in zip(labels, values, (BLUE, ORANGE), ("solid", "dot"), strict=True):
+        figure.add_scatter(
+            x=layers, y=value_L.round(4).tolist(), name=safe(name), mode="lines+markers",
+            line={"color": colour, "width": 2.5, "dash": dash}, hovertemplate="%{y:.3f}",
+            marker={"size": 7, "symbol": "circle" if dash == "solid" else "diamond"},
+        )  # fmt: skip
+    figure.update_xaxes(title={"text": safe(axis), "font": {"size": 13}}, dtick=1)
+    figure.update_yaxes(showgrid=True, gridcolor=GRID, rangemode="tozero", nticks=6)
+    figure.update_layout(hovermode="x unified", margin={"t": 40})
+    return figure
+
+
+def layer_similarity(found: Comparison, *, axes: tuple[str, str] = ("layer of the second", "layer of the first")):
+    """Linear CKA of every layer of the first side with every layer of the second."""
+    figure = _figure(150 + 26 * len(found.cka_LM))
+    ramp = [[0, "rgba(59, 130, 214, 0.04)"], [1, "rgba(59, 130, 214, 1)"]]
+    figure.add_heatmap(
+        z=found.cka_LM.round(4), zmin=0, zmax=1, colorscale=ramp, xgap=2, ygap=2, colorbar=_bar("CKA"),
+        hovertemplate="%{y} · %{x}: %{z:.3f}<extra></extra>",
+    )  # fmt: skip
+    figure.update_xaxes(title={"text": safe(axes[0]), "font": {"size": 13}}, dtick=1, side="top")
+    figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}}, dtick=1, autorange="reversed")
+    return figure
+
+
+def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str = "cosine drift") -> go.Figure:
+    """The units whose vectors turned most in a layer (0: the embeddings, -1: the last), most on top."""
+    drift_U = found.drift_LU[layer]
+    order = np.argsort(-drift_U, kind="stable")[:top][::-1]
+    figure = _figure(70 + 30 * len(order))
+    figure.add_bar(
+        x=drift_U[order].round(4).tolist(), y=list(range(len(order))), orientation="h",
+        marker={"color": BLUE, "cornerradius": 4}, text=[f"{drift_U[at]:.3f}" for at in order],
+        textposition="outside", cliponaxis=False, hoverinfo="skip",
+    )  # fmt: skip
+    names = [safe(found.units[at].label) for at in order]
+    figure.update_yaxes(tickvals=list(range(len(order))), ticktext=names, ticklabelstandoff=6)
+    figure.update_xaxes(
+        range=[0, max(float(drift_U.max()) * 1.18, 1e-6)], title={"text": safe(axis), "font": {"size": 13}},
+        showgrid=True, gridcolor=GRID, nticks=6,
+    )  # fmt: skip
+    return figure
+
+
+def _bar(title: str) -> dict:
+    return {
+        "title": {"text": safe(title), "side": "bottom", "font": {"size": 12}}, "thickness": 10, "nticks": 5,
+        "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.8,
+    }  # fmt: skip
+
+
+def _figure(height: int) -> go.Figure:
+    return go.Figure(layout={"template": TEMPLATE, "height": height})

@@ -1,0 +1,166 @@
+"""Two checkpoints, or two inputs, held against each other: the measures against a few lines of their definitions."""
+
+import numpy as np
+import pytest
+import torch
+from conftest import TEXTS
+
+import bertlab
+from bertlab.explore.compare import compare, js_distance, linear_cka, mean_distance, pool_attention
+from bertlab.nn.model import Bert
+from bertlab.spec.errors import TextError
+from bertlab.text.tokenizer import Tokenizer
+from bertlab.views import differences
+from bertlab.weights import checkpoint
+
+TEXT, PAIR = "The keeper of the old mill carried the lantern.", "Rain fell."
+
+
+@pytest.fixture(scope="module")
+def one(tiny_checkpoint):
+    return bertlab.load(tiny_checkpoint)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory, tiny_model, tiny_tokenizer):
+    """Another model of the same size and vocabulary."""
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        model = Bert(tiny_model.config)
+    return bertlab.load(checkpoint.save(tmp_path_factory.mktemp("two") / "two", model, tiny_tokenizer, {}))
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory, tiny_model):
+    """Another vocabulary, depth and width."""
+    tokenizer = Tokenizer.train(TEXTS, 200, cased=True, strip_accents=False, coverage=1.0)
+    shape = tiny_model.config.replace(vocab_size=tokenizer.vocab_size, num_layers=3, hidden_size=24, num_heads=3)
+    with torch.random.fork_rng():
+        torch.manual_seed(8)
+        model = Bert(shape)
+    return bertlab.load(checkpoint.save(tmp_path_factory.mktemp("foreign") / "foreign", model, tokenizer, {}))
+
+
+def test_a_checkpoint_does_not_differ_from_itself(one):
+    found = compare(one, one, TEXT, PAIR)
+    assert found.by == "pieces"
+    assert found.left_out == (0, 0)
+    assert [unit.label for unit in found.units] == [row.piece for row in one.encode(TEXT, PAIR)]
+    assert np.allclose(found.signed_LN, 0)
+    assert np.allclose(np.diagonal(found.cka_LM), 1)
+    np.testing.assert_allclose(found.drift_LU, 0, atol=1e-6)
+
+
+def test_two_checkpoints_differ_as_their_attention_does(one, two):
+    found = compare(one, two, TEXT, PAIR)
+    ours, theirs = (session.attention(TEXT, PAIR).probs_LNTT for session in (one, two))
+    np.testing.assert_allclose(found.first_LNUU, ours, atol=1e-5)
+    np.testing.assert_allclose(found.difference_UU(1, 0), theirs[1, 0] - ours[1, 0], atol=1e-5)
+    assert np.all(found.js_LN > 0)
+    assert np.array_equal(np.sign(found.signed_LN), np.sign(found.farther_LN))
+    np.testing.assert_allclose(np.abs(found.signed_LN), found.js_LN)
+    back = compare(two, one, TEXT, PAIR)
+    np.testing.assert_allclose(back.signed_LN, -found.signed_LN, atol=1e-6)
+    np.testing.assert_allclose(back.cka_LM, found.cka_LM.T, atol=1e-6)
+
+
+def test_js_distance_is_scipys():
+    distance = pytest.importorskip("scipy.spatial.distance")
+    rng = np.random.default_rng(0)
+    first, second = rng.dirichlet(np.ones(9), (2, 5))
+    first[0, :4] = 0
+    first /= first.sum(-1, keepdims=True)
+    wanted = [distance.jensenshannon(p, q, base=2) for p, q in zip(first, second, strict=True)]
+    np.testing.assert_allclose(js_distance(first, second), wanted, atol=1e-9)
+
+
+def test_linear_cka_is_its_formula_and_knows_no_rotation_nor_scale():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, 12, 5)), rng.normal(size=(3, 12, 7))
+    found = linear_cka(first, second)
+    for layer, x in enumerate(first):
+        for other, y in enumerate(second):
+            x0, y0 = x - x.mean(0), y - y.mean(0)
+            squares = np.linalg.norm(y0.T @ x0) ** 2
+            wanted = squares / np.linalg.norm(x0.T @ x0) / np.linalg.norm(y0.T @ y0)
+            assert found[layer, other] == pytest.approx(wanted)
+    turned, _ = np.linalg.qr(rng.normal(size=(5, 5)))
+    assert linear_cka(first, 3 * first @ turned + 1)[0, 0] == pytest.approx(1)
+    assert linear_cka(first[:, :1], first[:, :1]).tolist() == [[0, 0], [0, 0]], "one unit says nothing"
+
+
+def test_attention_between_words_adds_keys_and_averages_queries():
+    probs = np.random.default_rng(1).dirichlet(np.ones(4), (1, 1, 4))
+    found = pool_attention(probs, [(0,), (1, 2), (3,)])[0, 0]
+    assert found[0, 1] == pytest.approx(probs[0, 0, 0, 1] + probs[0, 0, 0, 2])
+    assert found[1, 0] == pytest.approx((probs[0, 0, 1, 0] + probs[0, 0, 2, 0]) / 2)
+    np.testing.assert_allclose(found.sum(-1), 1)
+    assert mean_distance(np.eye(3)[::-1][None])[0] == pytest.approx(4 / 3)
+
+
+def test_other_vocabularies_are_compared_word_by_word(one, foreign):
+    found = compare(one, foreign, TEXT, PAIR)
+    assert found.by == "words"
+    labels = [unit.label for unit in found.units]
+    assert labels == ["[CLS]", *TEXT[:-1].split(), ".", "[SEP]", "Rain", "fell", ".", "[SEP]"]
+    for unit in found.units:
+        for session, positions in ((one, unit.first_positions), (foreign, unit.second_positions)):
+            spelt = "".join(session.encode(TEXT, PAIR)[at].piece.removeprefix("##") for at in positions)
+            assert spelt in (unit.label, unit.label.lower(), "[UNK]")
+    assert not found.same_heads
+    assert found.drift_LU is None
+    assert found.cka_LM.shape == (3, 4)
+    with pytest.raises(ValueError, match="layer_similarity"):
+        differences.layer_drift(found)
+    assert np.array(differences.layer_similarity(found).data[0].z).shape == (3, 4)
+
+
+def test_inputs_of_one_length_are_compared_place_by_place(one):
+    found = compare(one, one, "green tea", None, "green bread")
+    assert len(found.units) == len(one.encode("green tea")) == len(one.encode("green bread"))
+    changed = [unit for unit in found.units if unit.first != unit.second]
+    assert changed
+    assert all(" → " in unit.label for unit in changed)
+    assert found.drift_LU[0, 0] == pytest.approx(0), "[CLS] goes in as it was"
+    assert found.drift_LU[-1].max() > 0.001
+
+
+def test_inputs_of_different_length_are_compared_where_they_read_alike(one):
+    found = compare(one, one, TEXT, None, "The old keeper of the mill carried the green lantern.")
+    assert found.left_out[0] > 0
+    assert found.left_out[1] > 0
+    assert all(unit.first == unit.second for unit in found.units)
+    np.testing.assert_allclose(found.first_LNUU.sum(-1), 1, atol=1e-6)
+    assert found.first_LNUU.shape[-1] == found.drift_LU.shape[1] == len(found.units)
+
+
+def test_inputs_with_nothing_in_common_are_refused_in_one_line(one):
+    with pytest.raises(TextError, match=r"^the two inputs share no piece[^\n]*$"):
+        compare(one, one, "tea", None, "기차는 아침 일곱 시에 떠난다")
+
+
+@pytest.mark.parametrize("text", ["", "tea " * 80])
+def test_a_text_that_cannot_be_read_is_refused(one, two, text):
+    for given in ((text,), (TEXT, None, text)):
+        with pytest.raises(TextError, match=r"^[^\n]+$"):
+            compare(one, two, *given)
+
+
+def test_words_are_drawn_as_text(one, foreign):
+    found = compare(one, foreign, "<b>tea</b> %{y}")
+    for figure in (differences.head_difference(found, 0, 0), differences.layer_similarity(found)):
+        assert "<b" not in figure.to_json().replace("\\u003c", "<")
+    assert "&lt;" in differences.head_difference(found, 0, 0).layout.xaxis.ticktext
+
+
+def test_the_figures_show_the_numbers(one, two):
+    found = compare(one, two, "green tea and bread", None)
+    heads = differences.head_differences(found, chosen=(1, 0))
+    np.testing.assert_allclose(np.array(heads.data[0].z), found.signed_LN, atol=1e-4)
+    matrix = differences.head_difference(found, 1, 1)
+    np.testing.assert_allclose(np.array(matrix.data[0].z), found.difference_UU(1, 1), atol=1e-4)
+    drift = differences.layer_drift(found)
+    np.testing.assert_allclose(drift.data[0].y, np.diagonal(found.cka_LM), atol=1e-4)
+    bars = differences.moved_most(found, top=3)
+    assert list(bars.data[0].x) == sorted(bars.data[0].x)
+    assert bars.data[0].x[-1] == pytest.approx(found.drift_LU[-1].max(), abs=1e-4)
