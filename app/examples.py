@@ -11,7 +11,8 @@ class Examples:
 
     short: for the picture of the first page. pair: two sentences for the input and the attention; changed: another B
     to compare. sentence: one to hide words of, `hidden` the number of the first. masked, other: the same with a mask,
-    and another to patch from. judged: a review. follows: pairs for next sentence, by what they show. questions: each answered in `passage`.
+    and another to patch from. judged: a review. follows: pairs for next sentence, by what they show. questions: each
+    answered in `passage`.
     moment: a pair for the time machine, with a mask.
     """
 

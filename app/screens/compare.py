@@ -3,7 +3,7 @@
 import streamlit as st
 
 import bertlab
-from app import comparison, components, loaders, url
+from app import compare, components, loaders, url
 from app.examples import EXAMPLES
 from app.i18n import language, t
 
@@ -46,7 +46,7 @@ with components.told():
         )
     with st.container(key="comparison"), components.told(), st.spinner(t("compare.working")):
         found = loaders.comparison(first, second, texts, others)
-        code = comparison.steps(second, texts, others)
-        comparison.remarks(found)
-        comparison.heads(found, loaders.session(first).config, first, code)
-        comparison.layers(found, first, code)
+        code = compare.steps(second, texts, others)
+        compare.remarks(found)
+        compare.heads(found, loaders.session(first).config, first, code)
+        compare.layers(found, first, code)

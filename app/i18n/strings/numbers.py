@@ -95,6 +95,21 @@ NUMBERS = {
         "Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, §4.3",
         _ARXIV + "1908.08593",
     ),
+    "js_distance": Number(
+        ("distance of attention", "어텐션의 거리"),
+        r"\pm\frac1T\sum_i\sqrt{\mathrm{JS}_2\left(\alpha^{(1)}_i,\alpha^{(2)}_i\right)},\quad"
+        r"\mathrm{JS}_2(p,q)=\tfrac12\mathrm{KL}\left(p\,\Vert\,m\right)+\tfrac12\mathrm{KL}\left(q\,\Vert\,m\right),\;"
+        r"m=\tfrac{p+q}{2}",
+        (
+            "How unlike a head's rows of attention are on the two sides, from 0 to 1 (the root of the Jensen-Shannon "
+            "divergence in bits, averaged over rows). The sign is ours: positive where the second side looks farther "
+            "away on average.",
+            "두 쪽에서 헤드의 어텐션 행이 얼마나 다른지로, 0에서 1까지입니다(비트로 잰 옌센-섀넌 발산의 제곱근을 "
+            "행에 걸쳐 평균). 부호는 여기서 붙였습니다. 둘째 쪽이 평균적으로 더 멀리 보면 양수입니다.",
+        ),
+        f"{_CLARK}, §6 (the divergence)",
+        _ARXIV + "1906.04341",
+    ),
     "rollout": Number(
         ("attention rollout", "어텐션 롤아웃"),
         r"\tilde A^{(l)}=\tfrac12\left(\bar A^{(l)}+I\right)\tilde A^{(l-1)}",

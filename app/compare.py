@@ -47,7 +47,7 @@ def heads(found: Comparison, config: ModelConfig, first: loaders.Checkpoint, cod
         st.subheader(t("compare.heads"), anchor=False, help=t("compare.heads.help"))
         labels = (t("layer"), t("head"), t("compare.farther"))
         _draw(differences.head_differences, found, (first, code), "heads", chosen=chosen, labels=labels)
-    components.explain("attention_difference")
+    components.explain("js_distance", "attention_difference")
 
 
 def layers(found: Comparison, first: loaders.Checkpoint, code: list[str]) -> None:
