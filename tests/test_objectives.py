@@ -202,3 +202,11 @@ def test_settings_that_cannot_be(corpus, tmp_path, wrong, line):  # noqa: F811
     with pytest.raises(BertlabError, match=line):
         list(pretrain(settings(corpus, tmp_path / "run", **wrong)))
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("second", ["order", "none"])
+def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, second):  # noqa: F811
+    config = settings(corpus, tmp_path / "whole", steps=6, second=second, then_tokens=64, then_share=0.5, watch=False)
+    whole = [report.loss for report in pretrain(config)]
+    pieces = [report.loss for report in pretrain(replace(config, out=tmp_path / "pieces", accumulate=2))]
+    assert pieces == pytest.approx(whole, rel=1e-3)

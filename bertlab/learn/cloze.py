@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
+from tqdm.utils import disp_len
 
 from bertlab.spec.errors import BertlabError
 from bertlab.text.batch import collate
@@ -32,8 +33,8 @@ CLOZES = {
     "en": (
         Cloze("The children [MASK] playing in the garden.", ("were", "are"), "grammar"),
         Cloze("He was too tired [MASK] walk any further.", ("to",), "grammar"),
-        Cloze("My mother forgot [MASK] keys at home.", ("her",), "who is meant"),
-        Cloze("The king lost [MASK] crown.", ("his",), "who is meant"),
+        Cloze("My mother said that [MASK] was tired.", ("she",), "who is meant"),
+        Cloze("The king said that [MASK] was tired.", ("he",), "who is meant"),
         Cloze("As a matter of [MASK], I have never been there.", ("fact",), "fixed phrases"),
         Cloze("On the other [MASK], the price was low.", ("hand",), "fixed phrases"),
         Cloze("Paris is the capital of [MASK].", ("france",), "places"),
@@ -120,9 +121,9 @@ def told(rows: list[dict], step: int) -> str:
     step 1,000
       A [MASK].  cat 50 %   dog 25 %
     """
-    width = max(len(row["text"]) for row in rows)
+    width = max(disp_len(row["text"]) for row in rows)  # a Hangul syllable is two columns wide
     lines = [f"step {step:,}"]
     for row in rows:
         each = ("   ".join(f"{piece} {100 * prob:.0f} %" for piece, prob in found) for found in row["guesses"])
-        lines.append(f"  {row['text']:{width}}  {' | '.join(each)}")
+        lines.append(f"  {row['text']}{' ' * (width - disp_len(row['text']))}  {' | '.join(each)}")
     return "\n".join(lines)
