@@ -246,7 +246,11 @@ def own(name: str, *, key: str, data: dict, **changes: Callable[[], None]) -> No
 
 def arcs(picture: dict) -> None:
     """The drawing of `app.preview`."""
-    _own("arcs")(key="arcs", data=picture)
+    words = {word["x"]: word["text"] for word in picture["words"]}
+    data = {end: [words[arc[end]] for arc in picture["arcs"]] for end in ("from", "to")}
+    data |= {name: [arc[name] for arc in picture["arcs"]] for name in ("head", "weight")}
+    with saved("arcs", data=data):
+        _own("arcs")(key="arcs", data=picture)
 
 
 def page_button(page: Callable[[], str], name: str) -> None:

@@ -2,13 +2,14 @@
 
 import base64
 import json
+import re
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 from test_app import SCREENS, opened
 
-from bertlab.views import export
+from bertlab.views import export, payload
 
 HOSTILE = {name: "The 'old' \"mill\" \\ {x} stood." for name in ("a", "text", "first", "question")}
 
@@ -50,7 +51,7 @@ def test_the_lines_of_every_figure_draw_it_again(shipped, monkeypatch, screen, t
     assert not app.exception, app.exception[0].message
     menus, charts = saved(app), [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     assert len(menus) >= len(charts), "a figure that cannot be saved: draw it with components.figure"
-    for menu, chart in zip([menu for menu in menus if not menu.get("drawing")], charts, strict=True):
+    for menu, chart in zip([menu for menu in menus if menu["name"] != "start-arcs"], charts, strict=True):
         assert menu["code"], f"{menu['name']}: give components.figure the lines that draw it"
         assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(chart), menu["name"]
 
@@ -71,3 +72,22 @@ def test_lines_put_imports_first():
     code = export.python_lines("", ["from math import pi", "figure = figures.nsp_gauge(pi)"])
     assert code.splitlines()[:3] == ["from bertlab.views import figures", "from math import pi", ""]
     assert "bertlab.load" not in code
+
+
+CANVASES = [("attention", {}), ("attention", {"look": "neuron"}), ("attention", {"a": "The 'old' \\ mill"})]
+
+
+@pytest.mark.parametrize(("screen", "parameters"), CANVASES)
+def test_the_lines_of_a_canvas_write_the_page_and_draw(shipped, monkeypatch, tmp_path, screen, parameters):
+    app = opened(screen, **parameters)
+    packed = [element.proto for element in app.get("bidi_component") if element.proto.WhichOneof("data") == "bytes"]
+    code = payload.unpack(packed[0].bytes)[0]["options"]["code"]
+    # the browser writes what the reader has set in the place of STATE
+    state = {"view": "matrix", "layer": 1, "head": 1, "heads": None, "hide": True, "token": 1}
+    monkeypatch.chdir(tmp_path)
+    figure = drawn_by(code.replace("STATE", repr(state)), monkeypatch)
+    assert len(figure.data) in (1, 2)
+    (page,) = tmp_path.glob("*.html")
+    assert "<canvas" not in page.read_text(encoding="utf-8").split("<script")[0]
+    data = re.search(r'id="payload">([^<]*)<', page.read_text(encoding="utf-8"))[1]
+    assert payload.unpack(base64.b64decode(data))[0]["options"]["state"] == state
