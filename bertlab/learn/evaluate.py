@@ -189,7 +189,7 @@ def run(config: EvaluateConfig) -> None:
         print(json.dumps(figures))
         return
     for name, value in figures.items():
-        print(f"{name:24} {value:,.4f}" if isinstance(value, float) else f"{name:24} {value:,}")
+        print(f"{name:28} {value:,.4f}" if isinstance(value, float) else f"{name:28} {value:,}")
 
 
 def pretraining_figures(
