@@ -7,6 +7,8 @@ from app.i18n import t
 from bertlab.explore.facts import SpanXray, WindowReading
 from bertlab.views import xray
 
+LONG = 2_500  # characters beyond which a passage gets a box to scroll in
+
 
 def decision(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXray) -> None:
     """What is answered at a threshold, and where that flips."""
@@ -51,7 +53,8 @@ def spans(text: str, seen: SpanXray) -> None:
     st.subheader(t("xray.spans"), anchor=False)
     st.caption(t("xray.spans.lead"))
     show = url.number(st.slider, t("xray.show"), 1, 10, 4, key="show")
-    st.html(f'<div class="passage">{xray.spans_html(text, seen.answers.answers, show=show)}</div>')
+    box = "passage" if len(text) > LONG else "whole"
+    st.html(f'<div class="{box}">{xray.spans_html(text, seen.answers.answers, show=show)}</div>')
     components.explain("answer_probability", "span_score")
 
 
@@ -66,7 +69,7 @@ def columns(text: str, reading: WindowReading) -> None:
     )  # fmt: skip
     names = (t("xray.start"), t("xray.end"))
     shown = xray.columns_html(text, reading, labels=names, logarithmic=scale == "logarithmic")
-    st.html(f'<div class="passage">{shown}</div>')
+    st.html(f'<div class="whole">{shown}</div>')
     components.explain("start_end")
 
 

@@ -97,6 +97,10 @@ REFUSALS = {
     "this head needs the names of its labels: the configuration has none": (
         "이 출력층에는 이름표가 있어야 하는데 설정에 없습니다."
     ),
+    # comparing
+    "the two inputs share no piece: there is nothing to compare but [CLS] and [SEP]": (
+        "두 글에 같은 조각이 하나도 없습니다. [CLS]와 [SEP] 말고는 견줄 것이 없습니다."
+    ),
     # snapshots
     "there is no run in {}: name the directory that bertlab pretrain wrote with --out": (
         "{0}: 학습 기록이 없습니다. bertlab pretrain이 --out으로 쓴 폴더를 적으세요."
