@@ -17,6 +17,7 @@ from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, DataError, TextError
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.views import html, payload
+from bertlab.views.widget import TimelineWidget
 from bertlab.weights import checkpoint, history
 
 TEXT, PAIR = "The keeper carried the [MASK] and some [MASK].", "Rain fell all night."
@@ -102,6 +103,15 @@ def test_the_payload_carries_every_moment(runs):
         found = payload.decode(block, {"bytes": 1, "power": 0.5}).reshape(probs_LNTT.shape)
         wanted = probs_LNTT.astype(np.float32)
         assert np.all(np.abs(found - wanted) <= np.sqrt(wanted) / 255 + 1e-5)
+
+
+def test_a_widget_holds_the_moments_and_its_readers_state(runs):
+    seen = timeline(runs / "learner", TEXT)
+    widget = TimelineWidget(seen, log=history.read_log(runs / "learner"), state={"at": 10}, lang="ko")
+    assert widget.state == {"at": 10}
+    header, blocks = payload.unpack(widget.payload)
+    assert len(header["moments"]) == len(blocks) == 4
+    assert header["options"] == {"lang": "ko"}
 
 
 # -- a run read ----------------------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 import traitlets
 
 from bertlab.explore.facts import AttentionMap, NeuronMap
+from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, figures, html
-from bertlab.views.payload import AttentionPack, neuron_bytes
+from bertlab.views.payload import AttentionPack, neuron_bytes, timeline_bytes
 
 
 class AttentionWidget(anywidget.AnyWidget):
@@ -76,3 +77,20 @@ class NeuronWidget(anywidget.AnyWidget):
     def html(self) -> str:
         """What is on the screen as one offline page."""
         return html.neuron_html(self._neuron, options=self._options | {"state": self.state})
+
+
+class TimelineWidget(anywidget.AnyWidget):
+    """The time machine over a Timeline; `state["at"]` is the step on screen, `state["against"]` the one beside it.
+
+    log: rows of the run's log, for the curve.
+    """
+
+    _esm = assets.hosted("timeline", "jupyter")
+    _css = assets.css()
+    payload = traitlets.Bytes().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, timeline: Timeline, *, log=(), state: dict | None = None, lang: str = "en", **options):
+        super().__init__(
+            payload=timeline_bytes(timeline, log=log, options={"lang": lang}), state=state or {}, **options
+        )

@@ -20,7 +20,7 @@ from bertlab.spec.errors import DataError
 
 RUNS = "BERTLAB_RUNS"  # names a directory of runs to take the place of the shipped ones
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
-SILENT = 180  # seconds without a row after which a run without a result counts as stopped
+SILENT = 300  # seconds without a row after which a run without a result counts as stopped
 ROWS = 400  # of a thinned log, about
 _STANDS = {"step", "tokens", "seconds", "progress", "rate", "step_seconds"}  # what a mean over steps would blur
 _NATS, _TIMES = 1.0, 1.25  # how far above its lowest a loss must be, both, to count as diverged
