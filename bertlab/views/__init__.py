@@ -10,6 +10,7 @@ differences     Plotly: head_differences, head_difference, layer_drift, layer_si
 passage         marked text as safe HTML: highlight, tokens_html
 terminal        lines for the command line: mask_lines, next_sentence_lines, answer_lines, attention_lines, table
 bertviz_view    bertviz's head view, offline, for short inputs: head_view_html
-static/         ES modules: attention.js with data, lines, matrix, grid and state; neuron.js; timeline.js; figure.js, the
-                menu of a drawing; what they share: dom, canvas, words, payload, svg, save; the hosts' adapters; vendor/
+static/         ES modules: attention.js with data, lines, matrix, grid and state; neuron.js; timeline.js; figure.js,
+                the menu of a drawing; what they share: dom, canvas, words, payload, svg, save; the hosts'
+                adapters; vendor/
 """
