@@ -286,8 +286,7 @@ def info(config: Info) -> None:
     from bertlab.views.terminal import table
 
     session = _session(config, "info")
-    sizes = asdict(session.config)
-    del sizes["labels"]
+    sizes = {name: size for name, size in asdict(session.config).items() if not isinstance(size, tuple)}
     sizes |= {"parameters": sum(p.numel() for p in session.model.parameters())}
     fact = {
         "heads": session.heads,
@@ -298,7 +297,9 @@ def info(config: Info) -> None:
     }
     rows = [("can be asked", ", ".join(TASKS[head] for head in session.heads) or "attend only: it is a bare encoder")]
     rows += [("labels", _short(list(session.labels)))] if session.labels else []
-    rows += [(name.replace("_", " "), f"{n:,}" if isinstance(n, int) else str(n)) for name, n in sizes.items()]
+    rows += [
+        (name.replace("_", " "), f"{n:,}" if isinstance(n, int) else str(n)) for name, n in sizes.items() if n != ()
+    ]
     rows += [(name.replace("_", " "), _short(value)) for name, value in session.record.items() if value]
     rows += [("shipped here", ", ".join(shipped()) or "none")]
     _tell(config, session, fact, table(rows, "<<"))

@@ -321,6 +321,12 @@ def test_a_grid_needs_something_to_judge_by(tmp_path, tiny_checkpoint, capsys):
     assert "--validation" in capsys.readouterr().err
 
 
+def test_what_is_left_out_says_why(tmp_path, tiny_checkpoint, capsys):
+    assert main(["finetune", "wnli", "--from", str(tiny_checkpoint), "--out", str(tmp_path / "run")]) == 2
+    assert main(["evaluate", "wnli", "--checkpoint", str(tiny_checkpoint)]) == 2
+    assert capsys.readouterr().err.count("WNLI is left out, as the paper does") == 2
+
+
 def test_no_network_is_one_line(tmp_path, tiny_checkpoint, monkeypatch, capsys):
     import datasets
 

@@ -25,7 +25,7 @@ from bertlab.learn.metrics import bits_per_character, squad
 from bertlab.learn.objectives import PretrainingLoss
 from bertlab.learn.own_task import OWN, Columns
 from bertlab.spec.errors import BertlabError
-from bertlab.spec.tasks import TASKS, TaskSpec
+from bertlab.spec.tasks import LEFT_OUT, TASKS, TaskSpec
 from bertlab.text.buckets import score_spans
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Complaints, Damaged
@@ -53,7 +53,7 @@ class EvaluateConfig(Columns):
       bertlab evaluate squad --predictions mine.json --data dev-v1.1.json
     """
 
-    what: tyro.conf.Positional[Literal[("pretraining", OWN, *TASKS)]] = field(kw_only=False)
+    what: tyro.conf.Positional[Literal[("pretraining", OWN, *TASKS, *LEFT_OUT)]] = field(kw_only=False)
     """The objectives of pre-training, a task, or `own` for your own rows, of the kind the checkpoint was taught."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """A corpus of `bertlab prepare`, or a task's rows: a file, a directory or a hub id; the task's if not given."""

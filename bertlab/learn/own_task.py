@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 import tyro
 
 from bertlab.spec.errors import BertlabError
-from bertlab.spec.tasks import KINDS, TASKS, Kind, TaskSpec, task
+from bertlab.spec.tasks import KINDS, LEFT_OUT, TASKS, Kind, TaskSpec, task
 
 OWN = "own"
-TaskName = Literal[(OWN, *TASKS)]
+# what is left out may be named too, to be told why
+TaskName = Literal[(OWN, *TASKS, *LEFT_OUT)]
 
 METRICS = {
     "classify": ("accuracy",),
