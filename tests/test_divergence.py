@@ -10,7 +10,7 @@ from test_learn import corpus, losses, settings  # noqa: F401
 from bertlab.learn.divergence import LONG, Diverged, Watch
 from bertlab.learn.objectives import PretrainingLoss
 from bertlab.learn.pretrain import pretrain
-from bertlab.weights import checkpoint
+from bertlab.weights import checkpoint, history
 
 
 def seen(*stretches: tuple[int, float], noise: float = 0.3) -> int:
@@ -105,11 +105,15 @@ def test_a_run_that_diverges_keeps_its_last_good_state(corpus, tmp_path, monkeyp
         assert json.loads(file.metadata()["trainer"])["progress"]["step"] == kept
         assert all(torch.isfinite(file.get_tensor(key)).all() for key in file.keys() if key != "rng")  # noqa: SIM118
     assert checkpoint.load(tmp_path / "run" / "last-good").record["steps"] == kept
+    log = tmp_path / "run" / "log.jsonl"
+    assert "is kept" in json.loads(log.read_text().splitlines()[-1])["diverged"]
+    assert history.end(tmp_path / "run", history.read_log(tmp_path / "run")).state == "diverged"
     monkeypatch.undo()
     reports = list(pretrain(config))
     assert reports[0].step == kept + 1
     assert reports[-1].step == 200
     assert len(losses(tmp_path / "run")) == 200
+    assert "diverged" not in log.read_text()
 
 
 def test_before_anything_was_saved_it_says_so(corpus, tmp_path, monkeypatch):  # noqa: F811

@@ -45,7 +45,7 @@ class OptimConfig:
     """The longest gradient."""
     method: Literal["adamw", "muon"] = "adamw"
     """muon: every matrix inside the layers moves by the orthogonal part of its momentum, all else by AdamW. It learns
-    more from a token and takes longer for one."""
+    more from a token and takes longer for a step, which tells where batches are small."""
     bias_correction: bool = True
     """Off as in Google's code (`AdamWeightDecayOptimizer` in optimization.py): the first steps are longer then."""
     ema: Annotated[float, tyro.conf.arg(prefix_name=False, metavar="NUMBER")] = 0.0

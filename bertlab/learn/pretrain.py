@@ -204,6 +204,7 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
             pause(report.step)
             yield report
     except Diverged as error:
+        write({"step": trainer.progress.step + 1, "diverged": str(error)})
         if trainer.saved_step is None:
             raise
         trainer.go_back()
