@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from bertlab.learn.prepare import PrepareConfig, run
 from bertlab.spec.errors import DataError
 from bertlab.text import preparing, sources
 from bertlab.text.corpus import Corpus
-from bertlab.text.sampler import PairSampler
+from bertlab.text.sampler import Longer, PairSampler
 from bertlab.text.sources import Damage, pieces, row_number, texts
 
 WORDS = [
@@ -216,7 +217,7 @@ def test_weights_say_how_often_an_epoch_takes_each_source(config, tmp_path, tiny
         places.append(place)
         keys.append(next(sampler).key_B)
         if place.row == 0:
-            _, _, pairs, _ = sampler._loaded
+            _, pairs, _ = sampler._loaded[1]
             labels = np.unique(corpus.rows.data.slice(500 * _block(sampler, place), 500).column("source").to_numpy())
             counts = Counter(labels[d] for d in _sources(sampler)[pairs.document_a_E])
             found.update(counts)
@@ -232,7 +233,7 @@ def _block(sampler: PairSampler, place) -> int:
 
 
 def _sources(sampler: PairSampler) -> np.ndarray:
-    return sampler._loaded[1].source_D
+    return sampler._loaded[1][0].source_D
 
 
 @pytest.mark.parametrize("weights", [(1.0,), (1.0, -1.0), (0.0, 0.0), (1.0, float("nan"))])
@@ -332,3 +333,48 @@ def test_the_command_line_says_it_in_one_line(config, tmp_path, capsys):
 def test_a_row_is_named_as_people_count():
     assert str(Damage("a.jsonl", 1234, "has no text")) == "a.jsonl row 1,234: has no text"
     assert str(Damage("a.jsonl", None, "is empty")) == "a.jsonl: is empty"
+
+
+def test_pairs_drawn_ahead_are_the_same(config, tmp_path, tiny_tokenizer):
+    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(90))),)))
+    corpus = replace(corpus, block_size=20)
+    longer = Longer(96, 0.5)
+    here = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, longer=longer)
+    ahead = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, longer=longer, ahead=2)
+    for step in range(120):
+        assert here.turn(step / 120) == ahead.turn(step / 120)
+        ours, theirs = next(ahead), next(here)
+        assert (ours.key_B == theirs.key_B).all()
+        assert (ours.inputs.input_ids_BT == theirs.inputs.input_ids_BT).all()
+    assert here.place == ahead.place
+    assert here.place.longer
+    assert here.place.epoch > 0
+
+
+SLEEPER = """
+import sys, time
+from concurrent.futures import ProcessPoolExecutor
+from bertlab.text import helpers
+pool = ProcessPoolExecutor(2, initializer=helpers.begin)
+print(*[pool.submit(__import__("os").getpid).result() for _ in range(2)], *pool._processes, flush=True)
+time.sleep(60)
+"""
+
+
+def test_helpers_end_with_the_process_they_help():
+    process = subprocess.Popen([sys.executable, "-c", SLEEPER], stdout=subprocess.PIPE, text=True)
+    pids = {int(pid) for pid in process.stdout.readline().split()}
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 30
+    while any(_alive(pid) for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

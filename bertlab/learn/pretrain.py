@@ -87,6 +87,9 @@ class PretrainConfig(RunConfig):
     start: Literal["neighbours", "paper"] = "neighbours"
     """Random weights as the paper's, or with the first layers' heads born looking at the tokens next to each: that
     leaves the first plateau of the loss sooner. Either way the result is an ordinary BERT."""
+    ahead: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Processes that draw the next pairs meanwhile, so that a GPU need not wait: 2 for each GPU if not given, and none
+    where a processor trains, which would do their work itself."""
     evaluate_every: int = 1000
     """Steps between measurements on --validation."""
     evaluate_rows: int = 1024
@@ -140,6 +143,7 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
         share=processes.share(),
         second=config.second,
         longer=Longer(config.then_tokens, config.then_share) if config.then_tokens else None,
+        ahead=config.ahead if config.ahead is not None else 2 * (device.type == "cuda"),
     )
     loss = PretrainingLoss(MaskRule.of(tokenizer, config.mask, config.whole_word).to(device), config.second)
     sentences = (config.sentences or cloze.watched(tokenizer)) if config.watch else ()

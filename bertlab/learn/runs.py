@@ -22,7 +22,7 @@ from bertlab.spec.errors import BertlabError
 
 # settings that do not change the losses, so a run that goes on may have others
 FREE = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
-FREE |= {"attribution", "note", "accumulate", "snapshot_dtype", "watch", "sentences", "tensorboard"}
+FREE |= {"attribution", "note", "accumulate", "ahead", "snapshot_dtype", "watch", "sentences", "tensorboard"}
 BEGUN = "precision_begun"  # what `auto` came to, beside the settings in run.json
 
 

@@ -40,7 +40,8 @@ class Batches(Protocol):
 
 @dataclass(frozen=True)
 class StepReport:
-    """One step: loss in nats, rate, norm of the gradient, tokens so far, seconds so far, the seconds of this step."""
+    """One step: loss in nats, rate, norm of the gradient, tokens so far, seconds so far, the seconds of this step,
+    and how many of those went by until its batch was there."""
 
     step: int
     progress: float
@@ -51,6 +52,7 @@ class StepReport:
     tokens: int
     seconds: float
     step_seconds: float
+    waited: float = 0.0
 
     def row(self) -> dict:
         """The report as a flat row of the JSONL log."""
@@ -132,6 +134,7 @@ class Trainer:
         if self.batches.turn(done):
             self.watch.forget()
         batch = next(self.batches).to(self.device)
+        waited = time.monotonic() - began
         # half a step in, so that the first step moves and the last one is not lost
         rate = self.optim.rate(min(1.0, done + 0.5 / self.steps))
         loss = self.gradient(batch)
@@ -148,7 +151,7 @@ class Trainer:
         self.progress = Progress(now.step + 1, now.tokens + int(loss.tokens), now.seconds + seconds)
         figures = {name: float(figure) for name, figure in loss.figures.items()}
         return StepReport(
-            now.step + 1, done, value, figures, rate, norm, self.progress.tokens, self.progress.seconds, seconds
+            now.step + 1, done, value, figures, rate, norm, self.progress.tokens, self.progress.seconds, seconds, waited
         )
 
     def save(self) -> None:

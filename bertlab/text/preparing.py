@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -25,6 +24,7 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from bertlab.spec.errors import DataError
+from bertlab.text import helpers
 from bertlab.text.corpus import Corpus, segments
 from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.sources import NO_TEXT, Damage, Piece, pieces, row_number, texts
@@ -256,9 +256,8 @@ def _begin(job: _Job) -> None:
 
 
 def _begin_apart(job: _Job) -> None:
+    helpers.begin()
     _begin(job)
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # a process a core is parallel enough
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
 
 
 def _tokenise(numbered: tuple[int, Piece]) -> tuple[list[int], list[Damage], Tally]:

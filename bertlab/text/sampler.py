@@ -5,12 +5,15 @@ The place in that order is four numbers, so stopping and resuming needs no repla
 Shape legend: B batch, T tokens, E pairs of a block.
 """
 
+import weakref
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from bertlab.spec.errors import DataError
+from bertlab.text import helpers
 from bertlab.text.batch import Batch, PairBatch
 from bertlab.text.corpus import Corpus
 from bertlab.text.pairs import Documents, Pairs, Second, make_pairs
@@ -43,7 +46,8 @@ class PairSampler:
     Documents come in blocks, the blocks in a new order each epoch, the pairs of a block made and shuffled anew. Rows
     that do not fill a last batch of a block are left out, unless they are all it has. Of n processes, the one with
     share (r, n) gets rows r, r + n, ... of each batch, which may be none. When `turn` hears that it is time for
-    `longer` pairs, they begin with the next block, fewer in a batch, so that a batch has as many tokens.
+    `longer` pairs, they begin with the next block, fewer in a batch, so that a batch has as many tokens. The pairs of
+    the next `ahead` blocks are made meanwhile, each by a process of its own; that changes no batch.
     """
 
     def __init__(
@@ -57,12 +61,14 @@ class PairSampler:
         share: tuple[int, int] = (0, 1),
         second: Second = "next",
         longer: Longer | None = None,
+        ahead: int = 0,
     ):
         self.corpus, self.tokenizer = corpus, tokenizer
         self.batch_size, self.max_tokens, self.seed = batch_size, max_tokens, seed
         self.place, self.share = place or Place(), share
         self.second, self.longer = second, longer
         self._loaded: tuple | None = None
+        self.ahead, self._pool, self._pending = ahead, None, {}
 
     def turn(self, done: float) -> bool:
         """Hear how much of the run is done (0..1); True if the pairs are longer from now on."""
@@ -98,22 +104,36 @@ class PairSampler:
         return max(1, round(self.batch_size * self.max_tokens / self.longer.max_tokens)), self.longer.max_tokens
 
     def _next_block(self) -> Place:
-        if self.place.block + 1 < self.corpus.num_blocks:
-            return replace(self.place, block=self.place.block + 1, row=0)
-        return replace(self.place, epoch=self.place.epoch + 1, block=0, row=0)
+        return self._after(self.place)
 
-    def _block(self, place: Place) -> tuple[Documents, Pairs, np.ndarray]:
-        wanted = (place.epoch, place.block, place.longer)
+    def _after(self, place: Place) -> Place:
+        if place.block + 1 < self.corpus.num_blocks:
+            return replace(place, block=place.block + 1, row=0)
+        return replace(place, epoch=place.epoch + 1, block=0, row=0)
+
+    def _block(self, place: Place) -> "Drawn":
+        wanted = replace(place, row=0)
         if self._loaded is None or self._loaded[0] != wanted:
-            order = np.random.default_rng([self.seed, place.epoch]).permutation(self.corpus.num_blocks)
-            block = int(order[place.block])
-            documents = self.corpus.documents(block)
-            rng = np.random.default_rng([self.seed, place.epoch, place.block])
-            if (times_D := self.corpus.times(block, rng)) is not None:
-                documents = documents.repeated(times_D)
-            pairs = make_pairs(documents, self._size()[1], rng, second=self.second)
-            self._loaded = (wanted, documents, pairs, rng.permutation(len(pairs)))
-        return self._loaded[1:]
+            pending = self._pending.pop(wanted, None)
+            self._loaded = (wanted, pending.result() if pending else _draw(self.corpus, *self._order(wanted)))
+            self._draw_ahead(wanted)
+        return self._loaded[1]
+
+    def _order(self, place: Place) -> tuple:
+        longer = place.longer and self.longer
+        return self.seed, place.epoch, place.block, self.longer.max_tokens if longer else self.max_tokens, self.second
+
+    def _draw_ahead(self, place: Place) -> None:
+        if self.ahead and self._pool is None:
+            self._pool = ProcessPoolExecutor(self.ahead, initializer=_begin_apart, initargs=(self.corpus,))
+            weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
+        kept = {}
+        for _ in range(self.ahead):
+            place = self._after(place)
+            kept[place] = self._pending.pop(place, None) or self._pool.submit(_draw_apart, *self._order(place))
+        for stale in self._pending.values():
+            stale.cancel()
+        self._pending = kept
 
     def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
         """[CLS] A [SEP] B [SEP], or [CLS] A [SEP] where B is empty, gathered for all rows at once."""
@@ -136,3 +156,30 @@ class PairSampler:
         index = (self.place.epoch << 48) + (self.place.block << 32) + rows
         key_B = torch.from_numpy(index ^ (self.seed * 0x5851F42D4C957F2D & (1 << 62) - 1))
         return PairBatch(inputs, key_B, torch.from_numpy(pairs.label_E[rows]))
+
+
+Drawn = tuple[Documents, Pairs, np.ndarray]
+
+
+def _draw(corpus: Corpus, seed: int, epoch: int, nth: int, max_tokens: int, second: Second) -> Drawn:
+    """The documents and pairs of an epoch's nth block, and the order they are shown in."""
+    block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[nth])
+    documents = corpus.documents(block)
+    rng = np.random.default_rng([seed, epoch, nth])
+    if (times_D := corpus.times(block, rng)) is not None:
+        documents = documents.repeated(times_D)
+    pairs = make_pairs(documents, max_tokens, rng, second=second)
+    return documents, pairs, rng.permutation(len(pairs))
+
+
+_corpus: Corpus
+
+
+def _begin_apart(corpus: Corpus) -> None:
+    global _corpus
+    helpers.begin()
+    _corpus = corpus
+
+
+def _draw_apart(*order) -> Drawn:
+    return _draw(_corpus, *order)
