@@ -4,13 +4,14 @@
 
 prints a table in Markdown: bytes that reach the browser, first paint, a hover, and a change of layer, each as time on
 the wall and, since other work may share the machine, as processor time of the page's own process. Attention is made
-up, peaked as trained heads are. bertviz's page is what `head_view(html_action="return")` gives; its libraries, which
-it loads from a CDN, are handed to it from disk. A page that does not open within the limit is said not to. Knows
+up, peaked as trained heads are. bertviz's page is what `head_view(html_action="return")` gives; the libraries that it
+loads from a CDN are put into it. A page that does not open within the limit is said not to. Knows
 nothing of models; BENCHMARKS.md says what was measured where.
 """
 
 import base64
 import platform
+import re
 import shutil
 import statistics
 import tempfile
@@ -58,7 +59,8 @@ LINES = """clock(async () => {
   document.querySelector("[data-view=lines]").click();
   await bertlab.update(window.layers.shift());
 })"""
-# bertviz asks require.js for jQuery and d3
+# bertviz asks require.js, from a CDN, for jQuery and d3
+CDN = re.compile(r'<script src="https://[^"]*/require.min.js"></script>')
 REQUIRE = """
 window.require = { config() {} };
 window.requirejs = (names, run) => run(window.jQuery, window.d3);
@@ -179,11 +181,12 @@ def bertviz(page: Page, fact: AttentionMap, limit: float) -> list[tuple[str, ...
     tokens = [row.piece for row in fact.tokens]
     made, making = timed(lambda: head_view(attention, tokens, second, html_action="return").data)
     size = ("bertviz, head view", str(len(tokens)), f"{len(made.encode()):,}", making)
-    libraries = assets.static("vendor/jquery.slim.min.js") + "\n" + assets.static("vendor/d3.min.js") + REQUIRE
-    page.context.set_offline(False)
-    page.route("https://**", lambda route: route.fulfill(body=libraries, content_type="text/javascript"))
+    libraries = f"{assets.static('vendor/jquery.slim.min.js')}\n{assets.static('vendor/d3.min.js')}\n{REQUIRE}"
+    shown, changed = CDN.subn(lambda _: f"<script>{libraries}</script>", made)
+    if not changed:
+        raise SystemExit("bertviz's page does not load require.js any more: look at scripts/bench_attention.py")
     try:
-        meter, paint = opened(page, f"<!doctype html><meta charset=utf-8>{made}", "svg line", limit)
+        meter, paint = opened(page, f"<!doctype html><meta charset=utf-8>{shown}", "svg line", limit)
         return [(*size, paint, meter.each(BERTVIZ_HOVER, HOVERS), meter.each(BERTVIZ_SWITCH, SWITCHES))]
     except Error as error:
         why = "Timeout" if "Timeout" in error.message else error.message.splitlines()[0]

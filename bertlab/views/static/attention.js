@@ -288,7 +288,7 @@ class AttentionView {
       } });
     this.foundCount = element("span", { class: "bl-name bl-count", "aria-live": "polite" });
     this.holdFound = button(text.holdFound, { class: "bl-quiet", title: text.holdFoundTip, onclick: () => this.hold(this.matches, this.state.side) });
-    const step = (sign, label, onclick) => button(sign, { class: "bl-step", "aria-label": label, title: label, onclick });
+    const step = (sign, label, onclick) => button(sign, { class: "bl-tool", "aria-label": label, title: label, onclick });
     this.zoomOut = step("−", text.zoomOut, () => this.stepZoom(-1));
     this.zoomIn = step("+", text.zoomIn, () => this.stepZoom(1));
     this.zoomValue = element("span", { class: "bl-zoom" });
