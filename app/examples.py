@@ -9,11 +9,11 @@ Pair = tuple[str, str]
 class Examples:
     """Examples in one language.
 
-    short: for the picture of the first page. pair: two sentences for the input and the attention; changed: another B
-    to compare. sentence: one to hide words of, `hidden` the number of the first. masked, other: the same with a mask,
-    and another to patch from. judged: a review. follows: pairs for next sentence, by what they show. questions: each
-    answered in `passage`.
-    moment: a pair for the time machine, with a mask.
+    short: for the picture of the first page. pair: two sentences for the input and the attention; changed: another
+    B to compare. sentence: one to hide words of, `hidden` the number of the first. masked, other: the same with a
+    mask, and another to patch from. judged: a review. named: a sentence with names. follows: pairs for next
+    sentence, by what they show. questions: each answered in `passage`. moment: a pair for the time machine, with a
+    mask.
     """
 
     short: str
@@ -24,6 +24,7 @@ class Examples:
     masked: str
     other: str
     judged: str
+    named: str
     follows: dict[str, Pair]
     passage: str
     questions: tuple[str, ...]
@@ -40,6 +41,7 @@ EXAMPLES = {
         masked="He opened the window and looked out at the [MASK].",
         other="She locked the door and walked down to the [MASK].",
         judged="A slow start, but the last half hour is a small wonder.",
+        named="Last spring the University of Vienna invited Clara Schumann to play in Lake Garda's old theatre.",
         follows={
             "follow": (
                 "The oven was still cold when we put the bread in.",
@@ -79,6 +81,7 @@ EXAMPLES = {
         masked="그는 서울에서 태어나 대학교를 [MASK]하였다.",
         other="그는 부산에서 자라 중학교에 [MASK]하였다.",
         judged="처음은 느리지만 마지막 삼십 분이 정말 놀라운 영화다.",
+        named="지난봄 서울대학교는 장영실을 주제로 한 강연을 부산에서 열었다.",
         follows={
             "follow": (
                 "이 역은 1974년에 처음 문을 열었다.",

@@ -8,6 +8,8 @@ SECTIONS = {
         "fill-mask": ":material/visibility_off:",
         "next-sentence": ":material/compare_arrows:",
         "question": ":material/help:",
+        "classify": ":material/label:",
+        "tag": ":material/sell:",
     },
     "change": {
         "heads": ":material/content_cut:",

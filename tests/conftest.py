@@ -24,6 +24,7 @@ TEXTS = [
     "기차는 아침 일곱 시에 바닷가로 떠난다.",
 ]
 HEADS = ("mlm", "nsp", "span")
+LABELS = {"sst2": ("negative", "positive"), "wikiann_en": ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")}
 
 
 @pytest.fixture(scope="session")
@@ -46,10 +47,16 @@ def tiny_model(tiny_tokenizer) -> Bert:
 
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
-    """A directory of checkpoints as it is shipped: scratch, strongest and squad, and `bare` without any head."""
+    """A directory of checkpoints as it is shipped: two that were pre-trained, one for each kind of task, and `bare`
+    without any head."""
     directory = tmp_path_factory.mktemp("checkpoints")
-    for name, heads in (("strongest", HEADS[:2]), ("scratch", HEADS[:2]), ("squad", HEADS[2:]), ("bare", ())):
-        model = Bert(tiny_model.config, heads)
+    kinds = {"strongest": HEADS[:2], "scratch": HEADS[:2], "squad": HEADS[2:], "bare": ()}
+    kinds |= {"sst2": ("classify",), "wikiann_en": ("tag",)}
+    for name, heads in kinds.items():
+        config = tiny_model.config.replace(labels=LABELS[name]) if name in LABELS else tiny_model.config
+        with torch.random.fork_rng():
+            torch.manual_seed(1)
+            model = Bert(config, heads)
         model.load_state_dict(tiny_model.state_dict(), strict=False)
         record = {"made_by": "a test", "steps": 3, "tokens": 1200, "validation": {"masked_accuracy": 0.01}}
         checkpoint.save(directory / name, model, tiny_tokenizer, record, dtype=torch.float32)

@@ -124,6 +124,26 @@ class Classification:
 
 
 @dataclass(frozen=True)
+class WordEffect:
+    """A word of the first text or of the second, and how much it speaks for what was said: see `WordEffects`."""
+
+    text: str
+    start: int
+    end: int
+    second: bool
+    effect: float
+
+
+@dataclass(frozen=True)
+class WordEffects:
+    """What every word does for a label: the drop of the label's log-odds log(p / (1 - p)) when [MASK] stands in the
+    word's place; from a regression head, where label is None, the drop of the value. Above 0 the word speaks for it."""
+
+    label: str | None
+    words: tuple[WordEffect, ...]
+
+
+@dataclass(frozen=True)
 class Choice:
     """One way to go on: its probability among those offered, and its score (logit)."""
 

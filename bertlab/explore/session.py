@@ -33,9 +33,11 @@ from bertlab.explore.facts import (
     SpanXray,
     Tags,
     TokenRow,
+    WordEffects,
 )
 from bertlab.explore.inputs import encode, token_rows
 from bertlab.explore.probes import Probe, probe
+from bertlab.explore.word_effects import word_effects
 from bertlab.nn.model import Bert
 from bertlab.nn.surgery import Surgery
 from bertlab.spec.config import ModelConfig
@@ -259,6 +261,12 @@ class Session:
         """The probability of every label; from a checkpoint with a regression head, a value (section 4.1)."""
         tasks.classifier(self.model)
         return tasks.classify(self.model, self._encoding(text, pair))
+
+    @torch.inference_mode()
+    def word_effects(self, text: str, pair: str | None = None) -> WordEffects:
+        """Which words `classify` goes by: what is said without each of them, one after the other."""
+        tasks.classifier(self.model)
+        return word_effects(self.model, self.tokenizer, text, pair)
 
     @torch.inference_mode()
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:

@@ -1,0 +1,59 @@
+"""The words of the pages *classify* and *tag*, and of the box for many texts."""
+
+STRINGS = {
+    "classify": ("Classify", "분류"),
+    "classify.title": ("What kind of text is it?", "어떤 글일까요?"),
+    "classify.lead": (
+        "Change a word and watch the label move. Give a second text to a checkpoint that judges pairs.",
+        "낱말을 바꾸며 분류가 움직이는 것을 보세요. 두 글을 견주는 체크포인트에는 둘째 글도 적으세요.",
+    ),
+    "start.classify": ("One label for a text, as you type.", "글을 쓰는 대로 분류합니다."),
+    "classify.text": ("Text", "글"),
+    "classify.pair": ("Second text", "둘째 글"),
+    "classify.words": ("Which words speak for it", "어느 낱말이 그렇게 말하나"),
+    "classify.words.help": (
+        "Each word is hidden in turn. Blue and underlined: without it the label would be less sure, so it speaks for "
+        "it. Orange and dotted: it speaks against. Words that matter only together are not found this way.",
+        "낱말을 하나씩 가려 봅니다. 파랑과 실선은 그 낱말이 없으면 확신이 줄어드는, 곧 분류를 밀어 주는 낱말입니다. "
+        "주황과 점선은 거스르는 낱말입니다. 여럿이 함께일 때만 중요한 낱말은 이렇게 찾지 못합니다.",
+    ),
+    "classify.odds": ("drop of the log-odds without it", "없을 때 줄어드는 로그 오즈"),
+    "classify.value": ("drop of the value without it", "없을 때 줄어드는 값"),
+    "classify.scale": ("on a scale from 0 to 5", "0에서 5까지의 값"),
+    "classify.attention": ("Open in the Attention page", "어텐션 화면에서 보기"),
+    "tag": ("Tag", "개체명"),
+    "tag.title": ("Who, where, what?", "누가, 어디서, 무엇을?"),
+    "tag.lead": (
+        "A tag for every word: the names in a text light up. Hover over one to see what else it might have been.",
+        "낱말마다 꼬리표를 붙여 글 속의 이름에 불을 켭니다. 이름 위에 마우스를 올리면 다른 가능성도 보입니다.",
+    ),
+    "start.tag": ("The names in a text light up.", "글 속의 이름에 불이 들어옵니다."),
+    "tag.text": ("Text", "글"),
+    "tag.none": ("No name was found in this text.", "이 글에서는 이름을 찾지 못했습니다."),
+    "tag.hover": (
+        "Hover over a marked part, or reach it with the Tab key, for the probabilities of its tags.",
+        "표시된 부분에 마우스를 올리거나 Tab 키로 가면 꼬리표의 확률이 보입니다.",
+    ),
+    "tag.entity": ("Name", "이름"),
+    "tag.kind": ("Kind", "갈래"),
+    "tag.probability": ("Probability", "확률"),
+    "tag.every": ("Every word, every tag", "모든 낱말, 모든 꼬리표"),
+    "batch": ("Many texts at once", "여러 글을 한꺼번에"),
+    "batch.paste": ("Paste texts, one a line", "한 줄에 하나씩 붙여 넣기"),
+    "batch.paste.help": ("One text a line.", "한 줄에 글 하나."),
+    "batch.file": ("Or upload a table", "또는 표 파일 올리기"),
+    "batch.empty": (
+        "Paste lines, or upload CSV, TSV, JSON lines or Parquet; nothing leaves this machine.",
+        "줄을 붙여 넣거나 CSV, TSV, JSON lines, Parquet 파일을 올리세요. 아무것도 이 컴퓨터 밖으로 나가지 않습니다.",
+    ),
+    "batch.most": (
+        "{count} rows are more than are asked at once: only the first {most} are taken.",
+        "{count}행은 한 번에 묻기에 많아, 앞의 {most}행만 묻습니다.",
+    ),
+    "batch.ask": ("Ask all {count}", "{count}개 모두 묻기"),
+    "batch.download": ("Download as CSV", "CSV로 내려받기"),
+    "batch.column": ("Column of the text", "글이 있는 열"),
+    "batch.pair": ("Column of the second text", "둘째 글이 있는 열"),
+    "batch.pair.none": ("none", "없음"),
+    "batch.progress": ("{done} of {count}", "{count}개 가운데 {done}개"),
+}

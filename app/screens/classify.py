@@ -1,0 +1,48 @@
+"""Classify: the label of a text or a pair as it is typed, and the words that speak for it."""
+
+import streamlit as st
+
+from app import batch, components, loaders
+from app.i18n import t
+from bertlab.views import labels
+
+SCALE = (0.0, 5.0)  # of STS-B and KLUE-STS, the tasks with a value
+
+components.heading("classify")
+text = components.line(st, t("classify.text"), components.said("classify").judged, key="judged")
+pair = components.line(st, t("classify.pair"), "", key="judged2", placeholder=t("sentence.b.empty"))
+with components.told():
+    checkpoint = components.chosen("classify")
+    asked = (text, pair or None)
+    said = loaders.ask(checkpoint, "classify", *asked)
+    effects = loaders.ask(checkpoint, "word_effects", *asked)
+    left, right = st.columns([2, 3], gap="large")
+    opened = ("from bertlab.views import labels", f"said = session.classify(*{asked!r})")
+    with left.container(key="label"):
+        if said.value is None:
+            best = said.best
+            st.html(f'<p class="say"><b>{components.plain(best.label)}</b> · {best.probability:.1%}</p>')
+            code = components.lines(checkpoint, *opened, "figure = labels.label_bars(said)")
+            data = {"label": [s.label for s in said.labels], "probability": [s.probability for s in said.labels]}
+            components.figure(labels.label_bars(said), key="labels", code=code, data=data)
+            components.explain("class_probability")
+        else:
+            st.html(f'<p class="say"><b>{said.value:.2f}</b> · {t("classify.scale")}</p>')
+            code = components.lines(checkpoint, *opened, f"figure = labels.value_scale(said, *{SCALE!r})")
+            components.figure(labels.value_scale(said, *SCALE), key="value", code=code, data={"value": [said.value]})
+    with right.container(key="effects"):
+        st.subheader(t("classify.words"), anchor=False, help=t("classify.words.help"))
+        st.html(labels.weighed_html(text, effects))
+        if pair:
+            st.html(labels.weighed_html(pair, effects, second=True))
+        axis = t("classify.odds" if effects.label is not None else "classify.value")
+        code = components.lines(
+            checkpoint, "from bertlab.views import labels", f"effects = session.word_effects(*{asked!r})",
+            f"figure = labels.word_bars(effects, axis={axis!r})",
+        )  # fmt: skip
+        data = {"word": [w.text for w in effects.words], "effect": [w.effect for w in effects.words]}
+        components.figure(labels.word_bars(effects, axis=axis), key="words-effects", code=code, data=data)
+        components.explain("word_effect")
+    if st.button(t("classify.attention"), icon=":material/hub:"):
+        components.into_attention(checkpoint, text, pair)
+    batch.box(checkpoint, "classify")

@@ -1,0 +1,146 @@
+"""What a fine-tuned model says, as pictures: labels as bars, the words it goes by, entities in their text.
+
+Knows no model, no page and no language: the words on the axes are arguments.
+"""
+
+from collections.abc import Sequence
+from html import escape
+
+import plotly.graph_objects as go
+
+from bertlab.explore.facts import Classification, Tags, WordEffects
+from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, percent, safe, short
+from bertlab.views.passage import FONT, plain
+
+# every kind of entity has a colour and a line of its own, so that it is told apart without seeing the colour
+_KINDS = (
+    ("47, 111, 208", "solid"), ("199, 122, 10", "dashed"), ("42, 157, 143", "dotted"), ("141, 75, 228", "double"),
+    ("177, 39, 72", "solid"), ("110, 118, 130", "dashed"),
+)  # fmt: skip
+
+
+def label_bars(said: Classification) -> go.Figure:
+    """Every label with its probability, in the checkpoint's own order from the top; the most probable one blue."""
+    shown = said.labels[::-1]
+    chances = [share.probability for share in shown]
+    figure = blank(height=44 + 40 * len(shown))
+    figure.add_bar(
+        x=chances, y=list(range(len(shown))), orientation="h",
+        marker={"color": [BLUE if share == said.best else GREY for share in shown], "cornerradius": 4},
+        text=[percent(chance) for chance in chances], textposition="outside", cliponaxis=False,
+        customdata=[safe(share.label) for share in shown], hovertemplate="%{customdata}: %{text}<extra></extra>",
+    )  # fmt: skip
+    figure.update_yaxes(
+        tickvals=list(range(len(shown))), ticktext=[safe(short(share.label, 28)) for share in shown],
+        ticklabelstandoff=6,
+    )  # fmt: skip
+    figure.update_xaxes(range=[0, 1.18], visible=False)
+    return figure
+
+
+def value_scale(said: Classification, low: float, high: float) -> go.Figure:
+    """The value of a regression head on the scale it was taught, `low` to `high`; a value beyond stands at its end."""
+    figure = blank(height=88)
+    place = min(max(said.value, low), high)
+    figure.add_scatter(
+        x=[low, high], y=[0, 0], mode="lines", line={"color": GRID, "width": 10}, hoverinfo="skip", showlegend=False
+    )
+    figure.add_scatter(
+        x=[place], y=[0], mode="markers+text", marker={"size": 20, "color": BLUE}, text=[f"{said.value:.2f}"],
+        textposition="top center", cliponaxis=False, hoverinfo="skip", showlegend=False,
+    )  # fmt: skip
+    figure.update_yaxes(visible=False, range=[-0.6, 1])
+    figure.update_xaxes(range=[low - 0.03 * (high - low), high + 0.03 * (high - low)], showgrid=False)
+    return figure
+
+
+def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:
+    """A column for every word, up where it speaks for what was said and down where it speaks against it."""
+    drops = [word.effect for word in effects.words]
+    figure = blank(height=280)
+    figure.add_bar(
+        x=list(range(len(drops))), y=drops,
+        marker={"color": [BLUE if drop >= 0 else ORANGE for drop in drops], "cornerradius": 3},
+        customdata=[safe(word.text) for word in effects.words],
+        hovertemplate="%{customdata}: %{y:+.2f}<extra></extra>",
+    )  # fmt: skip
+    words = [safe(short(word.text, 14)) for word in effects.words]
+    figure.update_xaxes(tickvals=list(range(len(words))), ticktext=words, tickangle=-45 if len(words) > 8 else 0)
+    figure.update_yaxes(title=safe(axis), zeroline=True, zerolinecolor=GRID, showgrid=True, gridcolor=GRID, nticks=5)
+    return figure
+
+
+def weighed_html(text: str, effects: WordEffects, *, second: bool = False) -> str:
+    """The text with every word shaded by its effect: blue and underlined where it speaks for, orange and dotted
+    against; the strongest word of both texts has the full shade."""
+    most = max((abs(word.effect) for word in effects.words), default=0.0) or 1.0
+    parts, place = [], 0
+    for word in effects.words:
+        if word.second == second:
+            share = abs(word.effect) / most
+            colour, line = ("47, 111, 208", "solid") if word.effect >= 0 else ("199, 122, 10", "dotted")
+            style = (
+                f"color: inherit; background: rgba({colour}, {0.5 * share:.3f}); border-radius: 3px; padding: 1px 0; "
+                f"border-bottom: 3px {line} rgba({colour}, {share:.3f});"
+            )
+            parts.append(plain(text[place : word.start]))
+            parts.append(f'<mark style="{style}" title="{word.effect:+.2f}">{plain(word.text)}</mark>')
+            place = word.end
+    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{plain(text[place:])}</div>'
+
+
+def tagged_html(text: str, tags: Tags) -> str:
+    """The text with its entities marked and named; without any such (part of speech, say), every word with its tag.
+
+    Hovering over a marked part shows the probabilities of its tags.
+    """
+    chances = {(word.start, word.end): dict(zip(tags.labels, word.probabilities, strict=True)) for word in tags.words}
+    spans = [(e.start, e.end, e.label) for e in tags.entities]
+    if not spans and not any(label.startswith(("B-", "I-")) for label in tags.labels):
+        spans = [(word.start, word.end, word.tag) for word in tags.words]
+    kinds = {label: number for number, label in enumerate(dict.fromkeys(kind_order(tags)))}
+    parts, place = [], 0
+    for start, end, label in spans:
+        colour, line = _KINDS[kinds.get(label, 0) % len(_KINDS)]
+        inside = [shares for (left, right), shares in chances.items() if start <= left and right <= end]
+        style = (
+            f"color: inherit; background: rgba({colour}, 0.2); border-bottom: 3px {line} rgb({colour}); "
+            f"border-radius: 4px 4px 0 0; padding: 2px 3px;"
+        )
+        tip = escape(" | ".join(_top(shares) for shares in inside))
+        name = f'<small style="font-weight: 600; opacity: 0.85; margin-left: 4px;">{plain(label)}</small>'
+        parts.append(plain(text[place:start]))
+        parts.append(f'<mark tabindex="0" style="{style}" title="{tip}">{plain(text[start:end])}{name}</mark>')
+        place = end
+    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{plain(text[place:])}</div>'
+
+
+def kind_order(tags: Tags) -> Sequence[str]:
+    """The kinds of entity a tagger knows, in the order of its labels.
+
+    >>> kind_order(Tags(("O", "B-PER", "I-PER", "B-LOC", "I-LOC"), (), ()))
+    ['PER', 'LOC']
+    """
+    return list(dict.fromkeys(label.removeprefix("B-").removeprefix("I-") for label in tags.labels if label != "O"))
+
+
+def tag_heat(tags: Tags) -> go.Figure:
+    """Words across, tags up, every probability as a shade: where the tagger hesitates."""
+    figure = blank(height=90 + 30 * len(tags.labels))
+    figure.add_heatmap(
+        z=[[word.probabilities[k] for word in tags.words] for k in range(len(tags.labels))],
+        zmin=0, zmax=1, xgap=1, ygap=1, colorscale=[[0, "rgba(40, 104, 196, 0.04)"], [1, "#2868c4"]],
+        customdata=[[safe(word.text) for word in tags.words]] * len(tags.labels),
+        text=[[safe(label)] * len(tags.words) for label in tags.labels], showscale=False,
+        hovertemplate="%{customdata} · %{text}: %{z:.1%}<extra></extra>",
+    )  # fmt: skip
+    words = [safe(short(word.text, 14)) for word in tags.words]
+    figure.update_xaxes(tickvals=list(range(len(words))), ticktext=words, tickangle=-45 if len(words) > 8 else 0)
+    labels = [safe(label) for label in tags.labels]
+    figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, autorange="reversed")
+    return figure
+
+
+def _top(shares: dict[str, float]) -> str:
+    best = sorted(shares.items(), key=lambda item: -item[1])[:3]
+    return ", ".join(f"{label} {chance:.1%}" for label, chance in best)

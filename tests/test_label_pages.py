@@ -1,0 +1,106 @@
+"""What a fine-tuned checkpoint says: words that matter, entities, many texts at once; and their pages."""
+
+import csv
+import io
+import math
+
+import pytest
+import torch
+from test_app import HOSTILE, bodies, errors, opened
+
+import bertlab
+from app import batch
+from bertlab.explore.facts import Entity, Tags, WordTags
+from bertlab.explore.many import ask_many
+from bertlab.nn.model import Bert
+from bertlab.spec.errors import MissingHead
+from bertlab.views import labels
+from bertlab.weights import checkpoint
+
+
+@pytest.fixture
+def judge(shipped):
+    return bertlab.load("sst2")
+
+
+@pytest.fixture
+def tagger(shipped):
+    return bertlab.load("wikiann_en")
+
+
+def log_odds(said, label: str) -> float:
+    chance = next(share.probability for share in said.labels if share.label == label)
+    return math.log(chance / (1 - chance))
+
+
+def test_a_word_s_effect_is_the_drop_of_the_log_odds_without_it(judge):
+    found = judge.word_effects("Green tea, some bread.", "A bowl [MASK].")
+    said = judge.classify("Green tea, some bread.", "A bowl [MASK].")
+    assert found.label == said.best.label
+    first = [word for word in found.words if not word.second]
+    assert [word.text for word in first] == ["Green", "tea", ",", "some", "bread", "."]
+    assert [word.text for word in found.words if word.second] == ["A", "bowl", "."], "a mask is not hidden again"
+    without = judge.classify("Green [MASK], some bread.", "A bowl [MASK].")
+    expected = log_odds(said, found.label) - log_odds(without, found.label)
+    assert first[1].effect == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_value_drops_by_itself(tmp_path, tiny_model, tiny_tokenizer):
+    model = Bert(tiny_model.config, ["regress"])
+    model.load_state_dict(tiny_model.state_dict(), strict=False)
+    session = bertlab.load(checkpoint.save(tmp_path / "stsb", model, tiny_tokenizer, {}, dtype=torch.float32))
+    found = session.word_effects("Green tea.", "A bowl.")
+    assert found.label is None
+    expected = session.classify("Green tea.", "A bowl.").value - session.classify("Green tea.", "[MASK] bowl.").value
+    assert next(word for word in found.words if word.text == "A").effect == pytest.approx(expected, abs=1e-5)
+
+
+def test_word_effects_need_a_classifier(shipped):
+    with pytest.raises(MissingHead):
+        bertlab.load("strongest").word_effects("Green tea.")
+
+
+def test_many_texts_make_one_table_and_a_bad_one_says_why(judge, tagger):
+    rows = ask_many(judge, "classify", [("Green tea.", None), ("tea " * 200, None), ("A bowl.", "Some bread.")])
+    assert [set(row) for row in rows] == [set(rows[0])] * 3
+    assert "64" in rows[1]["error"]
+    assert rows[1]["label"] == ""
+    assert rows[2]["probability"] == judge.classify("A bowl.", "Some bread.").best.probability
+    assert len(ask_many(tagger, "tag", [("The potter left.", None)])[0]["tags"].split()) == 4
+    with pytest.raises(MissingHead):
+        ask_many(judge, "tag", [("tea", None)])
+    read = list(csv.DictReader(io.StringIO(batch._csv(rows).decode("utf-8-sig"))))
+    assert [row["text"] for row in read] == ["Green tea.", "tea " * 200, "A bowl."]
+
+
+def test_entities_are_marked_in_their_text_and_nothing_else_is_html():
+    text = "Ana <b> met Bo"
+    names = ("O", "B-PER", "I-PER")
+    words = tuple(
+        WordTags(text[s:e], s, e, names[k], tuple(0.8 if i == k else 0.1 for i in range(3)))
+        for s, e, k in ((0, 3, 1), (4, 5, 0), (8, 11, 0), (12, 14, 1))
+    )
+    tags = Tags(names, words, (Entity("Ana", 0, 3, "PER", 0.8), Entity("Bo", 12, 14, "PER", 0.8)))
+    html = labels.tagged_html(text, tags)
+    assert html.count("<mark") == 2
+    assert "&lt;b&gt;" in html
+    assert "B-PER 80.0%" in html
+    assert labels.tag_heat(tags).data[0].z[1] == [0.8, 0.1, 0.1, 0.8]
+
+
+def test_the_classify_page_answers_as_it_is_typed(shipped):
+    app = opened("classify", judged="Green tea.")
+    assert not errors(app)
+    before = next(body for body in bodies(app) if 'class="say"' in body)
+    app.text_input[0].set_value("The harbour was dark and the boats stayed in.").run()
+    assert next(body for body in bodies(app) if 'class="say"' in body) != before
+    assert app.query_params["judged"] == "The harbour was dark and the boats stayed in."
+
+
+@pytest.mark.parametrize("screen", ["classify", "tag"])
+def test_pasted_lines_become_a_table(shipped, screen):
+    app = opened(screen)
+    app.text_area[0].set_value(f"Green tea.\n\n{HOSTILE}\n").run()
+    next(button for button in app.button if button.key == f"ask-{screen}").click().run()
+    assert not app.exception
+    assert list(app.dataframe[-1].value["text"]) == ["Green tea.", HOSTILE]
