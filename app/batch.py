@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import components, loaders
+from app import components, loaders, url
 from app.i18n import t
 from bertlab.explore.many import PAIR_NAMES, TEXT_NAMES, ask_many, guess_column
 from bertlab.text.rows import Rows, read_file
@@ -21,7 +21,9 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
     """The box at the foot of a page. question: "classify" or "tag"."""
     with st.expander(t("batch"), icon=":material/table_rows:"), components.told():
         left, right = st.columns(2)
-        pasted = left.text_area(t("batch.paste"), key=f"batch-{question}", placeholder=t("batch.paste.help"))
+        pasted = url.text(
+            left.text_area, t("batch.paste"), "", key=f"batch-{question}", placeholder=t("batch.paste.help")
+        )
         upload = right.file_uploader(t("batch.file"), ["csv", "tsv", "jsonl", "parquet"], key=f"upload-{question}")
         texts = (
             _uploaded(upload, question) if upload else [(line, None) for line in pasted.splitlines() if line.strip()]

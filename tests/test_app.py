@@ -18,7 +18,15 @@ from bertlab.weights import checkpoint
 APP = Path(__file__).parent.parent / "app"
 SCREENS = sorted(path.stem for path in (APP / "screens").glob("*.py"))
 PAGES = [screen.replace("_", "-") for screen in SCREENS]
-SHORT = {"a": "Green tea.", "b": "A bowl.", "text": "Green tea.", "first": "Green tea.", "second": "A bowl."}
+SHORT = {
+    "judged": "Green tea.",
+    "named": "Green tea.",
+    "a": "Green tea.",
+    "b": "A bowl.",
+    "text": "Green tea.",
+    "first": "Green tea.",
+    "second": "A bowl.",
+}
 HOSTILE = (
     '<script>alert(1)</script> </script> **bold** $x^2$ :material/home: [a](b) %{y} <img src=x onerror="alert(1)">'
 )

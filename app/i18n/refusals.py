@@ -234,6 +234,28 @@ REFUSALS = {
     ),
     "row {} is not a SQuAD row: {}": "{0}번 줄은 SQuAD 형식이 아닙니다. {1}",
     "{} (--damaged skip leaves out what cannot be used)": "{0} (--damaged skip을 주면 쓸 수 없는 것을 빼고 합니다)",
+    # tables of rows
+    "{} is no file here, and the hub does not give it: {}": (
+        "{0}은(는) 여기 있는 파일이 아니고, 허브에서도 받을 수 없습니다: {1}"
+    ),
+    "these rows are not on the hub: name their file or directory with --data": (
+        "이 행들은 허브에 없습니다. --data로 파일이나 폴더를 알려 주세요."
+    ),
+    "{} has no file for the split {}; it has {}": "{0}에는 {1} 몫의 파일이 없습니다. 있는 것: {2}",
+    "{} has several files for {}: {}; name one": "{0}에는 {1} 파일이 여럿입니다: {2}. 하나를 고르세요.",
+    "there is no file {}": "{0}이라는 파일이 없습니다.",
+    "{} holds no rows": "{0}에는 행이 하나도 없습니다.",
+    "{}: row {} is no object with columns": "{0}: {1}행에 열이 없습니다.",
+    "{} is damaged Parquet: {}": "{0}은(는) 망가진 Parquet 파일입니다: {1}",
+    "{} is damaged at line {}: {}": "{0}의 {1}번째 줄이 망가졌습니다: {2}",
+    "{} is not UTF-8 text": "{0}은(는) UTF-8 글이 아닙니다.",
+    "{} is not one of {}": "{0}은(는) {1} 가운데 하나가 아닙니다.",
+    "{}: line {} has {} fields, but there are {} columns": "{0}: {1}번째 줄에 칸이 {2}개인데 열은 {3}개입니다.",
+    "{}: its first line must name every column once, but has {}": (
+        "{0}: 첫 줄은 모든 열의 이름을 한 번씩 적어야 하는데 이렇습니다: {1}"
+    ),
+    "{} is not JSON: {} at line {}": "{0}은(는) JSON이 아닙니다: {2}번째 줄, {1}",
+    "{} is not JSON lines: {} at line {}": "{0}은(는) JSON lines가 아닙니다: {2}번째 줄, {1}",
 }
 
 
