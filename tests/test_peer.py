@@ -87,6 +87,7 @@ def test_bench_finetune_runs_all_three(task, data, tiny_checkpoint, capsys):
     source = data / {"sst2": "glue/sst2", "squad": "squad"}[task]
     words = ["bench", "finetune", task, "--data", str(source), "--checkpoint", str(tiny_checkpoint), "--rows", "24"]
     words += ["--batch-size", "4", "--steps", "2", "--rounds", "2", "--device", "cpu", "--precision", "float32"]
+    words += ["--clock", "processor", "--threads", "1"] if task == "sst2" else []
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["task"] == f"{task}, 24 rows"

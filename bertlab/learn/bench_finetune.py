@@ -59,6 +59,8 @@ class FinetuneBenchConfig:
     """cpu or cuda; auto takes a GPU if there is one."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Processor threads; all of them if not given."""
+    clock: Literal["wall", "processor"] = "wall"
+    """What a second is; `processor`, with --threads 1, is steady on a machine that others use too."""
     json: bool = False
     """Print one JSON object."""
 
@@ -68,6 +70,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
     device, spec, source = resolve_device(config.device), task(config.task), config.data or task(config.task).hub_id
     dtype = resolve_precision(config.precision, device)
     datasets.disable_progress_bars()
+    clock = {"wall": time.perf_counter, "processor": time.process_time}[config.clock]
     rows = read_rows(source, "train") if spec.kind == "span" else read_split(source, "train").rows
     rows = rows[: config.rows]
     with tempfile.TemporaryDirectory() as name:
@@ -87,10 +90,10 @@ def bench(config: FinetuneBenchConfig) -> dict:
         reports = iter(ours)
 
         def our_turn() -> float:
-            before, began = ours.progress.tokens, time.perf_counter()
+            before, began = ours.progress.tokens, clock()
             for _ in range(config.steps):
                 next(reports)
-            return (ours.progress.tokens - before) / (time.perf_counter() - began)
+            return (ours.progress.tokens - before) / (clock() - began)
 
         own = peer.tokenizer(hub.find(config.checkpoint))
         if not config.json:
@@ -108,7 +111,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
         trainers = {
             way: peer.trainer(
                 hub.find(config.checkpoint), spec.kind, theirs, own, directory, dropout=config.dropout,
-                train_sampling_strategy=order, **arguments,
+                clock=clock, train_sampling_strategy=order, **arguments,
             )
             for way, order in (("transformers", "random"), ("transformers_grouped", "group_by_length"))
         }  # fmt: skip
@@ -127,6 +130,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
         "batch": config.batch_size,
         "hardware": hardware(device),
         "dropout": config.dropout,
+        "clock": config.clock,
         "precision": str(dtype).removeprefix("torch."),
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
         **measured,

@@ -104,6 +104,7 @@ class CountingTrainer(transformers.Trainer):
     """A Trainer that says how many tokens it read, and in how many seconds, its first `warm` steps left out."""
 
     warm = 2
+    clock: Callable[[], float] = staticmethod(time.perf_counter)
 
     def train(self, *arguments, **options):
         self.ended: list[float] = []
@@ -117,7 +118,7 @@ class CountingTrainer(transformers.Trainer):
     def on_step_end(self) -> None:
         if self.args.device.type == "cuda":
             torch.cuda.synchronize()
-        self.ended.append(time.perf_counter())
+        self.ended.append(self.clock())
 
     @property
     def tokens_per_second(self) -> float:
@@ -143,6 +144,7 @@ def trainer(
     labels: int = 2,
     dropout: float = 0.1,
     seed: int = 0,
+    clock: Callable[[], float] = time.perf_counter,
     **arguments,
 ) -> CountingTrainer:
     """A `Trainer` over a checkpoint, each batch padded to its longest row.
@@ -172,6 +174,7 @@ def trainer(
         train_dataset=data,
         processing_class=tokenizer,
     )
+    made.clock = clock
     made.add_callback(_Clock(made))
     made.remove_callback(transformers.PrinterCallback)
     return made
