@@ -396,7 +396,7 @@ COMMANDS = {
     "lens": Command("bertlab.cli_change", "LensOf", "lens", "what every layer would say; masks filled together"),
     "attend": Command("bertlab.cli", "Attend", "attend", "where every attention head looks"),
     "info": Command("bertlab.cli", "Info", "info", "what a checkpoint is, and which are shipped"),
-    "export": Command("bertlab.cli_change", "Export", "export", "a checkpoint without some of its heads"),
+    "export": Command("bertlab.cli_change", "Export", "export", "a checkpoint in fewer bits, or without some heads"),
     "app": Command("bertlab.cli", "App", "app", "open the browser window"),
     "prepare": Command("bertlab.learn.prepare", "PrepareConfig", "run", "raw text to a corpus and a vocabulary"),
     "pretrain": Command(

@@ -102,26 +102,29 @@ def lens(config: LensOf) -> None:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a checkpoint without some attention heads: its outputs are those with these heads knocked out.
+    """Write a checkpoint anew: in fewer bits, or without some attention heads, its outputs then being those with these
+    heads knocked out.
 
-    The heads are left out of the file and named in config.json as `pruned_heads`. That opens in bertlab and in
-    transformers up to version 4; version 5 no longer reads the field and refuses the file. With --zeroed the heads are
-    kept as zeros: the checkpoint opens everywhere, but is no smaller.
+    In float8 the matrices take eight bits each, and transformers opens the file as it is; measure what that costs with
+    `bertlab evaluate`. Pruned heads are left out of the file and named in config.json as `pruned_heads`. That opens in
+    bertlab and in transformers up to version 4; version 5 no longer reads the field and refuses the file. With --zeroed
+    the heads are kept as zeros: the checkpoint opens everywhere, but is no smaller.
 
     Examples:
+      bertlab export small --checkpoint runs/sst2/checkpoint --dtype float8
       bertlab export pruned --prune 0.3,2.11
       bertlab export pruned --checkpoint squad --prune 5.0,5.1 --zeroed
     """
 
     out: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIRECTORY")]
     """Where to write it."""
-    prune: Annotated[str, tyro.conf.arg(metavar="HEADS")]
+    prune: Annotated[str | None, tyro.conf.arg(metavar="HEADS")] = None
     """LAYER.HEAD with commas between, counted from 0; a number alone is a whole layer (only with --zeroed)."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """A directory, the name of a shipped checkpoint, or a hub id. Without it: the shipped default."""
     zeroed: bool = False
     """Keep the heads as zeros, so that every version of transformers opens it."""
-    dtype: Literal["float16", "float32"] = "float16"
+    dtype: Literal["float8", "float16", "float32"] = "float16"
     """What the weights are stored as."""
 
 
@@ -129,25 +132,26 @@ def export(config: Export) -> None:
     import torch
 
     from bertlab.explore.session import default_checkpoint, load
+    from bertlab.learn.card import card as write_card
 
-    session = load(config.checkpoint if config.checkpoint is not None else default_checkpoint())
-    pruned = session.prune(config.prune, zeroed=config.zeroed)
-    gone = sorted(read_heads(config.prune, session.config.num_heads))
     if not config.out.strip():
         raise BertlabError("name a directory to write to")
-    # what was measured on the whole model does not hold for this one
-    record = {name: value for name, value in session.record.items() if name not in ("validation", "evaluate_command")}
-    record |= {"pruned_from": session.name, "pruned_heads": [list(head) for head in gone], "zeroed": config.zeroed}
-    card = CARD.format(name=Path(config.out).name, source=session.name, heads=", ".join(f"{a}.{b}" for a, b in gone))
-    target = checkpoint.save(
-        config.out,
-        pruned.model,
-        session.tokenizer,
-        record,
-        dtype=getattr(torch, config.dtype),
-        card=card + OPENS[config.zeroed],
-    )
+    session = load(config.checkpoint if config.checkpoint is not None else default_checkpoint())
+    dtype = torch.float8_e4m3fn if config.dtype == "float8" else getattr(torch, config.dtype)
+    model, record, card, said = session.model, session.record, "", f"in {config.dtype}"
+    if config.prune is not None:
+        gone = sorted(read_heads(config.prune, session.config.num_heads))
+        model, said = session.prune(config.prune, zeroed=config.zeroed).model, f"{len(gone)} heads pruned"
+        # what was measured on the whole model does not hold for this one
+        record = {name: value for name, value in record.items() if name not in ("validation", "evaluate_command")}
+        record |= {"pruned_from": session.name, "pruned_heads": [list(head) for head in gone], "zeroed": config.zeroed}
+        heads = ", ".join(f"{layer}.{head}" for layer, head in gone)
+        card = CARD.format(name=Path(config.out).name, source=session.name, heads=heads) + OPENS[config.zeroed]
+    elif "command" in record:  # made by a run of bertlab, so a card can be written of it
+        record = {**record, "stored": config.dtype}
+        card = write_card(Path(config.out).name, record)
+    target = checkpoint.save(config.out, model, session.tokenizer, record, dtype=dtype, card=card)
     size = (target / checkpoint.WEIGHTS).stat().st_size
     old = session.path / checkpoint.WEIGHTS
     was = f", {old.stat().st_size / 1e6:.1f} MB before" if old.is_file() else ""
-    print(f"{target}: {len(gone)} heads pruned, weights of {size / 1e6:.1f} MB{was}")
+    print(f"{target}: {said}, weights of {size / 1e6:.1f} MB{was}")

@@ -3,8 +3,11 @@
 import json
 
 import pytest
+import torch
+from safetensors.torch import load_file
 from test_app import bodies, errors, opened
 
+import bertlab
 from app import loaders
 from bertlab.cli import main
 
@@ -159,3 +162,12 @@ def test_commands(shipped, capsys, tmp_path, monkeypatch, words, code):
     if "--json" in words:
         assert json.loads(out)["checkpoint"] == "strongest"
     assert not list(tmp_path.iterdir())
+
+
+def test_export_in_eight_bits(shipped, capsys, tmp_path):
+    assert main(["export", str(tmp_path / "small"), "--checkpoint", "sst2", "--dtype", "float8"]) == 0
+    assert "float8" in capsys.readouterr().out
+    stored = load_file(tmp_path / "small" / "model.safetensors")
+    assert stored["classifier.weight"].dtype == torch.float8_e4m3fn
+    before, after = (bertlab.load(source).classify("Green tea.") for source in ("sst2", tmp_path / "small"))
+    assert after.best.probability == pytest.approx(before.best.probability, abs=0.1)

@@ -39,6 +39,9 @@ LINES = {
 }
 
 
+STORED = {"float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; what is measured is measured on that"}
+
+
 def card(name: str, record: dict) -> str:
     """Markdown for a checkpoint.
 
@@ -57,6 +60,7 @@ def card(name: str, record: dict) -> str:
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),
+        *([("stored as", STORED[record["stored"]])] if record.get("stored") in STORED else []),
     ]
     text = [f"# {name}", "", "A BERT made by bertlab. It opens with `bertlab.load` and with `transformers`.", ""]
     text += ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows), ""]
