@@ -135,8 +135,11 @@ class AttentionView {
   shortcut(event) {
     const key = event.key.toLowerCase();
     if ((event.ctrlKey || event.metaKey) && (key === "z" || key === "y")) {
+      const way = key === "y" || event.shiftKey ? "forth" : "back";
+      if (!this.history[way === "back" ? "past" : "future"].length) return; // the host may have an undo of its own
       event.preventDefault();
-      this.turn(key === "y" || event.shiftKey ? "forth" : "back");
+      event.stopPropagation();
+      this.turn(way);
     } else if ((event.key === "+" || event.key === "-") && !event.ctrlKey && !event.metaKey && event.target !== this.search) {
       event.preventDefault();
       this.stepZoom(event.key === "+" ? 1 : -1);
