@@ -214,12 +214,12 @@ def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tu
     """One row of attention by hand: alike everywhere, one position only, or numbers."""
     st.caption(t("heads.row.lead"))
     config = loaders.session(checkpoint).config
-    cells = st.columns([1, 1, 2, 3], vertical_alignment="bottom")
+    cells = st.columns([1, 1, 2])
     layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, 0, key="row.layer")
     head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, 0, key="row.head")
     position = _where(cells[2], tokens, "row.from")
     how = url.choice(
-        cells[3].segmented_control, t("heads.row.how"), ["uniform", "one", "hand"], key="row.how", required=True,
+        st.segmented_control, t("heads.row.how"), ["uniform", "one", "hand"], key="row.how", required=True,
         format_func=lambda how: t(f"heads.row.{how}"),
     )  # fmt: skip
     weights: list[tuple[int, float]] = []

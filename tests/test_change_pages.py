@@ -58,7 +58,7 @@ def test_every_change_can_be_taken_back_by_itself_and_the_last_undone(shipped):
     app = click(app, "back-r1.0.2")
     assert link(app) == "0.1,r1.0.2-u,p1.2-0.1,r1.0.2"
     assert grid(app)["out"] == ["0.1"]
-    app = next(button for button in app.button if button.label == "Undo").click().run()
+    app = next(button for button in app.button if button.label == "Undo last change").click().run()
     assert said(app) == before
     app = next(button for button in app.button if button.label == "Reset").click().run()
     assert "changes" not in app.query_params
@@ -85,7 +85,7 @@ def test_a_change_that_does_not_fit_is_said_once_and_can_be_undone(shipped, chan
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
     assert "<script" not in errors(app)[0]
-    app = next(button for button in app.button if button.label == "Undo").click().run()
+    app = next(button for button in app.button if button.label == "Undo last change").click().run()
     assert not errors(app)
     assert link(app) == "0.1"
 

@@ -9,7 +9,7 @@ from bertlab.explore.words import MASK
 from bertlab.views import change_figures
 from bertlab.views.payload import labels as piece_labels
 
-CELL = 58  # pixels for a word
+CELL = 50  # pixels for a word
 WIDTH = "<style>.st-key-figure-lens {{ min-width: {}px; }}</style>"
 LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen through a window
 
@@ -49,7 +49,7 @@ with components.told():
         components.figure(change_figures.lens_grid(lens, **grid), key="lens", code=code)
     components.explain("depth_probability", "rank")
 
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("depth.depth"), anchor=False)
         said = t("depth.final", word=components.plain(lens.final_T[position]), at=position)

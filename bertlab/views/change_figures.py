@@ -89,7 +89,7 @@ def lens_grid(
     layers = len(lens.probs_LT)
     places = list(range(len(lens.tokens)))[first:][:count]
     tokens = [safe(piece) for piece in piece_labels(lens.tokens)]
-    pieces = [[safe(short(row[at], 10)) for at in places] for row in lens.pieces_LT]
+    pieces = [[safe(short(row[at], 8)) for at in places] for row in lens.pieces_LT]
     hover = [
         [
             f"{tokens[at]}<br>{safe(labels[0])}: {safe(row[at])}<br>"
@@ -99,12 +99,16 @@ def lens_grid(
         ]
         for layer, row in enumerate(lens.pieces_LT)
     ]
-    figure = blank(height=96 + 38 * layers)
+    figure = blank(height=150 + 38 * layers)
     figure.add_heatmap(
         z=lens.probs_LT[:, places].astype(float).round(4), x=places, y=list(range(layers)), zmin=0, zmax=1, text=pieces,
-        texttemplate="%{text}" if len(places) <= FITTING else None, textfont={"size": 13}, colorscale=_DEPTHS, xgap=2,
+        texttemplate="%{text}" if len(places) <= FITTING else None, textfont={"size": 12}, colorscale=_DEPTHS, xgap=2,
         ygap=2, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
-        colorbar={"thickness": 10, "tickformat": ".0%", "tickvals": [0, 0.5, 1], "outlinewidth": 0},
+        colorbar={
+            "orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom",
+            "len": 190, "lenmode": "pixels", "thickness": 10, "tickformat": ".0%", "tickvals": [0, 0.5, 1],
+            "outlinewidth": 0, "title": {"text": safe(labels[1]), "side": "top"},
+        },
     )  # fmt: skip
     figure.update_xaxes(tickvals=places, ticktext=[tokens[at] for at in places], tickangle=-45)
     figure.update_yaxes(
@@ -139,11 +143,16 @@ def lens_depth(
             marker={"size": 8, "symbol": symbol}, hovertemplate="%{y:.1%}" if yaxis == "y" else "%{y}",
         )  # fmt: skip
     figure.update_xaxes(
-        tickvals=places, ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in places[1:])], title=safe(axis)
+        tickvals=places,
+        ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in places[1:])],
+        title=safe(axis),
+        range=[-0.5, len(places) - 0.5],
     )
     top = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))
     figure.update_layout(
-        yaxis={"range": [0, 1.05], "tickformat": ".0%", "showgrid": True, "gridcolor": GRID, "title": safe(labels[0])},
+        yaxis={
+            "range": [-0.04, 1.05], "tickformat": ".0%", "showgrid": True, "gridcolor": GRID, "title": safe(labels[0]),
+        },
         yaxis2={
             "overlaying": "y", "side": "right", "type": "log", "range": [top * 1.05, -top * 0.05], "showgrid": False,
             "dtick": 1, "title": safe(labels[1]),

@@ -39,7 +39,7 @@ STRINGS = {
     ),
     "depth.joint.few": (
         "Write [MASK] twice or more, and they are filled together here.",
-        "[MASK]를 두 번 넘게 적으면 여기서 함께 채웁니다.",
+        "[MASK]를 두 번 이상 적으면 여기서 함께 채웁니다.",
     ),
     "depth.joint.words": ("words", "낱말"),
     "depth.joint.how": ("how", "방법"),

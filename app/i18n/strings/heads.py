@@ -23,8 +23,8 @@ STRINGS = {
     "heads.after": ("after (change of log-odds)", "바꾼 뒤 (로그 오즈 변화)"),
     "heads.odds": ("log-odds", "로그 오즈"),
     "heads.said": ("{word}: {before} before, {after} now", "{word}: 전 {before}, 지금 {after}"),
-    "heads.said.now": (" · first now: {word} {after}", " · 지금 첫째: {word} {after}"),
-    "heads.undo": ("Undo", "되돌리기"),
+    "heads.said.now": (" · first now: {word} {after}", " · 이제 1위: {word} {after}"),
+    "heads.undo": ("Undo last change", "마지막 변화 되돌리기"),
     "heads.reset": ("Reset", "처음으로"),
     "heads.none": (
         "Nothing is changed yet: before and after are the same.",
