@@ -409,12 +409,12 @@ COMMANDS = {
     "finetune": Command("bertlab.learn.finetune", "FinetuneConfig", "run", "teach a BERT a task"),
     "evaluate": Command("bertlab.learn.evaluate", "EvaluateConfig", "run", "measure a checkpoint, or predictions"),
     "export-run": Command("bertlab.learn.export_run", "ExportRunConfig", "run", "a finished run, small enough to ship"),
-    "bench": Command("bertlab.learn.bench", "BenchConfig", "run", "how fast it pre-trains here, beside transformers"),
+    "bench": Command("bertlab.bench.pretrain", "BenchConfig", "run", "how fast it pre-trains, beside transformers"),
     "bench finetune": Command(
-        "bertlab.learn.bench_finetune", "FinetuneBenchConfig", "run", "how fast it fine-tunes, beside transformers"
+        "bertlab.bench.finetune", "FinetuneBenchConfig", "run", "how fast it fine-tunes, beside transformers"
     ),
     "bench features": Command(
-        "bertlab.learn.bench_features", "FeaturesBenchConfig", "run", "how fast SQuAD's rows become what a model reads"
+        "bertlab.bench.features", "FeaturesBenchConfig", "run", "how fast SQuAD's rows become what a model reads"
     ),
 }
 

@@ -23,7 +23,7 @@ import torch
 import tyro
 
 import bertlab
-from bertlab.learn import peer
+from bertlab.bench import peer
 from bertlab.learn.evaluate import squad_figures
 from bertlab.learn.finetune import FinetuneConfig, finetune
 from bertlab.learn.labelled import figures

@@ -15,7 +15,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bertlab.learn.bench import BenchConfig, bench
+from bertlab.bench.pretrain import BenchConfig, bench
 from bertlab.learn.cross_entropy import decoded_cross_entropy
 from bertlab.learn.evaluate import EvaluateConfig, evaluate, pretraining_figures
 from bertlab.learn.evaluate import run as run_evaluate

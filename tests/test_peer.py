@@ -10,9 +10,9 @@ import pyarrow.parquet
 import pytest
 from test_questions import story
 
+from bertlab.bench import peer
+from bertlab.bench.turns import compared
 from bertlab.cli import main
-from bertlab.learn import peer
-from bertlab.learn.turns import compared
 from bertlab.text.spans import span_features
 
 

@@ -1,6 +1,6 @@
 """`bertlab bench pretrain`: our training step beside a plain loop over `transformers`, on the same batches, in turns.
 
-Of the library only the benchmarks and `peer.py` import `transformers`, and the tests.
+Of the library only this room imports `transformers`, and the tests.
 """
 
 import time
@@ -13,11 +13,11 @@ import torch
 import transformers
 import tyro
 
+from bertlab.bench.turns import in_turns, peak_memory_mb, tell
 from bertlab.learn.devices import hardware, resolve_device
 from bertlab.learn.objectives import PretrainingLoss
 from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
 from bertlab.learn.trainer import Trainer
-from bertlab.learn.turns import in_turns, peak_memory_mb, tell
 from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.presets import PRESETS, preset

@@ -1,7 +1,6 @@
 """What people use instead, written as its own examples are: `transformers` with `datasets` and its `Trainer`.
 
-The other side of the benchmarks and of the comparison of results; nothing else in the library imports `transformers`,
-except `bench.py` for its own peer.
+The other side of the benchmarks and of the comparison of results.
 """
 
 import importlib.util

@@ -14,9 +14,9 @@ import torch
 import transformers
 import tyro
 
-from bertlab.learn import peer
+from bertlab.bench import peer
+from bertlab.bench.turns import in_turns, peak_memory_mb, tell
 from bertlab.learn.devices import hardware
-from bertlab.learn.turns import in_turns, peak_memory_mb, tell
 from bertlab.text.spans import span_features
 from bertlab.text.squad import read_rows
 from bertlab.weights import checkpoint, hub
