@@ -81,11 +81,11 @@ def fill_mask(config: FillMask) -> None:
     from bertlab.explore.facts import as_json
     from bertlab.views.terminal import mask_lines
 
-    (text,) = _texts(config.text)
-    session = _session(config, "fill-mask")
+    (text,) = read_texts(config.text)
+    session = open_session(config, "fill-mask")
     fills = session.fill_mask(text, config.top_k, config.pair)
     shown = text if config.pair is None else f"{text} | {config.pair}"
-    _tell(config, session, {"masks": [as_json(fill) for fill in fills]}, mask_lines(shown, fills))
+    tell(config, session, {"masks": [as_json(fill) for fill in fills]}, mask_lines(shown, fills))
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,10 @@ def next_sentence(config: NextSentence) -> None:
     from bertlab.explore.facts import as_json
     from bertlab.views.terminal import next_sentence_lines
 
-    first, second = _texts(config.first, config.second)
-    session = _session(config, "nsp")
+    first, second = read_texts(config.first, config.second)
+    session = open_session(config, "nsp")
     fact = session.next_sentence(first, second)
-    _tell(config, session, {"label": fact.label} | as_json(fact), next_sentence_lines(first, second, fact))
+    tell(config, session, {"label": fact.label} | as_json(fact), next_sentence_lines(first, second, fact))
 
 
 @dataclass(frozen=True)
@@ -144,14 +144,14 @@ def answer(config: Answer) -> None:
     from bertlab.explore.facts import as_json
     from bertlab.views.terminal import answer_lines
 
-    question, passage = _texts(config.question, config.passage)
-    session = _session(config, "answer")
+    question, passage = read_texts(config.question, config.passage)
+    session = open_session(config, "answer")
     found = session.answer(
         question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens,
         config.batch_size, config.null_threshold,
     )  # fmt: skip
     mark = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
-    _tell(config, session, {"text": found.text} | as_json(found), answer_lines(passage, found, mark))
+    tell(config, session, {"text": found.text} | as_json(found), answer_lines(passage, found, mark))
 
 
 @dataclass(frozen=True)
@@ -174,11 +174,11 @@ def classify(config: Classify) -> None:
     from bertlab.explore.facts import as_json
     from bertlab.views.terminal import classification_lines
 
-    texts = _texts(config.text, *([] if config.pair is None else [config.pair]))
-    session = _session(config, "classify")
+    texts = read_texts(config.text, *([] if config.pair is None else [config.pair]))
+    session = open_session(config, "classify")
     fact = session.classify(*texts)
     label = {} if fact.best is None else {"label": fact.best.label}
-    _tell(config, session, label | as_json(fact), classification_lines(texts, fact))
+    tell(config, session, label | as_json(fact), classification_lines(texts, fact))
 
 
 @dataclass(frozen=True)
@@ -199,10 +199,10 @@ def choose(config: Choose) -> None:
     from bertlab.explore.facts import as_json
     from bertlab.views.terminal import choice_lines
 
-    context, *choices = _texts(config.context, *config.choices)
-    session = _session(config, "choose")
+    context, *choices = read_texts(config.context, *config.choices)
+    session = open_session(config, "choose")
     found = session.choose(context, choices)
-    _tell(config, session, {"choices": [as_json(choice) for choice in found]}, choice_lines(context, found))
+    tell(config, session, {"choices": [as_json(choice) for choice in found]}, choice_lines(context, found))
 
 
 @dataclass(frozen=True)
@@ -225,10 +225,10 @@ def tag(config: Tag) -> None:
     from bertlab.explore.facts import as_json
     from bertlab.views.terminal import tag_lines
 
-    (text,) = _texts(config.text)
-    session = _session(config, "tag")
+    (text,) = read_texts(config.text)
+    session = open_session(config, "tag")
     found = session.tag(text)
-    _tell(config, session, as_json(found), tag_lines(text, found, config.words))
+    tell(config, session, as_json(found), tag_lines(text, found, config.words))
 
 
 @dataclass(frozen=True)
@@ -257,8 +257,8 @@ def attend(config: Attend) -> None:
     from bertlab.explore.facts import as_json
     from bertlab.views.terminal import attention_lines
 
-    (text,) = _texts(config.text)
-    session = _session(config, "attend")
+    (text,) = read_texts(config.text)
+    session = open_session(config, "attend")
     counts = {"layer": session.config.num_layers, "head": session.config.num_heads}
     for name, count in counts.items():
         asked = getattr(config, name)
@@ -266,7 +266,7 @@ def attend(config: Attend) -> None:
             raise BertlabError(f"there is no {name} {asked}: they go from 0 to {count - 1}")
     found = session.attention(text, config.pair)
     lines = [] if config.json else attention_lines(found, config.layer, config.head, config.specials)
-    _tell(config, session, as_json(found) if config.json else {}, lines)
+    tell(config, session, as_json(found) if config.json else {}, lines)
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ def info(config: Info) -> None:
     from bertlab.explore.session import shipped
     from bertlab.views.terminal import table
 
-    session = _session(config, "info")
+    session = open_session(config, "info")
     sizes = {name: size for name, size in asdict(session.config).items() if not isinstance(size, tuple)}
     sizes |= {"parameters": sum(p.numel() for p in session.model.parameters())}
     fact = {
@@ -302,7 +302,7 @@ def info(config: Info) -> None:
     ]
     rows += [(name.replace("_", " "), _short(value)) for name, value in session.record.items() if value]
     rows += [("shipped here", ", ".join(shipped()) or "none")]
-    _tell(config, session, fact, table(rows, "<<"))
+    tell(config, session, fact, table(rows, "<<"))
 
 
 TASKS = {
@@ -320,20 +320,21 @@ def _short(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _texts(*texts: str) -> list[str]:
+def read_texts(*texts: str) -> list[str]:
     """The texts, one of which may be "-": standard input."""
     if texts.count("-") > 1:
         raise BertlabError("only one text can be read from standard input")
     return [sys.stdin.buffer.read().decode(errors="replace").rstrip("\n") if text == "-" else text for text in texts]
 
 
-def _session(config: Ask, task: str) -> "Session":
+def open_session(config: Ask, task: str) -> "Session":
+    """What is asked: the checkpoint that was named, or the shipped one that suits the task. Raises CheckpointError."""
     from bertlab.explore.session import default_checkpoint, load
 
     return load(config.checkpoint if config.checkpoint is not None else default_checkpoint(task))
 
 
-def _tell(config: Ask, session: "Session", fact: dict, lines: list[str]) -> None:
+def tell(config: Ask, session: "Session", fact: dict, lines: list[str]) -> None:
     """Print a fact as JSON, or its lines."""
     if config.json:
         print(json.dumps({"checkpoint": session.name} | fact))

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from bertlab.cli import Ask, Text, _session, _tell, _texts
+from bertlab.cli import Ask, Text, open_session, read_texts, tell
 from bertlab.explore.changes import read_heads
 from bertlab.explore.facts import as_json
 from bertlab.spec.errors import BertlabError
@@ -57,8 +57,8 @@ class Heads(Ask):
 
 
 def heads(config: Heads) -> None:
-    (text,) = _texts(config.text)
-    session = _session(config, TASKS[config.ask])
+    (text,) = read_texts(config.text)
+    session = open_session(config, TASKS[config.ask])
     if config.change:
         found = session.operate(
             config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask
@@ -67,7 +67,7 @@ def heads(config: Heads) -> None:
     else:
         found = session.head_effects(config.ask, text, config.pair, mask=config.mask)
         lines = [] if config.json else terminal_change.effect_lines(found)
-    _tell(config, session, as_json(found), lines)
+    tell(config, session, as_json(found), lines)
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ class LensOf(Ask):
 
 
 def lens(config: LensOf) -> None:
-    (text,) = _texts(config.text)
-    session = _session(config, "fill-mask")
+    (text,) = read_texts(config.text)
+    session = open_session(config, "fill-mask")
     if config.beams:
         found = session.fill_jointly(text, config.beams, config.pair)
-        _tell(config, session, as_json(found), [] if config.json else terminal_change.joint_lines(found))
+        tell(config, session, as_json(found), [] if config.json else terminal_change.joint_lines(found))
     else:
         found = session.lens(text, config.pair)
-        _tell(config, session, as_json(found), [] if config.json else terminal_change.lens_lines(found))
+        tell(config, session, as_json(found), [] if config.json else terminal_change.lens_lines(found))
 
 
 @dataclass(frozen=True)

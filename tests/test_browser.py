@@ -31,7 +31,7 @@ FLAGS = [
     "--no-first-run",
 ]  # fmt: skip
 SHIPPED = {"strongest", "squad"} <= bertlab.shipped().keys()
-PAGES = ["", "input", "attention", "fill-mask", "next-sentence", "question"]
+PAGES = ["", "input", "attention", "fill-mask", "next-sentence", "question", "heads", "depth"]
 HOSTILE = (
     """<script>window.owned=1</script></script><img src=x onerror="window.owned=1"> **b** $x$ :material/home: [l](x)"""
 )
@@ -314,3 +314,29 @@ def test_the_back_button_brings_earlier_texts_again(visit):
         tab.go_back()
         until(tab, "([text]) => document.querySelector('input[aria-label=Text]')?.value === text", words)
         tab.locator(".words button").first.get_by_text(mask, exact=True).wait_for()
+
+
+def test_knock_heads_out_by_clicking_and_undo(visit):
+    tab = visit("heads", masked="The keeper carried the [MASK].")
+    tab.locator(".heads .scale").wait_for()  # every head has been measured
+
+    def cell(layer: int, head: int):
+        return tab.locator(f'.heads button[data-layer="{layer}"][data-head="{head}"]')
+
+    cell(1, 1).click()
+    tab.wait_for_url("**changes=1.1")
+    expect(cell(1, 1)).to_have_attribute("aria-pressed", "true")
+    cell(0, 0).dblclick()
+    tab.wait_for_url("**changes=1.1%2C0.0s")
+    expect(cell(0, 0)).to_have_attribute("aria-pressed", "false")
+    expect(cell(0, 1)).to_have_attribute("aria-pressed", "true")
+    tab.get_by_role("button", name="Undo last change").click()
+    tab.wait_for_url("**changes=1.1")
+    expect(cell(0, 1)).to_have_attribute("aria-pressed", "false")
+    cell(0, 0).focus()
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**changes=1.1%2C0.1")
+    expect(tab.locator(".heads .tip")).to_contain_text("Layer 0, head 1")
+    again = visit("", link=tab.url)
+    expect(again.locator('.heads button[data-layer="0"][data-head="1"]')).to_have_attribute("aria-pressed", "true")
