@@ -35,7 +35,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 import tyro
-from bench_attention import ARGS, PROBE
+from bench_attention import ARGS
 from playwright.sync_api import Browser, Page, sync_playwright
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -133,7 +133,38 @@ PAINTED = """async (word) => {
   return [performance.now(), performance.now() - bench.arrived];
 }"""
 
-# `PROBE` looks for its canvas in a document; here that is the shadow that Streamlit puts a component into.
+# Hovers and layer switches, in milliseconds each, of the attention view of a document.
+PROBE = """async () => {
+  const frame = async () => {
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
+  };
+  const canvas = document.querySelector("canvas.bl-over");
+  const box = canvas.getBoundingClientRect();
+  const next = document.querySelectorAll(".bl-step")[1];
+  const layer = () => Number(document.querySelector(".bl-value").firstChild.data);
+  const hover = [], layers = [];
+  for (let i = 0; i < 15; i++) {
+    const start = performance.now();
+    canvas.dispatchEvent(new PointerEvent("pointermove",
+      { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
+    await frame();
+    hover.push(performance.now() - start);
+  }
+  canvas.dispatchEvent(new PointerEvent("pointerleave"));
+  await frame();
+  while (!next.disabled) {
+    const start = performance.now();
+    const wanted = layer() + 1;
+    next.click();
+    while (layer() !== wanted) await new Promise((done) => setTimeout(done));
+    await frame();
+    layers.push(performance.now() - start);
+  }
+  return { hover, layers };
+}"""
+
+# Here the document is the shadow that Streamlit puts a component into.
 INSIDE = f"""async () => {{
   const holds = (node) => node.shadowRoot?.querySelector("canvas.bl-over");
   const root = [...document.querySelectorAll("*")].find(holds)?.shadowRoot ?? window.document;

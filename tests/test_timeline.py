@@ -279,3 +279,14 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
         expect(heard).to_have_attribute("data-heard", '{"at":40,"against":0,"layer":1,"head":1}')
         browser.close()
     assert not faults
+
+
+@pytest.mark.skipif(not history.shipped_runs(), reason="no shipped runs")
+def test_the_shipped_run_opens_at_every_moment_and_says_what_was_measured():
+    for path in history.shipped_runs().values():
+        moments = history.snapshots(path)
+        assert len(moments) >= 5, path
+        assert moments[0].step == 0
+        for moment in moments:
+            assert {"masked_accuracy", "nsp_accuracy"} <= moment.validation.keys(), moment
+        assert bertlab.load(moments[-1].path).fill_mask("He went to the [MASK].")
