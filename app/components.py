@@ -21,11 +21,12 @@ from app.pages import script
 from bertlab.explore.words import MASK
 from bertlab.explore.words import words as find_words
 from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import BertlabError, MissingHead
+from bertlab.spec.errors import BertlabError, CheckpointError, MissingHead
 from bertlab.views import assets, export
 from bertlab.views.passage import plain
 
 STATIC = Path(__file__).parent / "static"
+MAKING = {"classify": "sst2", "tag": "wikiann_en"}  # what is asked -> the task to fine-tune on where none is shipped
 TAU = 30.0  # thresholds of "no answer" go from -30 to 30
 LIVE = "120ms"  # a field is read when its typist pauses this long
 # Plotly's own theme sets a font of its own; this is Streamlit's, then what has Hangul.
@@ -47,11 +48,27 @@ def note(text: str, kind: str = "info") -> None:
     st.html(f'<div class="note {kind}" role="{role}" dir="auto">{plain(text)}</div>')
 
 
+def teach(text: str, command: str) -> None:
+    """What to do about a page that has nothing to show yet: one line, and a command to copy."""
+    note(text)
+    st.code(command, language="bash", wrap_lines=True)
+
+
+class NothingFits(CheckpointError):
+    """No shipped checkpoint suits this page; `command` makes one."""
+
+    def __init__(self, command: str):
+        super().__init__(command)
+        self.command = command
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Show a user's mistake where the user is, as its one line, and go on with the page."""
     try:
         yield
+    except NothingFits as error:
+        teach(t("checkpoint.make"), error.command)
     except BertlabError as error:
         note(refusal(error), "error")
         if isinstance(error, MissingHead):
@@ -79,7 +96,15 @@ def said(task: str) -> Examples:
 
 def _picked(task: str) -> loaders.Checkpoint:
     picked = st.session_state.get("opened", loaders.AUTO)
-    return loaders.fitting(task, language()) if picked == loaders.AUTO else loaders.checkpoint(picked)
+    if picked != loaders.AUTO:
+        return loaders.checkpoint(picked)
+    try:
+        return loaders.fitting(task, language())
+    except CheckpointError as error:
+        if task not in MAKING:
+            raise
+        name = MAKING[task]
+        raise NothingFits(f"bertlab finetune {name} --from strongest --out runs/{name}") from error
 
 
 def size(config: ModelConfig) -> str:

@@ -26,6 +26,7 @@ from bertlab.weights import history
 from bertlab.weights.checkpoint import read_config
 
 AUTO = "auto"
+MAKE_RUN = "bertlab pretrain CORPUS --out runs/mine --preset tiny --minutes 10"  # what a page without a run says
 SMALL = 12_000_000  # bytes of a snapshot's weights up to which it stays open
 
 

@@ -267,3 +267,12 @@ def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(ref
 
 def test_a_checkpoint_that_never_refuses_has_no_threshold(shipped):
     assert not opened("question").slider
+
+
+@pytest.mark.parametrize(("screen", "command"), [("classify", "finetune sst2"), ("tag", "finetune wikiann_en")])
+def test_a_page_without_a_checkpoint_says_how_to_make_one(shipped, screen, command, monkeypatch, tmp_path):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
+    app = opened(screen)
+    assert not app.exception
+    assert not errors(app)
+    assert command in app.code[0].value

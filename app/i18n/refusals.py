@@ -106,10 +106,10 @@ REFUSALS = {
         "{0}: 학습 기록이 없습니다. bertlab pretrain이 --out으로 쓴 폴더를 적으세요."
     ),
     "{} has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on": (
-        "{0}: 스냅숏이 없습니다. 학습은 0, 10, 30, 100 … 걸음마다 하나씩 남깁니다."
+        "{0}: 스냅샷이 없습니다. 학습은 0, 10, 30, 100 … 걸음마다 하나씩 남깁니다."
     ),
     "the text has {} pieces: with {} snapshots of {} heads the time machine takes {} at most": (
-        "글이 {0}조각입니다. 스냅숏 {1}개, 헤드 {2}개이면 타임머신은 {3}조각까지 그립니다."
+        "글이 {0}조각입니다. 스냅샷 {1}개, 헤드 {2}개이면 타임머신은 {3}조각까지 그립니다."
     ),
     "{} have different vocabularies, so they are not of one run and cannot share a slider": (
         "{0}: 어휘가 서로 달라 같은 학습의 것이 아니므로 한 슬라이더에 놓을 수 없습니다."

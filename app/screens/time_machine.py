@@ -54,4 +54,4 @@ with components.told():
         with st.container(key="moments"):
             machine(run, a, b)
     else:
-        components.note(t("run.none"))
+        components.teach(t("run.none"), loaders.MAKE_RUN)

@@ -80,7 +80,7 @@ def drawn() -> None:
 
 
 if not known:
-    components.note(t("run.none"))
+    components.teach(t("run.none"), loaders.MAKE_RUN)
 elif not picked:
     components.note(t("training.nothing"))
 else:

@@ -42,8 +42,9 @@ function build(root, send) {
   const cell = (event) => event.target.closest?.("button");
   grid.onclick = (event) => cell(event) && clicked(root, cell(event), event.detail === 0, send);
   grid.onkeydown = (event) => pressed(root, cell(event), event, send);
-  grid.onpointerover = grid.onfocusin = (event) => tell(root, cell(event));
-  grid.onpointerleave = grid.onfocusout = () => { tip.hidden = true; };
+  // focusin and focusout have no property of their own to set
+  for (const kind of ["pointerover", "focusin"]) grid.addEventListener(kind, (event) => tell(root, cell(event)));
+  for (const kind of ["pointerleave", "focusout"]) grid.addEventListener(kind, () => { tip.hidden = true; });
 }
 
 const place = (button) => ({ layer: Number(button.dataset.layer), head: button.dataset.head === undefined ? null : Number(button.dataset.head) });

@@ -19,10 +19,9 @@ STRINGS = {
         "하나를 고르거나, *bertlab pretrain*이 쓴 폴더를 적고 Enter를 누르세요.",
     ),
     "run.none": (
-        "There is no training run here yet. Make one with: bertlab pretrain CORPUS --out runs/mine --preset tiny "
-        "--minutes 10, or type a run's directory above.",
-        "아직 학습 기록이 없습니다. bertlab pretrain CORPUS --out runs/mine --preset tiny --minutes 10 으로 만들거나, "
-        "위에 학습 기록의 폴더를 적으세요.",
+        "There is no training run here yet. Type a run's directory above, or make one of a text file or a folder of "
+        "them (CORPUS):",
+        "아직 학습 기록이 없습니다. 위에 학습 기록의 폴더를 적거나, 텍스트 파일이나 그 폴더(CORPUS)로 하나 만드세요.",
     ),
     "time-machine.a": ("Sentence A, with [MASK] for words to guess", "문장 A, 맞힐 낱말 자리에는 [MASK]"),
     "time-machine.working": ("Asking snapshot {done} of {of}", "스냅샷 {of}개 중 {done}번째에 묻는 중"),
