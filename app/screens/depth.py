@@ -56,8 +56,8 @@ with components.told():
         st.html(f'<p class="small" dir="auto">{said}</p>')
         names = {
             "labels": (t("depth.probability"), t("depth.rank")),
-            "rows": ("{}", t("depth.embeddings")),
-            "axis": t("layer"),
+            "rows": ("{}", "0"),
+            "axis": t("compare.layer"),
         }
         code = components.lines(
             checkpoint, *opened, f"figure = change_figures.lens_depth(lens, {position}, **{names!r})"

@@ -47,11 +47,13 @@ for section, pages in SECTIONS.items():
     if section == "home" or not pages:
         continue
     st.html(f'<p class="small">{components.plain(t(f"section.{section}"))}</p>')
-    cells = st.columns(PAGES_IN_A_ROW)
-    for number, (name, icon) in enumerate(pages.items()):
-        with cells[number % PAGES_IN_A_ROW].container(border=True, height="stretch", gap="xsmall"):
-            st.page_link(script(name), label=t(name), icon=icon)
-            st.html(f'<p class="small">{t(f"start.{name}")}</p>')
+    # columns for every row: cards of a row are alike high, and a telephone shows them in the menu's order
+    rows = [list(pages.items())[n : n + PAGES_IN_A_ROW] for n in range(0, len(pages), PAGES_IN_A_ROW)]
+    for row in rows:
+        for (name, icon), cell in zip(row, st.columns(PAGES_IN_A_ROW), strict=False):
+            with cell.container(border=True, height="stretch", gap="xsmall"):
+                st.page_link(script(name), label=t(name), icon=icon)
+                st.html(f'<p class="small">{t(f"start.{name}")}</p>')
 
 st.subheader(t("start.choose"), anchor=False)
 shipped = list(bertlab.shipped())

@@ -145,6 +145,9 @@ function paint(root) {
     button.setAttribute("aria-pressed", out);
     button.setAttribute("aria-label", about(root, layer, head).join(" · "));
     button.style.backgroundColor = value === undefined ? "" : colour(value, limit);
+    // where a cell is too narrow for a number, its sign stands there: never colour alone
+    if (value === undefined || Math.abs(value) < 0.05) delete button.dataset.sign;
+    else button.dataset.sign = value < 0 ? "−" : "+";
     button.textContent = out ? "×" : value === undefined || Math.abs(value) < 0.05 ? "" : signed(value, 1);
   }
   const bar = element("i");

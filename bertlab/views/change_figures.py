@@ -44,7 +44,7 @@ def before_after(
     ticks = [safe(short(title, 18)) for title in titles]
     figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6)
     most = max((max(o.before, o.after) for o in shown), default=1) or 1
-    figure.update_xaxes(range=[0, most * 1.5], visible=False)
+    figure.update_xaxes(range=[0, most * 1.85], visible=False)
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08, legend={"traceorder": "reversed"})
     return figure
 

@@ -10,7 +10,7 @@ STRINGS = {
     "start.classify": ("One label for a text, as you type.", "글을 쓰는 대로 분류합니다."),
     "classify.text": ("Text", "글"),
     "classify.pair": ("Second text", "둘째 글"),
-    "classify.words": ("Which words speak for it", "어느 낱말이 그렇게 말하나"),
+    "classify.words": ("Which words speak for it", "어느 낱말이 그 분류를 밀어 주나"),
     "classify.words.help": (
         "Each word is hidden in turn. Blue and underlined: without it the label would be less sure, so it speaks for "
         "it. Orange and dotted: it speaks against. Words that matter only together are not found this way.",

@@ -15,10 +15,10 @@ STRINGS = {
         "아직 함께 제공되는 체크포인트가 없습니다. 왼쪽에 폴더나 Hugging Face 이름을 적으세요.",
     ),
     "checkpoint.make": (
-        "No checkpoint for this page is shipped yet. This command makes one; then type the directory after --out into "
-        "Checkpoint, in the sidebar.",
-        "이 화면에 맞는 체크포인트는 아직 함께 제공되지 않습니다. 이 명령으로 만든 다음, --out 뒤의 폴더를 왼쪽 "
-        "체크포인트에 적으세요.",
+        "No checkpoint for this page is shipped yet. This command makes one; then type the directory at its end "
+        "into Checkpoint, in the sidebar.",
+        "이 화면에 맞는 체크포인트는 아직 함께 제공되지 않습니다. 이 명령으로 만든 다음, 명령 끝의 "
+        "폴더를 왼쪽 체크포인트에 적으세요.",
     ),
     "language": ("Language", "언어"),
     "undo": ("Undo", "실행 취소"),

@@ -5,7 +5,7 @@ STRINGS = {
     "heads.title": ("Does this head matter?", "이 헤드는 중요할까요?"),
     "heads.lead": (
         "Click a head to switch it off and see what becomes of the prediction. Colours say what each head does for it.",
-        "헤드를 눌러 끄고 예측이 어떻게 달라지는지 보세요. 색은 헤드마다 예측에 하는 몫입니다.",
+        "헤드를 눌러 끄고 예측이 어떻게 달라지는지 보세요. 색은 헤드마다 예측을 얼마나 돕거나 막는지 보여 줍니다.",
     ),
     "start.heads": ("Switch heads off and see what changes.", "헤드를 끄고 무엇이 달라지는지 봅니다."),
     "heads.ask": ("What to ask", "무엇을 물을까요"),
@@ -61,7 +61,7 @@ STRINGS = {
     "heads.role.next": ("the piece after", "바로 뒤 조각"),
     "heads.role.itself": ("the piece itself", "자기 자신"),
     "heads.role.same": ("the same piece elsewhere", "다른 곳의 같은 조각"),
-    "heads.tool": ("More changes", "다른 변화"),
+    "heads.tool": ("More changes", "더 바꾸기"),
     "heads.tool.none": ("Only heads", "헤드만"),
     "heads.tool.row": ("Edit attention", "어텐션 고치기"),
     "heads.tool.patch": ("Patch a state", "상태 바꿔 넣기"),

@@ -20,8 +20,8 @@ STRINGS = {
     ),
     "xray.none": ("no answer", "답 없음"),
     "xray.answer": ("answer", "답"),
-    "xray.spans": ("The spans it weighed", "저울질한 답들"),
-    "xray.show": ("Spans shown", "보일 답의 수"),
+    "xray.spans": ("The spans it weighed", "견주어 본 답들"),
+    "xray.show": ("Spans shown", "보여 줄 답의 수"),
     "xray.spans.lead": (
         "Each line is a span, with its place and its score; where spans overlap, their lines lie below each other.",
         "선 하나가 답 하나이고, 앞의 숫자는 순위와 점수입니다. 겹치는 답은 선이 아래로 쌓입니다.",
@@ -38,7 +38,7 @@ STRINGS = {
     "xray.scale.logarithmic": ("small ones visible (logarithmic)", "작은 것도 보이게(로그)"),
     "xray.start": ("start", "시작"),
     "xray.end": ("end", "끝"),
-    "xray.windows": ("Windows over the passage", "글 위의 창"),
+    "xray.windows": ("Windows over the passage", "나누어 읽은 창"),
     "xray.windows.lead": (
         "The passage was read in {count} overlapping windows; number {best} won. Of the no-answer scores the lowest "
         "counts.",
