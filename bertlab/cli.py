@@ -409,6 +409,7 @@ COMMANDS = {
     ),
     "finetune": Command("bertlab.learn.finetune", "FinetuneConfig", "run", "teach a BERT a task"),
     "evaluate": Command("bertlab.learn.evaluate", "EvaluateConfig", "run", "measure a checkpoint, or predictions"),
+    "reproduce": Command("bertlab.cli_reproduce", "ReproduceConfig", "run", "a table of the paper, beside the paper's"),
     "export-run": Command("bertlab.learn.export_run", "ExportRunConfig", "run", "a finished run, small enough to ship"),
     "bench": Command("bertlab.bench.pretrain", "BenchConfig", "run", "how fast it pre-trains, beside transformers"),
     "bench finetune": Command(

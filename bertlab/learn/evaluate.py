@@ -29,7 +29,7 @@ from bertlab.spec.tasks import LEFT_OUT, TASKS, TaskSpec
 from bertlab.text.buckets import score_spans
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Complaints, Damaged
-from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
+from bertlab.text.masking import IGNORED, MaskRule
 from bertlab.text.pairs import Second
 from bertlab.text.sampler import PairSampler
 from bertlab.text.spans import Decoded, decode_all, span_windows
@@ -202,7 +202,8 @@ def pretraining_figures(
     batch_size: int = 64,
     second: Second = "next",
 ) -> dict:
-    """Measure the objectives on the first `rows` pairs of a held-out corpus, 15 % masks, always the same ones.
+    """Measure the objectives on the first `rows` pairs of a held-out corpus, 15 % masks, always the same ones; of a
+    model that reads from left to right every next word in their place.
 
     Args:
         second: what the model was asked of a second sentence.
@@ -215,7 +216,7 @@ def pretraining_figures(
     parameter = next(model.parameters())
     rule = MaskRule.of(tokenizer).to(parameter.device)
     sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, second=second)
-    loss = PretrainingLoss(rule, second)
+    loss = PretrainingLoss(rule, second, model.config.left_to_right)
     was_training = model.training
     model.eval()
     count = {"rows": 0, "masked": 0}
@@ -224,7 +225,7 @@ def pretraining_figures(
         while count["rows"] < rows and sampler.place.epoch == 0:
             batch = next(sampler).to(parameter.device)
             figures = loss(model, batch).figures
-            _, _, labels_P = mask_tokens(batch.inputs, batch.key_B, rule)
+            _, _, labels_P = loss.hide(batch)
             masked, size = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
             count["masked"] += masked
             count["rows"] += size

@@ -160,6 +160,8 @@ def measured_run(config: FinetuneConfig, material: Material | None = None) -> It
         last = measured(trainer.optimizer.result, None, partial(tqdm, desc="measuring", leave=False))
         figures = last.figures
         yield last
+    if material.build is not None:
+        return
     told = record(
         config,
         trainer,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import nn
 
 from bertlab.learn import processes
 from bertlab.learn.evaluate import squad_figures
@@ -42,7 +43,11 @@ SHOWN = {
 @dataclass(frozen=True)
 class Material:
     """batches: (batch size, seed) -> what a trainer goes through. measure: (model, rows at most or None, progress) ->
-    figures on the held-out rows; None where there are none. facts: for `bertlab.json`."""
+    figures on the held-out rows; None where there are none. facts: for `bertlab.json`.
+
+    build: dropout -> what to train where that is more than the encoder under a plain output layer (`nn.on_top`); such
+    weights have no place in a checkpoint, so a run then leaves its figures and log alone.
+    """
 
     spec: TaskSpec
     loaded: Loaded
@@ -51,13 +56,16 @@ class Material:
     measure: Callable[[Bert, int | None, Callable], dict] | None
     facts: dict
     max_tokens: int
+    build: Callable[[float], nn.Module] | None = None
     loss: Callable = field(init=False)
 
     def __post_init__(self):
         object.__setattr__(self, "loss", OBJECTIVES[self.spec.kind])
 
-    def model(self, dropout: float) -> Bert:
+    def model(self, dropout: float) -> nn.Module:
         """What a run begins with."""
+        if self.build is not None:
+            return self.build(dropout)
         return with_head(self.loaded.model, self.spec.kind, dropout, self.labels)
 
 

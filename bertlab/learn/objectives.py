@@ -11,7 +11,7 @@ from torch import nn
 
 from bertlab.learn.cross_entropy import decoded_cross_entropy
 from bertlab.learn.gradient import Loss
-from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
+from bertlab.text.masking import IGNORED, MaskRule, mask_tokens, next_tokens
 from bertlab.text.pairs import Second
 
 
@@ -32,13 +32,13 @@ SECOND: dict[Second, Objective | None] = {
 }
 
 
-def objectives(second: Second) -> list[str]:
+def objectives(second: Second, left_to_right: bool = False) -> list[str]:
     """Their names, for a record.
 
     >>> objectives("order")
     ['masked words', 'sentence order']
     """
-    return ["masked words", *([asked.told] if (asked := SECOND[second]) else [])]
+    return ["next words" if left_to_right else "masked words", *([asked.told] if (asked := SECOND[second]) else [])]
 
 
 def heads(second: Second) -> tuple[str, ...]:
@@ -49,13 +49,20 @@ def heads(second: Second) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class PretrainingLoss:
     """MLM mean + the mean of what is asked of the second sentence, over a `PairBatch` (Devlin et al. 2019, appendix
-    A.2), masks drawn on the batch's device."""
+    A.2), masks drawn on the batch's device.
+
+    left_to_right: for a model that reads so; every next word takes the place of the masked ones (section 5.1)."""
 
     rule: MaskRule
     second: Second = "next"
+    left_to_right: bool = False
+
+    def hide(self, batch) -> tuple:
+        """What is read, the places asked about and what stands there, see `mask_tokens` and `next_tokens`."""
+        return next_tokens(batch.inputs) if self.left_to_right else mask_tokens(batch.inputs, batch.key_B, self.rule)
 
     def __call__(self, model: nn.Module, batch) -> Loss:
-        inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, self.rule)
+        inputs, index_P, labels_P = self.hide(batch)
         B, T = inputs.input_ids_BT.shape
         asked = SECOND[self.second]
         cls_R = torch.arange(B if asked else 0, device=index_P.device) * T
@@ -76,7 +83,7 @@ class PretrainingLoss:
 
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
         """How many masked words and sentence pairs the means are over."""
-        _, _, labels_P = mask_tokens(batch.inputs, batch.key_B, self.rule)
+        _, _, labels_P = self.hide(batch)
         asked = SECOND[self.second]
         return {"mlm": (labels_P != IGNORED).sum()} | ({asked.name: len(batch)} if asked else {})
 

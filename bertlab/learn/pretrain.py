@@ -25,6 +25,7 @@ from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
 from bertlab.learn.trainer import StepReport
 from bertlab.nn.model import Bert
 from bertlab.nn.neighbours import look_at_neighbours
+from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, CheckpointError
 from bertlab.spec.presets import PRESETS, preset
 from bertlab.text.corpus import Corpus
@@ -37,7 +38,8 @@ from bertlab.weights.vocabulary import with_vocabulary
 
 Preset = Literal[tuple(PRESETS)]
 STORED = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
-TOLD = ("max_tokens", "then_tokens", "then_share", "mask", "whole_word", "dropout")  # settings that a card states
+# settings that a card states
+TOLD = ("max_tokens", "then_tokens", "then_share", "mask", "mask_share", "random_share", "whole_word", "dropout")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,12 @@ class PretrainConfig(RunConfig):
     """A set of settings to begin with, which all other flags change; with --help it shows them."""
     preset: Preset = "mini"
     """The size, when training from random weights."""
+    layers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """This many layers instead of the preset's."""
+    hidden: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """This width instead of the preset's; the feed-forward's is four times that."""
+    attention_heads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """This many attention heads a layer instead of the preset's."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
     """Continue this checkpoint (a directory, a shipped name or a hub id) instead; heads it lacks are made anew."""
     new_vocabulary: bool = False
@@ -76,6 +84,13 @@ class PretrainConfig(RunConfig):
     """Share of tokens to predict."""
     whole_word: bool = False
     """Hide all pieces of a word together."""
+    mask_share: float = 0.8
+    """Of the tokens to predict, how many are shown as [MASK] (appendix C.2)."""
+    random_share: float = 0.1
+    """How many as a random word; the others are shown as they are."""
+    left_to_right: bool = False
+    """Let a token see only those before it, and predict the next word instead of masked ones (section 5.1). Nothing can
+    be asked of a second sentence then: --second none."""
     second: Second = "next"
     """What is asked of a second sentence: whether it is the next (the paper), whether the two stand in their order
     (ALBERT), or nothing, and there is none (RoBERTa)."""
@@ -145,8 +160,9 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
         longer=Longer(config.then_tokens, config.then_share) if config.then_tokens else None,
         ahead=config.ahead if config.ahead is not None else 2 * (device.type == "cuda"),
     )
-    loss = PretrainingLoss(MaskRule.of(tokenizer, config.mask, config.whole_word).to(device), config.second)
-    sentences = (config.sentences or cloze.watched(tokenizer)) if config.watch else ()
+    loss = PretrainingLoss(_mask_rule(config, tokenizer).to(device), config.second, model.config.left_to_right)
+    fills = not model.config.left_to_right
+    sentences = (config.sentences or cloze.watched(tokenizer)) if config.watch and fills else ()
     cloze.check(sentences, tokenizer, model.config.max_positions)
     trainer, log = open_run(config, model, batches, loss, config.steps)
     journals = [log]
@@ -181,10 +197,10 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
             command="bertlab pretrain",
             data=[Path(source).name for source in corpus.facts["settings"]["sources"]],
             data_tokens=corpus.facts["tokens"],
-            objectives=objectives(config.second),
+            objectives=objectives(config.second, model.config.left_to_right),
             settings={name: getattr(config, name) for name in TOLD if getattr(config, name) is not None},
             validation=figures,
-            cloze=cloze.examples(result, tokenizer),
+            cloze=cloze.examples(result, tokenizer) if fills else [],
             evaluate_command="bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION",
             **{"from": _origin(config)},
         )
@@ -225,6 +241,10 @@ def _check(config: PretrainConfig) -> None:
     for name in ("mask", "then_share"):
         if not 0 < getattr(config, name) < 1:
             raise BertlabError(f"--{name.replace('_', '-')} is {getattr(config, name)}: it is a share between 0 and 1")
+    if min(config.mask_share, config.random_share) < 0 or config.mask_share + config.random_share > 1 + 1e-9:
+        raise BertlabError("--mask-share and --random-share are shares, together at most 1")
+    if min(config.layers or 1, config.hidden or 1, config.attention_heads or 1) < 1:
+        raise BertlabError("--layers, --hidden and --attention-heads must be at least 1")
     if config.then_tokens and config.then_tokens <= config.max_tokens:
         raise BertlabError(f"--then-tokens is {config.then_tokens}: it must be more than --max-tokens")
 
@@ -234,22 +254,45 @@ def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
     tokenizer = Tokenizer.load(config.corpus / "tokenizer")
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
     if config.from_ is None:
-        shape = preset(config.preset).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
+        shape = _shape(config).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
         shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
         model = Bert(shape, heads=heads(config.second))
         if config.start == "neighbours":
             look_at_neighbours(model)
-        return corpus, tokenizer, model
+        return corpus, tokenizer, _left_to_right(model, config)
     loaded = checkpoint.load(config.from_, heads=heads(config.second))
     if config.new_vocabulary:
         model = with_vocabulary(loaded, tokenizer, heads(config.second))
-        return corpus, tokenizer, _with_dropout(model, config.dropout)
+        return corpus, tokenizer, _left_to_right(_with_dropout(model, config.dropout), config)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError(
             f"{config.corpus} was tokenised with another vocabulary than {config.from_}: prepare it again with "
             f"--tokenizer {config.from_}, or keep the encoder alone with --new-vocabulary"
         )
-    return corpus, tokenizer, _with_dropout(loaded.model, config.dropout)
+    return corpus, tokenizer, _left_to_right(_with_dropout(loaded.model, config.dropout), config)
+
+
+def _mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
+    shares = {"mask_share": config.mask_share, "random_share": config.random_share}
+    return MaskRule.of(tokenizer, config.mask, config.whole_word, **shares)
+
+
+def _shape(config: PretrainConfig) -> ModelConfig:
+    """The preset's sizes, but for those that the configuration names."""
+    own = {"num_layers": config.layers, "num_heads": config.attention_heads, "hidden_size": config.hidden}
+    own["intermediate_size"] = 4 * config.hidden if config.hidden else None
+    return preset(config.preset).replace(**{name: size for name, size in own.items() if size})
+
+
+def _left_to_right(model: Bert, config: PretrainConfig) -> Bert:
+    """The model, reading from left to right if that is asked for, or if it always did."""
+    model.config = model.config.replace(left_to_right=config.left_to_right or model.config.left_to_right)
+    if model.config.left_to_right and config.second != "none":
+        raise BertlabError(
+            "a model that reads from left to right is asked nothing of a second sentence, as its first token sees no "
+            "other: add --second none"
+        )
+    return model
 
 
 def _origin(config: PretrainConfig) -> str:

@@ -79,6 +79,20 @@ def additive_mask(attention_mask_BT: torch.Tensor | None, dtype: torch.dtype) ->
     return ((~real_BT).to(dtype) * torch.finfo(dtype).min)[:, None, None, :]
 
 
+def left_to_right_mask(mask_B11T: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor:
+    """`additive_mask` (or None), further closed to every token that comes later -> [B or 1, 1, T, T].
+
+    >>> left_to_right_mask(None, torch.zeros(1, 2, 4, dtype=torch.float16))
+    tensor([[[[     0., -65504.],
+              [     0.,      0.]]]], dtype=torch.float16)
+    """
+    T = hidden_BTH.shape[1]
+    later_TT = torch.full((T, T), torch.finfo(hidden_BTH.dtype).min, dtype=hidden_BTH.dtype, device=hidden_BTH.device)
+    later_11TT = later_TT.triu(1)[None, None]
+    # the lower of the two and not their sum, which would be -inf
+    return later_11TT if mask_B11T is None else torch.minimum(mask_B11T, later_11TT)
+
+
 def attention(
     query_BNTD: torch.Tensor,
     key_BNTD: torch.Tensor,

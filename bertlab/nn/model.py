@@ -13,7 +13,7 @@ from typing import Protocol
 import torch
 from torch import nn
 
-from bertlab.nn.attention import additive_mask
+from bertlab.nn.attention import additive_mask, left_to_right_mask
 from bertlab.nn.embeddings import Embeddings
 from bertlab.nn.encoder import Encoder
 from bertlab.nn.heads import HEADS
@@ -44,14 +44,21 @@ class Pooler(nn.Module):
 
 @dataclass(frozen=True)
 class Encoded:
-    """hidden_BTH: the last layer's output. pooled_BH: computed when first asked for."""
+    """hidden_BTH: the last layer's output. pooled_BH: computed when first asked for.
+
+    last_B: the last token of each row where that one is pooled, as only it has seen the others; None for the first.
+    """
 
     hidden_BTH: torch.Tensor
     pooler: Pooler
+    last_B: torch.Tensor | None = None
 
     @cached_property
     def pooled_BH(self) -> torch.Tensor:
-        return self.pooler(self.hidden_BTH)
+        if self.last_B is None:
+            return self.pooler(self.hidden_BTH)
+        row_B = torch.arange(len(self.last_B), device=self.last_B.device)
+        return self.pooler(self.hidden_BTH[row_B, self.last_B, None])
 
 
 class Bert(nn.Module):
@@ -96,8 +103,8 @@ class Bert(nn.Module):
             num_rows, num_tokens = batch.input_ids_BT.shape
             surgery.check(self.config, num_tokens, num_rows)
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
-        mask_B11T = additive_mask(batch.attention_mask_BT, hidden_BTH.dtype)
-        return Encoded(self.encoder(hidden_BTH, mask_B11T, trace=trace, surgery=surgery), self.pooler)
+        mask = self._mask(batch.attention_mask_BT, hidden_BTH)
+        return self._encoded(self.encoder(hidden_BTH, mask, trace=trace, surgery=surgery), batch.attention_mask_BT)
 
     def resume(self, hidden_BTH: torch.Tensor, below: int, surgery: Surgery | None = None) -> Encoded:
         """What `forward` makes of hidden states that have been through `below` blocks (0: the embeddings), of inputs
@@ -109,7 +116,8 @@ class Bert(nn.Module):
         if surgery is not None:
             num_rows, num_tokens, _ = hidden_BTH.shape
             surgery.check(self.config, num_tokens, num_rows)
-        return Encoded(self.encoder(hidden_BTH, surgery=surgery, below=below), self.pooler)
+        mask = self._mask(None, hidden_BTH)
+        return self._encoded(self.encoder(hidden_BTH, mask, surgery=surgery, below=below), None)
 
     def hidden_rows(self, batch: Inputs, rows_R: torch.Tensor) -> torch.Tensor:
         """The last layer's output at rows_R (places in the flattened B * T) -> hidden_RH.
@@ -118,7 +126,20 @@ class Bert(nn.Module):
         pre-training reads 15 % of the tokens.
         """
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
-        return self.encoder(hidden_BTH, additive_mask(batch.attention_mask_BT, hidden_BTH.dtype), rows_R=rows_R)
+        return self.encoder(hidden_BTH, self._mask(batch.attention_mask_BT, hidden_BTH), rows_R=rows_R)
+
+    def _mask(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
+        mask_B11T = additive_mask(attention_mask_BT, hidden_BTH.dtype)
+        return left_to_right_mask(mask_B11T, hidden_BTH) if self.config.left_to_right else mask_B11T
+
+    def _encoded(self, hidden_BTH: torch.Tensor, attention_mask_BT: torch.Tensor | None) -> Encoded:
+        if not self.config.left_to_right:
+            return Encoded(hidden_BTH, self.pooler)
+        B, T, _ = hidden_BTH.shape
+        last_B = torch.full((B,), T - 1, device=hidden_BTH.device)
+        if attention_mask_BT is not None:
+            last_B = (attention_mask_BT.sum(1) - 1).clamp(min=0)
+        return Encoded(hidden_BTH, self.pooler, last_B)
 
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Which word stood here: hidden states of any leading shape -> logits_XV. Raises MissingHead."""
@@ -150,7 +171,10 @@ class Bert(nn.Module):
         return self.head("tag")(hidden_XH)
 
     def head(self, name: str) -> nn.Module:
-        """The head of this name. Raises MissingHead: the checkpoint has none, and how to come by one."""
+        """The head of this name. Raises MissingHead: the checkpoint has none, and how to come by one; or it was taught
+        the next word and no masks."""
+        if name == "mlm" and self.config.left_to_right:
+            raise MissingHead("this checkpoint reads from left to right and guesses the next word: it fills no masks")
         if name not in self.heads:
             raise MissingHead(f"this checkpoint has no {HEADS[name].title} head: {HEADS[name].remedy}")
         return self.heads[name]

@@ -22,6 +22,7 @@ HF_FIELDS = {
     "hidden_dropout": "hidden_dropout_prob",
     "attention_dropout": "attention_probs_dropout_prob",
     "pad_token_id": "pad_token_id",
+    "left_to_right": "is_decoder",
 }
 
 # the name in config.json -> how torch's GELU is told: the exact erf form, or the tanh approximation of Google's code
@@ -49,6 +50,7 @@ class ModelConfig:
     hidden_dropout: float = 0.1
     attention_dropout: float = 0.1
     pad_token_id: int = 0
+    left_to_right: bool = False  # a token sees itself and those before it; the paper's table 5 (section 5.1)
     labels: tuple[str, ...] = ()  # what a classify or tag head tells apart, in the order of its rows
     pruned_heads: tuple[tuple[int, int], ...] = ()  # (layer, head) pairs of zero weights, left out of a file of weights
 

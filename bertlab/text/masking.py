@@ -34,14 +34,15 @@ class MaskRule:
     continues_V: torch.Tensor | None = None
 
     @classmethod
-    def of(cls, tokenizer, probability: float = 0.15, whole_word: bool = False) -> "MaskRule":
+    def of(cls, tokenizer, probability: float = 0.15, whole_word: bool = False, **shares: float) -> "MaskRule":
+        """The rule of a tokenizer's vocabulary. shares: `mask_share` and `random_share` if not the paper's."""
         regular_V = torch.ones(tokenizer.vocab_size, dtype=torch.bool)
         regular_V[sorted(tokenizer.special_ids)] = False
         continues_V = None
         if whole_word:
             pieces = tokenizer.pieces(range(tokenizer.vocab_size))
             continues_V = torch.tensor([piece.startswith("##") for piece in pieces]) & regular_V
-        return cls(tokenizer.mask_id, regular_V, probability, continues_V=continues_V)
+        return cls(tokenizer.mask_id, regular_V, probability, continues_V=continues_V, **shares)
 
     def to(self, device) -> "MaskRule":
         continues_V = None if self.continues_V is None else self.continues_V.to(device)
@@ -114,6 +115,19 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
     row_B1 = torch.arange(len(masked_BT), device=key_B.device)[:, None] * size
     labels_BK = original_BK.masked_fill(~used_BK, IGNORED)
     return replace(batch, input_ids_BT=masked_BT), (row_B1 + position_BK).flatten(), labels_BK.flatten()
+
+
+def next_tokens(batch: Batch) -> tuple[Batch, torch.Tensor, torch.Tensor]:
+    """What a model that reads from left to right is asked: at every token the one after it.
+
+    Returns:
+        as `mask_tokens` does: the batch as it is; the places P = B * (T - 1) in the flattened tokens; what comes there,
+        IGNORED where a row has ended.
+    """
+    size = batch.input_ids_BT.shape[1]
+    index_BT = torch.arange(batch.input_ids_BT.numel(), device=batch.input_ids_BT.device).view(-1, size)
+    labels_BT = batch.input_ids_BT[:, 1:].masked_fill(~batch.attention_mask_BT[:, 1:], IGNORED)
+    return batch, index_BT[:, :-1].flatten(), labels_BT.flatten()
 
 
 def _whole_words(

@@ -138,7 +138,9 @@ def read_config(path: Path) -> ModelConfig:
     except TypeError as error:
         raise CheckpointError(f"{path / CONFIG} is not a BERT's: {error}") from None
     for name, value in vars(config).items():
-        if isinstance(getattr(ModelConfig, name), int) and name != "pad_token_id":
+        if isinstance(getattr(ModelConfig, name), bool):
+            valid = isinstance(value, bool)
+        elif isinstance(getattr(ModelConfig, name), int) and name != "pad_token_id":
             valid = isinstance(value, int) and 0 < value < 10**8
         elif isinstance(getattr(ModelConfig, name), float):
             valid = isinstance(value, int | float) and 0 <= value <= 1

@@ -1,0 +1,325 @@
+"""The paper's ablations: left-to-right as a mask, features of a frozen encoder, and the tables as one command."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from task_rows import directory_of
+from torch.testing import assert_close
+
+import bertlab
+from bertlab.cli import main
+from bertlab.learn.ablations import TABLES
+from bertlab.learn.gradient import GlobalGradient
+from bertlab.learn.objectives import OBJECTIVES, PretrainingLoss
+from bertlab.learn.prepare import PrepareConfig
+from bertlab.learn.prepare import run as prepare
+from bertlab.learn.pretrain import PretrainConfig, pretrain
+from bertlab.learn.reproduce import ReproduceConfig, cells, directions, reproduce, result, sentence
+from bertlab.nn.model import Bert
+from bertlab.nn.on_top import PICKS, OnTop
+from bertlab.nn.trace import Trace
+from bertlab.spec.errors import BertlabError, MissingHead
+from bertlab.spec.tasks import task
+from bertlab.text.batch import Batch, LabelBatch
+from bertlab.text.masking import IGNORED, MaskRule, mask_tokens, next_tokens
+from bertlab.views import ablation
+from bertlab.weights import checkpoint
+
+SENTENCE = "The keeper of the old mill carried the lantern. It was dark."
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    place = tmp_path_factory.mktemp("corpus")
+    rows = [{"text": "\n".join(f"{SENTENCE} {SENTENCE} {k}" for k in range(8))} for _ in range(60)]
+    (place / "text.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    prepare(PrepareConfig((str(place / "text.jsonl"),), place / "prepared", vocab_size=120, workers=1))
+    return place / "prepared"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    place = tmp_path_factory.mktemp("tasks")
+    for folder, name in (("glue", "mrpc"), ("glue", "sst2"), ("", "squad"), ("ner", "wikiann_en")):
+        directory_of(place / folder / name, task(name))
+    return place
+
+
+@pytest.fixture
+def batch(tiny_model):
+    torch.manual_seed(3)
+    input_ids_BT = torch.randint(5, tiny_model.config.vocab_size - 1, (2, 9))
+    mask_BT = torch.ones(2, 9, dtype=torch.bool)
+    mask_BT[1, 6:] = False
+    return Batch(input_ids_BT.masked_fill(~mask_BT, 0), torch.zeros(2, 9, dtype=torch.int64), mask_BT)
+
+
+@pytest.fixture
+def left(tiny_model):
+    """The tiny model's weights under a mask that hides what comes later."""
+    model = Bert(tiny_model.config.replace(left_to_right=True), ("mlm", "span"))
+    model.load_state_dict(tiny_model.state_dict(), strict=False)
+    return model.eval()
+
+
+# -- left to right -----------------------------------------------------------------------------------------------
+
+
+def test_a_token_sees_only_those_before_it(left, tiny_model, batch):
+    ids_BT = batch.input_ids_BT.clone()
+    ids_BT[:, 4] += 1
+    later = replace(batch, input_ids_BT=ids_BT)
+    one, other = left(batch).hidden_BTH, left(later).hidden_BTH
+    assert torch.equal(one[:, :4], other[:, :4])
+    assert not torch.allclose(one[0, 4:], other[0, 4:])
+    assert not torch.allclose(tiny_model(batch).hidden_BTH[:, :4], tiny_model(later).hidden_BTH[:, :4])
+    trace = Trace.of("probs", "scores")
+    assert_close(left(batch, trace=trace).hidden_BTH, one)
+    closed_TT = torch.ones(9, 9, dtype=torch.bool).triu(1)
+    for probs_BNTT, scores_BNTT in zip(trace["probs"], trace["scores"], strict=True):
+        assert not probs_BNTT[..., closed_TT].any()
+        assert torch.isinf(scores_BNTT[..., closed_TT]).all()
+        assert_close(probs_BNTT.sum(-1), torch.ones_like(probs_BNTT[..., 0]))
+
+
+def test_going_on_from_hidden_states_looks_left_too(left, batch):
+    whole = replace(batch, attention_mask_BT=None)
+    embedded_BTH = left.embeddings(whole.input_ids_BT, whole.token_type_ids_BT)
+    assert_close(left.resume(embedded_BTH, 0).hidden_BTH, left(whole).hidden_BTH)
+    assert_close(left.resume(embedded_BTH, 0).pooled_BH, left(whole).pooled_BH)
+
+
+def test_what_is_pooled_has_seen_the_whole_text(left, batch):
+    hidden_BTH = left(batch).hidden_BTH
+    assert_close(left(batch).pooled_BH, torch.cat([left.pooler(hidden_BTH[:1, 8:]), left.pooler(hidden_BTH[1:, 5:6])]))
+
+
+def test_left_to_right_is_is_decoder_of_transformers(left, tiny_tokenizer, batch, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    checkpoint.save(tmp_path / "left", left, tiny_tokenizer, {}, dtype=torch.float32)
+    assert json.loads((tmp_path / "left" / "config.json").read_text())["is_decoder"] is True
+    theirs = transformers.BertModel.from_pretrained(tmp_path / "left", add_pooling_layer=False).eval()
+    with torch.no_grad():
+        expected_BTH = theirs(batch.input_ids_BT, batch.attention_mask_BT.long(), use_cache=False).last_hidden_state
+    real = batch.attention_mask_BT
+    assert_close(left(batch).hidden_BTH[real], expected_BTH[real], atol=1e-4, rtol=1e-4)
+    opened = bertlab.load(tmp_path / "left")
+    assert opened.config.left_to_right
+    with pytest.raises(MissingHead, match="left to right"):
+        opened.fill_mask("A [MASK].")
+
+
+def test_a_config_that_says_no_truth_value_is_refused(left, tiny_tokenizer, tmp_path):
+    checkpoint.save(tmp_path / "odd", left, tiny_tokenizer, {})
+    path = tmp_path / "odd" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"is_decoder": 3}))
+    with pytest.raises(BertlabError, match="left_to_right as 3"):
+        checkpoint.load(tmp_path / "odd")
+
+
+def test_every_next_token_is_asked_for(left, tiny_tokenizer, batch):
+    _, index_P, labels_P = next_tokens(batch)
+    flat, asked_P = batch.input_ids_BT.flatten(), labels_P != IGNORED
+    assert asked_P.sum() == 8 + 5
+    assert torch.equal(labels_P[asked_P], flat[index_P[asked_P] + 1])
+
+    class Pairs:
+        inputs, key_B, nsp_labels_B = batch, torch.arange(2), torch.zeros(2, dtype=torch.int64)
+
+        def __len__(self):
+            return 2
+
+    loss, head = PretrainingLoss(MaskRule.of(tiny_tokenizer), "none", left_to_right=True), left.heads["mlm"]
+    assert int(loss.counts(Pairs())["mlm"]) == 13
+    logits_BTV = head(left(batch).hidden_BTH, left.embeddings.token.weight)
+    wanted = torch.nn.functional.cross_entropy(logits_BTV.flatten(0, 1)[index_P], labels_P)
+    assert_close(loss(left, Pairs()).value, wanted)
+
+
+def test_a_left_to_right_model_learns_the_next_word(corpus, tmp_path):
+    config = PretrainConfig(
+        corpus=corpus, out=tmp_path / "run", preset="tiny", layers=1, hidden=32, attention_heads=4, steps=60,
+        batch_size=8, max_tokens=32, second="none", left_to_right=True, precision="float32", device="cpu",
+        validation=corpus, evaluate_rows=16, snapshots=False, mask_share=0.5, random_share=0.5,
+    )  # fmt: skip
+    reports = list(pretrain(config))
+    opened = bertlab.load(tmp_path / "run" / "checkpoint")
+    assert opened.config.left_to_right
+    assert (opened.config.num_layers, opened.config.hidden_size, opened.config.intermediate_size) == (1, 32, 128)
+    assert opened.record["objectives"] == ["next words"]
+    assert reports[0].figures["mlm_accuracy"] < 0.2, "nothing is known before the first step"
+    assert reports[-1].figures["mlm_accuracy"] > reports[0].figures["mlm_accuracy"] + 0.1
+    with pytest.raises(BertlabError, match="--second none"):
+        list(pretrain(replace(config, second="next", out=tmp_path / "other")))
+    with pytest.raises(BertlabError, match="at most 1"):
+        list(pretrain(replace(config, mask_share=0.9, out=tmp_path / "other")))
+
+
+@pytest.mark.parametrize(("mask", "rnd"), [(1.0, 0.0), (0.8, 0.0), (0.8, 0.2), (0.0, 0.8), (0.0, 1.0)])
+def test_masks_in_the_shares_of_table8(mask, rnd, tiny_tokenizer):
+    ids_BT = torch.randint(5, tiny_tokenizer.vocab_size, (400, 40))
+    rule = MaskRule.of(tiny_tokenizer, mask_share=mask, random_share=rnd)
+    whole = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
+    shown, index_P, labels_P = mask_tokens(whole, torch.arange(400), rule)
+    shown_P = shown.input_ids_BT.flatten()[index_P][labels_P != IGNORED]
+    labels_P = labels_P[labels_P != IGNORED]
+    assert float((shown_P == rule.mask_id).float().mean()) == pytest.approx(mask, abs=0.04)
+    # of some hundred random words one is that which stood there
+    assert float((shown_P == labels_P).float().mean()) == pytest.approx(1 - mask - rnd, abs=0.04)
+
+
+# -- a BiLSTM on top ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pick", PICKS)
+def test_features_of_a_frozen_encoder(pick, tiny_model, batch):
+    bare = Bert(tiny_model.config.replace(labels=("O", "B-X")))
+    bare.load_state_dict(tiny_model.state_dict(), strict=False)
+    model = OnTop(bare, "tag", pick=pick, width=8, frozen=True)
+    trace = Trace.of("hidden")
+    tiny_model(batch, trace=trace)
+    zero, one, two = trace["hidden"]
+    wanted = {
+        "embeddings": zero, "last": two, "second-to-last": one, "sum-4": (one + two) / 2, "sum-all": (one + two) / 2,
+        "concat-4": torch.cat([one, two], -1),
+    }  # fmt: skip
+    assert_close(model.train().features(batch), wanted[pick])
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1.0)
+    GlobalGradient(model, OBJECTIVES["tag"])(LabelBatch(batch, torch.ones(2, 9, dtype=torch.int64)))
+    optimizer.step()
+    moved = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
+    assert not any(name.startswith("bert.") for name in moved)
+    assert {"heads.tag.weight", "lstm.weight_ih_l1_reverse"} <= moved
+    assert ("mix_L" in moved) == (pick in ("sum-4", "sum-all"))
+
+
+def test_padding_does_not_reach_the_bilstm(tiny_model, batch):
+    model = OnTop(Bert(tiny_model.config.replace(labels=("O", "B-X"))), "tag", width=8, frozen=True).eval()
+    alone = Batch(*(tensor[1:, :6] for tensor in vars(batch).values()))
+    assert_close(model.tag(model(batch).hidden_BTH)[1, :6], model.tag(model(alone).hidden_BTH)[0])
+
+
+# -- tables ------------------------------------------------------------------------------------------------------
+
+
+def settings(tmp_path, corpus, data, table, **changes) -> ReproduceConfig:
+    own = {
+        "table": table, "out": tmp_path / table, "corpus": corpus, "data": data, "steps": 2, "epochs": 1,
+        "max_tokens": 32, "batch_size": 8, "lstm_width": 8, "device": "cpu",
+    }  # fmt: skip
+    return ReproduceConfig(**{**own, **changes})
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_is_consistent(table):
+    own = TABLES[table]
+    assert own.begin in own.rows
+    for row in own.rows.values():
+        assert set(row.paper) == set(row.columns or own.columns)
+        assert not own.pretrainings or row.pretrained in own.pretrainings
+        assert row.pick in PICKS
+
+
+def test_left_to_right_and_its_bilstm_share_a_pretraining(tmp_path, corpus, data):
+    rows = ("left-to-right", "bilstm")
+    config = settings(tmp_path, corpus, data, "table5", rows=rows, columns=("sst2",))
+    moments = list(reproduce(config))
+    assert [m.done for m in moments] == sorted(m.done for m in moments)
+    assert moments[-1].done == moments[-1].total == 2
+    assert sorted(p.name for p in (tmp_path / "table5" / "pretrained-seed0").iterdir()) == ["left-to-right"]
+    assert bertlab.load(tmp_path / "table5" / "left-to-right-seed0" / "sst2" / "checkpoint").config.left_to_right
+    assert not (tmp_path / "table5" / "bilstm-seed0" / "sst2" / "checkpoint").exists()
+    told = result(config)
+    assert all(row["cells"]["sst2"]["paper"] > 90 for row in told["rows"].values())
+    # what is finished is not done again; what is missing is
+    assert list(reproduce(config)) == []
+    (tmp_path / "table5" / "bilstm-seed0" / "sst2.json").unlink()
+    assert {m.cell.row for m in reproduce(config)} == {"bilstm"}
+    assert result(config)["rows"]["left-to-right"] == told["rows"]["left-to-right"]
+    with pytest.raises(BertlabError, match="another steps"):
+        list(reproduce(replace(config, steps=3)))
+
+
+def test_the_command_writes_its_table(tmp_path, data, tiny_checkpoint, capsys):
+    words = ["reproduce", "table7", "--data", str(data), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "t7")]
+    words += ["--epochs", "1", "--max-tokens", "32", "--lstm-width", "8", "--device", "cpu"]
+    assert main([*words, "--seeds", "2", "--rows", "last", "sum-4"]) == 0
+    printed = capsys.readouterr().out
+    assert "| last layer |" in printed
+    assert "Against the row “last layer”" in printed
+    told = json.loads((tmp_path / "t7" / "table7.json").read_text())
+    assert len(told["rows"]["sum-4"]["cells"]["ner-frozen"]["values"]) == 2
+    page = (tmp_path / "t7" / "table7.html").read_text()
+    assert "plotly" in page
+    assert 'src="http' not in page
+    assert main([*words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert list(rows) == list(TABLES["table7"].rows)
+    assert rows["finetuned"]["cells"]["ner"]["paper"] == 96.4
+
+
+def test_sizes_and_masks(tmp_path, corpus, data):
+    config = settings(tmp_path, corpus, data, "table6", validation=corpus, rows=("l2", "l4"), columns=("perplexity",))
+    list(reproduce(config))
+    values = [row["cells"]["perplexity"]["mean"] for row in result(config)["rows"].values()]
+    assert all(1 < value < 1000 for value in values)
+    assert cells(replace(config, validation=None, columns=()))[0].column != "perplexity"
+    masks = settings(tmp_path, corpus, data, "table8", rows=("m0-s20-r80",), columns=("ner-frozen",))
+    list(reproduce(masks))
+    run = json.loads((tmp_path / "table8/pretrained-seed0/m0-s20-r80/run.json").read_text())
+    assert (run["mask_share"], run["random_share"]) == (0.0, 0.8)
+
+
+def told_of(*ours: float) -> dict:
+    rows = {
+        name: {"title": name.upper(), "cells": {"c": {"mean": mine, "spread": None, "values": [mine], "paper": theirs}}}
+        for name, mine, theirs in zip("abd", ours, (84.2, 84.3, 83.6), strict=True)
+    }
+    column = {"title": "C", "task": "sst2", "paper": "MNLI", "lower": False}
+    return {
+        "rows": rows, "columns": {"c": column}, "against": "a", "seeds": 3, "table": "table8", "title": "<b>T",
+        "source": "here",
+    }  # fmt: skip
+
+
+def test_directions_are_counted_and_said():
+    assert [way["agrees"] for way in directions(told_of(70, 71, 69))] == [True, True]
+    assert sentence(told_of(70, 71, 69)).endswith("in all 2 comparisons.")
+    said = sentence(told_of(70, 69, 69))
+    assert "1 of 2" in said
+    assert "B on C (-1.00, the paper +0.10)" in said
+    assert "1 of 2" in sentence(told_of(70, 70, 69)), "no difference is no agreement"
+    assert sentence({**told_of(70, 71, 69), "rows": {}}) == "Nothing can be compared with the paper yet."
+
+
+def test_the_figure_shows_distances():
+    drawn = ablation.figure(told_of(70, 71, 69))
+    ours, paper = drawn.data
+    assert list(ours.x) == [1, -1]
+    assert list(paper.x) == pytest.approx([0.1, -0.6])
+    assert "<b>" not in drawn.layout.title.text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["table5", "--data", "{data}"], "--corpus"),
+        (["table5", "--corpus", "{data}", "--data", "{data}"], "corpus"),
+        (["table7", "--data", "{data}/glue", "--from", "{tiny}"], "no directory wikiann_en"),
+        (["table7", "--data", "{data}/nowhere", "--from", "{tiny}"], "no directory"),
+        (["table7", "--data", "{data}", "--from", "nobody"], "nobody"),
+        (["table7", "--data", "{data}", "--from", "{tiny}", "--rows", "third"], "no row third"),
+        (["table7", "--data", "{data}", "--from", "{tiny}", "--seeds", "0"], "--seeds is 0"),
+        (["table6", "--corpus", "{corpus}", "--data", "{data}", "--columns", "perplexity"], "--validation"),
+    ],
+)
+def test_what_is_missing_is_said_before_any_training(words, said, tmp_path, data, corpus, tiny_checkpoint, capsys):
+    places = {"data": data, "corpus": corpus, "tiny": tiny_checkpoint}
+    assert main(["reproduce", *(w.format(**places) for w in words), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
