@@ -96,7 +96,7 @@ def test_a_change_that_does_not_fit_is_said_once_and_can_be_undone(shipped, chan
         ("heads", {"masked": "No mask."}),
         ("heads", {"masked": "[MASK] tea " * 60}),
         ("heads", {"checkpoint": "bare"}),
-        ("heads", {"ask": "classify"}),
+        ("heads", {"ask": "classify", "checkpoint": "scratch"}),
         ("depth", {"checkpoint": "bare"}),
         ("depth", {"masked": ""}),
         ("depth", {"masked": "[MASK] tea " * 60}),

@@ -127,7 +127,7 @@ def test_attend(run):
 def test_info(run):
     fact = said(run, "info", "--checkpoint", "squad")
     assert (fact["heads"], fact["config"]["num_layers"], fact["record"]["steps"]) == (["span"], 2, 3)
-    assert fact["shipped"] == ["bare", "scratch", "squad", "strongest"]
+    assert fact["shipped"] == ["bare", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
     _, out, _ = run("info")
     assert "fill-mask, nsp" in out
     assert "masked_accuracy 0.01" in out

@@ -370,7 +370,7 @@ def test_what_cannot_be_hidden(spans):
 
 
 def test_shipped_checkpoints(shipped):
-    assert list(bertlab.shipped()) == ["bare", "scratch", "squad", "strongest"]
+    assert list(bertlab.shipped()) == ["bare", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
     assert bertlab.default_checkpoint("fill-mask") == bertlab.default_checkpoint("nsp") == shipped / "strongest"
     assert bertlab.default_checkpoint("answer") == shipped / "squad"
     assert bertlab.load("squad").heads == ("span",)
