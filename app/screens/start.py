@@ -9,7 +9,11 @@ from app.i18n.strings import STRINGS
 from app.pages import SECTIONS, script
 
 PAGES_IN_A_ROW = 3
-FIGURES = {"masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%"}
+FIGURES = {
+    "masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%",
+    "accuracy": "{:.1f}%", "entity_f1": "{:.1f}%",
+}  # fmt: skip
+EXPLAINED = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy", "f1_entity")
 
 
 def open_checkpoint(name: str) -> None:
@@ -59,8 +63,9 @@ st.subheader(t("start.choose"), anchor=False)
 shipped = list(bertlab.shipped())
 if not shipped:
     components.note(t("checkpoint.none"))
-for name, cell in zip(shipped, st.columns(max(len(shipped), 1)), strict=False):
-    with cell.container(border=True, height="stretch"), components.told():
-        card(name)
-components.explain(*FIGURES)
+for row in (shipped[n : n + PAGES_IN_A_ROW] for n in range(0, len(shipped), PAGES_IN_A_ROW)):
+    for name, cell in zip(row, st.columns(PAGES_IN_A_ROW), strict=False):
+        with cell.container(border=True, height="stretch"), components.told():
+            card(name)
+components.explain(*EXPLAINED)
 st.caption(t("start.own"))

@@ -36,9 +36,23 @@ STRINGS = {
         "The strongest one, taught to find answers in a passage.",
         "가장 강한 것에 글에서 답을 찾는 법을 가르쳤습니다.",
     ),
+    "card.korean": (
+        "Began as the English one from scratch and learnt Korean for an hour: grammar, and little of the world.",
+        "영어로 배운 것에서 출발해 한국어를 한 시간 남짓 읽었습니다. 문법은 좀 알고 세상일은 거의 모릅니다.",
+    ),
+    "card.sst2": (
+        "The strongest one, taught to tell praise from blame in film reviews.",
+        "가장 강한 것에 영화평이 칭찬인지 아닌지 가르쳤습니다.",
+    ),
+    "card.wikiann_en": (
+        "The strongest one, taught to find people, places and organisations.",
+        "가장 강한 것에 사람, 장소, 단체 이름 찾는 법을 가르쳤습니다.",
+    ),
     "figure.masked_accuracy": ("missing words right", "빈칸 정답"),
     "figure.nsp_accuracy": ("next sentence right", "다음 문장 정답"),
     "figure.f1": ("answers, F1", "답 찾기 F1"),
     "figure.exact_match": ("answers, exact", "답 찾기 일치"),
+    "figure.accuracy": ("reviews right", "감상평 정답"),
+    "figure.entity_f1": ("names, F1", "이름 찾기 F1"),
     "figure.tokens": ("tokens read", "읽은 토큰"),
 }
