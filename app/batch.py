@@ -41,7 +41,7 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
         if found and found[0] == asked:
             st.dataframe(found[1], hide_index=True)
             st.download_button(
-                t("batch.download"), _csv(found[1]), f"{question}.csv", "text/csv", on_click="ignore",
+                t("batch.download"), as_csv(found[1]), f"{question}.csv", "text/csv", on_click="ignore",
                 icon=":material/download:",
             )  # fmt: skip
 
@@ -74,7 +74,7 @@ def _progress(texts: Sequence) -> Iterator:
     bar.empty()
 
 
-def _csv(rows: Iterable[dict]) -> bytes:
+def as_csv(rows: Iterable[dict]) -> bytes:
     """A table as CSV; the mark in front tells spreadsheets that it is UTF-8, Hangul included."""
     rows, file = list(rows), io.StringIO(newline="")
     writer = csv.DictWriter(file, list(rows[0]))

@@ -6,9 +6,10 @@ holds strings and numbers only.
 
 import json
 import os
+import tempfile
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import streamlit as st
@@ -19,8 +20,10 @@ from bertlab.explore import timeline
 from bertlab.explore.compare import compare
 from bertlab.explore.facts import AttentionMap
 from bertlab.explore.session import Session
+from bertlab.learn import examine
 from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import DataError
+from bertlab.spec.errors import BertlabError, DataError
+from bertlab.spec.tasks import TaskSpec
 from bertlab.views import bertviz_view, html, payload
 from bertlab.weights import history
 from bertlab.weights.checkpoint import read_config
@@ -134,6 +137,56 @@ def comparison(first: Checkpoint, second: Checkpoint, texts: tuple[str, str], ot
     """
     other, other_pair = others or (None, None)
     return compare(session(first), session(second), texts[0], texts[1] or None, other, other_pair or None)
+
+
+# -- labelled rows ------------------------------------------------------------------------------------------------
+
+
+def labelled(name: str, content: bytes | None, spec: TaskSpec, split: str) -> examine.Given:
+    """Rows to measure on: of a file or a directory, or what was uploaded under that name. Raises DataError."""
+    if content is not None:
+        return _labelled(name, content, spec, split, ())
+    try:
+        path = Path(name).expanduser()
+        stamp = tuple(sorted((str(file), _changed(file)) for file in (path.iterdir() if path.is_dir() else [path])))
+        return _labelled(str(path), None, spec, split, stamp)
+    except (OSError, RuntimeError, ValueError) as error:  # a name too long to be one, the home of nobody, a null byte
+        if isinstance(error, BertlabError):
+            raise
+        shown = " ".join(name.split())[:100]
+        raise DataError(f"there is no file {shown}") from None
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _labelled(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> examine.Given:
+    if content is None:
+        return examine.labelled_rows(name, spec, split)
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / Path(name).name
+        path.write_bytes(content)
+        try:
+            rows = examine.labelled_rows(path, spec, split)
+        except BertlabError as error:
+            # where it lay for a moment says nothing to who sent it
+            raise type(error)(str(error).replace(f"{directory}/", "")) from None
+    told = tuple(line.replace(f"{directory}/", "") for line in rows.left_out)
+    return replace(rows, name=path.name, left_out=told)
+
+
+def examination(chosen: Checkpoint, asked: tuple, rows: examine.Given, spec: TaskSpec, most: int, progress: Callable):
+    """What a checkpoint says of these rows, an `examine.Examination`; the same question is asked once.
+
+    asked: tells these rows from all others, in strings and numbers. Raises BertlabError.
+    """
+    slot = _examined(chosen, asked, spec, most)
+    if not slot:
+        slot.append(examine.examine(session(chosen).loaded, rows, spec, most, progress))
+    return slot[0]
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _examined(chosen: Checkpoint, asked: tuple, spec: TaskSpec, most: int) -> list:
+    return []  # filled by who asks: a cached function could not draw how far it has come
 
 
 # -- a run and its snapshots --------------------------------------------------------------------------------------

@@ -17,7 +17,11 @@ SECTIONS = {
         "xray": ":material/radiology:",
         "compare": ":material/difference:",
     },
-    "learn": {"training": ":material/show_chart:", "time-machine": ":material/history:"},
+    "learn": {
+        "training": ":material/show_chart:",
+        "time-machine": ":material/history:",
+        "evaluation": ":material/fact_check:",
+    },
 }
 
 ICONS = {page: icon for pages in SECTIONS.values() for page, icon in pages.items()}

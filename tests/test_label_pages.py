@@ -69,7 +69,7 @@ def test_many_texts_make_one_table_and_a_bad_one_says_why(judge, tagger):
     assert len(ask_many(tagger, "tag", [("The potter left.", None)])[0]["tags"].split()) == 4
     with pytest.raises(MissingHead):
         ask_many(judge, "tag", [("tea", None)])
-    read = list(csv.DictReader(io.StringIO(batch._csv(rows).decode("utf-8-sig"))))
+    read = list(csv.DictReader(io.StringIO(batch.as_csv(rows).decode("utf-8-sig"))))
     assert [row["text"] for row in read] == ["Green tea.", "tea " * 200, "A bowl."]
 
 

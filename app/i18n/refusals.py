@@ -237,6 +237,55 @@ REFUSALS = {
     "this checkpoint reads from left to right and guesses the next word: it fills no masks": (
         "이 체크포인트는 왼쪽에서 오른쪽으로 읽으며 다음 낱말을 맞힙니다. 빈칸은 채우지 못합니다."
     ),
+    # labelled rows
+    "{} is left out, {}": "{0}은(는) 빼 두었습니다. {1}",
+    "no task is called {}; there are {}, and `own` for your own data": "{0}이라는 과제는 없습니다. 있는 것: {1}, own.",
+    "every row of {} has the label {}: there is nothing to learn": "{0}의 모든 행이 {1}이라 배울 것이 없습니다.",
+    "{} has no labels to learn from": "{0}에는 배울 정답이 없습니다.",
+    "{} has no labels, so nothing can be measured on it": "{0}에는 정답이 없어 잴 수 없습니다.",
+    "none of the {} rows of {} can be used": "{1}의 {0}행 가운데 쓸 수 있는 것이 없습니다.",
+    "none of the {} rows of {} can be used; the first: {}": "{1}의 {0}행 가운데 쓸 수 있는 것이 없습니다. 첫째: {2}",
+    "{}: row {} {}": "{0}: {1}행 {2}",
+    "{} has no column {}; it has {}": "{0}에는 {1} 열이 없습니다. 있는 열: {2}",
+    "{} has no column {} to learn from; it has {}": "{0}에는 배울 {1} 열이 없습니다. 있는 열: {2}",
+    "has no id in {}": "{0} 열에 id가 없습니다.",
+    "{} has {} different values in {} for {} rows: are these labels? For numbers use --kind regress": (
+        "{0}의 {2} 열에 서로 다른 값이 {1}개인데 행은 {3}개입니다. 분류가 맞나요? 수라면 --kind regress를 쓰세요."
+    ),
+    "has the unknown label {}; known are {}": "모르는 정답 {0}이 있습니다. 아는 것: {1}",
+    "has nothing in {}": "{0} 열이 비어 있습니다.",
+    "has no text in {} but a {}": "{0} 열에 글이 아니라 {1}이(가) 있습니다.",
+    "has fewer than two choices": "고를 것이 둘보다 적습니다.",
+    "has no tokens in {}": "{0} 열에 낱말이 없습니다.",
+    "has {} where a number should be": "수가 있어야 할 곳에 {0}이(가) 있습니다.",
+    "has the label {}; its choices are numbered 0 to {}": "정답이 {0}인데 고를 것의 번호는 0에서 {1}까지입니다.",
+    "has {} tags for {} tokens": "낱말 {1}개에 꼬리표가 {0}개입니다.",
+    "{} has only {} rows: name the held-out ones with --validation": (
+        "{0}에는 {1}행뿐입니다. 따로 잴 것을 --validation으로 알려 주세요."
+    ),
+    "has no list of texts in {}": "{0} 열에 글의 목록이 없습니다.",
+    "is empty": "비어 있습니다.",
+    "has {} choices, where the first row has {}": "고를 것이 {0}개인데 첫 행에는 {1}개입니다.",
+    "repeats the id of row {}": "{0}행의 id가 되풀이됩니다.",
+    "has no label in {}, where others have one": "다른 행에는 있는 {0} 열의 정답이 없습니다.",
+    "{} tokens leave no room for a text": "토큰 {0}개로는 글이 들어갈 자리가 없습니다.",
+    "{} holds no questions": "{0}에는 질문이 하나도 없습니다.",
+    "{} holds no scores: expected {}": "{0}에는 점수가 없습니다. 있어야 할 것: {1}",
+    "{} holds no predictions: expected {}, or rows with id and prediction_text": (
+        "{0}에는 예측이 없습니다. {1}이나, id와 prediction_text가 있는 행이어야 합니다."
+    ),
+    "{} is empty": "{0}: 비어 있습니다.",
+    "{} is neither Parquet nor UTF-8 text": "{0}은(는) Parquet도 UTF-8 글도 아닙니다.",
+    "{} is not a SQuAD file: {} has no {}": "{0}은(는) SQuAD 파일이 아닙니다: {1}에 {2}가 없습니다.",
+    "{} is not a SQuAD file: {} has another shape": "{0}은(는) SQuAD 파일이 아닙니다: {1}의 모양이 다릅니다.",
+    "{} is not JSON: {}": "{0}은(는) JSON이 아닙니다: {1}",
+    "the checkpoint tells apart {}; this task also has {}: it was fine-tuned for another task": (
+        "이 체크포인트는 {0}을(를) 가리는데 이 과제에는 {1}도 있습니다. 다른 과제에 미세 조정한 것입니다."
+    ),
+    "{}: the prediction for {} is {}; ids and answers must be texts": (
+        "{0}: {1}의 예측이 {2}입니다. id와 답은 글이어야 합니다."
+    ),
+    "{}: {} is predicted twice": "{0}: {1}의 예측이 두 번 있습니다.",
     # tables of rows
     "{} is no file here, and the hub does not give it: {}": (
         "{0}은(는) 여기 있는 파일이 아니고, 허브에서도 받을 수 없습니다: {1}"

@@ -46,7 +46,7 @@ def predict(model: Bert, features: Features, batch_size: int = 64, progress: Cal
         said = score(features, lambda batch: ASK[kind](model, batch.to(device)), features.pad_id, batch_size, progress)
     model.train(was_training)
     if kind == "tag":
-        return _tags(features, said)
+        return tags_of(features, said)
     if kind == "choose":
         scores_EC = np.stack(said).astype(np.float64).reshape(-1, features.group)
         powers_EC = np.exp(scores_EC - scores_EC.max(1, keepdims=True))
@@ -54,7 +54,8 @@ def predict(model: Bert, features: Features, batch_size: int = 64, progress: Cal
     return [float(value) for value in said] if kind == "regress" else [probs.astype(np.float64) for probs in said]
 
 
-def _tags(features: Features, said: Sequence[np.ndarray]) -> list[list[str]]:
+def tags_of(features: Features, said: Sequence[np.ndarray]) -> list[list[str]]:
+    """The tags of every example's units out of the best tag of every token of every input [T]."""
     examples = features.examples
     labels = examples.labels
     found: list[dict[int, str]] = [{} for _ in examples]

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 from bertlab.learn import processes
-from bertlab.learn.evaluate import squad_figures
 from bertlab.learn.labelled import answers, figures, predict
 from bertlab.learn.objectives import OBJECTIVES
+from bertlab.learn.questions import squad_figures
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import TaskSpec
@@ -24,7 +24,7 @@ from bertlab.text.buckets import BucketSampler
 from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.examples import Examples, held_out, read_examples
 from bertlab.text.features import features
-from bertlab.text.rows import has_split, read_split
+from bertlab.text.rows import has_split, read_split, spaced
 from bertlab.text.spans import SpanFeatures, span_features
 from bertlab.text.squad import read_rows
 from bertlab.text.unanswerable import add_unanswerable
@@ -125,7 +125,7 @@ def labelled_material(
         for number, (split, whole) in enumerate(measured.items()):
             own = whole
             if limit is not None and limit < len(whole.examples):
-                own = features(loaded.tokenizer, whole.examples.of(_spaced(len(whole.examples), limit)), max_tokens)
+                own = features(loaded.tokenizer, whole.examples.of(spaced(len(whole.examples), limit)), max_tokens)
             told = figures(own.examples, answers(spec, predict(model, own, progress=progress)))
             found |= told if not number else {f"{split.partition('_')[2] or split}_{k}": v for k, v in told.items()}
         return found
@@ -134,11 +134,6 @@ def labelled_material(
     labels = train.labels if spec.kind in ("classify", "tag") else ()
     batches = partial(learned.batches, share=processes.share())
     return Material(spec, loaded, labels, batches, measure if parts else None, facts, max_tokens)
-
-
-def _spaced(rows: int, few: int) -> list[int]:
-    """`few` rows from all over a data set, in order."""
-    return np.linspace(0, rows - 1, few).round().astype(int).tolist()
 
 
 def span_material(
@@ -174,9 +169,7 @@ def span_material(
 
     def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
         own = (
-            held_out
-            if limit is None or limit >= len(held_out)
-            else [held_out[i] for i in _spaced(len(held_out), limit)]
+            held_out if limit is None or limit >= len(held_out) else [held_out[i] for i in spaced(len(held_out), limit)]
         )
         return squad_figures(
             model, loaded.tokenizer, own, spec, max_tokens=max_tokens, stride=stride, progress=progress

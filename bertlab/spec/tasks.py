@@ -128,7 +128,7 @@ TASKS = {
 }  # fmt: skip
 
 LEFT_OUT = {
-    "wnli": "WNLI is left out, as the paper does (section 4.1): its dev set repeats the training set's sentences with "
+    "wnli": "as the paper does (section 4.1): its dev set repeats the training set's sentences with "
     "the other label, so no model had done better than always giving the commonest answer, 65.1 % "
     "(https://gluebenchmark.com/faq, question 12)",
 }
@@ -144,7 +144,7 @@ def task(name: str) -> TaskSpec:
     'span'
     """
     if name in LEFT_OUT:
-        raise BertlabError(LEFT_OUT[name])
+        raise BertlabError(f"{name.upper()} is left out, {LEFT_OUT[name]}")
     if name not in TASKS:
         raise BertlabError(f"no task is called {name!r}; there are {', '.join(TASKS)}, and `own` for your own data")
     return TASKS[name]

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pyarrow
 import pyarrow.parquet
 
@@ -89,6 +90,15 @@ def has_split(source: str | Path, split: str) -> bool:
         return Path(source).is_dir() and find_split(source, split) is not None
     except DataError:
         return False
+
+
+def spaced(rows: int, few: int) -> list[int]:
+    """`few` row numbers from all over a data set, in order; all of them where there are no more.
+
+    >>> spaced(9, 3), spaced(2, 3)
+    ([0, 4, 8], [0, 1])
+    """
+    return np.linspace(0, rows - 1, min(rows, few)).round().astype(int).tolist()
 
 
 def _is_of(path: Path, name: str) -> bool:

@@ -426,6 +426,32 @@ NUMBERS = {
         "Tjong Kim Sang and De Meulder 2003, CoNLL-2003 shared task, §2",
         "https://aclanthology.org/W03-0419/",
     ),
+    "right_probability": Number(
+        ("probability of the right answer", "정답의 확률"),
+        r"p(y\mid x)=\mathrm{softmax}\!\left(C W^{\top}\right)_{y},\qquad \text{loss}=-\ln p(y\mid x)",
+        (
+            "How probable the model found what the data gives. The lower, the harder the example: a wrong answer said "
+            "with confidence comes first. Some of the hardest are mistakes in the data. Of a tagged sentence it is the "
+            "lowest of its words; of a question, the share of the given answers among the best spans.",
+            "데이터에 적힌 정답을 모델이 얼마나 그럴듯하게 여겼는지입니다. 낮을수록 어려운 예이고, 자신 있게 틀린 것이 "
+            "맨 앞에 옵니다. 가장 어려운 것 가운데는 데이터가 틀린 것도 있습니다. 꼬리표를 단 문장은 가장 낮은 낱말의 "
+            "값, 질문은 좋은 답 후보 가운데 정답이 차지하는 몫입니다.",
+        ),
+        f"{_BERT}, §4.1",
+        _ARXIV + "1810.04805",
+    ),
+    "confusion": Number(
+        ("confusion matrix", "혼동 행렬"),
+        r"C_{gs}=\sum_n \mathbf 1\left[y_n=g\wedge\hat y_n=s\right],\qquad \text{share}=C_{gs}\Big/\sum_{s'}C_{gs'}",
+        (
+            "Each row is what the data gives, each column what the model says. The diagonal is right; a bright cell "
+            "beside it is a habit of the model. Percentages are shares of a row, so a rare label is not hidden.",
+            "줄은 데이터가 적어 둔 것, 칸은 모델이 말한 것입니다. 대각선이 맞힌 것이고, 그 밖에 짙은 칸은 모델의 "
+            "버릇입니다. 백분율은 줄 안의 몫이라 드문 것도 묻히지 않습니다.",
+        ),
+        "Manning et al. 2008, Introduction to Information Retrieval, §14.5",
+        "https://nlp.stanford.edu/IR-book/html/htmledition/classification-with-more-than-two-classes-1.html",
+    ),
     "mcc": Number(
         ("Matthews correlation", "매슈스 상관 계수"),
         r"\mathrm{MCC}=\frac{TP\cdot TN-FP\cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}",

@@ -1,0 +1,166 @@
+"""What `learn.examine` found, drawn: what was given against what was said, as a table of counts, as points, or as bars.
+
+Facts in, Plotly figures and HTML out, as in `figures`: all text is drawn as text, on a light and a dark ground, and no
+colour carries meaning alone. Every mark's customdata says which rows it stands for. Knows no model, page or language:
+words are arguments.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertlab.learn.examine import Confusion, Group, Judged
+from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, percent, safe, short
+from bertlab.views.passage import plain
+
+MOST_NAMED = 14  # labels up to which every cell shows its numbers
+# wrong ones orange, right ones blue, both faint enough for ink of either theme on top
+_SHARES = [
+    [0, "rgba(217, 130, 43, 0.62)"],
+    [0.5, "rgba(217, 130, 43, 0.03)"],
+    [0.5, "rgba(59, 130, 214, 0.03)"],
+    [1, "rgba(59, 130, 214, 0.62)"],
+]
+
+
+def confusion_map(
+    found: Confusion,
+    chosen: tuple[int, int] | None = None,
+    *,
+    axes: tuple[str, str] = ("said", "given"),
+    labels: tuple[str, str] = ("none", "of what was given"),
+) -> go.Figure:
+    """Given down, said across: in every cell its count and its share of the row; right ones blue, wrong ones orange. A
+    cell's customdata is (given, said), so that a click on it can be told; `chosen` has a frame.
+
+    Args:
+        labels: what to call the absence of an entity, and what the shares are shares of.
+    """
+    names = [safe(short(name or labels[0], 18)) for name in found.names]
+    size, places = len(names), list(range(len(names)))
+    counts_GS, shares_GS = found.counts_GS, found.shares_GS
+    cell = 62 if size <= 6 else 46 if size <= MOST_NAMED else 22
+    figure = blank(height=110 + cell * size)
+    strong_GS = np.sqrt(shares_GS)  # so that a few wrong ones are seen
+    signed_GS = np.where(np.eye(size, dtype=bool), strong_GS, -strong_GS)
+    figure.add_heatmap(
+        z=signed_GS.round(4), zmin=-1, zmax=1, colorscale=_SHARES, xgap=3, ygap=3, showscale=False, hoverinfo="skip"
+    )
+    # a heat map tells no clicks: these marks lie on top of its cells
+    shown = [(g, s) for g in places for s in places]
+    texts = [f"{counts_GS[p]:,}<br>{shares_GS[p]:.0%}" if counts_GS[p] else "" for p in shown]
+    figure.add_scatter(
+        x=[s for _, s in shown],
+        y=[g for g, _ in shown],
+        mode="markers+text" if size <= MOST_NAMED else "markers",
+        marker={"symbol": "square", "size": 0.8 * cell, "color": "rgba(0, 0, 0, 0)"},
+        text=texts,
+        textfont={"size": 14 if size <= 6 else 11},
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+        customdata=[[g, s] for g, s in shown],
+        hovertext=[
+            f"{safe(axes[1])}: {names[g]}<br>{safe(axes[0])}: {names[s]}<br>"
+            f"{counts_GS[g, s]:,} · {percent(float(shares_GS[g, s]))} {safe(labels[1])}"
+            for g, s in shown
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=False,
+    )
+    if chosen is not None:
+        g, s = chosen
+        figure.add_shape(
+            type="rect", x0=s - 0.5, x1=s + 0.5, y0=g - 0.5, y1=g + 0.5, line={"color": GREY, "width": 3}
+        )  # fmt: skip
+    title = {"font": {"size": 13}}
+    named = {"tickvals": places, "ticktext": names}
+    slant = -40 if max(map(len, names)) * size > 60 else 0
+    figure.update_xaxes(
+        side="top", range=[-0.5, size - 0.5], tickangle=slant, title={"text": safe(axes[0]), **title}, **named
+    )
+    figure.update_yaxes(range=[size - 0.5, -0.5], title={"text": safe(axes[1]), **title}, ticklabelstandoff=6, **named)
+    return figure
+
+
+def value_scatter(rows: Sequence[Judged], *, axes: tuple[str, str] = ("given", "said")) -> go.Figure:
+    """Numbers: what was given across, what was said up, one point a row; on the dotted line both are equal. A point's
+    customdata is the number of its row."""
+    given, said = ([row.values[side] for row in rows] for side in (0, 1))
+    ends = [min([*given, *said]), max([*given, *said])]
+    figure = blank(height=420)
+    figure.add_scatter(
+        x=ends, y=ends, mode="lines", line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
+        showlegend=False,
+    )  # fmt: skip
+    figure.add_scatter(
+        x=given, y=[round(value, 4) for value in said], mode="markers", showlegend=False,
+        marker={"color": BLUE, "size": 9, "opacity": 0.55},
+        selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 0.55}},
+        customdata=[[number] for number in range(len(rows))],
+        text=[safe(short(" · ".join(row.texts), 70)) for row in rows],
+        hovertemplate="%{text}<br>%{x:.2f} → %{y:.2f}<extra></extra>",
+    )  # fmt: skip
+    title = {"font": {"size": 13}}
+    figure.update_xaxes(title={"text": safe(axes[0]), **title}, showgrid=True, gridcolor=GRID)
+    figure.update_yaxes(title={"text": safe(axes[1]), **title}, showgrid=True, gridcolor=GRID)
+    return figure
+
+
+def group_bars(
+    groups: Sequence[Group],
+    *,
+    labels: tuple[str, str] = ("F1", "exact match"),
+    other: str = "other",
+    axis: str = "percent",
+) -> go.Figure:
+    """Questions by group: F1 and exact match in percent, beside the name how many there are. A bar's customdata is the
+    number of its group."""
+    places = list(range(len(groups)))
+    figure = blank(height=90 + 52 * len(groups))
+    for name, values, colour, pattern in (
+        (labels[0], [group.f1 for group in groups], BLUE, ""),
+        (labels[1], [group.exact_match for group in groups], ORANGE, "/"),
+    ):
+        figure.add_bar(
+            x=[round(value, 3) for value in values], y=places, orientation="h", name=safe(name),
+            marker={"color": colour, "pattern": {"shape": pattern, "size": 5}, "cornerradius": 3},
+            text=[f"{value:.0f}" for value in values], textposition="outside", cliponaxis=False,
+            customdata=[[place] for place in places], hovertemplate=f"{safe(name)}: %{{x:.1f}}<extra></extra>",
+            selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
+        )  # fmt: skip
+    names = [f"{safe(group.name or other)} ({len(group.rows):,})" for group in groups]
+    figure.update_yaxes(tickvals=places, ticktext=names, autorange="reversed", ticklabelstandoff=6)
+    figure.update_xaxes(
+        range=[0, 108], tickvals=[0, 25, 50, 75, 100], showgrid=True, gridcolor=GRID,
+        title={"text": safe(axis), "font": {"size": 13}},
+    )  # fmt: skip
+    figure.update_layout(bargap=0.3, margin={"t": 40})
+    return figure
+
+
+def row_html(row: Judged, words: Mapping[str, str], joint: str = " ") -> str:
+    """One row to be read: its text, what was given, what was said, and how probable the model found what is given.
+
+    Args:
+        words: what to call "given", "said", "chance" and "nothing" (an empty answer, no entity).
+        joint: what stands between tokens.
+    """
+    texts = row.texts if len(row.texts) <= 2 else (joint.join(row.texts),)
+    shown = "".join(f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{plain(short(t, 420))}</p>' for t in texts)
+    told = (("given", row.given), ("said", row.said))
+    line = [f"{plain(words[name])}: <b>{plain(value or words['nothing'])}</b>" for name, value in told]
+    if row.chance is not None:
+        line.append(f"{plain(words['chance'])}: {percent(row.chance)}")
+    return f'<div dir="auto">{shown}<p class="small">{" · ".join(line)}</p></div>'
+
+
+def table(rows: Sequence[Judged], joint: str = " ") -> list[dict[str, str | float]]:
+    """Rows as a table: id, text, given, said, score, probability (empty for numbers)."""
+    return [
+        {
+            "id": row.id, "text": (joint if len(row.texts) > 2 else " | ").join(row.texts), "given": row.given,
+            "said": row.said, "score": row.score, "probability": "" if row.chance is None else row.chance,
+        }
+        for row in rows
+    ]  # fmt: skip

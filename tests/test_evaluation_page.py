@@ -1,0 +1,152 @@
+"""Evaluation on labelled rows: the facts behind the page agree with the official figures, and the page shows them."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from task_rows import jsonl, rows_of
+from test_app import HOSTILE, bodies, errors, opened
+from test_export import drawn_by, numbers, saved
+
+from bertlab.learn.evaluate_labelled import ask
+from bertlab.learn.examine import examine, labelled_rows, spec_for
+from bertlab.learn.labelled import figures
+from bertlab.learn.metrics import squad
+from bertlab.nn.model import Bert
+from bertlab.spec.errors import DataError
+from bertlab.spec.tasks import TASKS
+from bertlab.text.examples import read_examples
+from bertlab.weights import checkpoint
+
+TEXTS = [{"sentence": f"Green tea number {n}.", "label": n % 2} for n in range(12)]
+
+
+@pytest.fixture
+def reviews(tmp_path):
+    return jsonl(tmp_path / "reviews.jsonl", [*TEXTS, {"sentence": "Odd.", "label": "neither"}])
+
+
+def loaded_of(shipped, name):
+    return checkpoint.load(shipped / name)
+
+
+@pytest.mark.parametrize(("name", "task"), [("sst2", "sst2"), ("wikiann_en", "")])
+def test_the_figures_are_those_of_evaluate_and_the_cells_add_up(shipped, tmp_path, name, task):
+    loaded = loaded_of(shipped, name)
+    tagged = [{"tokens": ["Green", "tea", "and", "Clara"], "ner_tags": ["O", "O", "O", "B-PER"]} for _ in range(9)]
+    path = jsonl(tmp_path / "rows.jsonl", TEXTS if task else tagged)
+    spec = spec_for(loaded, task, () if task else ("tokens",), "" if task else "ner_tags")
+    rows = labelled_rows(path, spec)
+    found = examine(loaded, rows, spec, 500)
+    examples = read_examples(rows, found.spec, loaded.config.labels)
+    assert found.figures == figures(examples, ask(loaded.model, loaded.tokenizer, examples, 64))
+    counts_GS = found.confusion.counts_GS
+    if task:
+        assert counts_GS.sum() == len(found.rows) == 12
+        assert 100 * np.trace(counts_GS) / 12 == pytest.approx(found.figures["accuracy"])
+    else:
+        person = found.confusion.names.index("PER")
+        assert counts_GS[person].sum() == 9, "every given name is in its row once"
+        right, said = np.trace(counts_GS), counts_GS[:, [n != "" for n in found.confusion.names]].sum()
+        assert 100 * 2 * right / (9 + said) == pytest.approx(found.figures["entity_f1"])
+    chances = [found.rows[row].chance for row in found.hardest()]
+    assert chances == sorted(chances)
+    with torch.inference_mode():
+        assert all(0 <= row.chance <= 1 for row in found.rows)
+
+
+def test_questions_are_scored_as_the_official_script_does(shipped, tmp_path):
+    loaded = loaded_of(shipped, "squad")
+    questions = rows_of(TASKS["squad_v2"], 12)
+    path = tmp_path / "dev.json"
+    paragraphs = [
+        {"context": row["context"], "qas": [{
+            "id": row["id"], "question": row["question"],
+            "answers": [{"text": a, "answer_start": s} for a, s in zip(*row["answers"].values(), strict=True)],
+        }]} for row in questions
+    ]  # fmt: skip
+    path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    spec = spec_for(loaded)
+    found = examine(loaded, labelled_rows(path, spec), spec, 500)
+    official = squad({row.id: row.said for row in found.rows}, questions, "2.0")
+    assert found.figures["f1"] == pytest.approx(official["f1"])
+    assert 100 * np.mean([row.score for row in found.rows]) == pytest.approx(official["f1"])
+    for groups in found.groups.values():
+        assert sorted(row for group in groups for row in group.rows) == list(range(12))
+        weighed = sum(group.exact_match * len(group.rows) for group in groups) / 12
+        assert weighed == pytest.approx(official["exact_match"])
+
+
+def test_a_value_far_off_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenizer):
+    model = Bert(tiny_model.config, ("regress",))
+    path = checkpoint.save(tmp_path / "sts", model, tiny_tokenizer, {}, dtype=torch.float32)
+    data = jsonl(tmp_path / "rows.jsonl", [{"a": f"Tea {n}.", "b": "Tea.", "y": n} for n in (1, 2, 900)])
+    loaded = checkpoint.load(path)
+    spec = spec_for(loaded, "", ("a", "b"), "y")
+    found = examine(loaded, labelled_rows(data, spec), spec)
+    assert found.rows[found.hardest()[0]].given == "900"
+    assert found.confusion is None
+
+
+def test_few_rows_are_taken_from_all_over(shipped, tmp_path):
+    loaded = loaded_of(shipped, "sst2")
+    path = jsonl(tmp_path / "rows.jsonl", [{"sentence": f"Tea {n}.", "label": n % 2, "idx": n} for n in range(9)])
+    spec = spec_for(loaded, "sst2")
+    found = examine(loaded, labelled_rows(path, spec), spec, 3)
+    assert [row.id for row in found.rows] == ["0", "4", "8"]
+    assert found.total == 9
+
+
+def test_rows_without_use_are_said(shipped, tmp_path):
+    loaded = loaded_of(shipped, "sst2")
+    path = jsonl(tmp_path / "rows.jsonl", [{"sentence": "Tea.", "label": "neither"}])
+    spec = spec_for(loaded, "sst2")
+    with pytest.raises(DataError, match=r"none of the 1 rows.*row 1 has the unknown label 'neither'"):
+        examine(loaded, labelled_rows(path, spec), spec)
+
+
+def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, reviews, monkeypatch):
+    app = opened("evaluation", rows=str(reviews))
+    assert not app.exception, app.exception[0].message
+    assert not app.get("plotly_chart"), "nothing is asked before the button is clicked"
+    app = next(b for b in app.button if b.label.startswith("Evaluate")).click().run()
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    assert any("unknown label" in body for body in bodies(app)), "the row that is left out is named"
+    assert any("12 of 13 rows" in caption.value for caption in app.caption)
+    (menu,), (chart,) = saved(app), app.get("plotly_chart")
+    assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(json.loads(chart.proto.spec))
+    ran = app.query_params["ran"]
+    again = opened("evaluation", rows=str(reviews), ran=ran if isinstance(ran, str) else ran[0], cell="0.0")
+    assert not again.exception
+    assert len(again.get("plotly_chart")) == 1, "a link shows what its sender saw"
+    opening = [b for b in again.button if (b.key or "").startswith("open-")]
+    assert opening
+    opening[0].click().run()
+    assert again.session_state["url.kept"]["a"].startswith("Green tea number")
+
+
+@pytest.mark.parametrize("measure", ["classify", "tag", "question"])
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_sample_rows_can_be_tried(shipped, measure, language):
+    app = opened("evaluation", measure=measure, lang=language)
+    app = next(b for b in app.button if "content_paste" in (b.icon or "")).click().run()
+    app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    assert len(app.get("plotly_chart")) == 1
+
+
+@pytest.mark.parametrize("rows", ["/nowhere/at.csv", "x" * 5000, "a\0b", "~nobody-of-that-name/x", HOSTILE[:45]])
+def test_rows_that_cannot_be_read_are_one_line(shipped, rows):
+    app = opened("evaluation", rows=rows)
+    assert not app.exception, app.exception[0].message
+    assert len(errors(app)) == 1
+    assert "<script" not in errors(app)[0]
+
+
+def test_a_checkpoint_without_a_fitting_head_is_one_line(shipped):
+    app = opened("evaluation", checkpoint="bare")
+    assert not app.exception
+    assert len(errors(app)) == 1
