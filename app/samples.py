@@ -14,7 +14,7 @@ _TEXTS = {
         "second": "The film lasts two hours.",
         "tag": (("Clara Schumann played in Vienna .", "PER PER - - LOC -"),
                 ("The ferry leaves for Oslo at six .", "- - - - LOC - - -"),
-                ("Nobody asked Mr. Lindqvist about Bergen .", "- - - PER - LOC -")),
+                ("Nobody asked Mr. Grieg about Bergen .", "- - - PER - LOC -")),
         "choose": ("The kettle boiled over.", "So he turned the stove down.", "So he bought a bicycle."),
         "span": ("The mill by the river was built in 1874 by two brothers, and burnt down thirty years later.",
                  (("When was the mill built?", "1874"), ("Who built the mill?", "two brothers"),

@@ -149,6 +149,8 @@ def export(config: Export) -> None:
         card = CARD.format(name=Path(config.out).name, source=session.name, heads=heads) + OPENS[config.zeroed]
     elif "command" in record:  # made by a run of bertlab, so a card can be written of it
         record = {**record, "stored": config.dtype}
+        if config.dtype == "float8":  # measured on wider weights: `bertlab evaluate --record` measures these
+            record["validation"] = {}
         card = write_card(Path(config.out).name, record)
     target = checkpoint.save(config.out, model, session.tokenizer, record, dtype=dtype, card=card)
     size = (target / checkpoint.WEIGHTS).stat().st_size

@@ -171,3 +171,16 @@ def test_export_in_eight_bits(shipped, capsys, tmp_path):
     assert stored["classifier.weight"].dtype == torch.float8_e4m3fn
     before, after = (bertlab.load(source).classify("Green tea.") for source in ("sst2", tmp_path / "small"))
     assert after.best.probability == pytest.approx(before.best.probability, abs=0.1)
+
+
+def test_a_card_states_no_figure_of_wider_weights(capsys, tmp_path):
+    """The shipped classifier has a whole record, so its card is written."""
+    if "sst2" not in bertlab.shipped():
+        pytest.skip("no shipped checkpoints")
+    wide, narrow = tmp_path / "wide", tmp_path / "narrow"
+    assert main(["export", str(wide), "--checkpoint", "sst2"]) == 0
+    assert main(["export", str(narrow), "--checkpoint", str(wide), "--dtype", "float8"]) == 0
+    assert "accuracy" in (wide / "README.md").read_text(encoding="utf-8")
+    card = (narrow / "README.md").read_text(encoding="utf-8")
+    assert "eight bits" in card
+    assert "accuracy" not in card

@@ -104,3 +104,11 @@ def test_pasted_lines_become_a_table(shipped, screen):
     next(button for button in app.button if button.key == f"ask-{screen}").click().run()
     assert not app.exception
     assert list(app.dataframe[-1].value["text"]) == ["Green tea.", HOSTILE]
+
+
+def test_a_long_text_is_weighed_when_asked_for(shipped):
+    app = opened("classify", judged="tea " * 45)
+    assert not errors(app)
+    assert len(app.get("plotly_chart")) == 1, "the labels alone, at every keystroke"
+    next(button for button in app.button if button.key == "weigh").click().run()
+    assert len(app.get("plotly_chart")) == 2

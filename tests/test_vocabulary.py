@@ -45,6 +45,8 @@ def test_pretraining_goes_on_from_it(tmp_path, tiny_checkpoint):
     settings |= {"max_tokens": 32, "threads": 1, "snapshots": False}
     with pytest.raises(BertlabError, match="--new-vocabulary"):
         list(pretrain(PretrainConfig(out=tmp_path / "refused", **settings)))
+    with pytest.raises(BertlabError, match="--from"):
+        list(pretrain(PretrainConfig(out=tmp_path / "none", new_vocabulary=True, **settings | {"from_": None})))
     assert len(list(pretrain(PretrainConfig(out=tmp_path / "run", new_vocabulary=True, **settings)))) == 3
     made = checkpoint.load(tmp_path / "run" / "checkpoint")
     assert made.tokenizer.digest == Tokenizer.load(tmp_path / "corpus" / "tokenizer").digest

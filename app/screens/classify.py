@@ -4,8 +4,10 @@ import streamlit as st
 
 from app import batch, components, loaders
 from app.i18n import t
+from bertlab.explore.words import words
 from bertlab.views import labels
 
+EAGER = 40  # words that are weighed at every keystroke; each takes a forward pass
 SCALE = (0.0, 5.0)  # of STS-B and KLUE-STS, the tasks with a value
 
 components.heading("classify")
@@ -15,7 +17,6 @@ with components.told():
     checkpoint = components.chosen("classify")
     asked = (text, pair or None)
     said = loaders.ask(checkpoint, "classify", *asked)
-    effects = loaders.ask(checkpoint, "word_effects", *asked)
     left, right = st.columns([2, 3], gap="large")
     opened = ("from bertlab.views import labels", f"said = session.classify(*{asked!r})")
     with left.container(key="label"):
@@ -32,17 +33,20 @@ with components.told():
             components.figure(labels.value_scale(said, *SCALE), key="value", code=code, data={"value": [said.value]})
     with right.container(key="effects"):
         st.subheader(t("classify.words"), anchor=False, help=t("classify.words.help"))
-        st.html(labels.weighed_html(text, effects))
-        if pair:
-            st.html(labels.weighed_html(pair, effects, second=True))
-        axis = t("classify.odds" if effects.label is not None else "classify.value")
-        code = components.lines(
-            checkpoint, "from bertlab.views import labels", f"effects = session.word_effects(*{asked!r})",
-            f"figure = labels.word_bars(effects, axis={axis!r})",
-        )  # fmt: skip
-        data = {"word": [w.text for w in effects.words], "effect": [w.effect for w in effects.words]}
-        components.figure(labels.word_bars(effects, axis=axis), key="words-effects", code=code, data=data)
-        components.explain("word_effect")
+        count = len(words(text)) + len(words(pair))
+        if count <= EAGER or st.button(t("classify.weigh", count=count), icon=":material/balance:", key="weigh"):
+            effects = loaders.ask(checkpoint, "word_effects", *asked)
+            st.html(labels.weighed_html(text, effects))
+            if pair:
+                st.html(labels.weighed_html(pair, effects, second=True))
+            axis = t("classify.odds" if effects.label is not None else "classify.value")
+            code = components.lines(
+                checkpoint, "from bertlab.views import labels", f"effects = session.word_effects(*{asked!r})",
+                f"figure = labels.word_bars(effects, axis={axis!r})",
+            )  # fmt: skip
+            data = {"word": [w.text for w in effects.words], "effect": [w.effect for w in effects.words]}
+            components.figure(labels.word_bars(effects, axis=axis), key="words-effects", code=code, data=data)
+            components.explain("word_effect")
     if st.button(t("classify.attention"), icon=":material/hub:"):
         components.into_attention(checkpoint, text, pair)
     batch.box(checkpoint, "classify")

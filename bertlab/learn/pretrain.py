@@ -245,6 +245,8 @@ def _check(config: PretrainConfig) -> None:
         raise BertlabError("--mask-share and --random-share are shares, together at most 1")
     if min(config.layers or 1, config.hidden or 1, config.attention_heads or 1) < 1:
         raise BertlabError("--layers, --hidden and --attention-heads must be at least 1")
+    if config.new_vocabulary and config.from_ is None:
+        raise BertlabError("--new-vocabulary keeps an encoder: name the checkpoint it comes from with --from")
     if config.then_tokens and config.then_tokens <= config.max_tokens:
         raise BertlabError(f"--then-tokens is {config.then_tokens}: it must be more than --max-tokens")
 

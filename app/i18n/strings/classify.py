@@ -17,6 +17,7 @@ STRINGS = {
         "낱말을 하나씩 가려 봅니다. 파랑과 실선은 그 낱말이 없으면 확신이 줄어드는, 곧 분류를 밀어 주는 낱말입니다. "
         "주황과 점선은 거스르는 낱말입니다. 여럿이 함께일 때만 중요한 낱말은 이렇게 찾지 못합니다.",
     ),
+    "classify.weigh": ("Weigh all {count} words", "낱말 {count}개 모두 재기"),
     "classify.odds": ("drop of the log-odds without it", "없을 때 줄어드는 로그 오즈"),
     "classify.value": ("drop of the value without it", "없을 때 줄어드는 값"),
     "classify.scale": ("on a scale from 0 to 5", "0에서 5까지의 값"),
