@@ -3,7 +3,7 @@
 // through emit and can be set through options. Knows nothing of models or hosts, and fetches nothing.
 import { mix, paper, palette, readTheme, watch } from "./canvas.js";
 import { FILTERS, Pieces, Words } from "./data.js";
-import { element } from "./dom.js";
+import { element, handle } from "./dom.js";
 import { Grid } from "./grid.js";
 import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
@@ -451,16 +451,5 @@ function readable(hex) {
  * Returns {update(payload, options), destroy(), ready, state()}; ready resolves once the first picture is drawn.
  */
 export function render(root, payload, emit = null, options = {}) {
-  const view = new AttentionView(root, emit);
-  const load = (bytes, given) => view.load(bytes, given).catch((error) => {
-    console.error(error);
-    view.fail();
-  });
-  return {
-    ready: load(payload, options),
-    update: (bytes, given = options) => load(bytes, given),
-    destroy: () => view.destroy(),
-    state: () => ({ ...view.state }),
-    hear: (listener) => { view.emit = listener; },
-  };
+  return handle(new AttentionView(root, emit), payload, options);
 }

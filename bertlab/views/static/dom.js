@@ -1,4 +1,4 @@
-// Building the parts of a page.
+// Building the parts of a page, and what a host holds of one.
 
 /** Build one DOM element; children that are strings become text, never markup. */
 export function element(tag, attributes = {}, ...children) {
@@ -10,4 +10,19 @@ export function element(tag, attributes = {}, ...children) {
   }
   node.append(...children.filter((child) => child !== null && child !== undefined));
   return node;
+}
+
+/** What a host holds of a mounted view: it can give it other bytes, take it away, and ask what is set in it. */
+export function handle(view, payload, options) {
+  const load = (bytes, given) => view.load(bytes, given).catch((error) => {
+    console.error(error);
+    view.fail();
+  });
+  return {
+    ready: load(payload, options),
+    update: (bytes, given = options) => load(bytes, given),
+    destroy: () => view.destroy(),
+    state: () => ({ ...view.state }),
+    hear: (listener) => { view.emit = listener; },
+  };
 }

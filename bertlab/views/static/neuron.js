@@ -1,7 +1,7 @@
 // One head opened up for one asking token: q, k, q x k, their dot product, and the softmax, for every key token.
 // Knows nothing of models or hosts, and fetches nothing. Shapes: T tokens, D head size.
 import { digits, drawText, paper, press, readTheme, scroller, watch } from "./canvas.js";
-import { element } from "./dom.js";
+import { element, handle } from "./dom.js";
 import { inflate, unpack } from "./payload.js";
 import { literal, saveMenu } from "./save.js";
 import { Recorder } from "./svg.js";
@@ -364,16 +364,5 @@ class NeuronView {
 
 /** Mount the neuron view in root; emit({token}) hears which token asks. Same handle as the attention view's. */
 export function render(root, payload, emit = null, options = {}) {
-  const view = new NeuronView(root, emit);
-  const load = (bytes, given) => view.load(bytes, given).catch((error) => {
-    console.error(error);
-    view.fail();
-  });
-  return {
-    ready: load(payload, options),
-    update: (bytes, given = options) => load(bytes, given),
-    destroy: () => view.destroy(),
-    state: () => ({ ...view.state }),
-    hear: (listener) => { view.emit = listener; },
-  };
+  return handle(new NeuronView(root, emit), payload, options);
 }

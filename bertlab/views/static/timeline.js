@@ -2,7 +2,7 @@
 // Every frame's numbers come in one payload, so moving asks nobody. Knows nothing of models or hosts, and fetches nothing.
 // Shapes: S moments (snapshots), L layers, N heads, T tokens; the codes of a moment are [L, N, T, T], p = (code / 255)^2.
 import { Surface, digits, drawText, mix, paper, readTheme, watch } from "./canvas.js";
-import { element } from "./dom.js";
+import { element, handle } from "./dom.js";
 import { inflate, unpack } from "./payload.js";
 import { literal, saveMenu } from "./save.js";
 import { Recorder } from "./svg.js";
@@ -634,16 +634,5 @@ class TimelineView {
 
 /** Mount the time machine in root; emit({at, against, layer, head}) hears every choice. Same handle as the attention view's. */
 export function render(root, payload, emit = null, options = {}) {
-  const view = new TimelineView(root, emit);
-  const load = (bytes, given) => view.load(bytes, given).catch((error) => {
-    console.error(error);
-    view.fail();
-  });
-  return {
-    ready: load(payload, options),
-    update: (bytes, given = options) => load(bytes, given),
-    destroy: () => view.destroy(),
-    state: () => ({ ...view.state }),
-    hear: (listener) => { view.emit = listener; },
-  };
+  return handle(new TimelineView(root, emit), payload, options);
 }
