@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app import loaders, url
-from app.examples import EXAMPLES, Examples
 from app.i18n import language, refusal, t
+from app.i18n.examples import EXAMPLES, Examples
 from app.i18n.strings.numbers import NUMBERS
 from app.pages import script
 from bertlab.explore.words import MASK
@@ -270,7 +270,7 @@ def own(name: str, *, key: str, data: dict, **changes: Callable[[], None]) -> No
 
 
 def arcs(picture: dict) -> None:
-    """The drawing of `app.preview`."""
+    """The drawing of `app.parts.preview`."""
     words = {word["x"]: word["text"] for word in picture["words"]}
     data = {end: [words[arc[end]] for arc in picture["arcs"]] for end in ("from", "to")}
     data |= {name: [arc[name] for arc in picture["arcs"]] for name in ("head", "weight")}

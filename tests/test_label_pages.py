@@ -9,7 +9,7 @@ import torch
 from test_app import HOSTILE, bodies, errors, opened
 
 import bertlab
-from app import batch
+from app.parts import batch
 from bertlab.explore.facts import Entity, Tags, WordTags
 from bertlab.explore.many import ask_many
 from bertlab.nn.model import Bert

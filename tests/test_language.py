@@ -14,8 +14,8 @@ from test_app import SCREENS, bodies, opened
 from test_app import errors as alerts
 
 import bertlab
-from app.examples import EXAMPLES
 from app.i18n import LANGUAGES
+from app.i18n.examples import EXAMPLES
 from app.i18n.refusals import REFUSALS, korean
 from app.i18n.strings import STRINGS
 from app.i18n.strings.numbers import NUMBERS
@@ -264,7 +264,7 @@ def imports(path: Path) -> set[str]:
 def refusals() -> list[tuple[str, str]]:
     """Where the window can meet a refusal, and what it says, with "x" for what is put in."""
     found = []
-    for path in [*reached(), *APP.glob("*.py")]:
+    for path in [*reached(), *SOURCES]:
         for call in calls(path):
             if callee(call) in REFUSING:
                 where = f"{path.relative_to(ROOT)}:{call.lineno}"

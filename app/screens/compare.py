@@ -3,9 +3,10 @@
 import streamlit as st
 
 import bertlab
-from app import compare, components, loaders, url
-from app.examples import EXAMPLES
+from app import components, loaders, url
 from app.i18n import language, t
+from app.i18n.examples import EXAMPLES
+from app.parts import compare
 
 SIDES = {"before": "strongest", "after": "squad"}  # before and after fine-tuning
 

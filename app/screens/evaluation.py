@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from app import components, evaluation, loaders, url
+from app import components, loaders, url
 from app.i18n import t
+from app.parts import evaluation
 from bertlab.learn import examine
 
 MOST = 500  # rows that are asked of one visit: the cores are everybody's

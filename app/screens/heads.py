@@ -3,8 +3,9 @@ after; a map of what every head does for it."""
 
 import streamlit as st
 
-from app import components, loaders, surgery, url
+from app import components, loaders, url
 from app.i18n import t
+from app.parts import surgery
 from bertlab.views import change_figures
 
 TOOLS = ("none", "row", "patch", "keep", "map")

@@ -3,10 +3,11 @@
 import streamlit as st
 
 import bertlab
-from app import components, loaders, preview
+from app import components, loaders
 from app.i18n import t
 from app.i18n.strings import STRINGS
 from app.pages import SECTIONS, script
+from app.parts import preview
 
 PAGES_IN_A_ROW = 3
 FIGURES = {

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from app import batch, components, loaders
+from app import components, loaders
 from app.i18n import t
+from app.parts import batch
 from bertlab.views import labels
 
 components.heading("tag")

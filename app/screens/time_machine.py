@@ -6,8 +6,8 @@ from pathlib import Path
 import streamlit as st
 
 from app import components, loaders, url
-from app.examples import EXAMPLES
 from app.i18n import t
+from app.i18n.examples import EXAMPLES
 
 PATIENCE = 0.3  # seconds without an answer after which a bar says how far it is
 

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from app import components, loaders, url, xray
+from app import components, loaders, url
 from app.i18n import t
+from app.parts import xray
 
 components.heading("xray")
 left, right = st.columns(2, gap="large")

@@ -10,9 +10,9 @@ from pathlib import Path
 import streamlit as st
 
 from app import components, loaders, url
-from app.batch import as_csv
 from app.i18n import language, refusal, t
-from app.samples import sample
+from app.parts.batch import as_csv
+from app.parts.samples import sample
 from bertlab.explore.many import PAIR_NAMES, TEXT_NAMES, guess_column
 from bertlab.learn.examine import Examination, Given, Judged
 from bertlab.spec.errors import BertlabError
