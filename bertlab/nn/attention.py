@@ -102,11 +102,11 @@ def attention(
 ) -> torch.Tensor:
     """softmax(q k^T / sqrt(D) + mask) v, by whichever way is fastest here -> [B, N, T, D].
 
-    On CPU the three steps are written out: the fused kernel's backward pass has no fast bfloat16 there. Forward and
-    backward on one thread took 23 ms written out and 108 ms fused for B 32, N 12, T 128, D 32 in bfloat16 (47 and
-    41 ms in float32). On a GPU the fused kernel wins in time and in memory.
+    The fused kernel, but for two cases of a processor, where the three steps are written out: bfloat16, whose backward
+    pass has no fast kernel there, and dropout, which has none at all (BENCHMARKS.md, "Attention on a processor").
     """
-    if query_BNTD.device.type != "cpu":
+    written_out = query_BNTD.device.type == "cpu" and (query_BNTD.dtype == torch.bfloat16 or dropout > 0)
+    if not written_out:
         return F.scaled_dot_product_attention(query_BNTD, key_BNTD, value_BNTD, attn_mask=mask_B11T, dropout_p=dropout)
     scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
     if mask_B11T is not None:
