@@ -20,7 +20,8 @@ from bertlab.explore import timeline
 from bertlab.explore.compare import compare
 from bertlab.explore.facts import AttentionMap
 from bertlab.explore.session import Session
-from bertlab.learn import examine
+from bertlab.learn.tasks import examine
+from bertlab.learn.tasks.examined import Given
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import TaskSpec
@@ -142,7 +143,7 @@ def comparison(first: Checkpoint, second: Checkpoint, texts: tuple[str, str], ot
 # -- labelled rows ------------------------------------------------------------------------------------------------
 
 
-def labelled(name: str, content: bytes | None, spec: TaskSpec, split: str) -> examine.Given:
+def labelled(name: str, content: bytes | None, spec: TaskSpec, split: str) -> Given:
     """Rows to measure on: of a file or a directory, or what was uploaded under that name. Raises DataError."""
     if content is not None:
         return _labelled(name, content, spec, split, ())
@@ -158,7 +159,7 @@ def labelled(name: str, content: bytes | None, spec: TaskSpec, split: str) -> ex
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _labelled(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> examine.Given:
+def _labelled(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> Given:
     if content is None:
         return examine.labelled_rows(name, spec, split)
     with tempfile.TemporaryDirectory() as directory:
@@ -173,8 +174,8 @@ def _labelled(name: str, content: bytes | None, spec: TaskSpec, split: str, stam
     return replace(rows, name=path.name, left_out=told)
 
 
-def examination(chosen: Checkpoint, asked: tuple, rows: examine.Given, spec: TaskSpec, most: int, progress: Callable):
-    """What a checkpoint says of these rows, an `examine.Examination`; the same question is asked once.
+def examination(chosen: Checkpoint, asked: tuple, rows: Given, spec: TaskSpec, most: int, progress: Callable):
+    """What a checkpoint says of these rows, an `Examination`; the same question is asked once.
 
     asked: tells these rows from all others, in strings and numbers. Raises BertlabError.
     """

@@ -399,15 +399,17 @@ COMMANDS = {
     "info": Command("bertlab.cli", "Info", "info", "what a checkpoint is, and which are shipped"),
     "export": Command("bertlab.cli_change", "Export", "export", "a checkpoint in fewer bits, or without some heads"),
     "app": Command("bertlab.cli", "App", "app", "open the browser window"),
-    "prepare": Command("bertlab.learn.prepare", "PrepareConfig", "run", "raw text to a corpus and a vocabulary"),
+    "prepare": Command(
+        "bertlab.learn.pretraining.prepare", "PrepareConfig", "run", "raw text to a corpus and a vocabulary"
+    ),
     "pretrain": Command(
-        "bertlab.learn.pretrain",
+        "bertlab.learn.pretraining.pretrain",
         "PretrainConfig",
         "run",
         "a corpus to a BERT, or to a better one",
-        "bertlab.learn.recipes",
+        "bertlab.learn.pretraining.recipes",
     ),
-    "finetune": Command("bertlab.learn.finetune", "FinetuneConfig", "run", "teach a BERT a task"),
+    "finetune": Command("bertlab.learn.tasks.finetune", "FinetuneConfig", "run", "teach a BERT a task"),
     "evaluate": Command("bertlab.learn.evaluate", "EvaluateConfig", "run", "measure a checkpoint, or predictions"),
     "reproduce": Command("bertlab.cli_reproduce", "ReproduceConfig", "run", "a table of the paper, beside the paper's"),
     "export-run": Command("bertlab.learn.export_run", "ExportRunConfig", "run", "a finished run, small enough to ship"),

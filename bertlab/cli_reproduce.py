@@ -7,7 +7,7 @@ import json
 
 from tqdm import tqdm
 
-from bertlab.learn.reproduce import ReproduceConfig, reproduce, result
+from bertlab.learn.paper.reproduce import ReproduceConfig, reproduce, result
 from bertlab.views import ablation
 
 __all__ = ["ReproduceConfig", "run"]

@@ -24,10 +24,10 @@ import tyro
 
 import bertlab
 from bertlab.bench import peer
-from bertlab.learn.finetune import FinetuneConfig, finetune
-from bertlab.learn.labelled import figures
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.questions import squad_figures
+from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
+from bertlab.learn.tasks.labelled import figures
+from bertlab.learn.tasks.questions import squad_figures
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import task
 from bertlab.text.examples import read_examples

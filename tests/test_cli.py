@@ -13,7 +13,7 @@ import pytest
 import bertlab
 from bertlab import cli
 from bertlab.explore.facts import as_json
-from bertlab.learn import metrics
+from bertlab.learn.tasks import metrics
 
 ROOT = Path(__file__).parents[1]
 MASKED = "The potter set the [MASK] bowl on the [MASK]."

@@ -9,13 +9,13 @@ import pytest
 import torch
 from test_learn import corpus, settings  # noqa: F401
 
-from bertlab.learn import cloze
-from bertlab.learn.board import Board
 from bertlab.learn.card import card
 from bertlab.learn.evaluate import EvaluateConfig
 from bertlab.learn.evaluate import run as run_evaluate
-from bertlab.learn.pretrain import pretrain
-from bertlab.learn.pretrain import run as run_pretrain
+from bertlab.learn.pretraining import cloze
+from bertlab.learn.pretraining.board import Board
+from bertlab.learn.pretraining.pretrain import pretrain
+from bertlab.learn.pretraining.pretrain import run as run_pretrain
 from bertlab.spec.errors import BertlabError
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import checkpoint

@@ -9,7 +9,7 @@ from test_learn import corpus, losses, settings  # noqa: F401
 
 from bertlab.learn.divergence import LONG, Diverged, Watch
 from bertlab.learn.objectives import PretrainingLoss
-from bertlab.learn.pretrain import pretrain
+from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.weights import checkpoint, history
 
 

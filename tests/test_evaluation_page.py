@@ -9,10 +9,10 @@ from task_rows import jsonl, rows_of
 from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
-from bertlab.learn.evaluate_labelled import ask
-from bertlab.learn.examine import examine, labelled_rows, spec_for
-from bertlab.learn.labelled import figures
-from bertlab.learn.metrics import squad
+from bertlab.learn.tasks.answer_metrics import squad
+from bertlab.learn.tasks.evaluate_labelled import ask
+from bertlab.learn.tasks.examine import examine, labelled_rows, spec_for
+from bertlab.learn.tasks.labelled import figures
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import TASKS

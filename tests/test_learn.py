@@ -17,13 +17,14 @@ import torch.nn.functional as F
 
 from bertlab.bench.pretrain import BenchConfig, bench
 from bertlab.learn.cross_entropy import decoded_cross_entropy
-from bertlab.learn.evaluate import EvaluateConfig, evaluate, pretraining_figures
+from bertlab.learn.evaluate import EvaluateConfig, evaluate
 from bertlab.learn.evaluate import run as run_evaluate
-from bertlab.learn.finetune import FinetuneConfig, finetune
 from bertlab.learn.optim import OptimConfig, Optimizer
-from bertlab.learn.prepare import PrepareConfig
-from bertlab.learn.prepare import run as prepare
-from bertlab.learn.pretrain import PretrainConfig, pretrain
+from bertlab.learn.pretraining.figures import pretraining_figures
+from bertlab.learn.pretraining.prepare import PrepareConfig
+from bertlab.learn.pretraining.prepare import run as prepare
+from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
+from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
 from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, CheckpointError, DataError
@@ -245,7 +246,7 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.pretrain import PretrainConfig, pretrain
+from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
 fields = json.loads(sys.argv[1])
 fields["optim"] = OptimConfig(**fields["optim"])
 for name in ("corpus", "out"):

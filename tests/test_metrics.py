@@ -7,18 +7,10 @@ import re
 import string
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from bertlab.learn.metrics import (
-    answer_f1,
-    bits_per_character,
-    exact_match,
-    masked_accuracy,
-    normalised_answer,
-    piece_characters,
-    squad,
-)
+from bertlab.learn.pretraining.figures import bits_per_character
+from bertlab.learn.tasks.answer_metrics import answer_f1, exact_match, normalised_answer, squad
 from bertlab.spec.errors import DataError
 
 
@@ -177,13 +169,9 @@ def test_what_cannot_be_scored_is_named(arguments, message):
         squad(*arguments)
 
 
-def test_masked_accuracy_and_bits():
-    assert masked_accuracy(np.array([1, 2, 3, 4]), np.array([1, 2, 9, -100])) == pytest.approx(2 / 3)
-    with pytest.raises(DataError):
-        masked_accuracy(np.array([1]), np.array([-100]))
+def test_bits_per_character():
     # A uniform guess among 256 pieces of one character each costs 8 bits a character.
     assert bits_per_character(10 * math.log(256), 10) == pytest.approx(8.0)
-    assert sum(map(piece_characters, ["tea", "##pot", "[UNK]", "주전자"])) == 10
     with pytest.raises(DataError):
         bits_per_character(1.0, 0)
 

@@ -13,7 +13,7 @@ from test_pairs import bag_of_lengths_accuracy, documents, library  # noqa: F401
 
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
 from bertlab.learn.objectives import PretrainingLoss
-from bertlab.learn.pretrain import pretrain
+from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.spec.errors import BertlabError
 from bertlab.text.corpus import Corpus
 from bertlab.text.masking import MaskRule

@@ -8,7 +8,7 @@ import torch
 from test_learn import corpus, losses, settings  # noqa: F401
 
 from bertlab.learn.optim import OptimConfig, Optimizer
-from bertlab.learn.pretrain import pretrain
+from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
 from bertlab.weights import checkpoint

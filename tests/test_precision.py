@@ -9,7 +9,7 @@ from test_learn import corpus, settings  # noqa: F401
 
 from bertlab.learn import devices
 from bertlab.learn.optim import resolve_precision
-from bertlab.learn.pretrain import pretrain
+from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.spec.errors import BertlabError
 from bertlab.weights import checkpoint
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bertlab.cli import main
-from bertlab.learn.prepare import PrepareConfig, run
+from bertlab.learn.pretraining.prepare import PrepareConfig, run
 from bertlab.spec.errors import DataError
 from bertlab.text import preparing, sources
 from bertlab.text.corpus import Corpus

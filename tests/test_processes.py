@@ -17,9 +17,9 @@ import torch
 from bertlab.learn.gradient import GlobalGradient
 from bertlab.learn.objectives import PretrainingLoss, span_loss
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.prepare import PrepareConfig
-from bertlab.learn.prepare import run as prepare
-from bertlab.learn.pretrain import PretrainConfig, pretrain
+from bertlab.learn.pretraining.prepare import PrepareConfig
+from bertlab.learn.pretraining.prepare import run as prepare
+from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
 from bertlab.nn.model import Bert
 from bertlab.spec.presets import preset
 from bertlab.text.batch import Batch, SpanBatch, collate

@@ -13,10 +13,10 @@ import pytest
 import bertlab
 from bertlab.learn.evaluate import EvaluateConfig, evaluate, measured
 from bertlab.learn.evaluate import run as run_evaluate
-from bertlab.learn.finetune import FinetuneConfig, finetune
-from bertlab.learn.material import with_head
-from bertlab.learn.metrics import squad
 from bertlab.learn.optim import OptimConfig
+from bertlab.learn.tasks.answer_metrics import squad
+from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
+from bertlab.learn.tasks.material import with_head
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import task
 from bertlab.text.damaged import Complaints

@@ -7,8 +7,8 @@ import pytest
 from test_learn import corpus  # noqa: F401
 
 from bertlab import cli
-from bertlab.learn import pretrain as module
-from bertlab.learn.recipes import RECIPES, asked, fast, google
+from bertlab.learn.pretraining import pretrain as module
+from bertlab.learn.pretraining.recipes import RECIPES, asked, fast, google
 from bertlab.weights import checkpoint
 
 SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens", "16", "--then-tokens", "32"]

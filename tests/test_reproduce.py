@@ -10,13 +10,13 @@ from torch.testing import assert_close
 
 import bertlab
 from bertlab.cli import main
-from bertlab.learn.ablations import TABLES
 from bertlab.learn.gradient import GlobalGradient
 from bertlab.learn.objectives import OBJECTIVES, PretrainingLoss
-from bertlab.learn.prepare import PrepareConfig
-from bertlab.learn.prepare import run as prepare
-from bertlab.learn.pretrain import PretrainConfig, pretrain
-from bertlab.learn.reproduce import ReproduceConfig, cells, directions, reproduce, result, sentence
+from bertlab.learn.paper.ablations import TABLES
+from bertlab.learn.paper.reproduce import ReproduceConfig, cells, directions, reproduce, result, sentence
+from bertlab.learn.pretraining.prepare import PrepareConfig
+from bertlab.learn.pretraining.prepare import run as prepare
+from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
 from bertlab.nn.model import Bert
 from bertlab.nn.on_top import PICKS, OnTop
 from bertlab.nn.trace import Trace

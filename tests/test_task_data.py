@@ -304,7 +304,7 @@ def test_a_batch_in_pieces_weighs_as_one(name, tiny_model, tiny_tokenizer, tmp_p
     import torch
 
     from bertlab.learn.gradient import GlobalGradient
-    from bertlab.learn.material import with_head
+    from bertlab.learn.tasks.material import with_head
 
     spec = task(name)
     examples = read_examples(read_split(directory_of(tmp_path, spec), "train"), spec)

@@ -10,7 +10,7 @@ import seqeval.metrics
 import sklearn.metrics
 from seqeval.metrics.sequence_labeling import get_entities
 
-from bertlab.learn.metrics import (
+from bertlab.learn.tasks.metrics import (
     accuracy,
     character_f1_macro,
     entities,

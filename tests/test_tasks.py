@@ -11,9 +11,9 @@ from task_rows import directory_of, jsonl, rows_of
 import bertlab
 from bertlab.cli import main
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
-from bertlab.learn.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
-from bertlab.learn.labelled import fitting_labels
 from bertlab.learn.optim import OptimConfig
+from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
+from bertlab.learn.tasks.labelled import fitting_labels
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import TASKS, TaskSpec, task
 from bertlab.weights import checkpoint
@@ -304,7 +304,7 @@ def test_seeds_and_a_grid(tmp_path, tiny_checkpoint, capsys):
 
 
 def test_the_paper_s_grid(tmp_path, tiny_checkpoint):
-    from bertlab.learn import grid
+    from bertlab.learn.tasks import grid
 
     settings = config(tmp_path, tiny_checkpoint, "rte", grid=True)
     tried = grid.settings(settings)

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from bertlab.learn.prepare import PrepareConfig
-from bertlab.learn.prepare import run as prepare
-from bertlab.learn.pretrain import PretrainConfig, pretrain
+from bertlab.learn.pretraining.prepare import PrepareConfig
+from bertlab.learn.pretraining.prepare import run as prepare
+from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
 from bertlab.spec.errors import BertlabError
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import checkpoint

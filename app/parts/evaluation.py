@@ -14,7 +14,7 @@ from app.i18n import language, refusal, t
 from app.parts.batch import as_csv
 from app.parts.samples import sample
 from bertlab.explore.many import PAIR_NAMES, TEXT_NAMES, guess_column
-from bertlab.learn.examine import Examination, Given, Judged
+from bertlab.learn.tasks.examined import Examination, Given, Judged
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import KINDS, TASKS, TaskSpec
 from bertlab.views import evaluation
@@ -169,7 +169,7 @@ def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most:
     """Python lines that measure the same."""
     name = source.name if source.content is not None else str(Path(source.name).expanduser())
     return (
-        "from bertlab.learn import examine", "from bertlab.views import evaluation",
+        "from bertlab.learn.tasks import examine", "from bertlab.views import evaluation",
         f"spec = examine.spec_for(session.loaded, {task!r}, {columns[0]!r}, {columns[1]!r})",
         f"rows = examine.labelled_rows({name!r}, spec, {source.split!r})",
         f"found = examine.examine(session.loaded, rows, spec, {most!r})",

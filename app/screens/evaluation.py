@@ -5,7 +5,7 @@ import streamlit as st
 from app import components, loaders, url
 from app.i18n import t
 from app.parts import evaluation
-from bertlab.learn import examine
+from bertlab.learn.tasks import examine
 
 MOST = 500  # rows that are asked of one visit: the cores are everybody's
 

@@ -17,8 +17,8 @@ import tyro
 from bertlab.bench import peer
 from bertlab.bench.turns import in_turns, peak_memory_mb, tell
 from bertlab.learn.devices import hardware, resolve_device
-from bertlab.learn.finetune import FinetuneConfig, gather
 from bertlab.learn.optim import Precision, resolve_precision
+from bertlab.learn.tasks.finetune import FinetuneConfig, gather
 from bertlab.learn.trainer import Trainer
 from bertlab.spec.tasks import task
 from bertlab.text.rows import read_split

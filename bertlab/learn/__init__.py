@@ -1,1 +1,1 @@
-"""F3, data -> a trained checkpoint: objectives, metrics, the optimiser, the trainer, and what is built of them."""
+"""F3, data -> a trained checkpoint. Here: what every run shares. The rooms: pre-training, tasks, the paper's tables."""

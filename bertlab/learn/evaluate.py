@@ -1,5 +1,5 @@
-"""`bertlab evaluate`: what a checkpoint is worth. Here masked accuracy, bits per character and NSP accuracy, and
-SQuAD's EM and F1; the other tasks are in `evaluate_labelled`.
+"""`bertlab evaluate`: what a checkpoint, or anybody's predictions, are worth. Pre-training's figures come from
+`pretraining.figures`, a question's EM and F1 from `tasks.questions`, all others from `tasks.evaluate_labelled`.
 
 Knows no optimiser; a model goes in, a row of figures comes out.
 """
@@ -13,28 +13,22 @@ from typing import Annotated, Literal
 
 import torch
 import tyro
-from torch import nn
 from tqdm import tqdm
 
-from bertlab.learn import cloze
 from bertlab.learn.card import card
 from bertlab.learn.devices import resolve_device
-from bertlab.learn.evaluate_labelled import evaluate_labelled
-from bertlab.learn.metrics import bits_per_character, squad
-from bertlab.learn.objectives import PretrainingLoss
-from bertlab.learn.own_task import OWN, Columns
-from bertlab.learn.questions import measured, squad_answers
+from bertlab.learn.pretraining import cloze
+from bertlab.learn.pretraining.figures import checkpoint_second, pretraining_figures
+from bertlab.learn.tasks.answer_metrics import squad
+from bertlab.learn.tasks.evaluate_labelled import evaluate_labelled
+from bertlab.learn.tasks.own_task import OWN, Columns
+from bertlab.learn.tasks.questions import measured, squad_answers
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import LEFT_OUT, TASKS
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Complaints, Damaged
-from bertlab.text.masking import IGNORED, MaskRule
-from bertlab.text.pairs import Second
-from bertlab.text.sampler import PairSampler
 from bertlab.text.squad import read_predictions, read_rows, read_scores
 from bertlab.weights import checkpoint
-
-VALIDATION_SEED = 20181011  # one fixed set of pairs and masks, whatever the run's own seed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,13 +137,6 @@ def evaluate(config: EvaluateConfig) -> dict:
     return figures
 
 
-def checkpoint_second(loaded: checkpoint.Loaded) -> Second:
-    """What a checkpoint was asked of a second sentence: by its record, or next sentence if it has the head for it."""
-    if "nsp" not in loaded.heads:
-        return "none"
-    return "order" if "sentence order" in loaded.record.get("objectives", ()) else "next"
-
-
 def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded:
     loaded = checkpoint.load(config.checkpoint)
     for head in heads:
@@ -187,55 +174,3 @@ def run(config: EvaluateConfig) -> None:
         return
     for name, value in figures.items():
         print(f"{name:28} {value:,.4f}" if isinstance(value, float) else f"{name:28} {value:,}")
-
-
-def pretraining_figures(
-    model: nn.Module,
-    tokenizer,
-    corpus: Corpus,
-    *,
-    rows: int,
-    max_tokens: int = 128,
-    batch_size: int = 64,
-    second: Second = "next",
-) -> dict:
-    """Measure the objectives on the first `rows` pairs of a held-out corpus, 15 % masks, always the same ones; of a
-    model that reads from left to right every next word in their place.
-
-    Args:
-        second: what the model was asked of a second sentence.
-
-    Returns:
-        masked_accuracy (0..1), mlm_loss (nats a masked piece), bits_per_character (mlm_loss spread over the corpus's
-        characters a token, so that vocabularies can be compared); nsp_accuracy and nsp_loss, or order_accuracy and
-        order_loss, or neither; rows, masked_tokens.
-    """
-    parameter = next(model.parameters())
-    rule = MaskRule.of(tokenizer).to(parameter.device)
-    sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, second=second)
-    loss = PretrainingLoss(rule, second, model.config.left_to_right)
-    was_training = model.training
-    model.eval()
-    count = {"rows": 0, "masked": 0}
-    sums: dict[str, float] = {}
-    with torch.inference_mode():
-        while count["rows"] < rows and sampler.place.epoch == 0:
-            batch = next(sampler).to(parameter.device)
-            figures = loss(model, batch).figures
-            _, _, labels_P = loss.hide(batch)
-            masked, size = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
-            count["masked"] += masked
-            count["rows"] += size
-            for name, figure in figures.items():
-                sums[name] = sums.get(name, 0.0) + (masked if name.startswith("mlm_") else size) * float(figure)
-    model.train(was_training)
-    means = {name: s / count["masked" if name.startswith("mlm_") else "rows"] for name, s in sums.items()}
-    bits = bits_per_character(means["mlm_loss"] * corpus.facts["tokens"], corpus.facts["characters"])
-    return {
-        "masked_accuracy": means.pop("mlm_accuracy"),
-        "mlm_loss": means.pop("mlm_loss"),
-        "bits_per_character": bits,
-        **dict(sorted(means.items())),
-        "rows": count["rows"],
-        "masked_tokens": count["masked"],
-    }

@@ -17,7 +17,7 @@ KINDS: tuple[str, ...] = ("classify", "regress", "choose", "tag", "span")
 class TaskSpec:
     """kind: which head, features, objective and decoder it takes. hub_id: where its rows are published, "owner/name",
     with ":configuration" and "@revision" where it has them; "" where it is not. source: who defined it and its measure.
-    metrics: as `learn.metrics` names them; the first one says which of two runs is better.
+    metrics: as `learn.tasks.metrics` names them; the first one says which of two runs is better.
 
     text: the columns of the first and the second text; for choose, the context, then either one column with a list of
     choices, or one column each; for tag, the tokens. start: for choose, a column that every choice begins with.
@@ -25,7 +25,8 @@ class TaskSpec:
     where the column itself holds names. id: the column that tells rows apart.
     validation, test: the splits that are measured, and those without answers. submission: the file a benchmark wants
     for each test split. names: whether it wants the labels' names there, and not their numbers.
-    unit: whether a tag belongs to a word or to a character. score: how SQuAD's measures are taken, see `learn.metrics`.
+    unit: whether a tag belongs to a word or to a character. score: how SQuAD's measures are taken, see
+    `learn.tasks.answer_metrics`.
     """
 
     kind: Kind

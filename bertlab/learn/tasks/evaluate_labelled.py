@@ -5,8 +5,8 @@ Also writes predictions, for rows without labels too. Knows files and models; no
 
 from collections.abc import Callable
 
-from bertlab.learn import submission
-from bertlab.learn.labelled import answers, figures, fitting_labels, predict
+from bertlab.learn.tasks import submission
+from bertlab.learn.tasks.labelled import answers, figures, fitting_labels, predict
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import TaskSpec

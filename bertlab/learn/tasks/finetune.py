@@ -15,11 +15,11 @@ from tqdm import tqdm
 
 from bertlab.learn import processes
 from bertlab.learn.card import card
-from bertlab.learn.material import SHOWN, Material, labelled_material, span_material
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.own_task import OWN, Columns, TaskName, noted
 from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
+from bertlab.learn.tasks.material import SHOWN, Material, labelled_material, span_material
+from bertlab.learn.tasks.own_task import OWN, Columns, TaskName, noted
 from bertlab.learn.trainer import StepReport
 from bertlab.spec.errors import BertlabError
 from bertlab.text.damaged import Damaged
@@ -194,7 +194,7 @@ def _settings(config: FinetuneConfig, material: Material) -> dict:
 
 def run(config: FinetuneConfig) -> None:
     """Train with a progress bar and a table of what is measured; prints what was reached and where it lies."""
-    from bertlab.learn import grid
+    from bertlab.learn.tasks import grid
 
     if grid.wanted(config):
         grid.run(config)

@@ -1,145 +1,35 @@
 """How a checkpoint does on labelled rows, one by one: the figures, what it takes for what, and what it finds hardest.
+Questions are examined in `examine_questions`.
 
 A checkpoint and rows in, facts out; knows no page and no optimiser.
 
-Shape legend: G given, S said, T tokens, K labels.
+Shape legend: I inputs, T tokens, K labels.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from bertlab.learn.labelled import answers, figures, fitting_labels, predict, tags_of
-from bertlab.learn.metrics import answer_f1, exact_match, normalised_answer, normalised_korean_answer
-from bertlab.learn.own_task import METRICS, OWN, Columns
-from bertlab.learn.questions import answer_all, measured
+from bertlab.learn.tasks.examine_questions import examine_questions
+from bertlab.learn.tasks.examined import Confusion, Examination, Given, Judged
+from bertlab.learn.tasks.labelled import answers, figures, fitting_labels, predict, tags_of
+from bertlab.learn.tasks.own_task import METRICS, OWN, Columns
 from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import KINDS, TASKS, TaskSpec, task
 from bertlab.text.buckets import score
 from bertlab.text.damaged import Complaints
 from bertlab.text.examples import read_examples
 from bertlab.text.features import Features, features
-from bertlab.text.rows import Rows, find_split, has_split, read_file, spaced
-from bertlab.text.spans import Decoded
+from bertlab.text.rows import find_split, has_split, read_file, spaced
 from bertlab.text.squad import read_rows
 from bertlab.text.tags import entity_spans, is_scheme
 from bertlab.weights.checkpoint import Loaded
 
 AT_ONCE = 16  # rows between two steps of a progress bar
 NONE = ""  # in the place of an entity where there is none
-
-# a question is of the first kind that has one of these in it
-QUESTION_WORDS = {
-    "en": {word: rf"\b{word}\b" for word in ("why", "when", "where", "who", "which", "how", "what")}
-    | {"who": r"\b(who|whom|whose)\b", "how many": r"\bhow (many|much|long|old|far|large)\b"},
-    "ko": {
-        "왜": "왜|이유",
-        "언제": "언제",
-        "어디": "어디|어느 (곳|나라|도시)",
-        "누구": "누구|누가",
-        "몇·얼마": "몇|얼마",
-        "어떻게": "어떻게|어떤 (방법|방식)",
-        "무엇": "무엇|무슨|뭐|어떤|어느|이름",
-    },
-}
-_ASKED_FIRST = ("how many",)
-_LENGTHS = ((0, "0"), (1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"))
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A row and what was said of it.
-
-    texts: one or two; a context and its choices; the tokens; or question and passage. given, said: as they are read.
-    score: 1 right, 0 wrong, and between them the F1 of an answer or the share of right tags. chance: the probability
-    of what is given (of a sentence's tags the lowest; of an answer its share of the n-best); None for numbers.
-    values: given and said, where these are numbers.
-    """
-
-    id: str
-    texts: tuple[str, ...]
-    given: str
-    said: str
-    score: float
-    chance: float | None
-    values: tuple[float, float] | None = None
-
-    @property
-    def ease(self) -> tuple[float, ...]:
-        """What is lowest for the hardest rows."""
-        if self.values is not None:
-            return (-abs(self.values[0] - self.values[1]),)
-        return (self.chance, self.score)
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """What was given (down) and said (across). cells: the numbers of the rows behind each, one for each count; a row
-    with several entities is in several. "" names no entity: missed ones are said to be it, invented ones given."""
-
-    names: tuple[str, ...]
-    cells: dict[tuple[int, int], tuple[int, ...]]
-
-    @cached_property
-    def counts_GS(self) -> np.ndarray:
-        counts_GS = np.zeros((len(self.names), len(self.names)), np.int64)
-        for place, rows in self.cells.items():
-            counts_GS[place] = len(rows)
-        return counts_GS
-
-    @property
-    def shares_GS(self) -> np.ndarray:
-        """Of what is given, the share that is said to be each; 0 where nothing is."""
-        return self.counts_GS / np.maximum(self.counts_GS.sum(1, keepdims=True), 1)
-
-    @property
-    def commonest(self) -> float:
-        """The share that is right of always saying what is given most often."""
-        return float(self.counts_GS.sum(1).max() / self.counts_GS.sum())
-
-
-@dataclass(frozen=True)
-class Group:
-    """Questions of one kind: the numbers of their rows, and EM and F1 in percent."""
-
-    name: str
-    rows: tuple[int, ...]
-    exact_match: float
-    f1: float
-
-
-@dataclass(frozen=True)
-class Examination:
-    """figures: the task's measures in percent. rows: what was asked. total: how many there were to choose from.
-    left_out: why rows that cannot be used were left out. confusion: for labels, choices and tags. groups: for
-    questions, by "question" word and by "length" of the given answer in words."""
-
-    name: str
-    spec: TaskSpec
-    figures: dict[str, float]
-    rows: tuple[Judged, ...]
-    total: int
-    left_out: tuple[str, ...]
-    confusion: Confusion | None = None
-    groups: dict[str, tuple[Group, ...]] | None = None
-
-    def hardest(self, rows: Sequence[int] | None = None) -> list[int]:
-        """The numbers of rows (of these, or of all), hardest first: the farthest off, or the least probable truth."""
-        chosen = range(len(self.rows)) if rows is None else sorted(set(rows))
-        return sorted(chosen, key=lambda row: self.rows[row].ease)
-
-
-@dataclass(frozen=True)
-class Given(Rows):
-    """Rows to measure on, and why some could not be read as such."""
-
-    left_out: tuple[str, ...] = ()
 
 
 # -- what is asked -----------------------------------------------------------------------------------------------
@@ -197,7 +87,7 @@ def examine(loaded: Loaded, rows: Given, spec: TaskSpec, most: int = 500, progre
         BertlabError: rows that are not the task's, or labels that are not the checkpoint's; one line.
     """
     if spec.kind == "span":
-        return _examine_spans(loaded, rows, spec, most, progress)
+        return examine_questions(loaded, rows, spec, most, progress)
     labels = fitting_labels(spec, loaded.config.labels)
     spec = spec if spec.labels else spec.replace(labels=labels)
     complaints = Complaints("skip", shown=0)
@@ -308,84 +198,3 @@ def _shown(tokens: Sequence[str], tags: Sequence[str], joint: str, scheme: bool)
     if not scheme:
         return " ".join(f"{token}/{tag}" for token, tag in zip(tokens, tags, strict=True))
     return "; ".join(f"{kind}: {joint.join(tokens[a : b + 1])}" for kind, a, b in entity_spans(tags))
-
-
-# -- questions ---------------------------------------------------------------------------------------------------
-
-
-def _examine_spans(loaded: Loaded, rows: Given, spec: TaskSpec, most: int, progress: Callable) -> Examination:
-    chosen = [rows.rows[row] for row in spaced(len(rows), most)]
-    language = "ko" if loaded.tokenizer.language == "ko" else "en"
-    unanswerable = any(not row["answers"]["text"] for row in chosen)
-    if all(not row["answers"]["text"] for row in chosen):
-        raise DataError(f"{rows.name} has no labels, so nothing can be measured on it")
-    spec = spec.replace(unanswerable=unanswerable, language=language)
-    decoded: list[Decoded] = []
-    for first in progress(range(0, len(chosen), AT_ONCE)):
-        decoded += answer_all(loaded.model, loaded.tokenizer, chosen[first : first + AT_ONCE])
-    texts = {row["id"]: found.text for row, found in zip(chosen, decoded, strict=True)}
-    margins = {row["id"]: found.no_answer_margin for row, found in zip(chosen, decoded, strict=True)}
-    tau = (loaded.null_threshold or 0.0) if unanswerable else None
-    told = measured(texts, margins, chosen, spec, tau)
-    judged, exact = [], []
-    for row, found in zip(chosen, decoded, strict=True):
-        said = "" if unanswerable and found.no_answer_margin > tau else found.text
-        golds = _golds(row, language)
-        exact.append(max(exact_match(said, gold, language) for gold in golds))
-        f1 = max(answer_f1(said, gold, float(unanswerable), language) for gold in golds)
-        chance = _chance(found, golds, unanswerable, language)
-        judged.append(Judged(row["id"], (row["question"], row["context"]), golds[0], said, f1, chance))
-    by_word, by_length = defaultdict(list), defaultdict(list)
-    for number, row in enumerate(judged):
-        by_word[question_word(row.texts[0], language)].append(number)
-        by_length[_length(row.given)].append(number)
-    order = [name for _, name in _LENGTHS] + ["9+"]
-    groups = {
-        "question": [*sorted(by_word.items(), key=lambda item: -len(item[1]))],
-        "length": [(name, by_length[name]) for name in order if name in by_length],
-    }
-    shown = ("f1", "exact_match", "has_answer_f1", "no_answer_f1", "best_f1", "null_threshold", "total")
-    return Examination(
-        rows.name, spec, {name: told[name] for name in shown if name in told}, tuple(judged), len(rows), rows.left_out,
-        groups={by: tuple(_group(name, own, judged, exact) for name, own in found) for by, found in groups.items()},
-    )  # fmt: skip
-
-
-def _golds(row: dict, language: str) -> list[str]:
-    """The given answers that hold a word, as SQuAD's scripts count them; "" where there is none."""
-    normalised = normalised_korean_answer if language == "ko" else normalised_answer
-    return [text for text in row["answers"]["text"] if normalised(text)] or [""]
-
-
-def _chance(found: Decoded, golds: Sequence[str], unanswerable: bool, language: str) -> float:
-    """The share of the given answers in a softmax over the n-best, and over "no answer" where that may be said."""
-    said = [(span.text, span.score) for span in found.spans]
-    if unanswerable:
-        said.append(("", found.no_answer_score))
-    scores = np.array([value for _, value in said])
-    if not len(scores):
-        return 0.0
-    shares = np.exp(scores - scores.max())
-    right = [any(exact_match(text, gold, language) for gold in golds) for text, _ in said]
-    return float(shares[right].sum() / shares.sum())
-
-
-def question_word(question: str, language: str = "en") -> str:
-    """What a question asks for, by its question word; "" for one without.
-
-    >>> question_word("In how many years?"), question_word("To whom?"), question_word("Name the mill.")
-    ('how many', 'who', '')
-    """
-    table = QUESTION_WORDS[language]
-    order = [*(name for name in _ASKED_FIRST if name in table), *table]
-    return next((name for name in order if re.search(table[name], question.lower())), "")
-
-
-def _length(answer: str) -> str:
-    words = len(answer.split())
-    return next((name for most, name in _LENGTHS if words <= most), "9+")
-
-
-def _group(name: str, rows: Sequence[int], judged: Sequence[Judged], exact: Sequence[float]) -> Group:
-    em, f1 = (100 * float(np.mean([of(row) for row in rows])) for of in (exact.__getitem__, lambda r: judged[r].score))
-    return Group(name, tuple(rows), em, f1)

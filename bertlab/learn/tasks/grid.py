@@ -14,9 +14,9 @@ from pathlib import Path
 
 from bertlab.learn import processes
 from bertlab.learn.devices import resolve_device
-from bertlab.learn.material import SHOWN
 from bertlab.learn.progress import show
 from bertlab.learn.runs import claim
+from bertlab.learn.tasks.material import SHOWN
 from bertlab.spec.errors import BertlabError
 
 PAPER = {"rates": (5e-5, 3e-5, 2e-5), "batches": (16, 32), "epochs": (2.0, 3.0, 4.0)}
@@ -69,7 +69,7 @@ def run(config) -> list[dict]:
     Raises:
         BertlabError: fewer than one seed, no held-out rows to judge by, or a directory of another grid.
     """
-    from bertlab.learn.finetune import gather, measured_run, tabled
+    from bertlab.learn.tasks.finetune import gather, measured_run, tabled
 
     if config.seeds < 1:
         raise BertlabError(f"--seeds is {config.seeds}; it must be at least 1")

@@ -14,12 +14,13 @@ import torch
 import tyro
 from tqdm import tqdm
 
-from bertlab.learn import cloze, processes
-from bertlab.learn.board import Board
+from bertlab.learn import processes
 from bertlab.learn.card import card
 from bertlab.learn.divergence import Diverged
-from bertlab.learn.evaluate import pretraining_figures
 from bertlab.learn.objectives import PretrainingLoss, heads, objectives
+from bertlab.learn.pretraining import cloze
+from bertlab.learn.pretraining.board import Board
+from bertlab.learn.pretraining.figures import pretraining_figures
 from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
 from bertlab.learn.trainer import StepReport

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bertlab.learn.cloze import told
+from bertlab.learn.pretraining.cloze import told
 from bertlab.spec.errors import BertlabError
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from bertlab.learn.metrics import LABEL_METRICS, character_f1_macro, entities
+from bertlab.learn.tasks.metrics import LABEL_METRICS, character_f1_macro, entities
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import TaskSpec

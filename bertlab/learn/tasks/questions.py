@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from bertlab.learn.metrics import squad
+from bertlab.learn.tasks.answer_metrics import squad
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.buckets import score_spans
 from bertlab.text.spans import Decoded, decode_all, span_windows

@@ -15,12 +15,12 @@ from typing import Annotated, Literal
 
 import tyro
 
-from bertlab.learn.ablations import TABLES, Column, Row
-from bertlab.learn.finetune import FinetuneConfig, Measured, gather, measured_run
-from bertlab.learn.material import Material, with_head
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.pretrain import Preset, PretrainConfig, pretrain
-from bertlab.learn.recipes import fast
+from bertlab.learn.paper.ablations import TABLES, Column, Row
+from bertlab.learn.pretraining.pretrain import Preset, PretrainConfig, pretrain
+from bertlab.learn.pretraining.recipes import fast
+from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, gather, measured_run
+from bertlab.learn.tasks.material import Material, with_head
 from bertlab.nn.on_top import OnTop
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import TASKS, task

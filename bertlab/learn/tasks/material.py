@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 from bertlab.learn import processes
-from bertlab.learn.labelled import answers, figures, predict
 from bertlab.learn.objectives import OBJECTIVES
-from bertlab.learn.questions import squad_figures
+from bertlab.learn.tasks.labelled import answers, figures, predict
+from bertlab.learn.tasks.questions import squad_figures
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import TaskSpec

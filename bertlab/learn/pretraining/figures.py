@@ -1,0 +1,95 @@
+"""How well a model does what it was pre-trained for: masked accuracy, bits per character, next sentence or order.
+
+A model and a held-out corpus in, figures out; knows no run.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from bertlab.learn.objectives import PretrainingLoss
+from bertlab.spec.errors import DataError
+from bertlab.text.corpus import Corpus
+from bertlab.text.masking import IGNORED, MaskRule
+from bertlab.text.pairs import Second
+from bertlab.text.sampler import PairSampler
+from bertlab.weights import checkpoint
+
+VALIDATION_SEED = 20181011  # one fixed set of pairs and masks, whatever the run's own seed
+
+
+def checkpoint_second(loaded: checkpoint.Loaded) -> Second:
+    """What a checkpoint was asked of a second sentence: by its record, or next sentence if it has the head for it."""
+    if "nsp" not in loaded.heads:
+        return "none"
+    return "order" if "sentence order" in loaded.record.get("objectives", ()) else "next"
+
+
+def pretraining_figures(
+    model: nn.Module,
+    tokenizer,
+    corpus: Corpus,
+    *,
+    rows: int,
+    max_tokens: int = 128,
+    batch_size: int = 64,
+    second: Second = "next",
+) -> dict:
+    """Measure the objectives on the first `rows` pairs of a held-out corpus, 15 % masks, always the same ones; of a
+    model that reads from left to right every next word in their place.
+
+    Args:
+        second: what the model was asked of a second sentence.
+
+    Returns:
+        masked_accuracy (0..1), mlm_loss (nats a masked piece), bits_per_character (mlm_loss spread over the corpus's
+        characters a token, so that vocabularies can be compared); nsp_accuracy and nsp_loss, or order_accuracy and
+        order_loss, or neither; rows, masked_tokens.
+    """
+    parameter = next(model.parameters())
+    rule = MaskRule.of(tokenizer).to(parameter.device)
+    sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, second=second)
+    loss = PretrainingLoss(rule, second, model.config.left_to_right)
+    was_training = model.training
+    model.eval()
+    count = {"rows": 0, "masked": 0}
+    sums: dict[str, float] = {}
+    with torch.inference_mode():
+        while count["rows"] < rows and sampler.place.epoch == 0:
+            batch = next(sampler).to(parameter.device)
+            figures = loss(model, batch).figures
+            _, _, labels_P = loss.hide(batch)
+            masked, size = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
+            count["masked"] += masked
+            count["rows"] += size
+            for name, figure in figures.items():
+                sums[name] = sums.get(name, 0.0) + (masked if name.startswith("mlm_") else size) * float(figure)
+    model.train(was_training)
+    means = {name: s / count["masked" if name.startswith("mlm_") else "rows"] for name, s in sums.items()}
+    bits = bits_per_character(means["mlm_loss"] * corpus.facts["tokens"], corpus.facts["characters"])
+    return {
+        "masked_accuracy": means.pop("mlm_accuracy"),
+        "mlm_loss": means.pop("mlm_loss"),
+        "bits_per_character": bits,
+        **dict(sorted(means.items())),
+        "rows": count["rows"],
+        "masked_tokens": count["masked"],
+    }
+
+
+def bits_per_character(nats: float, characters: int) -> float:
+    """Cost of the masked pieces, spread over the characters they hide: nats / ln 2 / characters.
+
+    Unlike a loss per piece, it compares models with different vocabularies.
+
+    Args:
+        nats: sum (not mean) over the masked positions of -ln P(original piece).
+        characters: how many characters these pieces stand for.
+
+    >>> bits_per_character(3 * math.log(2), 6)
+    0.5
+    """
+    if characters <= 0:
+        raise DataError("no characters to spread the bits over")
+    return nats / math.log(2) / characters
