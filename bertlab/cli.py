@@ -381,7 +381,11 @@ def app(config: App) -> int:
     }
     print(f"bertlab opens on http://{config.host}:{config.port} (Ctrl-C closes it)", flush=True)
     flags = [f"--{name}={value}" for name, value in options.items()]
-    return subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), *flags])
+    command = [sys.executable, "-m", "streamlit", "run", str(script), *flags]
+    if sys.platform == "win32":  # there exec leaves the terminal before the window closes
+        return subprocess.call(command)
+    # this process becomes the server, so that whoever stops it (Ctrl-C, SIGTERM of a service) stops the server
+    return os.execv(sys.executable, command)
 
 
 # -- dispatch ----------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -273,14 +274,38 @@ def test_evaluate_scores_anybody_s_predictions(run, tmp_path):
 # -- the window
 
 
-def test_app_starts_streamlit(run, monkeypatch):
+@pytest.mark.parametrize("system", ["linux", "win32"])
+def test_app_starts_streamlit(run, monkeypatch, system):
     started = []
+    monkeypatch.setattr(cli.sys, "platform", system)
+    monkeypatch.setattr(cli.os, "execv", lambda python, command: started.append(command) or 0)
     monkeypatch.setattr(cli.subprocess, "call", lambda command: started.append(command) or 0)
     assert run("app", "--port", "8599", "--no-browser")[0] == 0
     (command,) = started
     script = command[command.index("run") + 1]
     assert Path(script) == ROOT / "app" / "streamlit_app.py"
     assert {"--server.port=8599", "--server.headless=true", "--server.address=localhost"} <= set(command)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM ends a process of Windows without a word")
+def test_who_stops_the_app_stops_its_server():
+    with socket.create_server(("localhost", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "bertlab", "app", "--port", str(port), "--no-browser"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("localhost", port)) == 0:
+                    break
+            assert process.poll() is None, "the server stopped"
+            time.sleep(0.1)
+        process.terminate()
+        process.wait(30)
+        with socket.socket() as probe:
+            assert probe.connect_ex(("localhost", port)) != 0, "nobody listens any more"
+    finally:
+        process.kill()
 
 
 def test_app_says_that_a_port_is_taken(run):
