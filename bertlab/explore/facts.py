@@ -6,7 +6,7 @@ Shape legend: T tokens, H hidden, N heads, D head size, L layers.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 
 import numpy as np
 
@@ -365,9 +365,11 @@ class JointFill:
 
 
 def as_json(fact) -> dict:
-    """A fact as what `json.dumps` takes; arrays become nested lists rounded to 6 decimals."""
+    """A fact, or a dictionary of facts, as `json.dumps` takes it; arrays become nested lists rounded to 6 decimals."""
 
     def plain(value):
+        if is_dataclass(value):
+            return plain(asdict(value))
         if isinstance(value, np.ndarray):
             return np.round(value.astype(float), 6).tolist()
         if isinstance(value, dict):
@@ -376,4 +378,4 @@ def as_json(fact) -> dict:
             return [plain(item) for item in value]
         return value
 
-    return plain(asdict(fact))
+    return plain(fact)

@@ -53,7 +53,7 @@ def answer_all(
 
 
 def squad_answers(model: nn.Module, tokenizer, rows: Sequence[dict], **options) -> tuple[dict, dict]:
-    """Answers and no-answer margins of SQuAD rows, both by id, as `metrics.squad` takes them.
+    """Answers and no-answer margins of SQuAD rows, both by id, as `answer_metrics.squad` takes them.
 
     Args:
         options: as for `answer_all`.
@@ -88,7 +88,7 @@ def measured(
             section 4.3 of the paper does on the dev set.
 
     Returns:
-        `metrics.squad`'s figures; for v2.0 also null_threshold, the tau that was used.
+        `answer_metrics.squad`'s figures; for v2.0 also null_threshold, the tau that was used.
     """
     if not spec.unanswerable:
         return squad(answers, rows, "1.1", language=spec.language)

@@ -1,0 +1,175 @@
+"""Questions to a checkpoint that it was trained to answer: a masked word, the next sentence, an answer, a label, tags.
+
+Knows nothing of how an answer is found.
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from bertlab.cli.common import Ask, AskText, Second, Text, open_session, read_texts, tell
+
+
+@dataclass(frozen=True)
+class FillMask(Ask):
+    """What a BERT would put in place of [MASK].
+
+    Examples:
+      bertlab fill-mask "The cat [MASK] on the mat."
+      bertlab fill-mask "A [MASK] of hot [MASK]." --top-k 3
+      echo "Rain [MASK] on the roof." | bertlab fill-mask - --json
+    """
+
+    text: Text
+    """The text, with [MASK] for every word to guess; - reads it from standard input."""
+    pair: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
+    """A second text, read after the first."""
+    top_k: int = 5
+    """Proposals for each mask."""
+
+
+def fill_mask(config: FillMask) -> None:
+    from bertlab.views import terminal
+
+    (text,) = read_texts(config.text)
+    session = open_session(config, "fill-mask")
+    fills = session.fill_mask(text, config.top_k, config.pair)
+    shown = text if config.pair is None else f"{text} | {config.pair}"
+    tell(config, session, {"masks": fills}, lambda: terminal.mask_lines(shown, fills))
+
+
+@dataclass(frozen=True)
+class NextSentence(Ask):
+    """Does the second sentence follow the first?
+
+    Examples:
+      bertlab nsp "She opened the window." "Cold air came in."
+      bertlab nsp "She opened the window." "Goats have square pupils." --json
+    """
+
+    first: Text
+    """Sentence A; - reads it from standard input."""
+    second: Text
+    """Sentence B; - reads it from standard input."""
+
+
+def next_sentence(config: NextSentence) -> None:
+    from bertlab.views import terminal
+
+    first, second = read_texts(config.first, config.second)
+    session = open_session(config, "nsp")
+    fact = session.next_sentence(first, second)
+    tell(config, session, fact, lambda: terminal.next_sentence_lines(first, second, fact), label=fact.label)
+
+
+@dataclass(frozen=True)
+class Answer(Ask):
+    """Find the answer to a question in a passage.
+
+    Examples:
+      bertlab answer "Who carried the lantern?" "The keeper of the old mill carried the lantern."
+      bertlab answer "When was it built?" - < passage.txt
+    """
+
+    question: Text
+    """What to ask; - reads it from standard input."""
+    passage: Text
+    """Where to look, of any length; - reads it from standard input."""
+    n_best: int = 5
+    """Answers to show."""
+    max_answer_tokens: int = 30
+    """Tokens in an answer."""
+    stride: int = 128
+    """A long passage is read in windows; how many tokens each begins after the one before."""
+    max_tokens: int = 384
+    """Tokens in a window, the question's included."""
+    batch_size: int = 8
+    """Windows read at once."""
+    null_threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    """tau: how far the no-answer's score must lie above the best answer's to be said; else the checkpoint's own."""
+
+
+def answer(config: Answer) -> None:
+    from bertlab.views import terminal
+
+    question, passage = read_texts(config.question, config.passage)
+    session = open_session(config, "answer")
+    found = session.answer(
+        question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens,
+        config.batch_size, config.null_threshold,
+    )  # fmt: skip
+    mark = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
+    tell(config, session, found, lambda: terminal.answer_lines(passage, found, mark), text=found.text)
+
+
+@dataclass(frozen=True)
+class Classify(AskText):
+    """Which label a text has, or what value: what a fine-tuned checkpoint was taught.
+
+    Examples:
+      bertlab classify "A quiet, lovely film."
+      bertlab classify "A man plays." "Somebody makes music." --checkpoint runs/mnli/checkpoint
+      bertlab classify - --json < review.txt
+    """
+
+    pair: Second = None
+    """A second text, for a checkpoint that was taught on pairs."""
+
+
+def classify(config: Classify) -> None:
+    from bertlab.views import terminal
+
+    texts = read_texts(config.text, *([] if config.pair is None else [config.pair]))
+    session = open_session(config, "classify")
+    fact = session.classify(*texts)
+    label = {} if fact.best is None else {"label": fact.best.label}
+    tell(config, session, fact, lambda: terminal.classification_lines(texts, fact), **label)
+
+
+@dataclass(frozen=True)
+class Choose(Ask):
+    """Which of several texts goes on best.
+
+    Examples:
+      bertlab choose "He put a turkey into the fridge." "Turkeys fly." "A live turkey does not fit there."
+    """
+
+    context: Text
+    """What comes before; - reads it from standard input."""
+    choices: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TEXT ...")]
+    """Two or more ways to go on."""
+
+
+def choose(config: Choose) -> None:
+    from bertlab.views import terminal
+
+    context, *choices = read_texts(config.context, *config.choices)
+    session = open_session(config, "choose")
+    found = session.choose(context, choices)
+    tell(config, session, {"choices": found}, lambda: terminal.choice_lines(context, found))
+
+
+@dataclass(frozen=True)
+class Tag(AskText):
+    """The names, places and so on in a text: a tag for every word.
+
+    Examples:
+      bertlab tag "Ada Lovelace was born in London."
+      bertlab tag "Ada Lovelace was born in London." --words
+      bertlab tag - --json < article.txt
+    """
+
+    words: bool = False
+    """Show every word, not the entities alone."""
+
+
+def tag(config: Tag) -> None:
+    from bertlab.views import terminal
+
+    (text,) = read_texts(config.text)
+    session = open_session(config, "tag")
+    found = session.tag(text)
+    tell(config, session, found, lambda: terminal.tag_lines(text, found, config.words))
