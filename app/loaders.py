@@ -16,7 +16,7 @@ import streamlit as st
 import torch
 
 import bertlab
-from bertlab.explore import timeline
+from bertlab.explore import surgery, timeline
 from bertlab.explore.compare import compare
 from bertlab.explore.facts import AttentionMap
 from bertlab.explore.session import Session
@@ -122,6 +122,26 @@ def attention_pack(chosen: Checkpoint, first: str, second: str) -> payload.Atten
 def attention(chosen: Checkpoint, first: str, second: str, state: dict, options: dict) -> bytes:
     """What the canvas needs to show `state`: a short input whole, of a long one an overview and the heads in full."""
     return attention_pack(chosen, first, second).bytes(state, options)
+
+
+def head_effects(chosen: Checkpoint, values: tuple, mask: int, progress: Callable[[float], None] | None = None):
+    """The effect of every head (`facts.HeadEffects`), layer by layer; progress: told the share that is found.
+
+    A layer that is found is kept: who is interrupted goes on from there. Raises BertlabError.
+    """
+    found, layers = _effects(chosen, values, mask), session(chosen).config.num_layers
+    missing = [layer for layer in range(layers) if layer not in found]
+    if missing:
+        for part in session(chosen).head_effects_by_layer(*values, mask=mask, layers=missing):
+            found[part.layers[0]] = part
+            if progress:
+                progress(len(found) / layers)
+    return surgery.together([found[layer] for layer in range(layers)])
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _effects(chosen: Checkpoint, values: tuple, mask: int) -> dict:
+    return {}  # layer -> its effects, filled by who asks
 
 
 def pieces(chosen: Checkpoint, text: str) -> int:

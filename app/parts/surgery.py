@@ -125,13 +125,7 @@ def measured(checkpoint: loaders.Checkpoint, asked: Asked) -> HeadEffects | None
     """The effect of every head, once `measure` has found it."""
     if st.session_state.get("heads.measured") != (checkpoint, asked):
         return None
-    layers = loaders.session(checkpoint).config.num_layers
-    found = [
-        loaders.ask(checkpoint, "head_effects", *asked.values, mask=asked.mask, layers=(n,)) for n in range(layers)
-    ]
-    first = found[0]
-    effects_LN = np.concatenate([part.effects_LN for part in found])
-    return HeadEffects(first.kind, first.tokens, first.label, first.log_odds, tuple(range(layers)), effects_LN)
+    return loaders.head_effects(checkpoint, asked.values, asked.mask)
 
 
 def measure(checkpoint: loaders.Checkpoint, asked: Asked, place) -> None:
@@ -139,11 +133,8 @@ def measure(checkpoint: loaders.Checkpoint, asked: Asked, place) -> None:
 
     A layer that is found is kept: whatever the reader does meanwhile interrupts this, and it goes on from there.
     """
-    layers = loaders.session(checkpoint).config.num_layers
     bar = place.progress(0.0, t("heads.measuring"))
-    for layer in range(layers):
-        loaders.ask(checkpoint, "head_effects", *asked.values, mask=asked.mask, layers=(layer,))
-        bar.progress((layer + 1) / layers, t("heads.measuring"))
+    loaders.head_effects(checkpoint, asked.values, asked.mask, lambda share: bar.progress(share, t("heads.measuring")))
     st.session_state["heads.measured"] = (checkpoint, asked)
     url.write()
     st.rerun()

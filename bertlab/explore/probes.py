@@ -2,7 +2,7 @@
 
 Each is a choice among candidates, read from the last hidden states; `PROBES` has a row for each. Knows no surgery.
 
-Shape legend: B batch, T tokens, C candidates, S spans.
+Shape legend: B batch, T tokens, P positions read, H hidden, C candidates, S spans.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from bertlab.explore.inputs import encode
-from bertlab.nn.model import Bert, Encoded
+from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError, TextError
 from bertlab.text.tokenizer import Encoding, Tokenizer
 
@@ -21,11 +21,13 @@ NO_ANSWER = ""
 
 @dataclass(frozen=True)
 class Probe:
-    """logits: what the encoder gives -> logits_BC over the candidates. label: the text of candidate c."""
+    """positions: of the tokens whose last hidden states it is read from. logits: these, hidden_BPH -> logits_BC over
+    the candidates. label: the text of candidate c."""
 
     kind: str
     encoding: Encoding
-    logits: Callable[[Encoded], torch.Tensor]
+    positions: tuple[int, ...]
+    logits: Callable[[torch.Tensor], torch.Tensor]
     label: Callable[[int], str]
 
 
@@ -62,20 +64,25 @@ def _mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | Non
     if not 0 <= mask < len(positions):
         raise TextError(f"there is no [MASK] {mask}: they go from 0 to {len(positions) - 1}")
 
-    def logits(encoded: Encoded) -> torch.Tensor:
+    def logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
         # a vocabulary padded to a round size has rows that stand for no piece
-        return model.mlm(encoded.hidden_BTH[:, positions[mask]])[:, : tokenizer.vocab_size]
+        return model.mlm(hidden_B1H[:, 0])[:, : tokenizer.vocab_size]
 
-    return Probe("mask", encoding, logits, lambda id: tokenizer.pieces([id])[0])
+    return Probe("mask", encoding, (positions[mask],), logits, lambda id: tokenizer.pieces([id])[0])
 
 
 def _nsp(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-    return Probe("nsp", encoding, lambda encoded: model.nsp(encoded.pooled_BH), ("IsNext", "NotNext").__getitem__)
+    return _pooled(model, "nsp", encoding, model.nsp, ("IsNext", "NotNext"))
 
 
 def _classify(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-    labels = model.config.labels
-    return Probe("classify", encoding, lambda encoded: model.classify(encoded.pooled_BH), labels.__getitem__)
+    return _pooled(model, "classify", encoding, model.classify, model.config.labels)
+
+
+def _pooled(model: Bert, kind: str, encoding: Encoding, head: Callable, labels: tuple[str, ...]) -> Probe:
+    """What is read from the token that stands for the whole input."""
+    position = len(encoding) - 1 if model.config.left_to_right else 0
+    return Probe(kind, encoding, (position,), lambda hidden_B1H: head(model.pooler(hidden_B1H)), labels.__getitem__)
 
 
 def _span(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
@@ -86,11 +93,13 @@ def _span(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | Non
         if segment == 1 and not special
     ]
     spans = [(first, last) for at, first in enumerate(passage) for last in passage[at : at + MAX_ANSWER_TOKENS]]
-    start_S, end_S = torch.tensor([*spans, (0, 0)]).T
+    read = (0, *passage)
+    at_T = {position: at for at, position in enumerate(read)}
+    start_S, end_S = torch.tensor([(at_T[first], at_T[last]) for first, last in [*spans, (0, 0)]]).T
 
-    def logits(encoded: Encoded) -> torch.Tensor:
-        logits_BT2 = model.span(encoded.hidden_BTH)
-        return logits_BT2[:, start_S, 0] + logits_BT2[:, end_S, 1]
+    def logits(hidden_BPH: torch.Tensor) -> torch.Tensor:
+        logits_BP2 = model.span(hidden_BPH)
+        return logits_BP2[:, start_S, 0] + logits_BP2[:, end_S, 1]
 
     def label(candidate: int) -> str:
         if candidate == len(spans):
@@ -98,7 +107,7 @@ def _span(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | Non
         first, last = spans[candidate]
         return pair[encoding.offsets[first][0] : encoding.offsets[last][1]]
 
-    return Probe("span", encoding, logits, label)
+    return Probe("span", encoding, read, logits, label)
 
 
 PROBES = {

@@ -5,7 +5,7 @@ Knows no terminal, no page and no picture.
 Shape legend: T tokens, H hidden, N heads, L layers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -364,6 +364,14 @@ class Session:
             layers: only the heads of these.
         """
         return surgery.head_effects(self.model, self._probe(kind, text, pair, mask), layers)
+
+    @torch.inference_mode()
+    def head_effects_by_layer(
+        self, kind: str, text: str, pair: str | None = None, *, mask: int = 0, layers: Sequence[int] | None = None
+    ) -> Iterator[HeadEffects]:
+        """`head_effects`, one layer after the other as it is found; arguments as there."""
+        wanted = range(self.config.num_layers) if layers is None else layers
+        yield from surgery.effects_by_layer(self.model, self._probe(kind, text, pair, mask), wanted)
 
     @torch.inference_mode()
     def attention_row(self, text: str, pair: str | None = None, *, layer: int, head: int, position: int) -> np.ndarray:

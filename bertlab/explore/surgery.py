@@ -7,6 +7,7 @@ Shape legend: B batch, T tokens, H hidden, N heads, L layers, C candidates.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -62,8 +63,8 @@ def operate(model: Bert, probe: Probe, changes: Changes, other: Encoding | None 
         SurgeryError: a change that does not fit this model and input.
     """
     batch = alone(probe.encoding, device_of(model))
-    surgery = surgery_of(model, changes, len(probe.encoding), other)
-    logits_2C = torch.cat([probe.logits(model(batch)), probe.logits(model(batch, surgery=surgery))])
+    both = (None, surgery_of(model, changes, len(probe.encoding), other))
+    logits_2C = torch.cat([_logits(probe, model(batch, surgery=surgery).hidden_BTH) for surgery in both])
     odds_2C = log_odds(logits_2C)
     best_2K = logits_2C.topk(min(top_k, logits_2C.shape[1])).indices
     chosen = dict.fromkeys([*best_2K[0].tolist(), *best_2K[1].tolist()])
@@ -83,23 +84,35 @@ def head_effects(model: Bert, probe: Probe, layers: Sequence[int] | None = None)
     Raises:
         SurgeryError: there is no such layer.
     """
-    config = model.config
-    wanted = range(config.num_layers) if layers is None else layers
-    for layer in wanted:
-        _must_exist("layer", layer, config.num_layers)
+    wanted = range(model.config.num_layers) if layers is None else layers
+    return together(list(effects_by_layer(model, probe, wanted)))
+
+
+def effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterator[HeadEffects]:
+    """`head_effects` of one layer after the other, each as soon as it is found; what they share is computed once.
+
+    Raises:
+        SurgeryError: there is no such layer.
+    """
+    for layer in layers:
+        _must_exist("layer", layer, model.config.num_layers)
     trace = Trace.of("hidden")
-    logits_C = probe.logits(model(alone(probe.encoding, device_of(model)), trace=trace))[0]
+    logits_C = _logits(probe, model(alone(probe.encoding, device_of(model)), trace=trace).hidden_BTH)[0]
     best = int(logits_C.argmax())
     odds = float(log_odds(logits_C)[best])
-    odds_LN = np.array([_without_each(model, probe, trace["hidden"][layer], layer, best) for layer in wanted])
-    return HeadEffects(
-        kind=probe.kind,
-        tokens=token_rows(probe.encoding),
-        label=probe.label(best),
-        log_odds=odds,
-        layers=tuple(wanted),
-        effects_LN=(odds_LN.reshape(-1, config.num_heads) - odds).astype(np.float32),
-    )
+    tokens, label = token_rows(probe.encoding), probe.label(best)
+    positions_P = torch.tensor(probe.positions, device=logits_C.device)
+    at_once = max(1, AT_ONCE // (model.config.num_heads * len(tokens) ** 2))
+    for layer in layers:
+        hidden_NPH = model.without_each_head(trace["hidden"][layer], layer, positions_P, at_once)
+        effects_N = log_odds(probe.logits(hidden_NPH))[:, best] - odds
+        yield HeadEffects(probe.kind, tokens, label, odds, (layer,), effects_N[None].float().cpu().numpy())
+
+
+def together(parts: Sequence[HeadEffects]) -> HeadEffects:
+    """The effects of some layers and those of others, of one prediction, as one."""
+    layers = tuple(layer for part in parts for layer in part.layers)
+    return replace(parts[0], layers=layers, effects_LN=np.concatenate([part.effects_LN for part in parts]))
 
 
 def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
@@ -117,20 +130,8 @@ def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
     return odds_XC.scatter(-1, top_X1, logits_XC.gather(-1, top_X1) - others_X1)
 
 
-def _without_each(model: Bert, probe: Probe, hidden_1TH: torch.Tensor, layer: int, best: int) -> list[float]:
-    """The log-odds of candidate `best` without head 0, 1, ... of a layer, each in a row of one batch that begins at
-    that layer: what lies below is the same for all."""
-    num_heads, num_tokens = model.config.num_heads, hidden_1TH.shape[1]
-    found: list[float] = []
-    for heads in _runs(num_heads, max(1, AT_ONCE // (num_heads * num_tokens**2))):
-        surgery = Surgery.knock_outs(model.config, [[(layer, head)] for head in heads])
-        hidden_BTH = hidden_1TH.expand(len(heads), -1, -1)
-        found += log_odds(probe.logits(model.resume(hidden_BTH, layer, surgery)))[:, best].tolist()
-    return found
-
-
-def _runs(count: int, size: int) -> Iterator[range]:
-    return (range(first, min(first + size, count)) for first in range(0, count, size))
+def _logits(probe: Probe, hidden_BTH: torch.Tensor) -> torch.Tensor:
+    return probe.logits(hidden_BTH[:, list(probe.positions)])
 
 
 def _row(weights: Sequence[tuple[int, float]], num_tokens: int) -> torch.Tensor:

@@ -39,8 +39,7 @@ class SelfAttention(nn.Module):
         mask_B11T: see `additive_mask`.
         """
         B, T, H = hidden_BTH.shape
-        qkv_BT3ND = self.qkv(hidden_BTH).view(B, T, 3, self.num_heads, H // self.num_heads)
-        query_BNTD, key_BNTD, value_BNTD = qkv_BT3ND.permute(2, 0, 3, 1, 4).unbind(0)
+        query_BNTD, key_BNTD, value_BNTD = self._projected(hidden_BTH)
         dropout = self.dropout if self.training else 0.0
         if (trace and trace.wants("scores", "probs")) or (surgery and surgery.changes_rows(layer)):
             heads_BNTD = recorded_attention(
@@ -57,6 +56,27 @@ class SelfAttention(nn.Module):
             trace.record("head_outputs", heads_BNTD)
         merged_BTH = heads_BNTD.transpose(1, 2).reshape(B, T, H)
         return self.out(merged_BTH if rows_R is None else merged_BTH.flatten(0, 1).index_select(0, rows_R))
+
+    def without_each(
+        self, hidden_1TH: torch.Tensor, mask_B11T: torch.Tensor | None = None, positions_P: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """What `forward` gives for one input when head 0, 1, ... alone is silent -> [N, T, H]; with positions_P only
+        there, [N, P, H].
+
+        The heads look at the same tokens whichever of them is silent, and what each adds to the output projection is
+        a summand of its own: one computation serves all.
+        """
+        heads_NTD = attention(*self._projected(hidden_1TH), mask_B11T)[0]
+        if positions_P is not None:
+            heads_NTD = heads_NTD[:, positions_P]
+        added_NTH = heads_NTD @ self.out.weight.T.view(self.num_heads, -1, self.out.out_features)
+        return added_NTH.sum(0) + self.out.bias - added_NTH
+
+    def _projected(self, hidden_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """hidden_BTH -> query, key and value, each [B, N, T, D]."""
+        B, T, H = hidden_BTH.shape
+        qkv_BT3ND = self.qkv(hidden_BTH).view(B, T, 3, self.num_heads, H // self.num_heads)
+        return qkv_BT3ND.permute(2, 0, 3, 1, 4).unbind(0)
 
 
 def additive_mask(attention_mask_BT: torch.Tensor | None, dtype: torch.dtype) -> torch.Tensor | None:

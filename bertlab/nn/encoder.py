@@ -53,6 +53,10 @@ class Block(nn.Module):
         carried on, [R, H]."""
         attended_XH = self.attention(hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, rows_R=rows_R)
         hidden_XH = hidden_BTH if rows_R is None else hidden_BTH.flatten(0, 1).index_select(0, rows_R)
+        return self.after_attention(hidden_XH, attended_XH)
+
+    def after_attention(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
+        """What went into the attention and what came out of it -> the block's output, [X, H]."""
         hidden_XH = self.attention_norm(hidden_XH + self.dropout(attended_XH))
         return self.feed_forward_norm(hidden_XH + self.dropout(self.feed_forward(hidden_XH)))
 
@@ -88,3 +92,30 @@ class Encoder(nn.Module):
             if trace is not None:
                 trace.record("hidden", hidden_BTH)
         return hidden_BTH
+
+    def without_each_head(
+        self,
+        hidden_1TH: torch.Tensor,
+        mask_B11T: torch.Tensor | None = None,
+        *,
+        layer: int,
+        positions_P: torch.Tensor,
+        at_once: int,
+    ) -> torch.Tensor:
+        """The last layer's output at positions_P when head 0, 1, ... of one layer alone is silent -> [N, P, H].
+
+        hidden_1TH: what goes into that layer; below it nothing changes. at_once: silent heads carried up together.
+        """
+        block, top = self.layers[layer], layer == len(self.layers) - 1
+        attended_NTH = block.attention.without_each(hidden_1TH, mask_B11T, positions_P if top else None)
+        if top:
+            hidden_1TH = hidden_1TH[:, positions_P]
+        found = []
+        for attended_BTH in attended_NTH.split(at_once):
+            hidden_BPH = block.after_attention(hidden_1TH, attended_BTH)
+            if not top:
+                B, T, H = hidden_BPH.shape
+                rows_R = (torch.arange(B, device=positions_P.device)[:, None] * T + positions_P).flatten()
+                hidden_BPH = self(hidden_BPH, mask_B11T, rows_R=rows_R, below=layer + 1).view(B, -1, H)
+            found.append(hidden_BPH)
+        return torch.cat(found)

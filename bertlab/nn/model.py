@@ -106,18 +106,18 @@ class Bert(nn.Module):
         mask = self._mask(batch.attention_mask_BT, hidden_BTH)
         return self._encoded(self.encoder(hidden_BTH, mask, trace=trace, surgery=surgery), batch.attention_mask_BT)
 
-    def resume(self, hidden_BTH: torch.Tensor, below: int, surgery: Surgery | None = None) -> Encoded:
-        """What `forward` makes of hidden states that have been through `below` blocks (0: the embeddings), of inputs
-        without padding: experiments on the upper layers share the work of the lower ones.
+    def without_each_head(
+        self, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, at_once: int
+    ) -> torch.Tensor:
+        """What `forward` makes of one input without padding when head 0, 1, ... of a layer alone is silent, at the
+        positions that are read -> hidden_NPH.
 
-        Raises:
-            SurgeryError: a change asked of a layer, head or position that is not there.
+        Args:
+            hidden_1TH: the input's hidden states after `layer` blocks (0: the embeddings), which all share.
+            at_once: silent heads carried up together; it bounds the memory.
         """
-        if surgery is not None:
-            num_rows, num_tokens, _ = hidden_BTH.shape
-            surgery.check(self.config, num_tokens, num_rows)
-        mask = self._mask(None, hidden_BTH)
-        return self._encoded(self.encoder(hidden_BTH, mask, surgery=surgery, below=below), None)
+        mask = self._mask(None, hidden_1TH)
+        return self.encoder.without_each_head(hidden_1TH, mask, layer=layer, positions_P=positions_P, at_once=at_once)
 
     def hidden_rows(self, batch: Inputs, rows_R: torch.Tensor) -> torch.Tensor:
         """The last layer's output at rows_R (places in the flattened B * T) -> hidden_RH.
