@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -184,3 +185,22 @@ def test_a_card_states_no_figure_of_wider_weights(capsys, tmp_path):
     card = (narrow / "README.md").read_text(encoding="utf-8")
     assert "eight bits" in card
     assert "accuracy" not in card
+
+
+def test_who_is_interrupted_goes_on_from_the_layers_already_found(shipped):
+    asked, told = ("nsp", "Rain fell on the harbour.", "The boats stayed in."), []
+    chosen = loaders.checkpoint("strongest")
+
+    def stop(share: float) -> None:
+        told.append(share)
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        loaders.head_effects(chosen, asked, 0, stop)
+    whole = loaders.head_effects(chosen, asked, 0, told.append)
+    assert told == [0.5, 1.0], "of two layers the second alone was missing"
+    expected = loaders.session(chosen).head_effects(*asked)
+    assert (whole.layers, whole.label) == (expected.layers, expected.label)
+    np.testing.assert_allclose(whole.effects_LN, expected.effects_LN, atol=1e-6)
+    loaders.head_effects(chosen, asked, 0, told.append)
+    assert len(told) == 2, "nothing is measured twice"

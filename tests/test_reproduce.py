@@ -19,6 +19,7 @@ from bertlab.learn.pretraining.prepare import run as prepare
 from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
 from bertlab.nn.model import Bert
 from bertlab.nn.on_top import PICKS, OnTop
+from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
 from bertlab.spec.errors import BertlabError, MissingHead
 from bertlab.spec.tasks import task
@@ -84,11 +85,16 @@ def test_a_token_sees_only_those_before_it(left, tiny_model, batch):
         assert_close(probs_BNTT.sum(-1), torch.ones_like(probs_BNTT[..., 0]))
 
 
-def test_going_on_from_hidden_states_looks_left_too(left, batch):
-    whole = replace(batch, attention_mask_BT=None)
-    embedded_BTH = left.embeddings(whole.input_ids_BT, whole.token_type_ids_BT)
-    assert_close(left.resume(embedded_BTH, 0).hidden_BTH, left(whole).hidden_BTH)
-    assert_close(left.resume(embedded_BTH, 0).pooled_BH, left(whole).pooled_BH)
+def test_a_silent_head_looks_left_too(left, batch):
+    one = replace(batch, input_ids_BT=batch.input_ids_BT[:1], token_type_ids_BT=batch.token_type_ids_BT[:1],
+                  attention_mask_BT=None)  # fmt: skip
+    trace = Trace.of("hidden")
+    positions_P = torch.arange(left(one, trace=trace).hidden_BTH.shape[1])
+    for layer in range(left.config.num_layers):
+        found_NPH = left.without_each_head(trace["hidden"][layer], layer, positions_P, at_once=8)
+        for head, hidden_PH in enumerate(found_NPH):
+            silent = Surgery.knock_out(left.config, [(layer, head)])
+            assert_close(hidden_PH, left(one, surgery=silent).hidden_BTH[0])
 
 
 def test_what_is_pooled_has_seen_the_whole_text(left, batch):
