@@ -207,6 +207,7 @@ def test_gradients(batch):
 
 def test_hidden_rows_are_those_of_the_whole(hf, batch):
     rows_R = torch.tensor([0, 11, 22, 1, 13, 24, 1])
+    rows_R = rows_R[batch.attention_mask_BT.flatten()[rows_R]]
     grads = []
     for pick in (lambda m: m.hidden_rows(batch, rows_R), lambda m: m(batch).hidden_BTH.flatten(0, 1)[rows_R]):
         model = ours(hf)
@@ -223,19 +224,39 @@ def test_hidden_rows_are_those_of_the_whole(hf, batch):
 @torch.no_grad()
 def test_fast_and_recorded_paths_agree(model, batch):
     recorded_BTH = model(batch, trace=Trace.of("probs")).hidden_BTH
-    assert_close(model(batch).hidden_BTH, recorded_BTH)
+    assert_close(model(batch).hidden_BTH, recorded_BTH, batch.attention_mask_BT)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("masked", [False, True])
-def test_attention_equals_the_fused_kernel(masked):
-    query, key, value = torch.randn(3, 2, 4, 7, 8, generator=torch.Generator().manual_seed(0)).unbind(0)
+def test_every_way_through_attention_is_the_same(masked, dtype):
+    query, key, value = torch.randn(3, 2, 4, 7, 8, generator=torch.Generator().manual_seed(0)).to(dtype).unbind(0)
     mask_BT = torch.ones(2, 7, dtype=torch.bool)
     mask_BT[1, 4:] = not masked
-    mask_B11T = additive_mask(mask_BT, torch.float32)
+    mask_B11T = additive_mask(mask_BT, dtype)
     assert (mask_B11T is None) == (not masked)
-    fused = F.scaled_dot_product_attention(query, key, value, attn_mask=mask_BT[:, None, None, :])
-    assert_close(attention(query, key, value, mask_B11T), fused)
-    assert_close(recorded_attention(query, key, value, mask_B11T, layer=0, trace=None, surgery=None), fused)
+    scores = query.double() @ key.double().transpose(-1, -2) / 8**0.5
+    by_hand = scores.masked_fill(~mask_BT[:, None, None, :], float("-inf")).softmax(-1) @ value.double()
+    tolerance = 1e-5 if dtype == torch.float32 else 2e-2
+    assert_close(attention(query, key, value, mask_B11T).double(), by_hand, tolerance=tolerance)
+    written = recorded_attention(query, key, value, mask_B11T, layer=0, trace=None, surgery=None)
+    assert_close(written.double(), by_hand, tolerance=tolerance)
+
+
+@torch.no_grad()
+def test_padding_is_left_out_on_the_way(hf):
+    """Only tokens reach the feed-forward layers, every one of them, and the last layer's reach what was asked for."""
+    model, batch, seen = ours(hf), make_batch(True, True), []
+    for block in model.encoder.layers:
+        block.feed_forward.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape[0]))
+    tokens = int(batch.attention_mask_BT.sum())
+    assert tokens < batch.attention_mask_BT.numel()
+    hidden_BTH = model(batch).hidden_BTH
+    assert seen == [tokens] * CONFIG.num_layers
+    assert not hidden_BTH[~batch.attention_mask_BT].any()
+    seen.clear()
+    assert_close(model.pooled(batch), model.pooler(hidden_BTH))
+    assert seen == [tokens] * (CONFIG.num_layers - 1) + [len(batch.input_ids_BT)]
 
 
 def test_padding_changes_nothing(model):
@@ -293,7 +314,7 @@ def test_each_dropout_acts(knob):
 def test_compiles_to_one_graph(model):
     batch = make_batch(True, True)
     compiled = torch.compile(lambda: model(batch).hidden_BTH, backend="eager", fullgraph=True)
-    assert_close(compiled(), model(batch).hidden_BTH)
+    assert_close(compiled(), model(batch).hidden_BTH, batch.attention_mask_BT)
 
 
 @pytest.mark.cuda
@@ -393,8 +414,9 @@ def test_knocking_a_head_out_is_zeroing_its_columns(hf, model, batch, layer, hea
     cut.encoder.layers[layer].attention.out.weight[:, head * D : (head + 1) * D] = 0
     expected_BTH = cut(batch).hidden_BTH
     surgery = Surgery.knock_out(CONFIG, [(layer, head)])
-    assert_close(model(batch, surgery=surgery).hidden_BTH, expected_BTH)
-    assert_close(model(batch, surgery=surgery, trace=Trace.of("probs")).hidden_BTH, expected_BTH)
+    real_BT = batch.attention_mask_BT
+    assert_close(model(batch, surgery=surgery).hidden_BTH, expected_BTH, real_BT)
+    assert_close(model(batch, surgery=surgery, trace=Trace.of("probs")).hidden_BTH, expected_BTH, real_BT)
     assert (model(batch).hidden_BTH - expected_BTH).abs().max() > 1e-3
 
 

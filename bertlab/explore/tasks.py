@@ -29,7 +29,7 @@ def classifier(model: Bert) -> str:
 def classify(model: Bert, encoding: Encoding) -> Classification:
     """The probability of every label, or the value. Raises MissingHead."""
     head = classifier(model)
-    pooled_1H = model(alone(encoding, device_of(model))).pooled_BH
+    pooled_1H = model.pooled(alone(encoding, device_of(model)))
     if head == "regress":
         return Classification((), float(model.regress(pooled_1H)[0]))
     probs_K = model.classify(pooled_1H)[0].softmax(-1).tolist()
@@ -40,7 +40,7 @@ def choose(model: Bert, choices: Sequence[str], encodings: Sequence[Encoding], p
     """Every choice with its share; encodings: context and choice, one for each. Raises MissingHead."""
     model.head("choose")
     batch = collate(encodings, pad_id).to(device_of(model))
-    score_C = model.choose(model(batch).pooled_BH)
+    score_C = model.choose(model.pooled(batch))
     return [Choice(*row) for row in zip(choices, score_C.softmax(-1).tolist(), score_C.tolist(), strict=True)]
 
 

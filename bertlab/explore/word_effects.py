@@ -51,6 +51,6 @@ def word_effects(model: Bert, tokenizer: Tokenizer, text: str, pair: str | None 
 
 
 def _scores(model: Bert, tokenizer: Tokenizer, readings: list) -> torch.Tensor:
-    pooled_RH = model(collate(readings, tokenizer.pad_id).to(device_of(model))).pooled_BH
+    pooled_RH = model.pooled(collate(readings, tokenizer.pad_id).to(device_of(model)))
     scores = model.classify(pooled_RH) if "classify" in model.heads else model.regress(pooled_RH)
     return scores.float().reshape(len(readings), -1).cpu()

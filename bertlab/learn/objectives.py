@@ -90,13 +90,13 @@ class PretrainingLoss:
 
 def classify_loss(model: nn.Module, batch) -> Loss:
     """Cross-entropy of the labels of a `LabelBatch` (section 4.1)."""
-    logits_BK = model.classify(model(batch.inputs).pooled_BH).float()
+    logits_BK = model.classify(model.pooled(batch.inputs)).float()
     return _label_loss(logits_BK, batch)
 
 
 def choose_loss(model: nn.Module, batch) -> Loss:
     """Cross-entropy of the right choice among the choices of each example (section 4.4)."""
-    scores_BC = model.choose(model(batch.inputs.flat()).pooled_BH).float().view(len(batch.labels_B), -1)
+    scores_BC = model.choose(model.pooled(batch.inputs.flat())).float().view(len(batch.labels_B), -1)
     return _label_loss(scores_BC, batch)
 
 
@@ -107,7 +107,7 @@ def _label_loss(logits_BK: torch.Tensor, batch) -> Loss:
 
 def regress_loss(model: nn.Module, batch) -> Loss:
     """Mean squared error of the values of a `LabelBatch`."""
-    value_B = model.regress(model(batch.inputs).pooled_BH).float()
+    value_B = model.regress(model.pooled(batch.inputs)).float()
     wanted_B = batch.labels_B.float()
     error = F.l1_loss(value_B.detach(), wanted_B)
     return Loss(F.mse_loss(value_B, wanted_B), {"error": error}, batch.inputs.attention_mask_BT.sum())

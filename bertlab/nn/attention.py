@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from bertlab.nn.padding import Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
 from bertlab.spec.config import ModelConfig
@@ -32,14 +33,14 @@ class SelfAttention(nn.Module):
         layer: int = 0,
         trace: Trace | None = None,
         surgery: Surgery | None = None,
+        tokens: Tokens | None = None,
         rows_R: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """hidden_BTH -> [B, T, H], after the output projection; with rows_R (places in B * T) only those, [R, H].
 
-        mask_B11T: see `additive_mask`.
+        mask_B11T: see `additive_mask`. tokens: `hidden_BTH` is [X, H], without padding, and these tell where it was.
         """
-        B, T, H = hidden_BTH.shape
-        query_BNTD, key_BNTD, value_BNTD = self._projected(hidden_BTH)
+        query_BNTD, key_BNTD, value_BNTD = self._projected(hidden_BTH, tokens)
         dropout = self.dropout if self.training else 0.0
         if (trace and trace.wants("scores", "probs")) or (surgery and surgery.changes_rows(layer)):
             heads_BNTD = recorded_attention(
@@ -54,7 +55,7 @@ class SelfAttention(nn.Module):
             trace.record("key", key_BNTD)
             trace.record("value", value_BNTD)
             trace.record("head_outputs", heads_BNTD)
-        merged_BTH = heads_BNTD.transpose(1, 2).reshape(B, T, H)
+        merged_BTH = heads_BNTD.transpose(1, 2).flatten(2)
         return self.out(merged_BTH if rows_R is None else merged_BTH.flatten(0, 1).index_select(0, rows_R))
 
     def without_each(
@@ -72,10 +73,12 @@ class SelfAttention(nn.Module):
         added_NTH = heads_NTD @ self.out.weight.T.view(self.num_heads, -1, self.out.out_features)
         return added_NTH.sum(0) + self.out.bias - added_NTH
 
-    def _projected(self, hidden_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """hidden_BTH -> query, key and value, each [B, N, T, D]."""
-        B, T, H = hidden_BTH.shape
-        qkv_BT3ND = self.qkv(hidden_BTH).view(B, T, 3, self.num_heads, H // self.num_heads)
+    def _projected(self, hidden_BTH: torch.Tensor, tokens: Tokens | None = None) -> tuple[torch.Tensor, ...]:
+        """hidden_BTH, or with tokens [X, H], -> query, key and value, each [B, N, T, D]."""
+        qkv_BTH = self.qkv(hidden_BTH)
+        if tokens is not None:
+            qkv_BTH = tokens.spread(qkv_BTH)
+        qkv_BT3ND = qkv_BTH.unflatten(-1, (3, self.num_heads, -1))
         return qkv_BT3ND.permute(2, 0, 3, 1, 4).unbind(0)
 
 

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.nn.attention import SelfAttention
+from bertlab.nn.padding import Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
 from bertlab.spec.config import ACTIVATIONS, ModelConfig
@@ -47,12 +48,20 @@ class Block(nn.Module):
         layer: int = 0,
         trace: Trace | None = None,
         surgery: Surgery | None = None,
+        tokens: Tokens | None = None,
         rows_R: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """hidden_BTH -> [B, T, H]; with rows_R (places in B * T) every token is attended to, but only those rows are
-        carried on, [R, H]."""
-        attended_XH = self.attention(hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, rows_R=rows_R)
-        hidden_XH = hidden_BTH if rows_R is None else hidden_BTH.flatten(0, 1).index_select(0, rows_R)
+        carried on, [R, H]. With tokens, hidden_BTH is [X, H] without padding, and so is what comes out."""
+        places_R = rows_R if rows_R is not None or tokens is None else tokens.place_X
+        attended_XH = self.attention(
+            hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, tokens=tokens, rows_R=places_R
+        )
+        hidden_XH = hidden_BTH
+        if rows_R is not None and tokens is None:
+            hidden_XH = hidden_BTH.flatten(0, 1).index_select(0, rows_R)
+        elif rows_R is not None:
+            hidden_XH = hidden_BTH.index_select(0, tokens.index(rows_R))
         return self.after_attention(hidden_XH, attended_XH)
 
     def after_attention(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
@@ -73,25 +82,33 @@ class Encoder(nn.Module):
         *,
         trace: Trace | None = None,
         surgery: Surgery | None = None,
+        tokens: Tokens | None = None,
         rows_R: torch.Tensor | None = None,
         below: int = 0,
     ) -> torch.Tensor:
         """The embeddings -> the last layer's output, both [B, T, H]; with rows_R only those rows of it, [R, H].
 
-        mask_B11T: see `attention.additive_mask`. below: how many blocks `hidden_BTH` has been through already.
+        mask_B11T: see `attention.additive_mask`. tokens: leave padding out on the way; it comes out as zeros, and
+        nothing can be recorded or changed. below: how many blocks `hidden_BTH` has been through already.
         """
+        if tokens is not None:
+            assert trace is None, "what is recorded has its padding"
+            assert surgery is None, "what is changed has its padding"
+            hidden_BTH = tokens.take(hidden_BTH)
         if surgery is not None:
             hidden_BTH = surgery.patch(below, hidden_BTH)
         if trace is not None:
             trace.record("hidden", hidden_BTH)
         for layer, block in enumerate(self.layers[below:], below):
             wanted_R = rows_R if layer == len(self.layers) - 1 else None
-            hidden_BTH = block(hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, rows_R=wanted_R)
+            hidden_BTH = block(
+                hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, tokens=tokens, rows_R=wanted_R
+            )
             if surgery is not None:
                 hidden_BTH = surgery.patch(layer + 1, hidden_BTH)
             if trace is not None:
                 trace.record("hidden", hidden_BTH)
-        return hidden_BTH
+        return hidden_BTH if tokens is None or rows_R is not None else tokens.spread(hidden_BTH)
 
     def without_each_head(
         self,

@@ -17,6 +17,7 @@ from bertlab.nn.attention import additive_mask, left_to_right_mask
 from bertlab.nn.embeddings import Embeddings
 from bertlab.nn.encoder import Encoder
 from bertlab.nn.heads import HEADS
+from bertlab.nn.padding import Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
 from bertlab.spec.config import ModelConfig
@@ -104,7 +105,9 @@ class Bert(nn.Module):
             surgery.check(self.config, num_tokens, num_rows)
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
         mask = self._mask(batch.attention_mask_BT, hidden_BTH)
-        return self._encoded(self.encoder(hidden_BTH, mask, trace=trace, surgery=surgery), batch.attention_mask_BT)
+        tokens = None if trace or surgery else self._tokens(batch.attention_mask_BT, mask)
+        hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, surgery=surgery, tokens=tokens)
+        return self._encoded(hidden_BTH, batch.attention_mask_BT)
 
     def without_each_head(
         self, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, at_once: int
@@ -123,10 +126,26 @@ class Bert(nn.Module):
         """The last layer's output at rows_R (places in the flattened B * T) -> hidden_RH.
 
         Equal to picking those rows from `forward`, without computing the last layer's feed-forward for the others:
-        pre-training reads 15 % of the tokens.
+        pre-training reads 15 % of the tokens, a classifier one of each row. A row in padding means nothing.
         """
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
-        return self.encoder(hidden_BTH, self._mask(batch.attention_mask_BT, hidden_BTH), rows_R=rows_R)
+        mask = self._mask(batch.attention_mask_BT, hidden_BTH)
+        tokens = self._tokens(batch.attention_mask_BT, mask)
+        return self.encoder(hidden_BTH, mask, tokens=tokens, rows_R=rows_R)
+
+    def pooled(self, batch: Inputs) -> torch.Tensor:
+        """Equal to `forward(batch).pooled_BH`, for about an eighth less work in six layers: see `hidden_rows`."""
+        B, T = batch.input_ids_BT.shape
+        rows_B = torch.arange(B, device=batch.input_ids_BT.device) * T
+        if self.config.left_to_right:
+            rows_B = rows_B + _last(batch.input_ids_BT, batch.attention_mask_BT)
+        return self.pooler(self.hidden_rows(batch, rows_B)[:, None])
+
+    def _tokens(self, attention_mask_BT: torch.Tensor | None, mask: torch.Tensor | None) -> Tokens | None:
+        """None where there is no padding, and on a GPU, which would have to wait until they are counted."""
+        if attention_mask_BT is None or mask is None or mask.device.type != "cpu" or torch.compiler.is_compiling():
+            return None
+        return Tokens.of(attention_mask_BT)
 
     def _mask(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
         mask_B11T = additive_mask(attention_mask_BT, hidden_BTH.dtype)
@@ -135,11 +154,7 @@ class Bert(nn.Module):
     def _encoded(self, hidden_BTH: torch.Tensor, attention_mask_BT: torch.Tensor | None) -> Encoded:
         if not self.config.left_to_right:
             return Encoded(hidden_BTH, self.pooler)
-        B, T, _ = hidden_BTH.shape
-        last_B = torch.full((B,), T - 1, device=hidden_BTH.device)
-        if attention_mask_BT is not None:
-            last_B = (attention_mask_BT.sum(1) - 1).clamp(min=0)
-        return Encoded(hidden_BTH, self.pooler, last_B)
+        return Encoded(hidden_BTH, self.pooler, _last(hidden_BTH[..., 0], attention_mask_BT))
 
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Which word stood here: hidden states of any leading shape -> logits_XV. Raises MissingHead."""
@@ -187,3 +202,11 @@ class Bert(nn.Module):
             nn.init.trunc_normal_(module.weight, std=sd, a=-2 * sd, b=2 * sd)
         if isinstance(module, nn.Linear):
             nn.init.zeros_(module.bias)
+
+
+def _last(inputs_BT: torch.Tensor, attention_mask_BT: torch.Tensor | None) -> torch.Tensor:
+    """Where the last token of each row is, [B]."""
+    B, T = inputs_BT.shape
+    if attention_mask_BT is None:
+        return torch.full((B,), T - 1, device=inputs_BT.device)
+    return (attention_mask_BT.sum(1) - 1).clamp(min=0)

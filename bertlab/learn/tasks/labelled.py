@@ -17,9 +17,9 @@ from bertlab.text.examples import Examples
 from bertlab.text.features import Features, spread
 
 ASK = {
-    "classify": lambda model, batch: model.classify(model(batch).pooled_BH).softmax(-1),
-    "regress": lambda model, batch: model.regress(model(batch).pooled_BH),
-    "choose": lambda model, batch: model.choose(model(batch).pooled_BH),
+    "classify": lambda model, batch: model.classify(model.pooled(batch)).softmax(-1),
+    "regress": lambda model, batch: model.regress(model.pooled(batch)),
+    "choose": lambda model, batch: model.choose(model.pooled(batch)),
     "tag": lambda model, batch: model.tag(model(batch).hidden_BTH).argmax(-1),
 }
 
