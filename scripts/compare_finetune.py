@@ -12,7 +12,7 @@ import os
 import statistics
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
@@ -76,8 +76,18 @@ class Compare:
     precision: Literal["float32", "bfloat16"] = "float32"
     """Ours: of all arithmetic. Theirs: bfloat16 is their autocast."""
     threads: int | None = None
+    rows: int | None = None
+    """Fewer training rows than the recipes', on both sides, for a slow machine."""
+    epochs: float | None = None
+    """Other epochs than the recipes', on both sides."""
     quick: bool = False
     """A hundred rows and no more: to see that it works."""
+
+
+def recipe_of(config: Compare, name: Task) -> Recipe:
+    """The table's, but for what was asked to be otherwise."""
+    asked = {"rows": config.rows, "epochs": config.epochs}
+    return replace(RECIPES[name], **{key: value for key, value in asked.items() if value is not None})
 
 
 def main(config: Compare) -> None:
@@ -91,25 +101,23 @@ def main(config: Compare) -> None:
         for name in config.tasks:
             for side in ("bertlab", "transformers"):
                 about = {"task": name, "seed": seed, "side": side, "precision": config.precision, "quick": config.quick}
+                about["recipe"] = vars(recipe_of(config, name))
                 if any(about.items() <= row.items() for row in results):
                     continue
                 print(f"{name}, seed {seed}, {side} ...", file=sys.stderr, flush=True)
                 began, rows = time.monotonic(), sliced(config, name)
                 found = (ours if side == "bertlab" else theirs)(config, name, seed, encoder, rows)
-                recipe = RECIPES[name]
+                measure = RECIPES[name].measure
                 results.append({
-                    **about, "measure": recipe.measure, "value": found[recipe.measure], "figures": found,
-                    "seconds": round(time.monotonic() - began, 1), "recipe": vars(recipe),
+                    **about, "measure": measure, "value": found[measure], "figures": found,
+                    "seconds": round(time.monotonic() - began, 1),
                     "threads": torch.get_num_threads(),
                 })  # fmt: skip
                 building = path.with_suffix(".building")
                 building.write_text(json.dumps(results, indent=1))
                 os.replace(building, path)
-    print(
-        "\n".join(
-            table([row for row in results if row["precision"] == config.precision and row["quick"] == config.quick])
-        )
-    )
+    alike = [row for row in results if (row["precision"], row["quick"]) == (config.precision, config.quick)]
+    print("\n".join(table([row for row in alike if row["recipe"] == vars(recipe_of(config, row["task"]))])))
 
 
 def prepared_encoder(config: Compare) -> Path:
@@ -132,7 +140,7 @@ def prepared_encoder(config: Compare) -> Path:
 
 def sliced(config: Compare, name: str) -> Path:
     """A directory with the rows that both sides learn from and are measured on."""
-    recipe = RECIPES[name]
+    recipe = recipe_of(config, name)
     place = config.out / ("quick" if config.quick else "rows") / name
     for split, most in (("train", recipe.rows), ("validation", recipe.held_out)):
         file = place / f"{split}.parquet"
@@ -151,7 +159,7 @@ def sliced(config: Compare, name: str) -> Path:
 
 
 def ours(config: Compare, name: str, seed: int, encoder: Path, rows: Path) -> dict:
-    recipe = RECIPES[name]
+    recipe = recipe_of(config, name)
     out = config.out / "runs" / f"{name}-{seed}-{config.precision}{'-quick' * config.quick}"
     settings = FinetuneConfig(
         task=name, from_=str(encoder), data=str(rows), validation=str(rows), out=out, seed=seed, epochs=recipe.epochs,
@@ -164,7 +172,7 @@ def ours(config: Compare, name: str, seed: int, encoder: Path, rows: Path) -> di
 
 
 def theirs(config: Compare, name: str, seed: int, encoder: Path, rows: Path) -> dict:
-    recipe, spec, tokenizer = RECIPES[name], task(name), peer.tokenizer(encoder)
+    recipe, spec, tokenizer = recipe_of(config, name), task(name), peer.tokenizer(encoder)
     out = config.out / "peer"
     train = read_rows(rows, "train") if spec.kind == "span" else read_split(rows, "train").rows
     if spec.kind == "span":
