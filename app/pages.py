@@ -24,8 +24,6 @@ SECTIONS = {
     },
 }
 
-ICONS = {page: icon for pages in SECTIONS.values() for page, icon in pages.items()}
-
 
 def script(page: str) -> str:
     """The file of a page, from `app/`.

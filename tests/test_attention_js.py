@@ -294,15 +294,15 @@ def test_choices_survive_another_text_and_the_host_echo(visit):
     echo = page.evaluate("heard.at(-1)")
     page.locator(".bl-step").nth(1).click()
     other = attention(tokens=rows(["a", "new", "text"]), seed=5)
-    update(page, payload.attention_bytes(other), {"state": echo})
+    update(page, payload.AttentionPack(other).bytes(), {"state": echo})
     assert (state(page)["layer"], state(page)["heads"]) == (2, [3]), "an echo must not undo a later choice"
     page.mouse.move(*token_at(page, "query", 2))
     settle(page)
     assert readout(page).startswith("new attends to")
-    update(page, payload.attention_bytes(other), {"state": {"layer": 0, "heads": None, "view": "grid"}})
+    update(page, payload.AttentionPack(other).bytes(), {"state": {"layer": 0, "heads": None, "view": "grid"}})
     assert (state(page)["layer"], state(page)["heads"], state(page)["view"]) == (0, None, "grid")
     fewer = attention(layers=2, heads=2)
-    update(page, payload.attention_bytes(fewer), {"state": {"layer": 9, "heads": [1, 7], "view": "lines"}})
+    update(page, payload.AttentionPack(fewer).bytes(), {"state": {"layer": 9, "heads": [1, 7], "view": "lines"}})
     assert (state(page)["layer"], state(page)["heads"]) == (1, [1])
     assert page.locator(".bl-head").count() == 2
 
@@ -363,7 +363,7 @@ def test_a_long_input_brings_what_is_asked_for(visit):
 
 def test_a_new_long_text_asks_for_the_layer_that_is_looked_at(visit):
     page = visit(html.attention_html(attention(layers=12), options={"state": {"layer": 7, "view": "lines"}}))
-    update(page, payload.attention_bytes(long_attention(170)))
+    update(page, payload.AttentionPack(long_attention(170)).bytes())
     assert page.evaluate("heard.at(-1)?.layer") == 7
     assert ink(page) == 0
 
@@ -653,7 +653,7 @@ def test_broken_bytes_say_so(visit):
     page.evaluate("console.error = () => {}")
     update(page, b"not a payload at all")
     assert "cannot be read" in page.locator("[role=alert]").inner_text()
-    update(page, payload.attention_bytes(attention()))
+    update(page, payload.AttentionPack(attention()).bytes())
     assert ink(page) > 1000, "good bytes bring the picture back"
 
 
@@ -766,7 +766,7 @@ def test_the_streamlit_adapter_mounts_once_and_keeps_choices(visit):
           window.cleanup = again();
           await new Promise((done) => setTimeout(done, 300));
         }""",
-        base64.b64encode(payload.attention_bytes(attention())).decode(),
+        base64.b64encode(payload.AttentionPack(attention()).bytes()).decode(),
     )
     page.locator(".bl-step").nth(1).click()
     until(page, "heard.length === 1")
@@ -795,7 +795,7 @@ def test_the_jupyter_adapter_speaks_both_ways(visit):
           window.cleanup = adapter.render({ model, el: document.getElementById("host") });
           await new Promise((done) => setTimeout(done, 300));
         }""",
-        base64.b64encode(payload.attention_bytes(attention())).decode(),
+        base64.b64encode(payload.AttentionPack(attention()).bytes()).decode(),
     )
     assert page.locator(".bl-value").inner_text().startswith("1")
     page.locator(".bl-step").nth(1).click()

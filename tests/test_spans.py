@@ -12,7 +12,8 @@ import pytest
 from bertlab.spec.errors import DataError, TextError
 from bertlab.text.batch import collate
 from bertlab.text.damaged import Complaints
-from bertlab.text.spans import decode_all, decode_spans, span_features, span_windows, windows
+from bertlab.text.decoding import decode_all, decode_spans
+from bertlab.text.spans import span_features, span_windows, windows
 from bertlab.text.squad import read_predictions, read_scores, read_squad
 from bertlab.text.tokenizer import SPECIAL_PIECES, Tokenizer
 

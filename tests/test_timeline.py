@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import TEXTS
+from view_facts import decode
 
 import bertlab
 from bertlab import cli
@@ -100,7 +101,7 @@ def test_the_payload_carries_every_moment(runs):
     assert header["curve"]["step"] == list(range(1, 42))
     assert header["curve"]["loss"][-1] is None
     for probs_LNTT, block in zip(seen.probs, blocks, strict=True):
-        found = payload.decode(block, {"bytes": 1, "power": 0.5}).reshape(probs_LNTT.shape)
+        found = decode(block, {"bytes": 1, "power": 0.5}).reshape(probs_LNTT.shape)
         wanted = probs_LNTT.astype(np.float32)
         assert np.all(np.abs(found - wanted) <= np.sqrt(wanted) / 255 + 1e-5)
 

@@ -6,11 +6,12 @@ from html import unescape
 
 import numpy as np
 import pytest
-from view_facts import attention, long_attention, neuron, rows
+from view_facts import attention, decode, long_attention, neuron, rows
 
 from bertlab.explore.facts import Answer, Answers, Candidate, InputMap, MaskFill, NextSentence
 from bertlab.spec.errors import TextError
 from bertlab.views import assets, bertviz_view, figures, html, passage, payload
+from bertlab.views.pieces import piece_labels, word_numbers
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -26,7 +27,7 @@ def decoded(packed: bytes) -> tuple[dict, dict[int, np.ndarray]]:
     header, blocks = payload.unpack(packed)
     shape = (header["heads"], len(header["tokens"]), len(header["tokens"]))
     return header, {
-        about["layer"]: payload.decode(block, header["scale"]).reshape(shape)
+        about["layer"]: decode(block, header["scale"]).reshape(shape)
         for about, block in zip(header["blocks"], blocks, strict=True)
         if about["kind"] == "layer"
     }
@@ -34,7 +35,7 @@ def decoded(packed: bytes) -> tuple[dict, dict[int, np.ndarray]]:
 
 def test_short_maps_travel_exactly():
     fact = attention()
-    header, layers = decoded(payload.attention_bytes(fact))
+    header, layers = decoded(payload.AttentionPack(fact).bytes())
     assert (header["layers"], header["heads"], sorted(layers)) == (3, 4, [0, 1, 2])
     assert header["tokens"] == [row.piece for row in fact.tokens]
     assert header["segments"] == [row.segment for row in fact.tokens]
@@ -45,7 +46,7 @@ def test_short_maps_travel_exactly():
 
 def test_12_x_12_x_128_fits_a_megabyte_within_the_promised_error():
     fact = long_attention(128)
-    packed = payload.attention_bytes(fact)
+    packed = payload.AttentionPack(fact).bytes()
     header, layers = decoded(packed)
     assert len(packed) <= 1_000_000
     assert len(layers) == 12
@@ -57,7 +58,7 @@ def test_12_x_12_x_128_fits_a_megabyte_within_the_promised_error():
 def test_every_scale_keeps_its_promise(power):
     probs = np.concatenate([np.linspace(0, 1, 5001), np.geomspace(1e-6, 1, 2000)]).astype(np.float32)
     codes = payload._table(power)[payload._fine(probs)]
-    back = payload.decode(codes.tobytes(), {"bytes": 1, "power": power})
+    back = decode(codes.tobytes(), {"bytes": 1, "power": power})
     assert np.abs(back - probs).max() <= 0.0041
     if power == 0.5:
         assert (np.abs(back - probs) <= np.sqrt(probs) / 255 + 1e-5).all()
@@ -67,7 +68,7 @@ def test_near_uniform_attention_also_fits():
     rng = np.random.default_rng(0)
     probs = rng.exponential(size=(12, 12, 128, 128)).astype(np.float32)
     probs /= probs.sum(-1, keepdims=True)
-    packed = payload.attention_bytes(replace(long_attention(128), probs_LNTT=probs))
+    packed = payload.AttentionPack(replace(long_attention(128), probs_LNTT=probs)).bytes()
     assert len(packed) <= 1_000_000
 
 
@@ -83,12 +84,12 @@ def test_long_maps_travel_as_an_overview_and_the_heads_asked_for():
     assert [about.get("head") for about in again["blocks"]] == [None, *range(12)]
     assert header["id"] == again["id"]
     assert header["scale"] == again["scale"]
-    head = payload.decode(more[6], header["scale"]).reshape(512, 512)
+    head = decode(more[6], header["scale"]).reshape(512, 512)
     assert np.abs(head - fact.probs_LNTT[3, 5]).max() <= header["error"]
-    thumbs = payload.decode(blocks[0], header["scale"]).reshape(4, 12, 64, 64)
+    thumbs = decode(blocks[0], header["scale"]).reshape(4, 12, 64, 64)
     assert thumbs[3, 5, 0, 0] == pytest.approx(fact.probs_LNTT[3, 5, :8, :8].max(), abs=0.004)
     assert thumbs[1, 2, 63, 7] == pytest.approx(fact.probs_LNTT[1, 2, 504:, 56:64].max(), abs=0.004)
-    everything = decoded(payload.complete_attention_bytes(fact))[1]
+    everything = decoded(payload.AttentionPack(fact).complete())[1]
     assert sorted(everything) == [0, 1, 2, 3]
 
 
@@ -116,18 +117,18 @@ def test_pieces_know_their_words():
             at += piece.startswith("Ġ")
             made.append(replace(row, piece=piece, start=at, end=at + size))
             at += size
-        return payload.words(made)
+        return word_numbers(made)
 
     assert numbers("lamp", "##light", "##er", ".") == [0, 0, 0, 1]
     assert numbers("海", "边") == [0, 1], "characters of Chinese are pieces of their own"
     assert numbers("Ġlamp", "s", ",", "Ġand") == [0, 0, 1, 2]
-    assert "words" not in payload.unpack(payload.attention_bytes(attention()))[0], "nothing to merge"
+    assert "words" not in payload.unpack(payload.AttentionPack(attention()).bytes())[0], "nothing to merge"
 
 
 def test_thumbnails_of_a_length_that_does_not_divide():
     fact = long_attention(141, layers=12, heads=12)
-    header, blocks = payload.unpack(payload.attention_bytes(fact))
-    thumbs = payload.decode(blocks[0], header["scale"]).reshape(12, 12, 64, 64)
+    header, blocks = payload.unpack(payload.AttentionPack(fact).bytes())
+    thumbs = decode(blocks[0], header["scale"]).reshape(12, 12, 64, 64)
     bins = np.arange(141) * 64 // 141
     row, column = bins == 40, bins == 17
     assert thumbs[2, 3, 40, 17] == pytest.approx(fact.probs_LNTT[2, 3][row][:, column].max(), abs=0.004)
@@ -137,12 +138,13 @@ def test_the_id_follows_every_probability():
     fact = attention()
     changed = fact.probs_LNTT.copy()
     changed[2, 3, 5, [1, 2]] = changed[2, 3, 5, [2, 1]]
-    ids = [payload.unpack(payload.attention_bytes(f))[0]["id"] for f in (fact, fact, replace(fact, probs_LNTT=changed))]
+    facts = (fact, fact, replace(fact, probs_LNTT=changed))
+    ids = [payload.unpack(payload.AttentionPack(f).bytes())[0]["id"] for f in facts]
     assert ids[0] == ids[1] != ids[2]
 
 
 def test_options_change_without_touching_the_numbers():
-    packed = payload.attention_bytes(attention(), options={"lang": "en"})
+    packed = payload.AttentionPack(attention()).bytes(options={"lang": "en"})
     other = payload.with_options(packed, {"lang": "ko", "state": {"layer": 2}})
     assert payload.unpack(other)[0]["options"] == {"lang": "ko", "state": {"layer": 2}}
     assert payload.unpack(other)[1] == payload.unpack(packed)[1]
@@ -161,7 +163,7 @@ def test_neuron_payload_is_exact():
 def test_facts_that_do_not_belong_together_are_refused():
     fact = attention()
     with pytest.raises(ValueError, match="15 tokens"):
-        payload.attention_bytes(replace(fact, tokens=fact.tokens[1:]))
+        payload.AttentionPack(replace(fact, tokens=fact.tokens[1:])).bytes()
     with pytest.raises(ValueError, match="15 tokens"):
         payload.neuron_bytes(replace(neuron(), tokens=fact.tokens[1:]))
     with pytest.raises(ValueError, match="not a payload"):
@@ -171,16 +173,16 @@ def test_facts_that_do_not_belong_together_are_refused():
 def test_a_typed_mask_cannot_be_hidden():
     tokens = list(rows())
     tokens[3] = replace(tokens[3], piece="[MASK]", special=True)
-    header, _ = payload.unpack(payload.attention_bytes(replace(attention(), tokens=tuple(tokens))))
+    header, _ = payload.unpack(payload.AttentionPack(replace(attention(), tokens=tuple(tokens))).bytes())
     assert header["hideable"] == [0, 8, 15]
 
 
 def test_byte_level_pieces_become_characters():
     row = rows()[1]
-    pieces = ["Ġlamp", "ìĺ¤ëŀĺ", "Ġíķ", "Ċ"]
-    shown = payload.labels([replace(row, piece=piece) for piece in pieces])
+    written = ["Ġlamp", "ìĺ¤ëŀĺ", "Ġíķ", "Ċ"]
+    shown = piece_labels([replace(row, piece=piece) for piece in written])
     assert shown == ["␣lamp", "오래", "␣⟨ed95⟩", "␊"]
-    assert payload.labels([replace(row, piece="Ġ고")]) == ["Ġ고"], "not a byte-level alphabet"
+    assert piece_labels([replace(row, piece="Ġ고")]) == ["Ġ고"], "not a byte-level alphabet"
 
 
 def test_pages_hold_no_token_as_markup():
@@ -304,18 +306,6 @@ def test_nsp_gauge_is_cut_at_the_probability(chance):
     figure = figures.nsp_gauge(NextSentence(chance), labels=("<u>next</u>", "not"))
     assert [trace.x[0] for trace in figure.data] == [chance, 1 - chance]
     assert "<u>" not in texts(figure)
-
-
-def test_training_curves_pass_over_what_is_no_number():
-    log = [
-        {"tokens": 10, "mlm_loss": 9.0, "mlm_accuracy": 0.1, "lr": 1e-3},
-        {"tokens": 20, "mlm_loss": float("nan"), "mlm_accuracy": 0.2},
-        {"event": "snapshot"},
-        {"tokens": 30, "mlm_loss": 8.0, "nsp_loss": None},
-    ]
-    figure = figures.training_curves(log)
-    curves = {trace.name: (list(trace.x), list(trace.y), trace.yaxis) for trace in figure.data}
-    assert curves == {"mlm loss": ([10, 30], [9.0, 8.0], "y"), "mlm accuracy": ([10, 20], [0.1, 0.2], "y2")}
 
 
 @pytest.mark.parametrize("text", HOSTILE)

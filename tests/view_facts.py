@@ -49,3 +49,12 @@ def neuron(dimensions=8, seed=0) -> NeuronMap:
 def softmax(scores) -> np.ndarray:
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     return (powers / powers.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def decode(codes: bytes, scale: dict) -> np.ndarray:
+    """Codes of a block -> probabilities (float32, flat), as the browser computes them."""
+    values = np.frombuffer(codes, np.uint8)
+    if scale["bytes"] == 2:
+        high, low = values.reshape(2, -1).astype(np.float32)
+        return (high * 256 + low) / 65535
+    return ((values / 255.0) ** (1 / scale["power"])).astype(np.float32)

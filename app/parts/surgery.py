@@ -16,7 +16,7 @@ from bertlab.explore.words import MASK
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import SurgeryError
 from bertlab.views.change_figures import WEAKEST
-from bertlab.views.payload import labels as piece_labels
+from bertlab.views.pieces import piece_labels
 
 # what can be asked -> the task whose checkpoint suits it
 KINDS = {"mask": "fill-mask", "nsp": "nsp", "span": "answer", "classify": "classify"}

@@ -7,7 +7,7 @@ from app import components, loaders, url
 from app.i18n import t
 from bertlab.explore.words import MASK
 from bertlab.views import change_figures
-from bertlab.views.payload import labels as piece_labels
+from bertlab.views.pieces import piece_labels
 
 CELL = 50  # pixels for a word
 WIDTH = "<style>.st-key-figure-lens {{ min-width: {}px; }}</style>"

@@ -18,7 +18,8 @@ from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError, TextError
 from bertlab.text.batch import collate
 from bertlab.text.buckets import score_spans
-from bertlab.text.spans import Decoded, Window, decode_spans, windows
+from bertlab.text.decoding import Decoded, decode_spans
+from bertlab.text.spans import Window, windows
 from bertlab.text.tokenizer import Encoding, Tokenizer
 
 N_BEST = 20  # as in run_squad.py

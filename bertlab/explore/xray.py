@@ -13,7 +13,8 @@ from bertlab.nn.model import Bert
 from bertlab.nn.trace import Trace
 from bertlab.spec.errors import TextError
 from bertlab.text.batch import collate
-from bertlab.text.spans import Window, decode_spans, windows
+from bertlab.text.decoding import decode_spans
+from bertlab.text.spans import Window, windows
 from bertlab.text.tokenizer import Tokenizer
 
 

@@ -1,10 +1,11 @@
 """F4, data -> picture: facts become payloads, figures and HTML. No model, no web framework.
 
-payload         bytes for the canvas views: AttentionPack, attention_bytes, complete_attention_bytes, neuron_bytes
+payload         bytes for the canvas views: AttentionPack, neuron_bytes, timeline_bytes
+pieces          pieces as a reader sees them: piece_labels, word_numbers
 assets          the views' scripts and styles as strings: static, css, module, streamlit_js
 html            one offline page: attention_html, neuron_html, timeline_html
 widget          JupyterLab: AttentionWidget, NeuronWidget, TimelineWidget
-figures         Plotly: mask_bars, span_curves, embedding_strips, nsp_gauge, training_curves
+figures         Plotly: mask_bars, span_curves, embedding_strips, nsp_gauge
 curves          Plotly: run_curves of several training runs
 differences     Plotly: head_differences, head_difference, layer_drift, layer_similarity, moved_most
 passage         marked text as safe HTML: highlight, tokens_html

@@ -13,7 +13,8 @@ from importlib.metadata import files
 
 from bertlab.explore.facts import AttentionMap
 from bertlab.spec.errors import TextError
-from bertlab.views import assets, payload
+from bertlab.views import assets
+from bertlab.views.pieces import piece_labels
 
 MAX_TOKENS = 64
 _ROOT = "bertviz"
@@ -90,7 +91,7 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0) -> str:
         raise TextError(
             f"{size} tokens are too many for bertviz's view (at most {MAX_TOKENS}); use the attention view."
         )
-    tokens = payload.labels(attention.tokens)
+    tokens = piece_labels(attention.tokens)
     second = next((row.position for row in attention.tokens if row.segment == 1), None)
     table = {
         "name": "All",

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from bertlab.explore.facts import HeadEffects, Lens, Operation
 from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, percent, safe, short
-from bertlab.views.payload import labels as piece_labels
+from bertlab.views.pieces import piece_labels
 
 FITTING = 48  # positions whose words can be read in their cells
 WEAKEST = 0.5  # log-odds at which the colours of a head map are full, where no head has more

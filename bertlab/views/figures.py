@@ -6,14 +6,14 @@ colour vision, and never carry meaning alone. All text is drawn as text: what Pl
 Knows nothing of models, pages or languages: the words on the axes are arguments.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import Answers, AttentionMap, InputMap, MaskFill, NeuronMap, NextSentence
-from bertlab.views.payload import labels as piece_labels
+from bertlab.views.pieces import piece_labels
 
 BLUE, ORANGE, GREY = "#3b82d6", "#d9822b", "#8a919e"
 GRID = "rgba(128, 136, 150, 0.22)"
@@ -234,49 +234,6 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] = ("IsNext", "Not
     return figure
 
 
-def training_curves(rows: Iterable[Mapping], *, x: str = "tokens") -> go.Figure:
-    """Loss (left axis) and accuracies (right axis, 0..1) of a run over the tokens it has seen, from the rows of its
-    JSONL log.
-
-    Every number in a row whose name ends in "loss" or "accuracy" is a curve; rows without `x`, and values that are no
-    finite number, are passed over.
-    """
-    curves: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
-        if not _number(row.get(x)):
-            continue
-        for name, value in row.items():
-            if isinstance(name, str) and name.endswith(("loss", "accuracy")) and _number(value):
-                curves.setdefault(name, []).append((row[x], value))
-    figure = blank(height=360)
-    for name, points in curves.items():
-        loss = name.endswith("loss")
-        figure.add_scatter(
-            x=[place for place, _ in points],
-            y=[value for _, value in points],
-            name=safe(name.replace("_", " ")),
-            yaxis="y" if loss else "y2",
-            mode="lines" if len(points) > 1 else "markers",
-            line={"width": 2, "dash": "solid" if loss else "dot"},
-            hovertemplate="%{y:.4g}",
-        )
-    figure.update_xaxes(title={"text": safe(x)}, showgrid=True, gridcolor=GRID)
-    figure.update_layout(
-        yaxis={"title": {"text": "loss"}, "showgrid": True, "gridcolor": GRID},
-        yaxis2={
-            **_AXIS,
-            "title": {"text": "accuracy"},
-            "overlaying": "y",
-            "side": "right",
-            "range": [0, 1],
-            **_PERCENTS,
-        },
-        hovermode="x unified",
-        margin={"t": 40},
-    )
-    return figure
-
-
 def safe(text: str) -> str:
     """A text that Plotly draws letter for letter, although it reads some HTML and its own placeholders in labels.
 
@@ -305,7 +262,3 @@ def short(text: str, most: int) -> str:
 def _faded(colour: str, alpha: float) -> str:
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {alpha})"
-
-
-def _number(value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

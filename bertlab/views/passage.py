@@ -12,7 +12,7 @@ from html import escape
 from itertools import pairwise
 
 from bertlab.explore.facts import Answer, TokenRow
-from bertlab.views.payload import labels
+from bertlab.views.pieces import piece_labels
 
 # red, green, blue and the border that tells the colours apart without seeing them
 _MARKS = (("47, 111, 208", "solid"), ("199, 122, 10", "dashed"), ("42, 157, 143", "dotted"), ("141, 75, 228", "double"))
@@ -44,7 +44,7 @@ def tokens_html(tokens: Sequence[TokenRow]) -> str:
     tokens grey.
     """
     html = []
-    for row, label in zip(tokens, labels(tokens), strict=True):
+    for row, label in zip(tokens, piece_labels(tokens), strict=True):
         added = row.special and row.start == row.end
         colour, line = ("128, 136, 150", "dotted") if added else _SEGMENTS[1 if row.segment == 1 else 0]
         opacity = "0.65" if added else "1"

@@ -3,7 +3,7 @@
 Layout: b"BLAB", the header's size (uint32, little endian), the header (JSON, ASCII), then the blocks that the header
 lists, each a zlib stream. One block is one layer or one head, so that a browser inflates only what it draws.
 
-Knows nothing of models, files, hosts or JavaScript; `static/common.js` is the reader of this layout.
+Knows nothing of models, files, hosts or JavaScript; `static/payload.js` is the reader of this layout.
 
 Shape legend: T tokens, N heads, L layers, S side of a thumbnail.
 """
@@ -18,6 +18,7 @@ import numpy as np
 
 from bertlab.explore.facts import AttentionMap, NeuronMap, TokenRow
 from bertlab.explore.timeline import Timeline
+from bertlab.views.pieces import piece_labels, word_numbers
 
 MAGIC = b"BLAB"
 WHOLE = 12 * 12 * 128 * 128  # probabilities; a larger map travels layer by layer
@@ -60,6 +61,8 @@ class AttentionPack:
     def bytes(self, state: dict | None = None, options: dict | None = None) -> bytes:
         """What the view needs to show `state` (as it reports it; junk in it counts as the default).
 
+        options: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines} for the view.
+
         A map of at most 12 x 12 x 128 x 128 probabilities goes whole, in 1 MB or less. Of a longer one go the overview
         (every head shrunk to 64 x 64 by maxima) and the heads of one layer that the state shows in full; when the
         reader turns to others the view reports it, and a call with that state gives what is missing.
@@ -87,23 +90,6 @@ class AttentionPack:
         shown = state.get("heads")
         shown = [n for n in range(self.heads) if n in shown] if isinstance(shown, list) else []
         return layer, tuple(shown or range(self.heads))
-
-
-def attention_bytes(attention: AttentionMap, state: dict | None = None, *, options: dict | None = None) -> bytes:
-    """What the attention view draws `state` from: probabilities, tokens, sentences, and which tokens were added ([CLS],
-    [SEP]). See AttentionPack, which is quicker for several states of one map.
-
-    options: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines} for the view; state as the view
-    reports it.
-
-    Raises ValueError when the tokens and the probabilities do not belong together.
-    """
-    return AttentionPack(attention).bytes(state, options)
-
-
-def complete_attention_bytes(attention: AttentionMap, *, options: dict | None = None) -> bytes:
-    """As attention_bytes, with every layer in full whatever the length: for a file that has no one to ask."""
-    return AttentionPack(attention).complete(options)
 
 
 def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
@@ -176,78 +162,6 @@ def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
     return header, blocks
 
 
-def decode(codes: bytes, scale: dict) -> np.ndarray:
-    """Codes of a block -> probabilities (float32, flat), as the browser computes them.
-
-    >>> decode(bytes([0, 51, 255]), {"bytes": 1, "power": 0.5}).round(3).tolist()
-    [0.0, 0.03999999910593033, 1.0]
-    """
-    values = np.frombuffer(codes, np.uint8)
-    if scale["bytes"] == 2:
-        high, low = values.reshape(2, -1).astype(np.float32)
-        return (high * 256 + low) / 65535
-    return ((values / 255.0) ** (1 / scale["power"])).astype(np.float32)
-
-
-def labels(tokens: Iterable[TokenRow]) -> list[str]:
-    """Pieces as a reader should see them: byte-level alphabets become characters, control characters become their
-    pictures.
-
-    A piece that holds only a part of a character's bytes is shown as those bytes.
-
-    >>> row = TokenRow(0, 0, "", 0, 0, 0, False)
-    >>> from dataclasses import replace
-    >>> labels([replace(row, piece=piece) for piece in ("ĠëĤ", "ĠtÃªte", "a")])
-    ['␣⟨eb82⟩', '␣tête', 'a']
-    """
-    rows = list(tokens)
-    plain = [row.piece for row in rows if not row.special]
-    bytelike = any("Ġ" in piece for piece in plain) and all(letter in _BYTES for piece in plain for letter in piece)
-    return [_visible(_from_bytes(row.piece) if bytelike and not row.special else row.piece) for row in rows]
-
-
-def words(tokens: Iterable[TokenRow]) -> list[int]:
-    """The number of the word that each piece belongs to: pieces that begin with ## continue one (WordPiece), and so do
-    letters that follow letters at once where pieces mark the beginnings of words (Ġ, ▁).
-
-    >>> words([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
-    [0, 0]
-    """
-    numbers, before = [], None
-    rows = list(tokens)
-    marks = any(row.piece[:1] in "Ġ▁" and not row.special for row in rows if row.piece)
-    for row in rows:
-        near = before and not (row.special or before.special) and row.segment == before.segment
-        letters = near and marks and row.piece[:1].isalnum() and before.piece[-1:].isalnum()
-        joined = (letters and row.start == before.end) or (near and row.piece.startswith("##") and len(row.piece) > 2)
-        numbers.append((numbers[-1] if numbers else -1) + (not joined))
-        before = row
-    return numbers
-
-
-def _byte_alphabet() -> dict[str, int]:
-    """The printable stand-ins of byte-level BPE: printable Latin-1 bytes are themselves, the others follow 255."""
-    own = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in own]
-    return {chr(byte): byte for byte in own} | {chr(256 + i): byte for i, byte in enumerate(others)}
-
-
-_BYTES = _byte_alphabet()
-
-
-def _from_bytes(piece: str) -> str:
-    raw = bytes(_BYTES[letter] for letter in piece)
-    space, rest = ("␣", raw[1:]) if raw[:1] == b" " else ("", raw)
-    try:
-        return space + rest.decode()
-    except UnicodeDecodeError:
-        return f"{space}⟨{rest.hex()}⟩"
-
-
-def _visible(text: str) -> str:
-    return "".join(chr(0x2400 + ord(letter)) if ord(letter) < 32 else letter for letter in text)
-
-
 def _shape(attention: AttentionMap) -> tuple[int, int, int]:
     shape = attention.probs_LNTT.shape
     if len(shape) != 4 or shape[2] != shape[3] or shape[2] != len(attention.tokens):
@@ -256,9 +170,9 @@ def _shape(attention: AttentionMap) -> tuple[int, int, int]:
 
 
 def _about(tokens: tuple[TokenRow, ...]) -> dict:
-    numbers = words(tokens)
+    numbers = word_numbers(tokens)
     return {
-        "tokens": labels(tokens),
+        "tokens": piece_labels(tokens),
         "segments": [row.segment for row in tokens],
         "hideable": [row.position for row in tokens if row.special and row.start == row.end],
         # only where some word has several pieces

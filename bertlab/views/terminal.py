@@ -12,7 +12,7 @@ import numpy as np
 
 from bertlab.explore.facts import Answers, AttentionMap, Choice, Classification, MaskFill, NextSentence, Tags
 from bertlab.text.tags import is_scheme
-from bertlab.views.payload import labels
+from bertlab.views.pieces import piece_labels
 
 BAR = 24
 CONTEXT = 160
@@ -111,7 +111,7 @@ def attention_lines(
         layer, head: only these; both together show one head in full.
         specials: count [CLS] and [SEP] too; many heads rest on them.
     """
-    names = [plain(label) for label in labels(attention.tokens)]
+    names = [plain(label) for label in piece_labels(attention.tokens)]
     shown = [row.position for row in attention.tokens if specials or not row.special]
     probs_LNTT = attention.probs_LNTT[:, :, shown][:, :, :, shown]
     names = [names[position] for position in shown]

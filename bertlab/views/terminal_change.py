@@ -6,7 +6,7 @@ Shape legend: T tokens, N heads, L layers.
 from math import exp
 
 from bertlab.explore.facts import HeadEffects, JointFill, Lens, Operation
-from bertlab.views.payload import labels
+from bertlab.views.pieces import piece_labels
 from bertlab.views.terminal import bar, percent, plain, shorten, table
 
 
@@ -36,7 +36,7 @@ def lens_lines(found: Lens) -> list[str]:
     """Positions down, layers across: the likeliest piece of each, and the rank of the last layer's."""
     names = ["token", "embeddings", *(f"layer {n}" for n in range(1, len(found.pieces_LT)))]
     rows = [names]
-    for at, label in enumerate(labels(found.tokens)):
+    for at, label in enumerate(piece_labels(found.tokens)):
         layers = zip(found.pieces_LT, found.rank_LT, strict=True)
         rows.append([plain(label), *(f"{shorten(plain(row[at]), 12)} ({rank[at]})" for row, rank in layers)])
     return [*table(rows, "<" * len(names)), "", "in brackets: the rank of the last layer's word in that layer"]

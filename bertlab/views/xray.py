@@ -15,7 +15,7 @@ from bertlab.explore.facts import Answer, SpanAttention, SpanXray, TokenRow, Win
 from bertlab.explore.words import words
 from bertlab.views.figures import BLUE, GREY, ORANGE, blank, safe, short
 from bertlab.views.passage import FONT, plain
-from bertlab.views.payload import labels as piece_labels
+from bertlab.views.pieces import piece_labels
 
 COLUMN = 30  # pixels of the tallest column
 LANE = 5  # pixels from one underline to the next

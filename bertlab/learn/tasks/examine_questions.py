@@ -14,8 +14,8 @@ from bertlab.learn.tasks.examined import Examination, Given, Group, Judged
 from bertlab.learn.tasks.questions import answer_all, measured
 from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import TaskSpec
+from bertlab.text.decoding import Decoded
 from bertlab.text.rows import spaced
-from bertlab.text.spans import Decoded
 from bertlab.weights.checkpoint import Loaded
 
 AT_ONCE = 16  # questions between two steps of a progress bar

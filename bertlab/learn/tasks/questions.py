@@ -12,7 +12,8 @@ from torch import nn
 from bertlab.learn.tasks.answer_metrics import squad
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.buckets import score_spans
-from bertlab.text.spans import Decoded, decode_all, span_windows
+from bertlab.text.decoding import Decoded, decode_all
+from bertlab.text.spans import span_windows
 
 ROWS_AT_ONCE = 512
 

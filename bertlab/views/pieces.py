@@ -1,0 +1,64 @@
+"""Pieces of a vocabulary as a reader sees them, and which of them make one word. Knows no picture."""
+
+from collections.abc import Iterable
+
+from bertlab.explore.facts import TokenRow
+
+
+def piece_labels(tokens: Iterable[TokenRow]) -> list[str]:
+    """Pieces as a reader should see them: byte-level alphabets become characters, control characters become their
+    pictures.
+
+    A piece that holds only a part of a character's bytes is shown as those bytes.
+
+    >>> row = TokenRow(0, 0, "", 0, 0, 0, False)
+    >>> from dataclasses import replace
+    >>> piece_labels([replace(row, piece=piece) for piece in ("ĠëĤ", "ĠtÃªte", "a")])
+    ['␣⟨eb82⟩', '␣tête', 'a']
+    """
+    rows = list(tokens)
+    plain = [row.piece for row in rows if not row.special]
+    bytelike = any("Ġ" in piece for piece in plain) and all(letter in _BYTES for piece in plain for letter in piece)
+    return [_visible(_from_bytes(row.piece) if bytelike and not row.special else row.piece) for row in rows]
+
+
+def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
+    """The number of the word that each piece belongs to: pieces that begin with ## continue one (WordPiece), and so do
+    letters that follow letters at once where pieces mark the beginnings of words (Ġ, ▁).
+
+    >>> word_numbers([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
+    [0, 0]
+    """
+    numbers, before = [], None
+    rows = list(tokens)
+    marks = any(row.piece[:1] in "Ġ▁" and not row.special for row in rows if row.piece)
+    for row in rows:
+        near = before and not (row.special or before.special) and row.segment == before.segment
+        letters = near and marks and row.piece[:1].isalnum() and before.piece[-1:].isalnum()
+        joined = (letters and row.start == before.end) or (near and row.piece.startswith("##") and len(row.piece) > 2)
+        numbers.append((numbers[-1] if numbers else -1) + (not joined))
+        before = row
+    return numbers
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """The printable stand-ins of byte-level BPE: printable Latin-1 bytes are themselves, the others follow 255."""
+    own = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in own]
+    return {chr(byte): byte for byte in own} | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+_BYTES = _byte_alphabet()
+
+
+def _from_bytes(piece: str) -> str:
+    raw = bytes(_BYTES[letter] for letter in piece)
+    space, rest = ("␣", raw[1:]) if raw[:1] == b" " else ("", raw)
+    try:
+        return space + rest.decode()
+    except UnicodeDecodeError:
+        return f"{space}⟨{rest.hex()}⟩"
+
+
+def _visible(text: str) -> str:
+    return "".join(chr(0x2400 + ord(letter)) if ord(letter) < 32 else letter for letter in text)
