@@ -1,0 +1,106 @@
+"""What a processor's training step gains from the fused attention kernel, and from leaving padding out.
+
+    python scripts/bench_step.py --threads 1
+
+Processor seconds, so that other work on the machine matters little; ways in turns, medians. With more than one thread
+processor seconds add up over the threads.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+import tyro
+
+from bertlab.nn.attention import additive_mask, recorded_attention
+from bertlab.nn.model import Bert
+from bertlab.spec.presets import preset
+from bertlab.text.batch import Batch
+
+SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """How often, and on how many threads."""
+
+    rounds: int = 7
+    threads: int = 1
+    preset: str = "minilm"
+    """The model whose steps are timed with and without padding."""
+
+
+def main(config: Bench) -> None:
+    torch.set_num_threads(config.threads)
+    print("attention forward and backward, ms: written out / fused")
+    for dtype in (torch.float32, torch.bfloat16):
+        for shape in SHAPES:
+            written, fused = in_turns(attention_ways(shape, dtype), config.rounds)
+            told = f"{dtype!s:16}{shape!s:20}"
+            print(f"{told}{1e3 * written:8.1f}{1e3 * fused:8.1f}   {written / fused:.2f} times as fast")
+    print("a classifier's step, 32 texts, tokens a second: padded / without padding")
+    torch.manual_seed(0)
+    model = Bert(
+        preset(config.preset).replace(hidden_dropout=0.0, attention_dropout=0.0, labels=("no", "yes")), ["classify"]
+    )
+    rng = np.random.default_rng(0)
+    for name, lengths in (("short", rng.geometric(1 / 11, 32).clip(3, 60)), ("one length", np.full(32, 13))):
+        batch = padded(torch.from_numpy(lengths))
+        share = 1 - lengths.sum() / batch.input_ids_BT.numel()
+        before, after = (lengths.sum() / seconds for seconds in in_turns(step_ways(model, batch), config.rounds))
+        print(f"{name:12}{share:6.0%} padding{before:10,.0f}{after:10,.0f}   {after / before:.2f} times as fast")
+
+
+def in_turns(ways: list[Callable[[], None]], rounds: int) -> list[float]:
+    """Median processor seconds of each way, after one turn that does not count."""
+    taken: list[list[float]] = [[] for _ in ways]
+    for _ in range(rounds + 1):
+        for way, seconds in zip(ways, taken, strict=True):
+            began = time.process_time()
+            way()
+            seconds.append(time.process_time() - began)
+    return [statistics.median(seconds[1:]) for seconds in taken]
+
+
+def attention_ways(shape: tuple[int, int, int, int], dtype: torch.dtype) -> list[Callable[[], None]]:
+    B, N, T, D = shape
+    query, key, value = torch.randn(B, T, 3, N, D).to(dtype).permute(2, 0, 3, 1, 4).requires_grad_().unbind(0)
+    mask_BT = torch.arange(T).expand(B, T) < T - T // 8
+    mask_B11T = additive_mask(mask_BT, dtype)
+
+    def written() -> None:
+        recorded_attention(query, key, value, mask_B11T, layer=0, trace=None, surgery=None).sum().backward()
+
+    def fused() -> None:
+        F.scaled_dot_product_attention(query, key, value, attn_mask=mask_B11T).sum().backward()
+
+    return [written, fused]
+
+
+def padded(length_B: torch.Tensor) -> Batch:
+    mask_BT = torch.arange(int(length_B.max())) < length_B[:, None]
+    input_ids_BT = torch.randint(10, 1000, mask_BT.shape) * mask_BT
+    return Batch(input_ids_BT, torch.zeros_like(input_ids_BT), mask_BT)
+
+
+def step_ways(model: Bert, batch: Batch) -> list[Callable[[], None]]:
+    """The whole padded batch through every layer, as `Encoder` does where somebody looks; and `Bert.pooled`."""
+    labels_B = torch.zeros(len(batch.input_ids_BT), dtype=torch.int64)
+
+    def whole() -> None:
+        hidden_BTH = model.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
+        hidden_BTH = model.encoder(hidden_BTH, additive_mask(batch.attention_mask_BT, hidden_BTH.dtype))
+        F.cross_entropy(model.classify(model.pooler(hidden_BTH)), labels_B).backward()
+
+    def tokens_alone() -> None:
+        F.cross_entropy(model.classify(model.pooled(batch)), labels_B).backward()
+
+    return [whole, tokens_alone]
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Bench, description=__doc__))
