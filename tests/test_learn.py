@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from bertlab.bench.pretrain import BenchConfig, bench
+from bertlab.cli import main
 from bertlab.learn.cross_entropy import decoded_cross_entropy
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
 from bertlab.learn.evaluate import run as run_evaluate
@@ -373,6 +374,14 @@ def test_evaluate_measures_a_checkpoint_and_records_it(corpus, tmp_path, capsys)
 def test_evaluate_says_what_it_lacks(wrong, line):
     with pytest.raises(BertlabError, match=line):
         evaluate(EvaluateConfig(what="pretraining", **wrong))
+
+
+def test_lengths_are_measured_against_batch_sizes(capsys):
+    words = "bench lengths --preset tiny --vocab-size 200 --max-tokens 16 24 --batch-sizes 2 3 --tokens 40 --rounds 1"
+    assert main([*words.split(), "--device", "cpu", "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert {T: list(row) for T, row in cells.items()} == {"16": ["2", "3"], "24": ["2", "3"]}
+    assert all(speed > 0 for row in cells.values() for speed in row.values())
 
 
 def test_the_benchmark_runs_both_sides():

@@ -4,7 +4,6 @@ The Trainer twice: as it comes, with rows in random order, and with rows of simi
 """
 
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,7 +14,7 @@ import transformers
 import tyro
 
 from bertlab.bench import peer
-from bertlab.bench.turns import in_turns, peak_memory_mb, tell
+from bertlab.bench.turns import CLOCKS, Clock, in_turns, peak_memory_mb, tell
 from bertlab.learn.devices import hardware, resolve_device
 from bertlab.learn.optim import Precision, resolve_precision
 from bertlab.learn.tasks.finetune import FinetuneConfig, gather
@@ -59,7 +58,7 @@ class FinetuneBenchConfig:
     """cpu or cuda; auto takes a GPU if there is one."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Processor threads; all of them if not given."""
-    clock: Literal["wall", "processor"] = "wall"
+    clock: Clock = "wall"
     """What a second is; `processor`, with --threads 1, is steady on a machine that others use too."""
     json: bool = False
     """Print one JSON object."""
@@ -70,7 +69,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
     device, spec, source = resolve_device(config.device), task(config.task), config.data or task(config.task).hub_id
     dtype = resolve_precision(config.precision, device)
     datasets.disable_progress_bars()
-    clock = {"wall": time.perf_counter, "processor": time.process_time}[config.clock]
+    clock = CLOCKS[config.clock]
     rows = read_rows(source, "train") if spec.kind == "span" else read_split(source, "train").rows
     rows = rows[: config.rows]
     with tempfile.TemporaryDirectory() as name:

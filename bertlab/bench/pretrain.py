@@ -8,27 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 import torch
 import transformers
 import tyro
 
+from bertlab.bench.ours import Ours, Preset
 from bertlab.bench.turns import in_turns, peak_memory_mb, tell
 from bertlab.learn.devices import hardware, resolve_device
-from bertlab.learn.objectives import PretrainingLoss
 from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
-from bertlab.learn.trainer import Trainer
-from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
-from bertlab.spec.presets import PRESETS, preset
-from bertlab.text.batch import Batch, PairBatch
-from bertlab.text.buckets import Place
-from bertlab.text.corpus import Corpus
+from bertlab.text.batch import PairBatch
 from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
-from bertlab.text.sampler import PairSampler
-from bertlab.text.tokenizer import Tokenizer
-
-Preset = Literal[tuple(PRESETS)]
 
 
 @dataclass(frozen=True)
@@ -65,42 +55,6 @@ class BenchConfig:
     """Processor threads; all of them if not given."""
     json: bool = False
     """Print one JSON object."""
-
-
-@dataclass(frozen=True)
-class RandomTokenizer:
-    """As much of a tokenizer as random pairs need."""
-
-    vocab_size: int
-    pad_id: int = 0
-    cls_id: int = 2
-    sep_id: int = 3
-    mask_id: int = 4
-    special_ids: frozenset = frozenset(range(5))
-
-
-@dataclass
-class RandomPairs:
-    """Endless batches of random ids laid out as full sentence pairs."""
-
-    tokenizer: RandomTokenizer
-    batch_size: int
-    max_tokens: int
-    place: Place
-
-    def turn(self, done: float) -> bool:
-        return False
-
-    def __next__(self) -> PairBatch:
-        B, T, own = self.batch_size, self.max_tokens, self.tokenizer
-        rng = np.random.default_rng(self.place.batch)
-        ids_BT = rng.integers(5, own.vocab_size, (B, T))
-        ids_BT[:, 0], ids_BT[:, T // 2], ids_BT[:, -1] = own.cls_id, own.sep_id, own.sep_id
-        types_BT = np.broadcast_to((np.arange(T) > T // 2).astype(np.int64), (B, T)).copy()
-        inputs = Batch(torch.from_numpy(ids_BT), torch.from_numpy(types_BT), torch.ones(B, T, dtype=torch.bool))
-        key_B = torch.from_numpy(rng.integers(0, 1 << 62, B))
-        self.place = Place(0, self.place.batch + 1)
-        return PairBatch(inputs, key_B, torch.from_numpy(rng.integers(0, 2, B)))
 
 
 class Peer:
@@ -142,31 +96,15 @@ def bench(config: BenchConfig) -> dict:
     """Returns tokens per second of both (median of the turns), the ratio turn by turn (median, least, most)."""
     if config.threads:
         torch.set_num_threads(config.threads)
-    torch.manual_seed(0)
     device = resolve_device(config.device)
     dtype = resolve_precision(config.precision, device)
-    if config.corpus:
-        tokenizer = Tokenizer.load(config.corpus / "tokenizer")
-        batches = PairSampler(Corpus.open(config.corpus), tokenizer, config.batch_size, config.max_tokens, seed=0)
-    else:
-        tokenizer = RandomTokenizer(config.vocab_size)
-        batches = RandomPairs(tokenizer, config.batch_size, config.max_tokens, Place())
-    shape = preset(config.preset).replace(
-        vocab_size=tokenizer.vocab_size, hidden_dropout=0.0, attention_dropout=0.0,
-        max_positions=max(512, config.max_tokens),
-    )  # fmt: skip
-    rule, optim = MaskRule.of(tokenizer).to(device), OptimConfig(lr=1e-4)
-    model = Bert(shape, heads=("mlm", "nsp"))
-    trainer = Trainer(model, batches, PretrainingLoss(rule), optim, steps=1_000_000, device=device, dtype=dtype)
-    ours = iter(trainer)
+    ours = Ours.of(config, config.batch_size, config.max_tokens, device=device, dtype=dtype)
+    batches, shape = ours.trainer.batches, ours.shape
     peer_shape = shape.replace(hidden_dropout=config.peer_dropout, attention_dropout=config.peer_dropout)
-    peer = Peer(peer_shape, rule, optim, device, dtype)
+    peer = Peer(peer_shape, ours.rule, ours.trainer.optim, device, dtype)
 
     def our_turn() -> float:
-        before, began = trainer.progress.tokens, time.perf_counter()
-        for _ in range(config.steps):
-            next(ours)
-        return (trainer.progress.tokens - before) / (time.perf_counter() - began)
+        return ours.turn(config.steps)
 
     def peer_turn() -> float:
         tokens, began = 0, time.perf_counter()
@@ -180,7 +118,7 @@ def bench(config: BenchConfig) -> dict:
     measured = in_turns(our_turn, {"transformers": peer_turn}, config.rounds, quiet=config.json)
     return {
         "model": f"{shape.num_layers} x {shape.hidden_size}, vocabulary {shape.vocab_size:,}",
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": sum(p.numel() for p in ours.trainer.model.parameters()),
         "batch": f"{config.batch_size} x {config.max_tokens}",
         "data": str(config.corpus.name) if config.corpus else "random pairs",
         "hardware": hardware(device),

@@ -8,12 +8,17 @@ import json
 import resource
 import statistics
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import torch
 from tqdm import tqdm
 
 OURS = "bertlab"
+
+Clock = Literal["wall", "processor"]
+CLOCKS: dict[Clock, Callable[[], float]] = {"wall": time.perf_counter, "processor": time.process_time}
 
 
 def in_turns(

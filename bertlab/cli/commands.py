@@ -41,6 +41,7 @@ COMMANDS = {
     "reproduce": Command("cli.reproduce", "ReproduceConfig", "run", "a table of the paper, beside the paper's"),
     "export-run": Command("learn.export_run", "ExportRunConfig", "run", "a finished run, small enough to ship"),
     "bench": Command("bench.pretrain", "BenchConfig", "run", "how fast it pre-trains, beside transformers"),
+    "bench lengths": Command("bench.lengths", "LengthsBenchConfig", "run", "what a token costs, by length"),
     "bench finetune": Command(
         "bench.finetune", "FinetuneBenchConfig", "run", "how fast it fine-tunes, beside transformers"
     ),
