@@ -8,6 +8,7 @@ import json
 from tqdm import tqdm
 
 from bertlab.learn.paper.reproduce import ReproduceConfig, reproduce, result
+from bertlab.spec.files import write_whole
 from bertlab.views import ablation
 
 __all__ = ["ReproduceConfig", "run"]
@@ -33,9 +34,7 @@ def run(config: ReproduceConfig) -> None:
     page = ablation.figure(told).to_html(include_plotlyjs=True)
     texts = {".json": json.dumps(told, indent=2, ensure_ascii=False), ".md": "\n".join(lines), ".html": page}
     for ending, text in texts.items():
-        building = config.out / f".{config.table}{ending}.building"
-        building.write_text(text + "\n", encoding="utf-8")
-        building.replace(config.out / f"{config.table}{ending}")
+        write_whole(config.out / f"{config.table}{ending}", text + "\n")
     print(json.dumps(told) if config.json else "\n".join(lines))
     if not config.json:
         print(f"\n{config.out / config.table}.json, .md and .html")

@@ -24,6 +24,7 @@ from bertlab.learn.tasks.evaluate_labelled import evaluate_labelled
 from bertlab.learn.tasks.own_task import OWN, Columns
 from bertlab.learn.tasks.questions import measured, squad_answers
 from bertlab.spec.errors import BertlabError
+from bertlab.spec.files import write_whole
 from bertlab.spec.tasks import LEFT_OUT, TASKS
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Complaints, Damaged
@@ -133,7 +134,7 @@ def evaluate(config: EvaluateConfig) -> dict:
         silent = figures.get("null_threshold", math.inf)
         said = {id: "" if margins[id] > silent else text for id, text in answers.items()}
         out = config.out if config.out.suffix and not config.out.is_dir() else config.out / "predictions.json"
-        _write(out, json.dumps(said, ensure_ascii=False))
+        write_whole(out, json.dumps(said, ensure_ascii=False))
     return figures
 
 
@@ -143,17 +144,6 @@ def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded
         loaded.model.head(head)
     loaded.model.to(resolve_device(config.device))
     return loaded
-
-
-def _write(path: Path, text: str) -> None:
-    building = path.with_name(f".{path.name}.building")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        building.write_text(text, encoding="utf-8")
-        building.replace(path)
-    except OSError as error:
-        building.unlink(missing_ok=True)
-        raise BertlabError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def run(config: EvaluateConfig) -> None:

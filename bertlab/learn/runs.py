@@ -19,6 +19,7 @@ from bertlab.learn.devices import hardware, resolve_device
 from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
 from bertlab.learn.trainer import Batches, Trainer
 from bertlab.spec.errors import BertlabError
+from bertlab.spec.files import write_whole
 
 # settings that do not change the losses, so a run that goes on may have others
 FREE = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
@@ -181,9 +182,7 @@ class RunLog:
                     break  # the last line of a run that was killed
                 if row["step"] <= step:
                     kept.append(line)
-        building = path.with_suffix(".building")
-        building.write_text("".join(f"{line}\n" for line in kept))
-        building.replace(path)
+        write_whole(path, "".join(f"{line}\n" for line in kept))
         self._file = path.open("a", buffering=1)
 
     def write(self, row: dict) -> None:

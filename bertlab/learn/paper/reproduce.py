@@ -23,6 +23,7 @@ from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, gather, measu
 from bertlab.learn.tasks.material import Material, with_head
 from bertlab.nn.on_top import OnTop
 from bertlab.spec.errors import BertlabError
+from bertlab.spec.files import write_whole
 from bertlab.spec.tasks import TASKS, task
 from bertlab.text.corpus import Corpus
 from bertlab.text.rows import find_split
@@ -348,11 +349,4 @@ def _claim(config: ReproduceConfig) -> None:
 
 
 def _write(path: Path, value: dict) -> None:
-    """As JSON, whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        building = path.with_name(f".{path.name}.building")
-        building.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        building.replace(path)
-    except OSError as error:
-        raise BertlabError(f"{path} cannot be written: {error.strerror}") from None
+    write_whole(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")

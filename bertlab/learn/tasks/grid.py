@@ -18,6 +18,7 @@ from bertlab.learn.progress import show
 from bertlab.learn.runs import claim
 from bertlab.learn.tasks.material import SHOWN
 from bertlab.spec.errors import BertlabError
+from bertlab.spec.files import write_whole
 
 PAPER = {"rates": (5e-5, 3e-5, 2e-5), "batches": (16, 32), "epochs": (2.0, 3.0, 4.0)}
 
@@ -92,7 +93,7 @@ def run(config) -> list[dict]:
         if all(row["figures"][metric] > other["figures"][metric] for other in done):
             _keep(own.out / "checkpoint", config.out / "checkpoint")
         done.append(row)
-        _write(config.out, done)
+        write_whole(config.out / "grid.jsonl", "".join(json.dumps(row) + "\n" for row in done))
         (own.out / "state.safetensors").unlink(missing_ok=True)
         shutil.rmtree(own.out / "checkpoint", ignore_errors=True)
     print("\n".join(table(done, metric)))
@@ -128,12 +129,6 @@ def _finished(out: Path) -> list[dict]:
         return [json.loads(line) for line in (out / "grid.jsonl").read_text().splitlines()]
     except FileNotFoundError:
         return []
-
-
-def _write(out: Path, done: list[dict]) -> None:
-    building = out / ".grid.building"
-    building.write_text("".join(json.dumps(row) + "\n" for row in done))
-    building.replace(out / "grid.jsonl")
 
 
 def _keep(best: Path, place: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bertlab.spec.errors import DataError
+from bertlab.spec.files import write_whole
 from bertlab.text.examples import Examples
 from bertlab.text.rows import read_file
 
@@ -37,17 +38,10 @@ def write(path: Path, examples: Examples, given: Sequence) -> None:
     """Predictions as `labelled.answers` gives them; the file is there whole or not at all.
 
     Raises:
-        DataError: it cannot be written.
+        BertlabError: it cannot be written.
     """
     text = _conll(examples, given) if _is_tags(examples) else _table(path, examples, given)
-    building = path.with_name(f".{path.name}.building")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        building.write_text(text, encoding="utf-8", newline="")
-        building.replace(path)
-    except OSError as error:
-        building.unlink(missing_ok=True)
-        raise DataError(f"{path} cannot be written: {error.strerror}") from None
+    write_whole(path, text)
 
 
 def read(path: Path, examples: Examples) -> list:
