@@ -9,9 +9,10 @@ BIN := $(VENV)/bin
 app: $(VENV)/.ready
 	$(BIN)/bertlab app --port $(PORT)
 
-# One thread each: two test processes on two cores, and figures that do not depend on how many cores there are.
+# One thread each: two test processes on two cores, and figures that do not depend on how many cores there are. A process
+# that is done takes over half of what the other still has.
 test: $(VENV)/.ready-for-tests
-	OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports

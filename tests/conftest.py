@@ -111,6 +111,22 @@ def shipped_runs(monkeypatch, runs) -> Path:
 
 
 @pytest.fixture(scope="session")
+def corpus(tmp_path_factory) -> Path:
+    """200 stories, prepared with a vocabulary of 150 pieces."""
+    # most test files need neither, and Arrow takes a second to import
+    from stories import stories
+
+    from bertlab.learn.pretraining.prepare import PrepareConfig
+    from bertlab.learn.pretraining.prepare import run as prepare
+
+    directory = tmp_path_factory.mktemp("corpus")
+    text = directory / "stories.jsonl"
+    text.write_text("".join(json.dumps({"text": story}) + "\n" for story in stories(200)))
+    prepare(PrepareConfig((str(text),), directory / "prepared", vocab_size=150, workers=1))
+    return directory / "prepared"
+
+
+@pytest.fixture(scope="session")
 def bertlab_data() -> Path:
     """The directory of real data that BERTLAB_DATA names; skips without it."""
     directory = os.environ.get("BERTLAB_DATA")

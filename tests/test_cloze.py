@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from test_learn import corpus, settings  # noqa: F401
+from stories import settings
 
 from bertlab.learn.card import card
 from bertlab.learn.evaluate import EvaluateConfig
@@ -55,7 +55,7 @@ def test_guesses_are_the_models_own(tiny_model, tiny_tokenizer):
             assert [p for _, p in found] == pytest.approx(best.values.tolist(), abs=1e-3)
 
 
-def test_a_run_tells_and_logs_what_it_guesses_and_is_not_changed_by_it(corpus, tmp_path):  # noqa: F811
+def test_a_run_tells_and_logs_what_it_guesses_and_is_not_changed_by_it(corpus, tmp_path):
     lines: list[str] = []
     config = settings(corpus, tmp_path / "run", steps=12, dropout=0.1)
     watched = [report.loss for report in pretrain(config, lines.append)]
@@ -68,7 +68,7 @@ def test_a_run_tells_and_logs_what_it_guesses_and_is_not_changed_by_it(corpus, t
     assert [row["text"] for row in told[1]["watched"]] == list(cloze.watched(Tokenizer.load(corpus / "tokenizer")))
 
 
-def test_own_sentences_are_printed_above_the_bar(corpus, tmp_path, capsys):  # noqa: F811
+def test_own_sentences_are_printed_above_the_bar(corpus, tmp_path, capsys):
     run_pretrain(settings(corpus, tmp_path / "run", steps=2, sentences=("In the [MASK] our [MASK] sold it.",)))
     printed = capsys.readouterr().out
     assert "In the [MASK] our [MASK] sold it." in printed
@@ -78,7 +78,7 @@ def test_own_sentences_are_printed_above_the_bar(corpus, tmp_path, capsys):  # n
 @pytest.mark.parametrize(
     ("text", "line"), [("No gap.", r"there is no \[MASK\] in 'No gap.'"), ("[MASK] " * 600, "602 tokens")]
 )
-def test_a_sentence_that_cannot_be_watched(corpus, tmp_path, text, line):  # noqa: F811
+def test_a_sentence_that_cannot_be_watched(corpus, tmp_path, text, line):
     with pytest.raises(BertlabError, match=line):
         list(pretrain(settings(corpus, tmp_path / "run", sentences=(text,))))
     assert not (tmp_path / "run").exists()
@@ -87,7 +87,7 @@ def test_a_sentence_that_cannot_be_watched(corpus, tmp_path, text, line):  # noq
 # -- cards
 
 
-def test_a_card_shows_ten_guesses_and_what_they_say(corpus, tmp_path):  # noqa: F811
+def test_a_card_shows_ten_guesses_and_what_they_say(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
     made = tmp_path / "run" / "checkpoint"
     record = checkpoint.load(made).record
@@ -115,7 +115,7 @@ def test_good_and_wrong_are_counted_from_the_examples():
     assert "| right | A [MASK] \\| b. | `x` 25.0 %, `\\|` 12.5 % | x or y |" in text
 
 
-def test_evaluate_writes_them_into_an_older_checkpoint(corpus, tmp_path, capsys):  # noqa: F811
+def test_evaluate_writes_them_into_an_older_checkpoint(corpus, tmp_path, capsys):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
     made = tmp_path / "run" / "checkpoint"
     record = checkpoint.load(made).record
@@ -133,7 +133,7 @@ def test_evaluate_writes_them_into_an_older_checkpoint(corpus, tmp_path, capsys)
 
 
 @pytest.mark.parametrize(("dtype", "share"), [("float8", 0.62), ("float16", 1.0)])
-def test_snapshots_are_stored_as_asked_and_hold_figures(corpus, tmp_path, dtype, share):  # noqa: F811
+def test_snapshots_are_stored_as_asked_and_hold_figures(corpus, tmp_path, dtype, share):
     config = settings(corpus, tmp_path / "run", steps=10, snapshots=True, snapshot_dtype=dtype, validation=corpus)
     list(pretrain(config))
     whole = (tmp_path / "run" / "checkpoint" / "model.safetensors").stat().st_size
@@ -146,7 +146,7 @@ def test_snapshots_are_stored_as_asked_and_hold_figures(corpus, tmp_path, dtype,
 # -- TensorBoard
 
 
-def test_without_the_package_there_is_one_line(corpus, tmp_path, monkeypatch):  # noqa: F811
+def test_without_the_package_there_is_one_line(corpus, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(BertlabError, match="pip install tensorboard"):
         list(pretrain(settings(corpus, tmp_path / "run", steps=1, tensorboard=True)))
@@ -169,7 +169,7 @@ class Writer:
         pass
 
 
-def test_every_row_of_the_log_is_drawn(corpus, tmp_path):  # noqa: F811
+def test_every_row_of_the_log_is_drawn(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=10, validation=corpus, snapshots=True)))
     board, writer = Board.__new__(Board), Writer()
     board._writer = writer
@@ -185,7 +185,7 @@ def test_every_row_of_the_log_is_drawn(corpus, tmp_path):  # noqa: F811
 
 
 @pytest.mark.skipif(importlib.util.find_spec("tensorboard") is None, reason="needs the package tensorboard")
-def test_event_files_are_written_on_request(corpus, tmp_path):  # noqa: F811
+def test_event_files_are_written_on_request(corpus, tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     reports = list(pretrain(settings(corpus, tmp_path / "run", steps=4, tensorboard=True)))

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from safetensors import safe_open
-from test_learn import corpus, losses, settings  # noqa: F401
+from stories import losses, settings
 
 from bertlab.learn.divergence import LONG, Diverged, Watch
 from bertlab.learn.objectives import PretrainingLoss
@@ -95,7 +95,7 @@ def broken_gradient(found):
         (broken_gradient, "the gradient's norm is nan at step 41; step 40 is kept", 40),
     ],
 )
-def test_a_run_that_diverges_keeps_its_last_good_state(corpus, tmp_path, monkeypatch, how, line, kept):  # noqa: F811
+def test_a_run_that_diverges_keeps_its_last_good_state(corpus, tmp_path, monkeypatch, how, line, kept):
     wrong = Wrong(40, how)
     monkeypatch.setattr(PretrainingLoss, "__call__", lambda self, model, batch: wrong(self, model, batch))
     config = settings(corpus, tmp_path / "run", steps=200)
@@ -116,7 +116,7 @@ def test_a_run_that_diverges_keeps_its_last_good_state(corpus, tmp_path, monkeyp
     assert "diverged" not in log.read_text()
 
 
-def test_before_anything_was_saved_it_says_so(corpus, tmp_path, monkeypatch):  # noqa: F811
+def test_before_anything_was_saved_it_says_so(corpus, tmp_path, monkeypatch):
     wrong = Wrong(2, endless)
     monkeypatch.setattr(PretrainingLoss, "__call__", lambda self, model, batch: wrong(self, model, batch))
     with pytest.raises(Diverged, match="the loss is inf at step 3; nothing was saved before"):

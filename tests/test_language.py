@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
-from test_app import SCREENS, bodies, opened
+from test_app import SCREENS, bodies, opened, opened_bare
 from test_app import errors as alerts
 
 import bertlab
@@ -213,9 +212,19 @@ def test_a_number_on_a_page_opens_formula_reading_and_source(shipped, language):
     assert any(f"[{row.source}]({row.link})" in caption.value for caption in app.caption)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("screen", SCREENS)
-def test_a_korean_page_shows_korean_labels(shipped, screen):
-    app = opened(screen, lang="ko")
+def test_every_page_opens_in_every_language(shipped, screen, language):
+    app = opened(screen, lang=language)
+    assert not app.exception, app.exception[0].message
+    assert not alerts(app)
+    assert app.title[0].value == STRINGS[f"{screen.replace('_', '-')}.title"][list(LANGUAGES).index(language)]
+    if language == "ko":
+        shows_korean(app)
+
+
+def shows_korean(app) -> None:
+    """Everything on a page but what a reader typed is in Korean."""
     kinds = ("button", "text_input", "text_area", "slider", "selectbox", "radio", "toggle", "checkbox", "number_input")
     labels = [widget.label for kind in kinds for widget in app.get(kind)]
     labels += [widget.help for kind in kinds for widget in app.get(kind) if getattr(widget, "help", None)]
@@ -335,9 +344,7 @@ def with_korean(tmp_path_factory, checkpoints) -> Path:
 @pytest.mark.parametrize("screen", ["fill_mask", "next_sentence", "attention", "input", "heads"])
 def test_a_korean_reader_gets_the_korean_checkpoint_and_its_examples(with_korean, monkeypatch, screen):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
-    app = AppTest.from_file(str(APP / "streamlit_app.py"), default_timeout=60)
-    app.query_params["lang"] = "ko"
-    app.run().switch_page(f"screens/{screen}.py").run()
+    app = opened_bare(screen, lang="ko")
     assert not app.exception
     assert not alerts(app)
     assert any("<b>korean</b>" in body for body in bodies(app))
@@ -354,9 +361,7 @@ def test_a_korean_reader_gets_the_korean_checkpoint_and_its_examples(with_korean
 
 def test_examples_suit_the_checkpoint_not_the_interface(with_korean, monkeypatch):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
-    app = AppTest.from_file(str(APP / "streamlit_app.py"), default_timeout=60)
-    app.query_params["checkpoint"] = "korean"
-    app.run().switch_page("screens/input.py").run()
+    app = opened_bare("input", checkpoint="korean")
     assert app.text_input(key="a").value == EXAMPLES["ko"].pair[0]
     assert app.title[0].value == STRINGS["input.title"][0]
 

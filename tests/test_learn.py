@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from stories import losses, settings, squad_file
 
 from bertlab.bench.pretrain import BenchConfig, bench
 from bertlab.cli import main
@@ -24,7 +25,7 @@ from bertlab.learn.optim import OptimConfig, Optimizer
 from bertlab.learn.pretraining.figures import pretraining_figures
 from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
-from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
+from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
 from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
@@ -33,45 +34,6 @@ from bertlab.text.corpus import Corpus
 from bertlab.text.sampler import PairSampler
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import checkpoint
-
-WHO = ["the baker", "the pilot", "a painter", "the gardener", "our neighbour", "the old sailor"]
-DID = ["watered", "painted", "sold", "carried", "found", "repaired"]
-WHAT = ["the fence", "two lemons", "a small boat", "the blue door", "an umbrella", "the radio"]
-
-
-def story(rng: np.random.Generator) -> str:
-    """A text of the kind a tiny model can learn: who does what follows from who."""
-    lines = []
-    for _ in range(rng.integers(6, 20)):
-        who = int(rng.integers(len(WHO)))
-        lines.append(f"In the morning {WHO[who]} {DID[who]} {WHAT[rng.integers(len(WHAT))]}. It was a good day.")
-    return "\n".join(lines)
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory) -> Path:
-    directory = tmp_path_factory.mktemp("corpus")
-    rng = np.random.default_rng(0)
-    text = directory / "stories.jsonl"
-    text.write_text("".join(json.dumps({"text": story(rng)}) + "\n" for _ in range(200)))
-    prepare(PrepareConfig((str(text),), directory / "prepared", vocab_size=150, workers=1))
-    return directory / "prepared"
-
-
-def settings(corpus: Path, out: Path, **changes) -> PretrainConfig:
-    return replace(
-        PretrainConfig(
-            corpus=corpus, out=out, preset="tiny", steps=12, batch_size=4, max_tokens=32, precision="float32",
-            device="cpu", threads=1, optim=OptimConfig(lr=1e-3), snapshots=False, save_minutes=0.0, evaluate_rows=64,
-        ),
-        **changes,
-    )  # fmt: skip
-
-
-def losses(out: Path) -> list[float]:
-    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
-    return [row["loss"] for row in rows if "loss" in row]
-
 
 # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -308,26 +270,6 @@ def test_another_vocabulary_is_refused(corpus, tmp_path):
     prepare(PrepareConfig(tuple(source), tmp_path / "other", vocab_size=120, workers=1))
     with pytest.raises(BertlabError, match="another vocabulary"):
         list(pretrain(settings(tmp_path / "other", tmp_path / "more", from_=str(tmp_path / "run" / "checkpoint"))))
-
-
-def squad_file(path: Path, rows: int) -> Path:
-    rng = np.random.default_rng(4)
-    found = []
-    for i in range(rows):
-        who, what = int(rng.integers(len(WHO))), WHAT[rng.integers(len(WHAT))]
-        context = f"It was a good day. In the morning {WHO[who]} {DID[who]} {what}."
-        answers = {"text": [what], "answer_start": [context.index(what)]}
-        question = f"What was it that {WHO[who]} {DID[who]}?"
-        found.append({"id": str(i), "title": "", "context": context, "question": question, "answers": answers})
-    qas = [{"title": "", "paragraphs": [{"context": r["context"], "qas": [_qa(r)]}]} for r in found]
-    path.write_text(json.dumps({"version": "1.1", "data": qas}))
-    return path
-
-
-def _qa(row: dict) -> dict:
-    texts, starts = row["answers"]["text"], row["answers"]["answer_start"]
-    answers = [{"text": t, "answer_start": s} for t, s in zip(texts, starts, strict=True)]
-    return {"id": row["id"], "question": row["question"], "answers": answers}
 
 
 def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):

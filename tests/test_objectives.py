@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from test_learn import corpus, losses, settings  # noqa: F401
+from stories import losses, settings
 from test_pairs import bag_of_lengths_accuracy, documents, library  # noqa: F401
 
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
@@ -71,7 +71,7 @@ def test_odd_documents(lengths, second):
         assert (pairs.a_length_E + pairs.b_length_E <= room).all()
 
 
-def test_a_run_of_text_reads_cls_a_sep(corpus):  # noqa: F811
+def test_a_run_of_text_reads_cls_a_sep(corpus):
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     inputs = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=0, second="none")).inputs
     assert not inputs.token_type_ids_BT.any()
@@ -86,7 +86,7 @@ def test_a_run_of_text_reads_cls_a_sep(corpus):  # noqa: F811
 
 
 @pytest.mark.parametrize("second", ["next", "order", "none"])
-def test_the_loss_is_that_of_transformers(corpus, tiny_model, second):  # noqa: F811
+def test_the_loss_is_that_of_transformers(corpus, tiny_model, second):
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 8, 32, seed=0, second=second))
     rule = MaskRule.of(tokenizer, whole_word=second == "order")
@@ -117,7 +117,7 @@ def test_the_loss_is_that_of_transformers(corpus, tiny_model, second):  # noqa: 
     ("second", "kept", "told"),
     [("order", ("mlm", "nsp"), ["masked words", "sentence order"]), ("none", ("mlm",), ["masked words"])],
 )
-def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, second, kept, told):  # noqa: F811
+def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, second, kept, told):
     list(pretrain(settings(corpus, tmp_path / "run", steps=3, second=second, whole_word=True, validation=corpus)))
     made = tmp_path / "run" / "checkpoint"
     loaded = checkpoint.load(made)
@@ -140,13 +140,13 @@ def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, seco
 # -- lengths that change on the way
 
 
-def sampler(corpus, **changes) -> PairSampler:  # noqa: F811
+def sampler(corpus, **changes) -> PairSampler:
     opened = replace(Corpus.open(corpus), block_size=32)
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     return PairSampler(opened, tokenizer, 8, 32, seed=3, longer=Longer(64, 0.25), **changes)
 
 
-def test_longer_pairs_come_when_it_is_time_and_keep_coming(corpus):  # noqa: F811
+def test_longer_pairs_come_when_it_is_time_and_keep_coming(corpus):
     run, sizes, keys = sampler(corpus), [], []
     for step in range(40):
         assert run.turn(step / 40) == (step == 30)
@@ -162,7 +162,7 @@ def test_longer_pairs_come_when_it_is_time_and_keep_coming(corpus):  # noqa: F81
 
 
 @pytest.mark.parametrize("stop", [5, 8, 10])
-def test_a_run_stopped_anywhere_goes_on_bit_for_bit(corpus, tmp_path, stop):  # noqa: F811
+def test_a_run_stopped_anywhere_goes_on_bit_for_bit(corpus, tmp_path, stop):
     whole = settings(corpus, tmp_path / "whole", steps=12, then_tokens=64, then_share=0.34, dropout=0.1)
     list(pretrain(whole))
     broken = replace(whole, out=tmp_path / "broken")
@@ -176,7 +176,7 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(corpus, tmp_path, stop):  # 
     assert checkpoint.load(tmp_path / "whole" / "checkpoint").record["settings"]["then_tokens"] == 64
 
 
-def test_the_leap_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path, monkeypatch):  # noqa: F811
+def test_the_leap_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path, monkeypatch):
     right = PretrainingLoss.__call__
 
     def dearer(self, model, batch):
@@ -198,14 +198,14 @@ def test_the_leap_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path,
         ({"mask": 0.0}, "a share between 0 and 1"),
     ],
 )
-def test_settings_that_cannot_be(corpus, tmp_path, wrong, line):  # noqa: F811
+def test_settings_that_cannot_be(corpus, tmp_path, wrong, line):
     with pytest.raises(BertlabError, match=line):
         list(pretrain(settings(corpus, tmp_path / "run", **wrong)))
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("second", ["order", "none"])
-def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, second):  # noqa: F811
+def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, second):
     config = settings(corpus, tmp_path / "whole", steps=6, second=second, then_tokens=64, then_share=0.5, watch=False)
     whole = [report.loss for report in pretrain(config)]
     pieces = [report.loss for report in pretrain(replace(config, out=tmp_path / "pieces", accumulate=2))]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from test_learn import corpus, losses, settings  # noqa: F401
+from stories import losses, settings
 
 from bertlab.learn.optim import OptimConfig, Optimizer
 from bertlab.learn.pretraining.pretrain import pretrain
@@ -92,7 +92,7 @@ def test_the_average_forgets_as_it_should():
     assert optimizer.result is not optimizer.model
 
 
-def test_the_checkpoint_holds_the_average(corpus, tmp_path):  # noqa: F811
+def test_the_checkpoint_holds_the_average(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", optim=OptimConfig(lr=1e-2))
     list(pretrain(config))
     averaged = replace(config, out=tmp_path / "averaged", optim=OptimConfig(lr=1e-2, ema=0.9))
@@ -108,7 +108,7 @@ def test_the_checkpoint_holds_the_average(corpus, tmp_path):  # noqa: F811
     [OptimConfig(method="muon", ema=0.9), OptimConfig(bias_correction=False), OptimConfig(method="muon")],
     ids=["muon and average", "no bias correction", "muon"],
 )
-def test_it_goes_on_bit_for_bit(corpus, tmp_path, optim, precision):  # noqa: F811
+def test_it_goes_on_bit_for_bit(corpus, tmp_path, optim, precision):
     config = settings(corpus, tmp_path / "whole", steps=10, optim=optim, precision=precision)
     list(pretrain(config))
     broken = replace(config, out=tmp_path / "broken")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 import torch
-from test_learn import corpus, settings  # noqa: F401
+from stories import settings
 
 from bertlab.learn import devices
 from bertlab.learn.optim import resolve_precision
@@ -33,7 +33,7 @@ def test_the_real_measurement_gives_one_of_the_two():
 
 
 @pytest.mark.parametrize("began", ["bfloat16", "float32"])
-def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypatch, began):  # noqa: F811
+def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypatch, began):
     config = settings(corpus, tmp_path / "run", steps=4, precision="auto")
     monkeypatch.setattr("bertlab.learn.optim.bfloat16_pays", lambda device: began == "bfloat16")
     list(itertools.islice(pretrain(config), 2))
@@ -45,13 +45,13 @@ def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypa
     assert began in (made / "README.md").read_text()
 
 
-def test_a_run_of_one_precision_is_not_taken_up_by_another(corpus, tmp_path):  # noqa: F811
+def test_a_run_of_one_precision_is_not_taken_up_by_another(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
     with pytest.raises(BertlabError, match="another precision"):
         list(pretrain(settings(corpus, tmp_path / "run", steps=1, precision="bfloat16")))
 
 
-def test_a_run_older_than_a_setting_goes_on(corpus, tmp_path):  # noqa: F811
+def test_a_run_older_than_a_setting_goes_on(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", steps=4)
     list(itertools.islice(pretrain(config), 2))
     path = tmp_path / "run" / "run.json"

@@ -7,9 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
-from test_learn import squad_file, story
+from stories import squad_file, stories
 
 from bertlab.cli import main
 from bertlab.weights.hub import shipped
@@ -46,10 +45,9 @@ def test_its_python_runs(monkeypatch):
 def test_its_training_runs_from_text_to_figures(tmp_path, monkeypatch, capsys):
     """prepare, pretrain, finetune, evaluate: each takes up what the one before it left."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
     (tmp_path / "texts").mkdir()
-    for i in range(20):
-        (tmp_path / "texts" / f"{i}.txt").write_text(story(rng).replace("\n", " "))
+    for i, story in enumerate(stories(20)):
+        (tmp_path / "texts" / f"{i}.txt").write_text(story.replace("\n", " "))
     data = squad_file(tmp_path / "squad.json", 24)
     smaller = {
         "prepare": ["--workers", "1"],

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from test_learn import corpus  # noqa: F401
 
 from bertlab import cli
 from bertlab.learn.pretraining import pretrain as module
@@ -44,7 +43,7 @@ def test_or_none(words):
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_flags_change_a_recipe_on_the_command_line(corpus, tmp_path, name, monkeypatch, capsys):  # noqa: F811
+def test_flags_change_a_recipe_on_the_command_line(corpus, tmp_path, name, monkeypatch, capsys):
     seen = []
     monkeypatch.setattr(module, "run", seen.append)
     words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--recipe", name, "--optim.lr", "0.005"]
@@ -58,7 +57,7 @@ def test_flags_change_a_recipe_on_the_command_line(corpus, tmp_path, name, monke
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_runs_and_goes_on(corpus, tmp_path, name, capsys):  # noqa: F811
+def test_a_recipe_runs_and_goes_on(corpus, tmp_path, name, capsys):
     words = ["pretrain", str(corpus), "--out", str(tmp_path / name), "--recipe", name, *SMALL]
     assert cli.main(words) == 0, capsys.readouterr().err
     record = checkpoint.load(tmp_path / name / "checkpoint").record
@@ -71,7 +70,7 @@ def test_a_recipe_runs_and_goes_on(corpus, tmp_path, name, capsys):  # noqa: F81
     assert "another" in capsys.readouterr().err
 
 
-def test_an_unknown_recipe_gets_one_line(corpus, tmp_path, capsys):  # noqa: F811
+def test_an_unknown_recipe_gets_one_line(corpus, tmp_path, capsys):
     assert cli.main(["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--recipe", "grandmothers"]) == 2
     line = capsys.readouterr().err
     assert "recipe" in line

@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +31,22 @@ def config(tmp_path, tiny_checkpoint, name, **changes) -> FinetuneConfig:
         "max_tokens": 48, "dropout": 0.0, "optim": OptimConfig(lr=1e-3), "precision": "float32", "device": "cpu",
     }  # fmt: skip
     return FinetuneConfig(**{**settings, **changes})
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory, tiny_checkpoint):
+    """taught(task) -> the directory of its rows and the checkpoint that learned them, once for all tests here."""
+    made: dict[str, tuple[Path, Path]] = {}
+
+    def taught(name: str) -> tuple[Path, Path]:
+        if name not in made:
+            place = tmp_path_factory.mktemp(name)
+            data = directory_of(place / "data", task(name))
+            list(finetune(config(place, tiny_checkpoint, name, data=str(data))))
+            made[name] = data, place / "run" / "checkpoint"
+        return made[name]
+
+    return taught
 
 
 # -- the table ---------------------------------------------------------------------------------------------------
@@ -61,11 +78,10 @@ def test_the_paper_s_tasks_are_all_there():
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_every_task_from_a_directory(name, tmp_path, tiny_checkpoint, capsys):
+def test_every_task_from_a_directory(name, tmp_path, taught):
     spec = task(name)
-    data = directory_of(tmp_path / "data", spec)
-    list(finetune(config(tmp_path, tiny_checkpoint, name, data=str(data))))
-    opened = bertlab.load(tmp_path / "run" / "checkpoint")
+    data, path = taught(name)
+    opened = bertlab.load(path)
     assert opened.heads == (spec.kind,)
     assert opened.labels == spec.labels
     figures = opened.record["validation"]
@@ -84,10 +100,9 @@ def test_every_task_from_a_directory(name, tmp_path, tiny_checkpoint, capsys):
 
 
 @pytest.mark.parametrize("name", ["sst2", "stsb", "comve", "wnut17", "klue_ner", "squad"])
-def test_written_predictions_score_as_the_checkpoint_does(name, tmp_path, tiny_checkpoint):
-    data = directory_of(tmp_path / "data", task(name))
-    list(finetune(config(tmp_path, tiny_checkpoint, name, data=str(data))))
-    asked = EvaluateConfig(name, data=str(data), checkpoint=str(tmp_path / "run" / "checkpoint"), json=True)
+def test_written_predictions_score_as_the_checkpoint_does(name, tmp_path, taught):
+    data, path = taught(name)
+    asked = EvaluateConfig(name, data=str(data), checkpoint=str(path), json=True)
     out = tmp_path / "said.json" if name == "squad" else tmp_path / "said.tsv"
     figures = evaluate(replace(asked, out=out))
     scored = evaluate(EvaluateConfig(name, data=str(data), predictions=out))
@@ -96,11 +111,10 @@ def test_written_predictions_score_as_the_checkpoint_does(name, tmp_path, tiny_c
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_glue_files(name, tmp_path, tiny_checkpoint):
+def test_glue_files(name, tmp_path, taught):
     spec = task(name)
-    data = directory_of(tmp_path / "data", spec)
-    list(finetune(config(tmp_path, tiny_checkpoint, name, data=str(data))))
-    asked = EvaluateConfig(name, data=str(data), checkpoint=str(tmp_path / "run" / "checkpoint"), json=True)
+    data, path = taught(name)
+    asked = EvaluateConfig(name, data=str(data), checkpoint=str(path), json=True)
     evaluate(replace(asked, split="test", out=tmp_path / "glue"))
     lines = (tmp_path / "glue" / GLUE[name]).read_text().splitlines()
     assert lines[0] == "index\tprediction"
@@ -112,10 +126,8 @@ def test_glue_files(name, tmp_path, tiny_checkpoint):
         assert set(said) <= (set(spec.labels) if name in ("qnli", "rte") else {"0", "1"})
 
 
-def test_mnli_has_two_of_everything(tmp_path, tiny_checkpoint):
-    data = directory_of(tmp_path / "data", task("mnli"))
-    list(finetune(config(tmp_path, tiny_checkpoint, "mnli", data=str(data))))
-    path = tmp_path / "run" / "checkpoint"
+def test_mnli_has_two_of_everything(tmp_path, taught):
+    data, path = taught("mnli")
     assert {"accuracy", "mismatched_accuracy"} <= checkpoint.load(path).record["validation"].keys()
     asked = EvaluateConfig("mnli", data=str(data), checkpoint=str(path), split="test", out=tmp_path / "glue", json=True)
     evaluate(asked)
@@ -216,12 +228,10 @@ def test_other_columns_of_a_known_task(tmp_path, tiny_checkpoint):
 # -- labels of others --------------------------------------------------------------------------------------------
 
 
-def test_labels_in_another_order_are_told_by_name(tmp_path, tiny_checkpoint):
+def test_labels_in_another_order_are_told_by_name(tmp_path, taught):
     """A published MNLI checkpoint may begin with contradiction."""
     spec = task("mnli")
-    data = directory_of(tmp_path / "data", spec)
-    list(finetune(config(tmp_path, tiny_checkpoint, "mnli", data=str(data))))
-    path = tmp_path / "run" / "checkpoint"
+    data, path = taught("mnli")
     asked = EvaluateConfig("mnli", data=str(data), checkpoint=str(path), json=True)
     figures = evaluate(asked)
     # the same model with its rows and names turned round
@@ -244,10 +254,8 @@ def test_a_checkpoint_of_another_task_is_refused():
     assert fitting_labels(wider, ("I-PER", "O", "B-PER", "B-MISC")) == ("I-PER", "O", "B-PER", "B-MISC")
 
 
-def test_the_head_goes_along_only_with_the_same_labels(tmp_path, tiny_checkpoint):
-    data = directory_of(tmp_path / "data", task("qnli"))
-    list(finetune(config(tmp_path, tiny_checkpoint, "qnli", data=str(data))))
-    path = tmp_path / "run" / "checkpoint"
+def test_the_head_goes_along_only_with_the_same_labels(tmp_path, taught):
+    _, path = taught("qnli")
     old = checkpoint.load(path).model.heads["classify"].weight
     for name, same in (("qnli", True), ("sst2", False)):
         other = directory_of(tmp_path / name, task(name))

@@ -1,0 +1,63 @@
+"""Stories and questions that a tiny model can learn, and the settings of a run that learns them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from bertlab.learn.optim import OptimConfig
+from bertlab.learn.pretraining.pretrain import PretrainConfig
+
+WHO = ["the baker", "the pilot", "a painter", "the gardener", "our neighbour", "the old sailor"]
+DID = ["watered", "painted", "sold", "carried", "found", "repaired"]
+WHAT = ["the fence", "two lemons", "a small boat", "the blue door", "an umbrella", "the radio"]
+
+
+def story(rng: np.random.Generator) -> str:
+    """A text of the kind a tiny model can learn: who does what follows from who."""
+    lines = []
+    for _ in range(rng.integers(6, 20)):
+        who = int(rng.integers(len(WHO)))
+        lines.append(f"In the morning {WHO[who]} {DID[who]} {WHAT[rng.integers(len(WHAT))]}. It was a good day.")
+    return "\n".join(lines)
+
+
+def stories(count: int) -> list[str]:
+    rng = np.random.default_rng(0)
+    return [story(rng) for _ in range(count)]
+
+
+def settings(corpus: Path, out: Path, **changes) -> PretrainConfig:
+    return replace(
+        PretrainConfig(
+            corpus=corpus, out=out, preset="tiny", steps=12, batch_size=4, max_tokens=32, precision="float32",
+            device="cpu", threads=1, optim=OptimConfig(lr=1e-3), snapshots=False, save_minutes=0.0, evaluate_rows=64,
+        ),
+        **changes,
+    )  # fmt: skip
+
+
+def losses(out: Path) -> list[float]:
+    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    return [row["loss"] for row in rows if "loss" in row]
+
+
+def squad_file(path: Path, rows: int) -> Path:
+    rng = np.random.default_rng(4)
+    found = []
+    for i in range(rows):
+        who, what = int(rng.integers(len(WHO))), WHAT[rng.integers(len(WHAT))]
+        context = f"It was a good day. In the morning {WHO[who]} {DID[who]} {what}."
+        answers = {"text": [what], "answer_start": [context.index(what)]}
+        question = f"What was it that {WHO[who]} {DID[who]}?"
+        found.append({"id": str(i), "title": "", "context": context, "question": question, "answers": answers})
+    qas = [{"title": "", "paragraphs": [{"context": r["context"], "qas": [_qa(r)]}]} for r in found]
+    path.write_text(json.dumps({"version": "1.1", "data": qas}))
+    return path
+
+
+def _qa(row: dict) -> dict:
+    texts, starts = row["answers"]["text"], row["answers"]["answer_start"]
+    answers = [{"text": t, "answer_start": s} for t, s in zip(texts, starts, strict=True)]
+    return {"id": row["id"], "question": row["question"], "answers": answers}
