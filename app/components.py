@@ -5,7 +5,8 @@ Whatever a user typed is drawn as text: it goes through `html.escape`, a canvas 
 
 import html
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ from bertlab.views.passage import plain
 STATIC = Path(__file__).parent / "static"
 MAKING = {"classify": "sst2", "tag": "wikiann_en"}  # what is asked -> the task to fine-tune on where none is shipped
 TAU = 30.0  # thresholds of "no answer" go from -30 to 30
+PATIENCE = 0.3  # seconds of work after which a bar says how far it is
 LIVE = "120ms"  # a field is read when its typist pauses this long
 # Plotly's own theme sets a font of its own; this is Streamlit's, then what has Hangul.
 FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
@@ -73,6 +75,23 @@ def told() -> Iterator[None]:
         note(refusal(error), "error")
         if isinstance(error, MissingHead):
             st.button(t("open.instead"), on_click=st.session_state.update, args=({"checkpoint": loaders.AUTO},))
+
+
+def steps(place, said: str) -> Callable[[Sequence], Iterator]:
+    """What wraps the parts of long work: where it takes a while, a bar in this place says how far it is.
+
+    said: the name of its line, with {done} and {of}.
+    """
+
+    def wrapped(parts: Sequence) -> Iterator:
+        began = time.monotonic()
+        for number, part in enumerate(parts):
+            if time.monotonic() - began > PATIENCE:
+                place.progress(number / len(parts), t(said, done=number, of=len(parts)))
+            yield part
+        place.empty()
+
+    return wrapped
 
 
 def chosen(task: str) -> loaders.Checkpoint:

@@ -18,7 +18,7 @@ import torch
 import bertlab
 from bertlab.explore import surgery, timeline
 from bertlab.explore.compare import compare
-from bertlab.explore.facts import AttentionMap
+from bertlab.explore.facts import AttentionMap, SpanXray
 from bertlab.explore.session import Session
 from bertlab.learn.tasks import examine
 from bertlab.learn.tasks.examined import Given
@@ -31,6 +31,8 @@ from bertlab.weights.checkpoint import read_config
 
 AUTO = "auto"
 MAKE_RUN = "bertlab pretrain CORPUS --out runs/mine --preset tiny --minutes 10"  # what a page without a run says
+SHOWN = 10  # answers of a passage
+AT_ONCE = 2  # windows of a passage between two steps of a bar: more at once are no faster on one core
 SMALL = 12_000_000  # bytes of a snapshot's weights up to which it stays open
 
 
@@ -141,7 +143,23 @@ def head_effects(chosen: Checkpoint, values: tuple, mask: int, progress: Callabl
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _effects(chosen: Checkpoint, values: tuple, mask: int) -> dict:
-    return {}  # layer -> its effects, filled by who asks
+    return {}  # layer -> its effects, filled by who asks, as `_examined`
+
+
+def reading(chosen: Checkpoint, question: str, text: str, progress: Callable) -> SpanXray:
+    """What a passage answers, and what stands behind that, for the pages that ask questions: read once for all.
+
+    progress: wraps the parts of a long passage. Raises BertlabError.
+    """
+    slot = _reading(chosen, question, text)
+    if not slot:
+        slot.append(session(chosen).xray(question, text, SHOWN, batch_size=AT_ONCE, progress=progress))
+    return slot[0]
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _reading(chosen: Checkpoint, question: str, text: str) -> list:
+    return []  # filled by who asks, as `_examined`
 
 
 def pieces(chosen: Checkpoint, text: str) -> int:
@@ -207,7 +225,7 @@ def examination(chosen: Checkpoint, asked: tuple, rows: Given, spec: TaskSpec, m
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _examined(chosen: Checkpoint, asked: tuple, spec: TaskSpec, most: int) -> list:
-    return []  # filled by who asks: a cached function could not draw how far it has come
+    return []  # filled by who asks: a cached function cannot draw how far it has come
 
 
 # -- a run and its snapshots --------------------------------------------------------------------------------------

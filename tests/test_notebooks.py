@@ -1,5 +1,6 @@
 """The lessons run from top to bottom, on the shipped checkpoint or on a tiny random one where none is shipped."""
 
+import base64
 from pathlib import Path
 
 import nbformat
@@ -7,6 +8,7 @@ import pytest
 from nbclient import NotebookClient
 
 import bertlab
+from bertlab.views import payload
 
 ROOT = Path(__file__).parent.parent
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -42,3 +44,32 @@ def test_a_lesson_is_kept_clean(lesson):
     )
     assert sum("assert " in cell.source for cell in code) >= 1, "what is rebuilt by hand is held against the library"
     assert lesson.stat().st_size < 50_000
+
+
+def test_every_widget_comes_up_in_a_notebook(kernel, tiny_checkpoint, runs):
+    """The cell makes it, and what a page needs to draw it travels with the notebook: module, style and bytes."""
+    sources = [
+        f"import bertlab\nsession = bertlab.load({str(tiny_checkpoint)!r})",
+        "from bertlab.views.widget import AttentionWidget, NeuronWidget, TimelineWidget\n"
+        'AttentionWidget(session.attention("Rain fell.", "The boats stayed in."), state={"layer": 1}, lang="ko")',
+        'NeuronWidget(session.neuron("Rain fell.", layer=1, head=1))',
+        "from bertlab.explore.timeline import timeline\nfrom bertlab.weights import history\n"
+        f"run = {str(runs / 'learner')!r}\n"
+        'TimelineWidget(timeline(run, "Rain [MASK] on the harbour."), log=history.read_log(run), state={"at": 10})',
+        "from bertlab.explore.compare import compare\nfrom bertlab.views import differences\n"
+        'differences.head_differences(compare(session, session, "Rain fell.", None, "Bread fell."))',
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
+    models = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
+    for cell, kind in zip(notebook.cells[1:4], ("attention", "neuron", "timeline"), strict=True):
+        (output,) = cell.outputs
+        model = models[output["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]]
+        assert model["model_module"] == "anywidget"
+        assert "export default" in model["state"]["_esm"] or "export {" in model["state"]["_esm"]
+        assert ".bl-view" in model["state"]["_css"]
+        (buffer,) = (buffer for buffer in model["buffers"] if buffer["path"] == ["payload"])
+        header, blocks = payload.unpack(base64.b64decode(buffer["data"]))
+        assert header["kind"] == kind
+        assert blocks
+    assert "application/vnd.plotly.v1+json" in notebook.cells[4].outputs[0]["data"]

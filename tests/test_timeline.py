@@ -273,6 +273,16 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
         box = canvas.bounding_box()
         canvas.hover(position={"x": box["width"] - 30, "y": box["height"] - 30})
         expect(page.locator("[role=status]")).to_contain_text("step 0: 0.")
+        page.mouse.move(2, 2)
+        canvas.focus()
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+            page.keyboard.press(key)
+        first, second = seen.tokens[0].piece, seen.tokens[1].piece
+        expect(page.locator("[role=status]")).to_contain_text(f"{second} → {second} · step 0:")
+        page.keyboard.press("ArrowUp")
+        expect(page.locator("[role=status]")).to_contain_text(f"{first} → {second} · step 0:")
+        page.keyboard.press("Escape")
+        expect(page.locator("[role=status]")).to_contain_text("move in time")
         slider.focus()
         page.keyboard.press("Space")
         expect(name).to_contain_text("step 40")

@@ -1,12 +1,14 @@
 """The x-ray of an answer: it shows what `answer` uses, window by window, and attention as the attention view has it."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from test_app import opened
 
 import bertlab
+from app import components, loaders
 from app.i18n.strings import STRINGS
 from bertlab.explore.facts import Answer
 from bertlab.explore.session import Session
@@ -225,3 +227,30 @@ def test_a_head_opens_in_the_attention_page(shipped):
     assert [app.text_input(key=key).value for key in "ab"] == [QUESTION, PASSAGE]
     assert app.session_state["checkpoint"] == "squad"
     assert app.query_params["layer"] == "1"
+
+
+def test_a_long_passage_is_read_in_parts_that_are_told_and_once_for_both_pages(shipped):
+    parts, chosen = [], loaders.checkpoint("squad")
+
+    def progress(rows):
+        for row in rows:
+            parts.append(row)
+            yield row
+
+    seen = loaders.reading(chosen, "What fell?", LONG, progress)
+    assert len(parts) == -(-len(seen.readings) // loaders.AT_ONCE) > 2
+    alone = loaders.session(chosen).answer("What fell?", LONG, 10)
+    assert [answer.text for answer in seen.answers.answers] == [answer.text for answer in alone.answers]
+    assert loaders.reading(chosen, "What fell?", LONG, progress) is seen
+    assert len(parts) == -(-len(seen.readings) // loaders.AT_ONCE), "nothing is read twice"
+
+
+def test_a_bar_says_how_far_long_work_is(monkeypatch):
+    told = []
+    place = SimpleNamespace(progress=lambda *said: told.append(said), empty=lambda: told.append("gone"))
+    assert list(components.steps(place, "question.parts")([1, 2, 3])) == [1, 2, 3]
+    assert told == ["gone"], "quick work shows no bar"
+    monkeypatch.setattr(components, "PATIENCE", -1.0)
+    list(components.steps(place, "question.parts")([1, 2]))
+    assert told[1:] == [(0.0, STRINGS["question.parts"][0].format(done=0, of=2)),
+                        (0.5, STRINGS["question.parts"][0].format(done=1, of=2)), "gone"]  # fmt: skip

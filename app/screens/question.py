@@ -28,7 +28,7 @@ with right.container(key="answers"), components.told():
     if loaders.pieces(checkpoint, question) > MAX_QUESTION:
         st.caption(t("question.long", limit=MAX_QUESTION))
     with st.spinner(t("question.reading")):
-        found = loaders.ask(checkpoint, "answer", question, text, 10)
+        found = loaders.reading(checkpoint, question, text, components.steps(st.empty(), "question.parts")).answers
     best, own = found.answers[0], found.null_threshold is not None
     if own:
         found = replace(found, null_threshold=components.threshold(st, checkpoint))

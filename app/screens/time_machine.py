@@ -9,8 +9,6 @@ from app import components, loaders, url
 from app.i18n import t
 from app.i18n.examples import EXAMPLES
 
-PATIENCE = 0.3  # seconds without an answer after which a bar says how far it is
-
 components.heading("time-machine")
 known = loaders.runs()
 picked = url.text(
@@ -26,7 +24,7 @@ def machine(run: Path, first: str, second: str) -> None:
     place, began = st.empty(), time.monotonic()
 
     def done(count: int, of: int) -> None:
-        if time.monotonic() - began > PATIENCE:
+        if time.monotonic() - began > components.PATIENCE:
             place.progress(count / of, t("time-machine.working", done=count, of=of))
 
     code = components.lines(

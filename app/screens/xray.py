@@ -17,7 +17,7 @@ seen = None
 with right.container(key="decision"), components.told():
     checkpoint = components.chosen("answer")
     with st.spinner(t("question.reading")):
-        seen = loaders.ask(checkpoint, "xray", question, text, 10)
+        seen = loaders.reading(checkpoint, question, text, components.steps(st.empty(), "question.parts"))
     if seen.answers.answers:
         xray.decision(checkpoint, question, text, seen)
     else:

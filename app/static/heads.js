@@ -1,7 +1,7 @@
 // Layers x heads to click: a click toggles, a double-click leaves a head alone in its layer, a layer's name toggles all of it.
 // What was done is a line of changes (`bertlab.explore.changes`), sent whole, so that a lost or late message does no harm.
 const WAIT = 230; // milliseconds in which a second click makes a double-click
-const GAIN = [38, 108, 206], LOSS = [217, 112, 20];
+const GAIN = [30, 88, 190], LOSS = [242, 160, 58]; // dark and light, so that they differ also without hue
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".heads");
@@ -99,7 +99,7 @@ function act(root, part, send) {
 function pressed(root, button, event, send) {
   if (!button) return;
   const { layer, head } = place(button), { layers, heads } = root.data;
-  if (event.key === "s" && head !== null) return solo(root, layer, head, send);
+  if (event.key.toLowerCase() === "s" && !event.ctrlKey && !event.metaKey && head !== null) return solo(root, layer, head, send);
   const column = head === null ? -1 : head;
   const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -1 - column], End: [0, heads] };
   if (!steps[event.key]) return;
@@ -119,6 +119,12 @@ const percent = (value) => (value > 0 && value < 0.001 ? "< 0.1 %" : `${(100 * v
 function colour(value, limit) {
   const [red, green, blue] = value < 0 ? LOSS : GAIN;
   return `rgba(${red}, ${green}, ${blue}, ${Math.min(1, 0.06 + 0.86 * Math.abs(value) / limit).toFixed(3)})`;
+}
+
+/** What can be read on a full colour, whatever the theme; on a weak one the theme's own ink. */
+function ink(value, limit) {
+  const share = Math.abs(value) / limit;
+  return value < 0 ? (share > 0.6 ? "#14171d" : "") : share > 0.75 ? "#ffffff" : "";
 }
 
 function about(root, layer, head) {
@@ -145,6 +151,7 @@ function paint(root) {
     button.setAttribute("aria-pressed", out);
     button.setAttribute("aria-label", about(root, layer, head).join(" · "));
     button.style.backgroundColor = value === undefined ? "" : colour(value, limit);
+    button.style.color = value === undefined ? "" : ink(value, limit);
     // where a cell is too narrow for a number, its sign stands there: never colour alone
     if (value === undefined || Math.abs(value) < 0.05) delete button.dataset.sign;
     else button.dataset.sign = value < 0 ? "−" : "+";

@@ -5,7 +5,7 @@ Encoded inputs in, facts out. Knows no checkpoint and no file.
 Shape legend: B batch, T tokens, H hidden, M masks, V vocabulary, W words, K windows, S spans.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,6 +76,7 @@ def read_spans(
     stride: int = 128,
     max_tokens: int = 384,
     batch_size: int = 8,
+    progress: Callable = iter,
 ) -> SpanReading:
     """Read every window of a question; see `Session.answer` for the arguments and what is raised."""
     model.head("span")
@@ -83,7 +84,7 @@ def read_spans(
     device = device_of(model)
     found = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
     start_KT, end_KT = score_spans(
-        found, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size
+        found, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size, progress
     )
     # so that a probability does not depend on how many answers are asked for, up to the usual number
     decoded = decode_spans(found, start_KT, end_KT, passage, max(n_best, N_BEST), max_answer_tokens)

@@ -5,7 +5,7 @@ Knows no terminal, no page and no picture.
 Shape legend: T tokens, H hidden, N heads, L layers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -193,6 +193,7 @@ class Session:
         max_tokens: int = 384,
         batch_size: int = 8,
         null_threshold: float | None = None,
+        progress: Callable = iter,
     ) -> Answers:
         """Where the passage answers the question (Devlin et al. 2019, sections 4.2 and 4.3).
 
@@ -204,13 +205,14 @@ class Session:
             batch_size: windows read at once; it bounds the memory, however long the passage.
             null_threshold: tau; where the no-answer score is above the best answer's by more, the answer is "". None
                 takes the checkpoint's own, and a checkpoint without one always answers.
+            progress: wraps the parts that the windows are read in (say, `tqdm`).
 
         Raises:
             TextError: the question or the passage is empty.
         """
         reading = predict.read_spans(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            stride=stride, max_tokens=max_tokens, batch_size=batch_size,
+            stride=stride, max_tokens=max_tokens, batch_size=batch_size, progress=progress,
         )  # fmt: skip
         tau = self.loaded.null_threshold if null_threshold is None else null_threshold
         return replace(predict.answers(reading, n_best), null_threshold=tau)
@@ -225,11 +227,12 @@ class Session:
         stride: int = 128,
         max_tokens: int = 384,
         batch_size: int = 8,
+        progress: Callable = iter,
     ) -> SpanXray:
         """What stands behind an answer, window by window; arguments and errors as of `answer`."""
         found = xray.xray(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            stride=stride, max_tokens=max_tokens, batch_size=batch_size,
+            stride=stride, max_tokens=max_tokens, batch_size=batch_size, progress=progress,
         )  # fmt: skip
         return replace(found, answers=replace(found.answers, null_threshold=self.loaded.null_threshold))
 

@@ -18,7 +18,7 @@ from bertlab.text.spans import Window, windows
 from bertlab.text.tokenizer import Tokenizer
 
 
-def xray(model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings: int) -> SpanXray:
+def xray(model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings) -> SpanXray:
     """Everything behind an answer; arguments and errors as of `Session.answer`."""
     reading = read_spans(model, tokenizer, question, passage, n_best=n_best, **settings)
     return SpanXray(

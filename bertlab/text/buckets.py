@@ -105,13 +105,18 @@ def score(
 
 
 def score_spans(
-    windows: Sequence, score: Callable[[Batch], torch.Tensor], pad_id: int, batch_size: int = 32
+    windows: Sequence,
+    score: Callable[[Batch], torch.Tensor],
+    pad_id: int,
+    batch_size: int = 32,
+    progress: Callable = iter,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Start and end logits of every window, longest first, so that memory is asked for once.
 
     Args:
         windows: anything that `collate` takes.
         score: a batch -> logits_BT2.
+        progress: wraps the parts the windows are taken in (say, `tqdm`).
 
     Returns:
         two lists of float32 arrays [T], in the order of `windows`.
@@ -119,7 +124,7 @@ def score_spans(
     order = np.argsort([-len(windows[w]) for w in range(len(windows))], kind="stable")
     starts: list[np.ndarray] = [np.empty(0)] * len(order)
     ends: list[np.ndarray] = [np.empty(0)] * len(order)
-    for first in range(0, len(order), batch_size):
+    for first in progress(range(0, len(order), batch_size)):
         rows = order[first : first + batch_size]
         own = [windows[int(w)] for w in rows]
         logits_BT2 = score(collate(own, pad_id)).float().cpu().numpy()

@@ -1,7 +1,7 @@
 """A comparison -> Plotly figures: a colour for every head, one head's difference, drift by layer, what moved most.
 
-Blue is more on the second side, orange less; zero is the colour of the ground. Knows no model, page or language: the
-words are arguments.
+Blue, dark and + is more on the second side, orange, light and − less; zero is the colour of the ground. Knows no model,
+page or language: the words are arguments.
 
 Shape legend: U units, N heads, L layers (of the first), M layers (of the second).
 """
@@ -11,16 +11,10 @@ import plotly.graph_objects as go
 
 from bertlab.explore.compare import Comparison
 from bertlab.views.curves import GRID
-from bertlab.views.figures import BLUE, GREY, ORANGE, TEMPLATE, safe
+from bertlab.views.figures import BLUE, DIVERGING, GREY, ORANGE, TEMPLATE, safe, signs
 
-DIVERGING = [
-    [0.0, "rgba(217, 112, 20, 1)"],
-    [0.25, "rgba(224, 145, 70, 0.75)"],
-    [0.5, "rgba(128, 136, 150, 0.06)"],
-    [0.75, "rgba(80, 142, 218, 0.75)"],
-    [1.0, "rgba(38, 108, 206, 1)"],
-]
 LONGEST = 64  # units that a matrix names on its axes
+ROOMY = 40  # units whose cells have room for a sign
 
 
 def head_differences(
@@ -39,8 +33,8 @@ def head_differences(
     figure = _figure(130 + min(46, max(22, 560 // layers)) * layers)
     figure.add_heatmap(
         z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
-        customdata=found.farther_LN.round(2), colorbar=_bar(labels[2]),
-        hovertemplate=f"{place}: %{{z:+.3f}} (%{{customdata:+.2f}})<extra></extra>",
+        customdata=found.farther_LN.round(2), colorbar=_bar(labels[2]), text=signs(signed_LN, limit),
+        texttemplate="%{text}", hovertemplate=f"{place}: %{{z:+.3f}} (%{{customdata:+.2f}})<extra></extra>",
     )  # fmt: skip
     if chosen:
         layer, head = chosen
@@ -61,9 +55,11 @@ def head_difference(found: Comparison, layer: int, head: int, *, label: str = ""
     figure = _figure(190 + min(20, max(5, 460 // len(names))) * len(names))
     figure.add_heatmap(
         z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1, colorbar=_bar(label),
-        text=[[f"{one} → {other}" for other in names] for one in names],
-        hovertemplate="%{text}: %{z:+.3f}<extra></extra>",
+        customdata=[[f"{one} → {other}" for other in names] for one in names],
+        hovertemplate="%{customdata}: %{z:+.3f}<extra></extra>",
     )  # fmt: skip
+    if len(names) <= ROOMY:
+        figure.update_traces(text=signs(difference_UU, limit, 0.2), texttemplate="%{text}", textfont={"size": 11})
     named = {"tickvals": places, "ticktext": names} if len(names) <= LONGEST else {"showticklabels": False}
     figure.update_xaxes(side="top", tickangle=-90, tickfont={"size": 11}, **named)
     figure.update_yaxes(autorange="reversed", tickfont={"size": 11}, **named)

@@ -17,13 +17,14 @@ from bertlab.views.pieces import piece_labels
 
 BLUE, ORANGE, GREY = "#3b82d6", "#d9822b", "#8a919e"
 GRID = "rgba(128, 136, 150, 0.22)"
-# zero has the colour of no ground: the middle of the scale is see-through
+# Zero has the colour of no ground: the middle of the scale is see-through. Less is light, more is dark, so that the two
+# sides differ also for who sees no hue; where a cell has room, `signs` writes the direction into it.
 DIVERGING = [
-    [0.0, "rgba(217, 112, 20, 1)"],
-    [0.25, "rgba(224, 145, 70, 0.75)"],
+    [0.0, "rgba(242, 160, 58, 1)"],
+    [0.25, "rgba(240, 176, 96, 0.75)"],
     [0.5, "rgba(128, 136, 150, 0.06)"],
-    [0.75, "rgba(80, 142, 218, 0.75)"],
-    [1.0, "rgba(38, 108, 206, 1)"],
+    [0.75, "rgba(64, 120, 208, 0.75)"],
+    [1.0, "rgba(30, 88, 190, 1)"],
 ]
 _RISING = [[0, "rgba(40, 104, 196, 0)"], [0.35, "rgba(120, 170, 230, 0.7)"], [0.7, "#2868c4"], [1, "#081c54"]]
 _AXIS = {"showgrid": False, "zeroline": False, "linecolor": GRID, "automargin": True, "ticks": ""}
@@ -247,6 +248,15 @@ def safe(text: str) -> str:
 def blank(height: int) -> go.Figure:
     """A figure of this house with nothing in it. height: in pixels."""
     return go.Figure(layout={"template": TEMPLATE, "height": height})
+
+
+def signs(values: np.ndarray, limit: float, least: float = 0.1) -> list[list[str]]:
+    """What stands in the cells of a signed map, for who does not see its hues: the direction of all but weak values.
+
+    >>> signs(np.array([[0.9, -0.5, 0.01]]), 1.0)
+    [['+', '−', '']]
+    """
+    return [["" if abs(v) < least * limit else "+" if v > 0 else "−" for v in row] for row in values]
 
 
 def percent(chance: float) -> str:

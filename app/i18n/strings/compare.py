@@ -29,10 +29,10 @@ STRINGS = {
     ),
     "compare.heads": ("Which heads differ", "어느 헤드가 다른가"),
     "compare.heads.help": (
-        "The Jensen-Shannon distance between the head's rows of attention, from 0 (alike) to 1. Blue heads look "
-        "farther away on the second side, orange ones nearer; in brackets, by how many pieces.",
-        "헤드의 어텐션 행 사이의 옌센-섀넌 거리(0이면 같음, 1까지)입니다. 파란 헤드는 둘째 쪽에서 더 멀리, "
-        "주황 헤드는 더 가까이 봅니다. 괄호 안은 몇 조각만큼인지입니다.",
+        "The Jensen-Shannon distance between the head's rows of attention, from 0 (alike) to 1. Blue heads (+) "
+        "look farther away on the second side, orange ones (−) nearer; in brackets, by how many pieces.",
+        "헤드의 어텐션 행 사이의 옌센-섀넌 거리(0이면 같음, 1까지)입니다. 파란 헤드(+)는 둘째 쪽에서 더 멀리, "
+        "주황 헤드(−)는 더 가까이 봅니다. 괄호 안은 몇 조각만큼인지입니다.",
     ),
     "compare.farther": ("nearer ← second → farther", "가까이 ← 둘째 → 멀리"),
     "compare.head": ("One head, second less first", "헤드 하나: 둘째에서 첫째를 뺀 값"),

@@ -16,6 +16,7 @@ STRINGS = {
         "점수는 첫 조각의 시작 로짓과 끝 조각의 끝 로짓을 더한 값입니다. "
         "확률은 가장 나은 답 스무 개와 *답 없음*에 씌운 소프트맥스입니다.",
     ),
+    "question.parts": ("Part {done} of {of} of the passage is read", "글의 {of}부분 가운데 {done}부분을 읽었습니다"),
     "question.reading": ("Reading the passage …", "글을 읽고 있습니다 …"),
     "question.best": ("answer", "답"),
     "question.word": ("word of the passage", "글 속의 낱말"),

@@ -211,10 +211,13 @@ class AttentionView {
     if (look !== this.pooledFor) data.pooled.clear();
     this.pooledFor = look;
     if (this.pane?.kind !== this.look) {
+      const focused = this.pane?.pane.contains(this.root.getRootNode().activeElement);
       this.pane?.destroy();
       this.pane = new { lines: Lines, grid: Grid, matrix: Matrix }[this.look](this);
       this.pane.kind = this.look;
       this.stage.append(this.pane.pane);
+      // who opened another picture from the keyboard goes on in it
+      if (focused) this.stage.querySelector("canvas[tabindex]")?.focus({ preventScroll: true });
     }
     if (this.pane.at?.r >= this.places.rows.length || this.pane.at?.c >= this.places.cols.length) this.pane.at = null;
     if (this.pane.hovered && !(this.pane.hovered.side === "query" ? this.places.rows : this.places.cols).includes(this.pane.hovered.position)) {
@@ -260,7 +263,7 @@ class AttentionView {
       const now = this.headButtons.indexOf(event.target);
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (now < 0) return;
-      if (event.key.toLowerCase() === "s") this.solo(now);
+      if (event.key.toLowerCase() === "s" && !event.ctrlKey && !event.metaKey) this.solo(now);
       if (!by) return;
       event.preventDefault();
       const next = (now + by + data.heads) % data.heads;

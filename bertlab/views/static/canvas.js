@@ -53,8 +53,8 @@ function themed(ink, ground, accent, family, size) {
     dark, ink: css(ink), ground: css(ground), muted: css(ink, 0.58), faint: css(ink, 0.3), hair: css(ink, 0.12), wash: css(ink, 0.05),
     accent: css(accent), accentSoft: css(accent, 0.16), found: dark ? "rgba(243, 176, 77, 0.34)" : "rgba(243, 186, 60, 0.42)",
     segments: dark ? ["#6aa9ff", "#f3b04d"] : ["#2f6fd0", "#c77a0a"],
-    positive: dark ? [102, 170, 255] : [32, 98, 200],
-    negative: dark ? [255, 165, 70] : [214, 106, 0],
+    positive: dark ? [84, 144, 244] : [24, 84, 184],
+    negative: dark ? [255, 198, 122] : [236, 148, 44],
     ramp: dark ? [ground, [28, 72, 140], [76, 150, 230], [214, 236, 255]] : [ground, [158, 198, 240], [40, 104, 196], [8, 28, 84]],
     family, size, css,
   };

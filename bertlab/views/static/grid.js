@@ -161,7 +161,7 @@ export class Grid {
     press(event, {
       ArrowDown: () => go(state.layer + 1, state.head), ArrowUp: () => go(state.layer - 1, state.head),
       ArrowRight: () => go(state.layer, state.head + 1), ArrowLeft: () => go(state.layer, state.head - 1),
-      Enter: () => view.set({ view: "lines", heads: [state.head] }),
+      Enter: () => view.set({ view: "lines", heads: [state.head] }), " ": () => view.set({ view: "lines", heads: [state.head] }),
     });
   }
 

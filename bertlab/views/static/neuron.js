@@ -164,7 +164,8 @@ class NeuronView {
       const scaled = value(d) / limit;
       const tint = scaled >= 0 ? this.theme.positive : this.theme.negative;
       context.fillStyle = this.theme.css(tint, Math.min(1, Math.abs(scaled) ** 0.7));
-      context.fillRect(x + d * cell, y - high / 2, Math.ceil(cell * 4) / 4, high);
+      // above the middle or below it: the sign is told without hue too
+      context.fillRect(x + d * cell, scaled >= 0 ? y - high / 2 : y, Math.ceil(cell * 4) / 4, high / 2);
     }
     context.strokeStyle = this.theme.hair;
     context.strokeRect(x - 0.5, y - high / 2 - 0.5, width + 1, high + 1);

@@ -67,7 +67,10 @@ class Side {
       this.view.set({ layer: this.view.state.layer + by[0], head: this.view.state.head + by[1] });
     });
     const head = this.head.canvas;
-    head.setAttribute("role", "img");
+    head.tabIndex = 0;
+    head.setAttribute("role", "application");
+    head.addEventListener("keydown", (event) => this.walk(event));
+    head.addEventListener("blur", () => this.view.point(null));
     head.addEventListener("pointermove", (event) => {
       const [x, y] = this.where(head, event);
       const [col, row] = [Math.floor((x - this.labels) / this.step), Math.floor((y - this.heading) / this.step)];
@@ -83,6 +86,18 @@ class Side {
       this.name = element("span");
       this.title.append(this.name);
     }
+  }
+
+  /** The keys that point at a pair of tokens, as the pointer does; in time one moves from everywhere else. */
+  walk(event) {
+    const { data, pointed } = this.view;
+    const by = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key];
+    if (!by && event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    const to = (now, step) => clamp(now + step, 0, data.size - 1);
+    if (!by) this.view.point(null);
+    else this.view.point(pointed ? { row: to(pointed.row, by[0]), col: to(pointed.col, by[1]) } : { row: 0, col: 0 });
   }
 
   get at() {
@@ -120,7 +135,7 @@ class Side {
     const moment = data.moments[this.at];
     if (this.held) this.picker.value = String(moment.step);
     else this.name.textContent = `${text.step} ${grouped(moment.step)}`;
-    this.head.canvas.setAttribute("aria-label", `${text.layer} ${view.state.layer} · ${text.head} ${view.state.head}`);
+    this.head.canvas.setAttribute("aria-label", `${text.layer} ${view.state.layer} · ${text.head} ${view.state.head}: ${text.everyPair}`);
     this.drawGrid();
     this.drawHead();
     this.say();
