@@ -211,6 +211,21 @@ def test_keyboard_alone_is_enough(visit):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("s")
     assert state(page)["heads"] == [1]
+    page.locator("[data-view=grid]").focus()
+    page.keyboard.press("Enter")
+    settle(page)
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.tagName") == "CANVAS":
+            break
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    settle(page)
+    assert (state(page)["view"], state(page)["heads"]) == ("lines", [2])
+    ring = "getComputedStyle(document.activeElement).outlineStyle"
+    assert page.evaluate(f"[document.activeElement.ariaLabel, {ring}]") == ["Lines", "solid"], (
+        "and goes on in the lines"
+    )
 
 
 def test_filter_and_hiding_choose_rows_and_columns(visit):
@@ -478,7 +493,7 @@ def test_a_view_leaves_as_vector_and_numbers(visit, tmp_path, look):
     page = visit(shown, scheme="dark")
     settle(page)
     files = {}
-    for kind in ["svg", "png", "csv", *(["py"] if look != "neuron" else [])]:
+    for kind in ["svg", "png", "csv", "html", *(["py"] if look != "neuron" else [])]:
         page.locator(".bl-save").click()
         with page.expect_download() as saved:
             page.locator(f"[data-save={kind}]").click()
@@ -490,9 +505,16 @@ def test_a_view_leaves_as_vector_and_numbers(visit, tmp_path, look):
     shapes = sum(1 for _ in picture.iter("{http://www.w3.org/2000/svg}" + ("path" if look == "lines" else "rect")))
     assert shapes > 100
     assert "rgba" not in files["svg"].read_text(encoding="utf-8")
-    assert files["png"].read_bytes()[:4] == b"\x89PNG"
+    png = files["png"].read_bytes()
+    assert png[:4] == b"\x89PNG"
+    size = [int.from_bytes(png[at : at + 4], "big") for at in (16, 20)]
+    assert size == pytest.approx([3 * float(picture.get(side)) for side in ("width", "height")], abs=3)
     with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
         table = list(csv.DictReader(lines))
+    offline = page.context.new_page()
+    offline.goto(files["html"].as_uri())
+    assert offline.locator("figure svg text").count() == len(words)
+    assert offline.locator("tr").count() == min(len(table), 1000) + 1
     if look == "neuron":
         assert [float(row["probability"]) for row in table] == pytest.approx(neuron().probs_TT[1], rel=1e-4)
     else:

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 import pytest
 
 import bertlab
+from bertlab.weights import history
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
@@ -43,6 +44,8 @@ def address(request) -> Iterator[str]:
     environment = dict(os.environ, OMP_NUM_THREADS="1")
     if not SHIPPED:
         environment["BERTLAB_CHECKPOINTS"] = str(request.getfixturevalue("checkpoints"))
+    if not history.shipped_runs():
+        environment["BERTLAB_RUNS"] = str(request.getfixturevalue("runs"))
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
         port = probe.getsockname()[1]
@@ -267,19 +270,8 @@ def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
     assert offline.locator("tr").count() == min(len(rows), 1000) + 1
 
 
-CANVASES = {
-    "lines": ("attention", {"view": "lines"}),
-    "grid": ("attention", {"view": "grid"}),
-    "matrix": ("attention", {"view": "matrix"}),
-    "neuron": ("attention", {"look": "neuron"}),
-    "time-machine": ("time-machine", {}),
-}
-
-
-@pytest.mark.parametrize("name", CANVASES)
-def test_a_canvas_leaves_in_five_formats(visit, tmp_path, name):
-    page, parameters = CANVASES[name]
-    tab = visit(page, **parameters)
+def test_the_time_machine_leaves_in_five_formats(visit, tmp_path):
+    tab = visit("time-machine")
     until(tab, PAINTED)
     files = {}
     save = tab.locator(".bl-view .bl-save").first
@@ -293,23 +285,17 @@ def test_a_canvas_leaves_in_five_formats(visit, tmp_path, name):
             tab.keyboard.press("Enter")
         files[kind] = tmp_path / saved.value.suggested_filename
         saved.value.save_as(files[kind])
-    picture = ElementTree.parse(files["svg"]).getroot()
-    wide, high = float(picture.get("width")), float(picture.get("height"))
-    assert len(list(picture.iter())) > 50
-    assert "[CLS]" in " ".join(picture.itertext())
-    png = files["png"].read_bytes()
-    assert png[:8] == b"\x89PNG\r\n\x1a\n"
-    size = [int.from_bytes(png[at : at + 4], "big") for at in (16, 20)]
-    assert size == pytest.approx([3 * wide, 3 * high], abs=3)
+    assert "[CLS]" in " ".join(ElementTree.parse(files["svg"]).getroot().itertext())
+    assert files["png"].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.DictReader(lines))
+    assert list(rows[0])[:2] == ["step", "tokens"]
     assert len(rows) > 2
-    assert all(value not in (None, "", "NaN", "undefined") for value in rows[0].values())
-    compile(files["py"].read_text(encoding="utf-8"), "canvas.py", "exec")
+    compile(files["py"].read_text(encoding="utf-8"), "machine.py", "exec")
     offline = tab.context.new_page()
     offline.goto(files["html"].as_uri())
     assert offline.locator("figure svg text").count() > 4
-    assert offline.locator("tr").count() == min(len(rows), 1000) + 1
+    assert offline.locator("tr").count() == len(rows) + 1
 
 
 def ringed(tab) -> bool:
