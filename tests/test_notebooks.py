@@ -53,8 +53,8 @@ def test_every_widget_comes_up_in_a_notebook(kernel, tiny_checkpoint, runs):
         "from bertlab.views.widget import AttentionWidget, NeuronWidget, TimelineWidget\n"
         'AttentionWidget(session.attention("Rain fell.", "The boats stayed in."), state={"layer": 1}, lang="ko")',
         'NeuronWidget(session.neuron("Rain fell.", layer=1, head=1))',
-        "from bertlab.explore.timeline import timeline\nfrom bertlab.weights import history\n"
-        f"run = {str(runs / 'learner')!r}\n"
+        "from pathlib import Path\nfrom bertlab.explore.timeline import timeline\nfrom bertlab.weights import history\n"
+        f"run = Path({str(runs / 'learner')!r})\n"
         'TimelineWidget(timeline(run, "Rain [MASK] on the harbour."), log=history.read_log(run), state={"at": 10})',
         "from bertlab.explore.compare import compare\nfrom bertlab.views import differences\n"
         'differences.head_differences(compare(session, session, "Rain fell.", None, "Bread fell."))',

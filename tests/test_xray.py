@@ -247,6 +247,7 @@ def test_a_long_passage_is_read_in_parts_that_are_told_and_once_for_both_pages(s
 
 def test_a_bar_says_how_far_long_work_is(monkeypatch):
     told = []
+    monkeypatch.setattr(components, "t", lambda key, **values: STRINGS[key][0].format(**values))
     place = SimpleNamespace(progress=lambda *said: told.append(said), empty=lambda: told.append("gone"))
     assert list(components.steps(place, "question.parts")([1, 2, 3])) == [1, 2, 3]
     assert told == ["gone"], "quick work shows no bar"
