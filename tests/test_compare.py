@@ -1,9 +1,13 @@
 """Two checkpoints, or two inputs, held against each other: the measures against a few lines of their definitions."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from conftest import TEXTS
+from test_attention_js import SIGHTS, oklab
 
 import bertlab
 from bertlab.explore.compare import compare, js_distance, linear_cka, mean_distance, pool_attention
@@ -11,8 +15,10 @@ from bertlab.nn.model import Bert
 from bertlab.spec.errors import TextError
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.views import differences
+from bertlab.views.figures import DIVERGING
 from bertlab.weights import checkpoint
 
+GRID = (Path(__file__).parent.parent / "app" / "static" / "heads.js").read_text(encoding="utf-8")
 TEXT, PAIR = "The keeper of the old mill carried the lantern.", "Rain fell."
 
 
@@ -164,3 +170,23 @@ def test_the_figures_show_the_numbers(one, two):
     bars = differences.moved_most(found, top=3)
     assert list(bars.data[0].x) == sorted(bars.data[0].x)
     assert bars.data[0].x[-1] == pytest.approx(found.drift_LU[-1].max(), abs=1e-4)
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_the_two_directions_differ_without_their_hues(sight):
+    """By lightness, for every kind of sight; the grid of heads has the same two colours."""
+    ends = [re.findall(r"\d+", DIVERGING[end][1])[:3] for end in (0, -1)]
+    assert ends == [re.findall(r"\d+", found) for found in re.findall(r"(?:LOSS|GAIN) = (\[.*?\])", GRID)][::-1]
+    rgb = np.array(ends, float) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    less, more = oklab(linear @ np.transpose(SIGHTS[sight]))
+    assert less[0] - more[0] > 0.2
+
+
+def test_a_signed_cell_says_its_direction(one, two):
+    found = compare(one, two, "green tea and bread", None)
+    for drawn in (differences.head_differences(found), differences.head_difference(found, 1, 1)):
+        values, said = np.array(drawn.data[0].z), np.array(drawn.data[0].text)
+        assert set(said[values > 0]) <= {"+", ""}
+        assert set(said[values < 0]) <= {"−", ""}
+        assert said.flat[np.abs(values).argmax()], "the strongest is named"
