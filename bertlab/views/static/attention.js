@@ -7,7 +7,7 @@ import { element, handle } from "./dom.js";
 import { Grid } from "./grid.js";
 import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
-import { unpack } from "./payload.js";
+import { received } from "./payload.js";
 import { literal, saveMenu } from "./save.js";
 import { History, START, VIEWS, ZOOMS, digest, sensible } from "./state.js";
 import { WORDS, words } from "./words.js";
@@ -37,11 +37,9 @@ class AttentionView {
   /** Take a payload: a first one, the same again, more layers of the same input, or another input. */
   async load(payload, options) {
     const generation = ++this.generation;
-    const { header, blocks } = unpack(payload);
-    if (header.kind !== "attention") throw new Error("not an attention payload");
-    const hosted = { ...header.options, ...options };
-    const rebuilt = JSON.stringify([hosted.lang, hosted.labels]) !== this.language;
-    this.language = JSON.stringify([hosted.lang, hosted.labels]);
+    const { header, blocks, hosted, language } = received("attention", payload, options);
+    const rebuilt = language !== this.language;
+    this.language = language;
     this.words = words(hosted);
     const fresh = this.pieces?.id !== header.id;
     if (fresh) [this.pieces, this.merged] = [new Pieces(header, blocks), null];

@@ -2,7 +2,7 @@
 // Knows nothing of models or hosts, and fetches nothing. Shapes: T tokens, D head size.
 import { digits, drawText, paper, press, readTheme, scroller, watch } from "./canvas.js";
 import { element, handle } from "./dom.js";
-import { inflate, unpack } from "./payload.js";
+import { inflate, received } from "./payload.js";
 import { literal, saveMenu } from "./save.js";
 import { Recorder } from "./svg.js";
 import { words } from "./words.js";
@@ -26,9 +26,7 @@ class NeuronView {
 
   async load(payload, options) {
     const generation = ++this.generation;
-    const { header, blocks } = unpack(payload);
-    if (header.kind !== "neuron") throw new Error("not a neuron payload");
-    const hosted = { ...header.options, ...options };
+    const { header, blocks, hosted, language } = received("neuron", payload, options);
     const data = { ...header, size: header.tokens.length, hideable: new Set(header.hideable) };
     if (this.data?.id !== header.id) {
       for (const block of blocks) data[block.name] = new Float32Array((await inflate(block.packed)).buffer);
@@ -43,7 +41,6 @@ class NeuronView {
     this.hosted = text;
     const first = header.tokens.findIndex((_, i) => !data.hideable.has(i));
     if (!Number.isInteger(this.state.token) || this.state.token < 0 || this.state.token >= data.size) this.state.token = Math.max(0, first);
-    const language = JSON.stringify([hosted.lang, hosted.labels]);
     if (language !== this.language || !this.surface) {
       this.language = language;
       this.words = words(hosted);

@@ -1,7 +1,7 @@
 // The envelope that the canvas views get their numbers in; views/payload.py writes it. Knows nothing of what is in it.
 
 /** Split a payload into its JSON header and its still compressed blocks. Layout: "BLAB", uint32 LE header size, header, blocks. */
-export function unpack(payload) {
+function unpack(payload) {
   const bytes = payload instanceof Uint8Array ? payload
     : ArrayBuffer.isView(payload) ? new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength)
       : new Uint8Array(payload);
@@ -17,6 +17,14 @@ export function unpack(payload) {
   });
   if (at > bytes.length) throw new Error("the payload is cut short");
   return { header, blocks };
+}
+
+/** What a host hands to a view: a payload of its kind, the options over the payload's own, and what its words depend on. */
+export function received(kind, payload, options) {
+  const { header, blocks } = unpack(payload);
+  if (header.kind !== kind) throw new Error(`a payload of kind ${header.kind}, not ${kind}`);
+  const hosted = { ...header.options, ...options };
+  return { header, blocks, hosted, language: JSON.stringify([hosted.lang, hosted.labels]) };
 }
 
 /** zlib bytes -> bytes, with the browser's own decoder. */

@@ -3,7 +3,7 @@
 // Shapes: S moments (snapshots), L layers, N heads, T tokens; the codes of a moment are [L, N, T, T], p = (code / 255)^2.
 import { Surface, digits, drawText, mix, paper, readTheme, watch } from "./canvas.js";
 import { element, handle } from "./dom.js";
-import { inflate, unpack } from "./payload.js";
+import { inflate, received } from "./payload.js";
 import { literal, saveMenu } from "./save.js";
 import { Recorder } from "./svg.js";
 import { words } from "./words.js";
@@ -257,9 +257,7 @@ class TimelineView {
 
   async load(payload, options) {
     const generation = ++this.generation;
-    const { header, blocks } = unpack(payload);
-    if (header.kind !== "timeline") throw new Error("not a timeline payload");
-    const hosted = { ...header.options, ...options };
+    const { header, blocks, hosted, language } = received("timeline", payload, options);
     const fresh = this.data?.id !== header.id;
     if (fresh) {
       const codes = await Promise.all(blocks.map((block) => inflate(block.packed)));
@@ -272,7 +270,6 @@ class TimelineView {
       this.atlases = new Map();
       this.pointed = null;
     }
-    const language = JSON.stringify([hosted.lang, hosted.labels]);
     const rebuilt = fresh || language !== this.language;
     this.language = language;
     this.words = words(hosted);
