@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 import pytest
 
 import bertlab
+from bertlab.weights import history
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
@@ -43,6 +44,8 @@ def address(request) -> Iterator[str]:
     environment = dict(os.environ, OMP_NUM_THREADS="1")
     if not SHIPPED:
         environment["BERTLAB_CHECKPOINTS"] = str(request.getfixturevalue("checkpoints"))
+    if not history.shipped_runs():
+        environment["BERTLAB_RUNS"] = str(request.getfixturevalue("runs"))
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
         port = probe.getsockname()[1]
@@ -62,7 +65,7 @@ def address(request) -> Iterator[str]:
         yield f"http://localhost:{port}"
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(120)
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +268,102 @@ def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
     offline.goto(files["html"].as_uri())
     assert offline.locator("figure svg text").count() > 4
     assert offline.locator("tr").count() == min(len(rows), 1000) + 1
+
+
+def test_the_time_machine_leaves_in_five_formats(visit, tmp_path):
+    tab = visit("time-machine")
+    until(tab, PAINTED)
+    files = {}
+    save = tab.locator(".bl-view .bl-save").first
+    for kind in ("svg", "png", "csv", "py", "html"):
+        save.focus()
+        tab.keyboard.press("Enter")
+        item = tab.locator(f".bl-view [data-save={kind}]").first
+        item.wait_for()
+        item.focus()
+        with tab.expect_download() as saved:
+            tab.keyboard.press("Enter")
+        files[kind] = tmp_path / saved.value.suggested_filename
+        saved.value.save_as(files[kind])
+    assert "[CLS]" in " ".join(ElementTree.parse(files["svg"]).getroot().itertext())
+    assert files["png"].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert list(rows[0])[:2] == ["step", "tokens"]
+    assert len(rows) > 2
+    compile(files["py"].read_text(encoding="utf-8"), "machine.py", "exec")
+    offline = tab.context.new_page()
+    offline.goto(files["html"].as_uri())
+    assert offline.locator("figure svg text").count() > 4
+    assert offline.locator("tr").count() == len(rows) + 1
+
+
+def ringed(tab) -> bool:
+    """Whether what has the focus shows it: an outline or a shadow on it, or on what is drawn for it."""
+    return tab.evaluate(
+        """() => {
+          let node = document.activeElement;
+          while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+          for (let at = node, up = 0; at instanceof Element && up < 4; at = at.parentElement, up++) {
+            const style = getComputedStyle(at);
+            if (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) return true;
+            if (style.boxShadow !== "none") return true;
+          }
+          return false;
+        }"""
+    )
+
+
+def walk_to(tab, target, key: str = "Tab", most: int = 90) -> None:
+    """Press a key until this has the focus, and shows it."""
+    for _ in range(most):
+        tab.keyboard.press(key)
+        if target.evaluate("(node) => node.getRootNode().activeElement === node"):
+            assert ringed(tab)
+            return
+    raise AssertionError(f"{most} times {key} do not reach {target}")
+
+
+def test_attention_by_keyboard_alone(visit):
+    tab = visit("attention", view="lines")
+    until(tab, PAINTED)
+    readout = tab.locator(".bl-readout")
+    walk_to(tab, tab.locator("[data-view=grid]"))
+    tab.keyboard.press("Enter")
+    walk_to(tab, tab.locator("canvas.bl-over").first)
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("Space")  # the second head as lines
+    tab.wait_for_url(lambda url: "heads=%5B1%5D" in url and "view=lines" in url)
+    walk_to(tab, tab.locator(".bl-head").first, "Shift+Tab")
+    tab.keyboard.press("s")
+    tab.wait_for_url(lambda url: "heads=%5B0%5D" in url)
+    walk_to(tab, tab.get_by_label("Find a token"))
+    tab.keyboard.type("the")
+    tab.keyboard.press("Enter")
+    expect(tab.locator(".bl-count")).to_contain_text("1 /")
+    walk_to(tab, tab.locator("canvas.bl-over").first)
+    tab.keyboard.press("Home")
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("+")
+    tab.wait_for_url(lambda url: "tokens=%5B1%5D" in url and "layer=1" in url and "zoom=150" in url)
+    assert re.search(r"\d", readout.inner_text())
+
+
+def test_heads_by_keyboard_alone(visit):
+    tab = visit("heads", masked="The keeper carried the [MASK].")
+    tab.locator(".heads .scale").wait_for()
+    walk_to(tab, tab.locator('.heads button[data-layer="0"][data-head="0"]'))
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("Space")
+    tab.wait_for_url("**changes=0.1")
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("S")
+    tab.wait_for_url("**changes=0.1%2C1.1s")
+    walk_to(tab, tab.get_by_role("button", name="Undo last change"))
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**changes=0.1")
 
 
 def test_what_was_typed_outlives_a_change_of_page(visit):
