@@ -37,12 +37,17 @@ STRINGS = {
         "가장 강한 것에 글에서 답을 찾는 법을 가르쳤습니다.",
     ),
     "card.korean": (
-        "Began as the English one from scratch and read Korean for two hours: grammar and set phrases, little of the world.",
+        "Began as the English one from scratch and read Korean for two hours: grammar, set phrases, little of the "
+        "world.",
         "영어로 배운 것에서 출발해 한국어를 두 시간 남짓 읽었습니다. 문법과 굳은 표현은 알고 세상일은 거의 모릅니다.",
     ),
     "card.sst2": (
         "The strongest one, taught to tell praise from blame in film reviews.",
         "가장 강한 것에 영화평이 칭찬인지 아닌지 가르쳤습니다.",
+    ),
+    "card.nsmc": (
+        "The Korean one, taught to tell praise from blame in film reviews.",
+        "한국어 모델에 영화평이 칭찬인지 아닌지 가르쳤습니다.",
     ),
     "card.wikiann_en": (
         "The strongest one, taught to find people, places and organisations.",
