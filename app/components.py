@@ -30,6 +30,7 @@ STATIC = Path(__file__).parent / "static"
 MAKING = {"classify": "sst2", "tag": "wikiann_en"}  # what is asked -> the task to fine-tune on where none is shipped
 TAU = 30.0  # thresholds of "no answer" go from -30 to 30
 PATIENCE = 0.3  # seconds of work after which a bar says how far it is
+FIELD = 150  # pixels for a number: two stand side by side on a telephone
 LIVE = "120ms"  # a field is read when its typist pauses this long
 # Plotly's own theme sets a font of its own; this is Streamlit's, then what has Hangul.
 FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
@@ -162,13 +163,15 @@ def sentences(first: str, second: str) -> tuple[str, str]:
 
 def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), of: str = "") -> tuple[int, int]:
     """Two number fields, counted from zero as in the pictures. of: empty for those shared with the attention views."""
-    left, right, _ = st.columns([1, 1, 3])
-    layer = url.number(
-        left.number_input, t("layer"), 0, config.num_layers - 1, default[0], key=f"neuron.{of}layer", name=f"{of}layer"
-    )
-    head = url.number(
-        right.number_input, t("head"), 0, config.num_heads - 1, default[1], key=f"neuron.{of}head", name=f"{of}head"
-    )
+    with st.container(horizontal=True):
+        counts = {"layer": config.num_layers, "head": config.num_heads}
+        layer, head = (
+            url.number(
+                st.number_input, t(part), 0, count - 1, default[at], key=f"neuron.{of}{part}", name=f"{of}{part}",
+                width=FIELD,
+            )
+            for at, (part, count) in enumerate(counts.items())
+        )  # fmt: skip
     return layer, head
 
 
@@ -196,6 +199,25 @@ def number(shown: str, key: str) -> None:
         st.latex(row.formula)
         st.markdown(t(f"number.{key}.reading"))
         st.caption(f"{t('number.source')}: [{row.source}]({row.link})")
+
+
+def shown(number: float | None, form: str) -> str:
+    """A number as a table shows it; a dash where there is none."""
+    return "–" if number is None else format(number, form)
+
+
+def table(columns: dict[str, list[str]]) -> None:
+    """A few rows, all of them in sight: on a telephone each is a block under its first column. {name: texts}."""
+    names = [plain(name) for name in columns]
+    rows = [[plain(text) for text in row] for row in zip(*columns.values(), strict=True)]
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = "".join(
+        f'<tr><th scope="row" dir="auto">{first}</th>'
+        + "".join(f"<td><span>{name}</span>{text}</td>" for name, text in zip(names[1:], rest, strict=True))
+        + "</tr>"
+        for first, *rest in rows
+    )
+    st.html(f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
 
 
 def figure(

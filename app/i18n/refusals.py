@@ -330,6 +330,6 @@ def _patterns() -> list[tuple[re.Pattern, str]]:
     """The rows as regular expressions, those that say most by themselves first."""
     rows = sorted(REFUSALS.items(), key=lambda row: -len(row[0].replace("{}", "")))
     return [
-        (re.compile("(.*)".join(map(re.escape, line.split("{}"))), re.DOTALL), translation)
+        (re.compile("(.*?)".join(map(re.escape, line.split("{}"))), re.DOTALL), translation)
         for line, translation in rows
     ]

@@ -24,12 +24,15 @@ def steps(second: loaders.Checkpoint, texts: tuple[str, str], others: tuple[str,
     ]
 
 
-def remarks(found: Comparison) -> None:
+def remarks(found: Comparison, *, of_inputs: bool) -> None:
     """What was not compared as it stands."""
     if found.by == "words":
         components.note(t("compare.words"))
-    if any(found.left_out):
-        components.note(t("compare.left-out", first=found.left_out[0], second=found.left_out[1]))
+    first, second = found.left_out
+    if first or second:
+        components.note(t("compare.left-out", first=first, second=second))
+    elif of_inputs:
+        components.note(t("compare.whole"))  # a line too, so that the figures stay where they are
 
 
 def heads(found: Comparison, config: ModelConfig, first: loaders.Checkpoint, code: list[str]) -> None:

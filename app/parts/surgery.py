@@ -41,8 +41,9 @@ class Asked:
 
 def question() -> Asked:
     """Which prediction to watch, and its texts."""
+    left, right = st.columns([4, 1])
     kind = url.choice(
-        st.segmented_control, t("heads.ask"), list(KINDS), key="ask", required=True, label_visibility="collapsed",
+        left.segmented_control, t("heads.ask"), list(KINDS), key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads.ask.{kind}"),
     )  # fmt: skip
     examples = components.said(KINDS[kind])
@@ -55,11 +56,15 @@ def question() -> Asked:
         return Asked(kind, asked, passage)
     if kind == "classify":
         return Asked(kind, components.line(st, t("heads.text"), examples.judged, key="judged"), None)
-    left, right = st.columns([5, 1])
-    text = components.line(left, t("heads.text"), examples.masked, key="masked", help=t("heads.text.help"))
-    masks = max(text.count(MASK), 1)
-    # a mark of its own for each, since a number beyond the last would be refused
-    mask = url.number(right.number_input, t("heads.mask"), 1, masks, 1, key="which") if masks > 1 else 1
+    text = components.line(st, t("heads.text"), examples.masked, key="masked", help=t("heads.text.help"))
+    masks = text.count(MASK)
+
+    def box(label: str, low: int, high: int, key: str) -> int:
+        """A mask by its number, where a second one moves nothing."""
+        numbers = range(low, high + 1)
+        return right.selectbox(label, numbers, format_func=f"{MASK} {{}}".format, key=key, label_visibility="collapsed")
+
+    mask = url.number(box, t("heads.mask"), 1, masks, 1, key="which") if masks > 1 else 1
     return Asked(kind, text, None, mask - 1)
 
 

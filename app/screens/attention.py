@@ -62,7 +62,7 @@ def bertviz(checkpoint: loaders.Checkpoint) -> None:
         components.note(t("bertviz.long", limit=bertviz_view.MAX_TOKENS, count=count))
     else:
         st.caption(t("view.bertviz.lead"))
-        st.iframe(loaders.bertviz(checkpoint, a, b, url.picture()["layer"]), height=120 + 24 * count)
+        st.iframe(loaders.bertviz(checkpoint, a, b, url.picture()["layer"]), height=104 + 23 * count)
 
 
 with st.container(key="picture"), components.told():

@@ -48,6 +48,6 @@ with components.told():
     with st.container(key="comparison"), components.told(), st.spinner(t("compare.working")):
         found = loaders.comparison(first, second, texts, others)
         code = compare.steps(second, texts, others)
-        compare.remarks(found)
+        compare.remarks(found, of_inputs=others is not None)
         compare.heads(found, loaders.session(first).config, first, code)
         compare.layers(found, first, code)

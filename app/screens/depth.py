@@ -9,8 +9,8 @@ from bertlab.explore.words import MASK
 from bertlab.views import change_figures
 from bertlab.views.pieces import piece_labels
 
-CELL = 50  # pixels for a word
-WIDTH = "<style>.st-key-figure-lens {{ min-width: {}px; }}</style>"
+CELL = 62  # pixels for a word
+WIDTH = "<style>.st-key-lens > * {{ min-width: {}px; }}</style>"
 LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen through a window
 
 components.heading("depth")
@@ -44,9 +44,8 @@ with components.told():
     grid = {"chosen": position, "first": shown[0], "count": len(shown), **words}
     code = components.lines(checkpoint, *opened, f"figure = change_figures.lens_grid(lens, **{grid!r})")
     # wide enough for its words; what does not fit is scrolled to
-    st.html(WIDTH.format(100 + CELL * len(shown)))
-    with st.container(key="lens-scroll"):
-        components.figure(change_figures.lens_grid(lens, **grid), key="lens", code=code)
+    st.html(WIDTH.format(110 + CELL * len(shown)))
+    components.figure(change_figures.lens_grid(lens, **grid), key="lens", code=code)
     components.explain("depth_probability", "rank")
 
     left, right = st.columns(2, gap="large")

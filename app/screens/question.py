@@ -15,7 +15,7 @@ left, right = st.columns(2, gap="large")
 examples = components.said("answer")
 with left:
     question = components.line(st, t("question.question"), examples.questions[0], key="question")
-    text = url.text(st.text_area, t("question.passage"), examples.passage, key="passage", height=220)
+    text = url.text(st.text_area, t("question.passage"), examples.passage, key="passage", height=250)
     components.too_long_for_a_link(st, text)
     with st.container(horizontal=True, gap="xsmall"):
         for example in examples.questions:

@@ -14,17 +14,17 @@ with components.told():
     tags = loaders.ask(checkpoint, "tag", text)
     with st.container(key="entities"):
         st.html(labels.tagged_html(text, tags))
-        if not tags.entities:
+        st.caption(t("tag.hover"))
+        if tags.entities:
+            rows = {
+                t("tag.entity"): [entity.text for entity in tags.entities],
+                t("tag.kind"): [entity.label for entity in tags.entities],
+                t("tag.probability"): [entity.probability for entity in tags.entities],
+            }
+            shown = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width=100)
+            st.dataframe(rows, hide_index=True, column_config={t("tag.probability"): shown})
+        else:
             components.note(t("tag.none"))
-    st.caption(t("tag.hover"))
-    if tags.entities:
-        rows = {
-            t("tag.entity"): [entity.text for entity in tags.entities],
-            t("tag.kind"): [entity.label for entity in tags.entities],
-            t("tag.probability"): [entity.probability for entity in tags.entities],
-        }
-        shown = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width=100)
-        st.dataframe(rows, hide_index=True, column_config={t("tag.probability"): shown})
     st.subheader(t("tag.every"), anchor=False)
     code = components.lines(
         checkpoint, "from bertlab.views import labels", f"figure = labels.tag_heat(session.tag({text!r}))"

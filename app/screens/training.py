@@ -24,19 +24,16 @@ scale = url.choice(right.segmented_control, t("training.scale"), ["linear", "log
 def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
     """A row for each run: how it stands and the last of its numbers."""
     last = {name: next((row for row in reversed(rows[name]) if history.is_step(row)), {}) for name in ends}
-    columns = {
-        t("training.run"): list(ends),
-        t("training.state"): [t(f"training.state.{end.state}") for end in ends.values()],
-        t("training.step"): [end.step for end in ends.values()],
-        t("training.tokens"): [last[name].get("tokens") for name in ends],
-        t("training.minutes"): [round(last[name].get("seconds", 0) / 60, 1) for name in ends],
-        t("training.speed"): [history.speed(rows[name]) for name in ends],
-        t("training.loss"): [last[name].get("loss") for name in ends],
+    numbers = {
+        "step": [f"{end.step:,}" for end in ends.values()],
+        "tokens": [components.shown(last[name].get("tokens"), ",") for name in ends],
+        "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in ends],
+        "speed": [components.shown(history.speed(rows[name]), ",.0f") for name in ends],
+        "loss": [components.shown(last[name].get("loss"), ".3f") for name in ends],
     }
-    forms = dict.fromkeys((t("training.step"), t("training.tokens")), st.column_config.NumberColumn(format="localized"))
-    forms[t("training.speed")] = st.column_config.NumberColumn(format="%.0f")
-    forms[t("training.loss")] = st.column_config.NumberColumn(format="%.3f")
-    st.dataframe(columns, hide_index=True, column_config=forms)
+    states = [t(f"training.state.{end.state}") for end in ends.values()]
+    columns = {"run": list(ends), "state": states} | numbers
+    components.table({t(f"training.{name}"): values for name, values in columns.items()})
 
 
 @components.told()
@@ -53,7 +50,6 @@ def drawn() -> None:
     table(ends, rows)
     thin = {name: loaders.thinned(known[name]) for name in picked if rows[name]}
     places = ", ".join(f"{name!r}: history.thin(history.read_log(Path({str(known[name])!r})))" for name in thin)
-    cells = st.columns(2)
     metrics = [metric for metric in curves.METRICS if any(curves.has(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "held_out": t("training.held-out")}
@@ -62,6 +58,8 @@ def drawn() -> None:
             None, "from pathlib import Path", "from bertlab.views import curves", "from bertlab.weights import history",
             f"runs = {{{places}}}", f"figure = curves.run_curves(runs, {metric!r}, **{options!r})",
         )  # fmt: skip
+        if number % 2 == 0:
+            cells = st.columns(2)  # a row of two: one under the other, they keep their order
         with cells[number % 2]:
             components.figure(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code)
     if metrics:

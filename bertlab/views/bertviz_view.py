@@ -50,11 +50,11 @@ _PAGE = """<!doctype html>
 <title>bertviz</title>
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ margin: 12px; font-family: system-ui, sans-serif; background: #ffffff; color: #1f2430; }}
+body {{ margin: 12px; font-family: system-ui, sans-serif; background: #fdfcfa; color: #20262d; }}
 svg text {{ fill: #1f2430; }}
 select {{ font: inherit; }}
 @media (prefers-color-scheme: dark) {{
-  body {{ background: #14171d; color: #e6e9ef; }}
+  body {{ background: #15181d; color: #e8e9ec; }}
   svg text {{ fill: #e6e9ef; }}
   svg rect.background {{ fill: #3a4150; }}
   /* thousands of nearly transparent lines would darken a dark ground; a group of their own does not */

@@ -11,10 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import HeadEffects, Lens, Operation
-from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, percent, safe, short
+from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, narrow, percent, safe, short
 from bertlab.views.pieces import piece_labels
 
 FITTING = 48  # positions whose words can be read in their cells
+USUAL = 9  # outcomes of a change: the five likeliest before, the five after, and some in both
 WEAKEST = 0.5  # log-odds at which the colours of a head map are full, where no head has more
 _DEPTHS = [[0.0, "rgba(38, 108, 206, 0.04)"], [1.0, "rgba(38, 108, 206, 0.9)"]]
 
@@ -31,7 +32,8 @@ def before_after(
     """
     shown = operation.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in shown]
-    figure = blank(height=70 + 58 * len(shown))
+    # one height for as many outcomes as there usually are: what stands below does not move
+    figure = blank(height=70 + 44 * max(len(shown), USUAL))
     parts = ((labels[1], BLUE, [o.after for o in shown]), (labels[0], GREY, [o.before for o in shown]))
     changes = [f"{percent(o.after)}  ({o.log_odds_after - o.log_odds_before:+.2f})" for o in shown]
     for (label, colour, chances), texts in zip(parts, (changes, [percent(o.before) for o in shown]), strict=True):
@@ -41,10 +43,10 @@ def before_after(
             customdata=[safe(short(title, 60)) for title in titles],
             hovertemplate=f"%{{customdata}}<br>{safe(label)}: %{{text}}<extra></extra>",
         )  # fmt: skip
-    ticks = [safe(short(title, 18)) for title in titles]
+    ticks = [safe(narrow(title, 15)) for title in titles]
     figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6)
     most = max((max(o.before, o.after) for o in shown), default=1) or 1
-    figure.update_xaxes(range=[0, most * 1.85], visible=False)
+    figure.update_xaxes(range=[0, most * 2.2], visible=False)
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08, legend={"traceorder": "reversed"})
     return figure
 
@@ -57,11 +59,15 @@ def head_map(
     head, layer = map(safe, axes)
     limit = max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
     count = effects.effects_LN.shape[1]
-    figure = blank(height=90 + 34 * len(effects.layers))
+    figure = blank(height=130 + 34 * len(effects.layers))
     figure.add_heatmap(
         z=effects.effects_LN.astype(float).round(4), y=list(range(len(effects.layers))), zmin=-limit, zmax=limit,
-        colorscale=DIVERGING, xgap=2, ygap=2, texttemplate="%{z:.1f}", colorbar={"title": safe(odds), "thickness": 12},
-        customdata=np.round(effects.probabilities_LN, 4),
+        colorscale=DIVERGING, xgap=2, ygap=2, texttemplate="%{z:.1f}",
+        textfont={"size": 11}, customdata=np.round(effects.probabilities_LN, 4),
+        colorbar={
+            "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.7, "thickness": 10, "nticks": 5,
+            "title": {"text": safe(odds), "side": "bottom", "font": {"size": 12}},
+        },
         hovertemplate=f"{layer} %{{y}}, {head} %{{x}}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(title={"text": head, "standoff": 4}, tickvals=list(range(count)), side="top")
@@ -89,7 +95,7 @@ def lens_grid(
     layers = len(lens.probs_LT)
     places = list(range(len(lens.tokens)))[first:][:count]
     tokens = [safe(piece) for piece in piece_labels(lens.tokens)]
-    pieces = [[safe(short(row[at], 8)) for at in places] for row in lens.pieces_LT]
+    pieces = [[safe(narrow(row[at], 9)) for at in places] for row in lens.pieces_LT]
     hover = [
         [
             f"{tokens[at]}<br>{safe(labels[0])}: {safe(row[at])}<br>"
@@ -112,8 +118,9 @@ def lens_grid(
     )  # fmt: skip
     figure.update_xaxes(tickvals=places, ticktext=[tokens[at] for at in places], tickangle=-45)
     figure.update_yaxes(
-        tickvals=list(range(layers)), ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in range(1, layers))]
-    )
+        tickvals=list(range(layers)), ticklabelstandoff=6,
+        ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in range(1, layers))],
+    )  # fmt: skip
     if chosen in places:
         figure.add_shape(
             type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=layers - 0.5, line={"color": ORANGE, "width": 2}

@@ -52,7 +52,8 @@ def head_difference(found: Comparison, layer: int, head: int, *, label: str = ""
     limit = float(np.abs(difference_UU).max()) or 1.0
     names = [safe(unit.label) for unit in found.units]
     places = list(range(len(names)))
-    figure = _figure(190 + min(20, max(5, 460 // len(names))) * len(names))
+    # one height for usual sentences: what stands below does not move with their length
+    figure = _figure(190 + max(440, 5 * len(names)))
     figure.add_heatmap(
         z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1, colorbar=_bar(label),
         customdata=[[f"{one} → {other}" for other in names] for one in names],

@@ -8,6 +8,8 @@ Knows nothing of models, pages or languages: the words on the axes are arguments
 
 from collections.abc import Sequence
 from html import escape
+from itertools import accumulate
+from unicodedata import east_asian_width
 
 import numpy as np
 import plotly.graph_objects as go
@@ -27,7 +29,14 @@ DIVERGING = [
     [1.0, "rgba(30, 88, 190, 1)"],
 ]
 _RISING = [[0, "rgba(40, 104, 196, 0)"], [0.35, "rgba(120, 170, 230, 0.7)"], [0.7, "#2868c4"], [1, "#081c54"]]
-_AXIS = {"showgrid": False, "zeroline": False, "linecolor": GRID, "automargin": True, "ticks": ""}
+_AXIS = {
+    "showgrid": False,
+    "zeroline": False,
+    "linecolor": GRID,
+    "automargin": True,
+    "ticks": "",
+    "title": {"font": {"size": 13}},
+}
 TEMPLATE = go.layout.Template(
     layout={
         "paper_bgcolor": "rgba(0, 0, 0, 0)",
@@ -134,7 +143,8 @@ def embedding_strips(
     parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
     pieces = [safe(piece) for piece in piece_labels(embeddings.tokens)]
     rows = list(range(len(pieces)))
-    figure = blank(height=96 + 22 * len(pieces))
+    # a word more of a short text moves nothing that stands below
+    figure = blank(height=96 + 22 * max(len(pieces), 16))
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
@@ -267,6 +277,18 @@ def percent(chance: float) -> str:
 def short(text: str, most: int) -> str:
     """A text of at most `most` letters, cut with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def narrow(text: str, most: int) -> str:
+    """A text cut to the room of `most` Latin letters, of which Hangul and its like take two.
+
+    >>> narrow("governor", 9), narrow("등대지기", 9), narrow("등대지기의", 9)
+    ('governor', '등대지기', '등대지기…')
+    """
+    taken = list(accumulate(1 + (east_asian_width(letter) in "WF") for letter in text))
+    if not taken or taken[-1] <= most:
+        return text
+    return text[: sum(width < most for width in taken)] + "…"
 
 
 def _faded(colour: str, alpha: float) -> str:

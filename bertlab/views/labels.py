@@ -64,8 +64,7 @@ def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:
         customdata=[safe(word.text) for word in effects.words],
         hovertemplate="%{customdata}: %{y:+.2f}<extra></extra>",
     )  # fmt: skip
-    words = [safe(short(word.text, 14)) for word in effects.words]
-    figure.update_xaxes(tickvals=list(range(len(words))), ticktext=words, tickangle=-45 if len(words) > 8 else 0)
+    _name_columns(figure, [word.text for word in effects.words])
     figure.update_yaxes(title=safe(axis), zeroline=True, zerolinecolor=GRID, showgrid=True, gridcolor=GRID, nticks=5)
     return figure
 
@@ -134,11 +133,21 @@ def tag_heat(tags: Tags) -> go.Figure:
         text=[[safe(label)] * len(tags.words) for label in tags.labels], showscale=False,
         hovertemplate="%{customdata} · %{text}: %{z:.1%}<extra></extra>",
     )  # fmt: skip
-    words = [safe(short(word.text, 14)) for word in tags.words]
-    figure.update_xaxes(tickvals=list(range(len(words))), ticktext=words, tickangle=-45 if len(words) > 8 else 0)
+    _name_columns(figure, [word.text for word in tags.words])
     labels = [safe(label) for label in tags.labels]
-    figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, autorange="reversed")
+    figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, autorange="reversed", ticklabelstandoff=6)
     return figure
+
+
+def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
+    """Words under their columns, turned as far as they have to be to stand side by side on a telephone."""
+    names = [short(word, 14) for word in words]
+    letters = sum(len(name) + 2 for name in names)
+    angle = 0 if letters <= 36 else -60 if len(names) <= 16 else -90
+    figure.update_xaxes(
+        tickvals=list(range(len(names))), ticktext=list(map(safe, names)), tickangle=angle,
+        tickfont={"size": 14 if angle == 0 else 12 if len(names) <= 22 else 10},
+    )  # fmt: skip
 
 
 def _top(shares: dict[str, float]) -> str:

@@ -21,6 +21,10 @@ STRINGS = {
         "The two have different vocabularies, so they are compared word by word.",
         "둘의 어휘가 달라 낱말 단위로 비교합니다.",
     ),
+    "compare.whole": (
+        "The inputs are of one length: every piece is held against the one in its place.",
+        "두 입력의 길이가 같아 조각마다 같은 자리의 조각과 비교합니다.",
+    ),
     "compare.left-out": (
         "The inputs differ in length: compared is what reads alike in both. Left out: {first} of the first, {second} "
         "of the second.",
