@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -210,7 +211,7 @@ def test_a_question_cut_short_is_said(shipped, count, cut):
 @pytest.mark.parametrize(("no_answer", "doubts"), [(0.9, True), (0.1, False)])
 def test_no_answer_above_the_answer_is_said(shipped, monkeypatch, no_answer, doubts):
     found = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
-    monkeypatch.setattr(loaders, "ask", lambda *_, **__: found)
+    monkeypatch.setattr(loaders, "reading", lambda *_, **__: SimpleNamespace(answers=found))
     app = opened("question", passage="Green tea.")
     assert not app.exception
     assert any(STRINGS["question.doubt"][0] in body for body in bodies(app)) == doubts

@@ -7,7 +7,6 @@ import re
 import shutil
 import time
 from dataclasses import replace
-from statistics import median
 from xml.etree import ElementTree
 
 import numpy as np
@@ -677,47 +676,6 @@ def test_broken_bytes_say_so(visit):
     assert "cannot be read" in page.locator("[role=alert]").inner_text()
     update(page, payload.AttentionPack(attention()).bytes())
     assert ink(page) > 1000, "good bytes bring the picture back"
-
-
-def test_the_bounds_at_12_x_12_x_128(visit):
-    """The bounds are 1 s, 50 ms and 150 ms; twice that is allowed, since others may work beside the test."""
-    page = visit(html.attention_html(long_attention(128)))
-    assert page.evaluate("performance.now()") < 2000
-    times = page.evaluate(
-        """async () => {
-          const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-          const drawn = () => {
-            for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
-          };
-          const clock = async (act) => {
-            const start = performance.now();
-            act();
-            await frame();
-            drawn();
-            return performance.now() - start;
-          };
-          const canvas = document.querySelector("canvas.bl-over");
-          const box = canvas.getBoundingClientRect();
-          const move = (i) => canvas.dispatchEvent(new PointerEvent("pointermove",
-            { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
-          const next = document.querySelectorAll(".bl-step")[1];
-          const hovers = [], layers = [];
-          for (let i = 0; i < 9; i++) hovers.push(await clock(() => move(i)));
-          canvas.dispatchEvent(new PointerEvent("pointerleave"));
-          const layer = () => document.querySelector(".bl-value").firstChild.data;
-          for (let i = 1; i <= 7; i++) {
-            const start = performance.now();
-            next.click();
-            while (layer() !== String(i)) await new Promise((done) => setTimeout(done));
-            await frame();
-            drawn();
-            layers.push(performance.now() - start);
-          }
-          return { hovers, layers };
-        }"""
-    )
-    assert median(times["hovers"]) < 100, times
-    assert median(times["layers"]) < 300, times
 
 
 def test_neuron_view_opens_a_token(visit):

@@ -93,6 +93,10 @@ class OnTop(nn.Module):
         read_BTH, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=features_BTW.shape[1])
         return Encoded(read_BTH, self.pooler)
 
+    def pooled(self, batch: Inputs) -> torch.Tensor:
+        """What stands for each input, [B, 2 W]; see `Bert.pooled`."""
+        return self(batch).pooled_BH
+
     def head(self, name: str) -> nn.Module:
         return self.heads[name]
 
