@@ -24,6 +24,7 @@ from bertlab.weights import history
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
+expect.set_options(timeout=60_000)  # a page may be slow where others work beside it
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent

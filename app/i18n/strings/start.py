@@ -33,8 +33,8 @@ STRINGS = {
         "공개된 작은 인코더에 더 읽혔습니다. 빈칸을 가장 잘 채웁니다.",
     ),
     "card.squad": (
-        "The strongest one, taught to find answers in a passage.",
-        "가장 강한 것에 글에서 답을 찾는 법을 가르쳤습니다.",
+        "The strongest one, taught to find answers in a passage, or to say that there is none.",
+        "가장 강한 것에 글에서 답을 찾고, 없으면 없다고 하는 법을 가르쳤습니다.",
     ),
     "card.korean": (
         "Began as the English one from scratch and read Korean for two hours: grammar, set phrases, little of the "
