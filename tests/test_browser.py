@@ -84,9 +84,9 @@ def visit(browser, address):
 
     def visit(page: str, *, width: int = 1280, theme: str = "light", link: str = "", **parameters: str):
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+        context.set_default_timeout(90_000)
         contexts.append(context)
         tab = context.new_page()
-        tab.set_default_timeout(30_000)
         local = (address, address.replace("http", "ws"), "data:", "blob:", "about:")
         tab.on("request", lambda request: request.url.startswith(local) or faults.append(request.url))
         tab.on("websocket", lambda socket: socket.url.startswith(local) or faults.append(socket.url))
