@@ -201,6 +201,7 @@ class AttentionView {
     this.narrow = this.root.clientWidth < 560;
     this.colours = palette(data.heads, this.theme.dark);
     this.places = data.positions(state);
+    this.placed = data;
     this.matches = data.find(state.find).filter((position) => !(state.hide && data.hideable.has(position)));
     this.found = new Set(this.matches);
     if (this.foundFor !== `${data.id}.${state.find}`) this.match = -1;

@@ -137,7 +137,13 @@ export class Lines {
     context.setLineDash(head >= 16 ? [6, 3] : []);
   }
 
+  /** Whether another input has come whose places are not known yet; `refresh` draws it when they are. */
+  get between() {
+    return this.view.placed !== this.view.data;
+  }
+
   drawUnder() {
+    if (this.between) return;
     this.scrolled = this.scroll.scrollTop;
     this.paintUnder(this.under.begin());
   }
@@ -196,6 +202,7 @@ export class Lines {
   }
 
   drawOver() {
+    if (this.between) return;
     this.scrolled = this.scroll.scrollTop;
     this.under.canvas.classList.toggle("bl-dim", Boolean(this.focus()));
     this.paintOver(this.over.begin());
