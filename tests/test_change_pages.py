@@ -176,8 +176,6 @@ def test_export_in_eight_bits(shipped, capsys, tmp_path):
 
 def test_a_card_states_no_figure_of_wider_weights(capsys, tmp_path):
     """The shipped classifier has a whole record, so its card is written."""
-    if "sst2" not in bertlab.shipped():
-        pytest.skip("no shipped checkpoints")
     wide, narrow = tmp_path / "wide", tmp_path / "narrow"
     assert main(["export", str(wide), "--checkpoint", "sst2"]) == 0
     assert main(["export", str(narrow), "--checkpoint", str(wide), "--dtype", "float8"]) == 0

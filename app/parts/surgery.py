@@ -15,11 +15,10 @@ from bertlab.explore.facts import HeadEffects, HeadRoles, Operation, TokenRow
 from bertlab.explore.words import MASK
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import SurgeryError
+from bertlab.spec.tasks import WATCHED
 from bertlab.views.change_figures import WEAKEST
 from bertlab.views.pieces import piece_labels
 
-# what can be asked -> the task whose checkpoint suits it
-KINDS = {"mask": "fill-mask", "nsp": "nsp", "span": "answer", "classify": "classify"}
 CHIPS = 18  # changes with a button of their own
 ROLES = ("previous", "next", "itself", "same")  # [CLS] and [SEP] are called so in every language
 GRID = ("label", "out", "whole", "loss", "gain", "wait", "hint")
@@ -43,10 +42,10 @@ def question() -> Asked:
     """Which prediction to watch, and its texts."""
     left, right = st.columns([4, 1])
     kind = url.choice(
-        left.segmented_control, t("heads.ask"), list(KINDS), key="ask", required=True, label_visibility="collapsed",
+        left.segmented_control, t("heads.ask"), list(WATCHED), key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads.ask.{kind}"),
     )  # fmt: skip
-    examples = components.said(KINDS[kind])
+    examples = components.said(WATCHED[kind])
     if kind == "nsp":
         return Asked(kind, *components.sentences(*examples.pair))
     if kind == "span":

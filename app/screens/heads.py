@@ -6,6 +6,7 @@ import streamlit as st
 from app import components, loaders, url
 from app.i18n import t
 from app.parts import surgery
+from bertlab.spec.tasks import WATCHED
 from bertlab.views import change_figures
 
 TOOLS = ("none", "row", "patch", "keep", "map")
@@ -14,7 +15,7 @@ components.heading("heads")
 asked, line = surgery.question(), surgery.kept()
 names = {name: t(f"heads.name.{name or 'none'}") for name in ("", "IsNext", "NotNext")}
 with components.told():
-    checkpoint = components.chosen(surgery.KINDS[asked.kind])
+    checkpoint = components.chosen(WATCHED[asked.kind])
     config = loaders.session(checkpoint).config
     # a mistake in the text is said here once, before anything is drawn
     loaders.ask(checkpoint, "operate", *asked.values, mask=asked.mask)
@@ -30,7 +31,7 @@ with components.told():
         st.segmented_control, t("heads.tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads.tool.{tool}"),
     )  # fmt: skip
-    example = components.said(surgery.KINDS[asked.kind]).other
+    example = components.said(WATCHED[asked.kind]).other
     other = url.recall("other", example)
     with components.told():
         if tool == "row":

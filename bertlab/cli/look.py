@@ -8,9 +8,7 @@ from typing import Literal
 
 from bertlab.cli.common import Ask, AskPair, Second, Text, open_session, read_texts, tell
 from bertlab.spec.errors import BertlabError
-
-# what is asked -> the task whose shipped checkpoint suits it
-TASKS = {"mask": "fill-mask", "nsp": "nsp", "span": "answer", "classify": "classify"}
+from bertlab.spec.tasks import WATCHED
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def heads(config: Heads) -> None:
     from bertlab.views.terminal_change import effect_lines, operation_lines
 
     (text,) = read_texts(config.text)
-    session = open_session(config, TASKS[config.ask])
+    session = open_session(config, WATCHED[config.ask])
     if config.change:
         found = session.operate(
             config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask

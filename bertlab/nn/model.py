@@ -134,7 +134,7 @@ class Bert(nn.Module):
         return self.encoder(hidden_BTH, mask, tokens=tokens, rows_R=rows_R)
 
     def pooled(self, batch: Inputs) -> torch.Tensor:
-        """Equal to `forward(batch).pooled_BH`, for about an eighth less work in six layers: see `hidden_rows`."""
+        """Equal to `forward(batch).pooled_BH`, without the last feed-forward for other tokens: see `hidden_rows`."""
         B, T = batch.input_ids_BT.shape
         rows_B = torch.arange(B, device=batch.input_ids_BT.device) * T
         if self.config.left_to_right:

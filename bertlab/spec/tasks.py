@@ -135,6 +135,10 @@ LEFT_OUT = {
 }
 
 
+# a prediction whose heads can be silenced -> what the checkpoint that suits it is asked for
+WATCHED = {"mask": "fill-mask", "nsp": "nsp", "span": "answer", "classify": "classify"}
+
+
 def task(name: str) -> TaskSpec:
     """A task by name.
 

@@ -75,6 +75,13 @@ class AttentionView {
     this.data = this.state.merge ? this.merged : this.pieces;
   }
 
+  /** Drawing that waits while another input has come whose places are not known yet: `refresh` draws it when they are. */
+  steady(draw) {
+    return () => {
+      if (this.placed === this.data) draw();
+    };
+  }
+
   get shape() {
     const { layers, heads, segments } = this.pieces;
     return `${layers}.${heads}.${segments.includes(1)}.${Boolean(this.pieces.words)}`;

@@ -18,7 +18,7 @@ export class Grid {
     this.inner = element("div", { class: "bl-pane" });
     this.card.append(this.inner);
     this.pane.append(this.board, this.card);
-    this.surface = interactive(this.board, view.words.grid, () => this.paintOn(this.surface.begin()), {
+    this.surface = interactive(this.board, view.words.grid, view.steady(() => this.paintOn(this.surface.begin())), {
       pointermove: (event) => this.hover(this.spot(event)),
       pointerleave: () => this.hover(null),
       click: (event) => { const at = this.spot(event); if (at) view.set(at); },

@@ -18,8 +18,8 @@ export class Lines {
     this.sticky = element("div", { class: "bl-sticky" });
     this.scroll.append(this.sticky, this.spacer);
     this.pane.append(this.scroll);
-    this.under = new Surface(this.sticky, "bl-under", () => this.drawUnder());
-    this.over = interactive(this.sticky, view.words.lines, () => this.drawOver(), {
+    this.under = new Surface(this.sticky, "bl-under", view.steady(() => this.drawUnder()));
+    this.over = interactive(this.sticky, view.words.lines, view.steady(() => this.drawOver()), {
       pointerdown: (event) => this.down(event),
       pointermove: (event) => { if (event.pointerType !== "touch") this.move(this.spot(event)); },
       pointerup: (event) => this.release(event),
@@ -137,13 +137,7 @@ export class Lines {
     context.setLineDash(head >= 16 ? [6, 3] : []);
   }
 
-  /** Whether another input has come whose places are not known yet; `refresh` draws it when they are. */
-  get between() {
-    return this.view.placed !== this.view.data;
-  }
-
   drawUnder() {
-    if (this.between) return;
     this.scrolled = this.scroll.scrollTop;
     this.paintUnder(this.under.begin());
   }
@@ -202,7 +196,6 @@ export class Lines {
   }
 
   drawOver() {
-    if (this.between) return;
     this.scrolled = this.scroll.scrollTop;
     this.under.canvas.classList.toggle("bl-dim", Boolean(this.focus()));
     this.paintOver(this.over.begin());

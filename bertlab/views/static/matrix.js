@@ -8,7 +8,7 @@ export class Matrix {
   constructor(view, host = null) {
     this.view = view;
     this.pane = host ?? element("div", { class: "bl-pane" });
-    Object.assign(this, scroller(view.words.matrix, () => this.draw(), {
+    Object.assign(this, scroller(view.words.matrix, view.steady(() => this.draw()), {
       pointermove: (event) => { if (event.pointerType !== "touch") this.hover(this.spot(event)); },
       pointerleave: () => this.hover(null),
       click: (event) => this.pick(this.spot(event), event.shiftKey || event.ctrlKey || event.metaKey),
