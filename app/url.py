@@ -19,6 +19,7 @@ LONGEST = 4_000
 
 # What a step back of the browser leaves as it is: it belongs to the window, not to the page.
 STAYING = ("lang", "checkpoint")
+SLOW = 20.0  # seconds that a browser may take until it has drawn a page
 ONE_CHANGE = 1.0  # seconds within which changes of the same fields, letters typed one after another, are one to undo
 
 # What a reader can set in the views, as `views/static` reports it, and where each begins.
@@ -37,6 +38,7 @@ def read() -> None:
     if "url.kept" not in st.session_state:
         st.session_state["url.kept"] = st.query_params.to_dict()
         st.session_state["url.defaults"], st.session_state["url.names"] = {}, set()
+        st.session_state["url.given"] = {}  # by a widget's key: the value it was given first, and when
 
 
 def arrive(page: str) -> None:
@@ -141,9 +143,18 @@ def _follow(name: str, default: str, key: str) -> None:
 
 
 def _seed(key: str, value) -> None:
-    """Give a widget its value when it appears, or when the reader has come from elsewhere."""
-    if st.session_state["url.fresh"] or key not in st.session_state:
-        st.session_state[key] = value
+    """Give a widget its value when it appears, or when the reader has come from elsewhere.
+
+    A run that comes soon after gives it again, if nobody has changed it: a browser that was still fetching the code of
+    the field when somebody clicked on another has missed the first, and would draw the field empty.
+    """
+    state = st.session_state
+    given = state["url.given"]
+    if state["url.fresh"] or key not in state:
+        given[key] = (value, time.monotonic())
+    elif key not in given or state[key] != given[key][0] or time.monotonic() - given[key][1] > SLOW:
+        return
+    state[key] = given[key][0]
 
 
 def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:

@@ -79,10 +79,11 @@ def browser(chromium):
 
 @pytest.fixture
 def visit(browser, address):
-    """visit(page, **parameters) opens a page in a fresh context; a request to another machine fails the test."""
+    """visit(page, **parameters) opens a page in a fresh context; a request to another machine fails the test.
+    before: called with the tab that is about to open it."""
     contexts, faults = [], []
 
-    def visit(page: str, *, width: int = 1280, theme: str = "light", link: str = "", **parameters: str):
+    def visit(page: str, *, width: int = 1280, theme: str = "light", link: str = "", before=None, **parameters: str):
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
         context.set_default_timeout(90_000)
         contexts.append(context)
@@ -91,6 +92,8 @@ def visit(browser, address):
         tab.on("request", lambda request: request.url.startswith(local) or faults.append(request.url))
         tab.on("websocket", lambda socket: socket.url.startswith(local) or faults.append(socket.url))
         tab.on("pageerror", lambda error: faults.append(str(error)))
+        if before:
+            before(tab)
         tab.goto(link or f"{address}/{page}?{urlencode(parameters)}")
         tab.wait_for_selector("h1")
         tab.wait_for_selector('[data-test-script-state="notRunning"]')
@@ -365,6 +368,36 @@ def test_heads_by_keyboard_alone(visit):
     walk_to(tab, tab.get_by_role("button", name="Undo last change"))
     tab.keyboard.press("Enter")
     tab.wait_for_url("**changes=0.1")
+
+
+def test_the_tools_of_surgery_by_keyboard_alone(visit):
+    tab = visit("heads", masked="The keeper carried the [MASK].")
+    tab.locator(".heads .scale").wait_for()
+    tools = tab.locator(".st-key-tool [role=radio]")
+    walk_to(tab, tools.first)
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("Enter")
+    walk_to(tab, tab.locator(".st-key-put-row button"))
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**changes=r**")
+    walk_to(tab, tools.nth(1), "Shift+Tab")
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("Enter")
+    walk_to(tab, tab.get_by_role("button", name="Put it in"))
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**changes=r**p**")
+
+
+def test_a_field_whose_code_comes_late_is_not_drawn_empty(visit):
+    held = []
+    tab = visit("evaluation", before=lambda tab: tab.route("**/TextArea*.js", lambda route: held.append(route)), **{
+        "from": "paste", "pasted": "sentence,label\nA small wonder.,positive\nA long evening.,negative",
+    })  # fmt: skip
+    tab.get_by_role("button", name="Evaluate 2 rows").click()
+    tab.locator(".js-plotly-plot .main-svg").first.wait_for()
+    for route in held:
+        route.continue_()
+    expect(tab.locator(".st-key-pasted textarea")).to_have_value(re.compile("A small wonder"))
 
 
 def test_what_was_typed_outlives_a_change_of_page(visit):

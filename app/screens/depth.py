@@ -9,7 +9,7 @@ from bertlab.explore.words import MASK
 from bertlab.views import change_figures
 from bertlab.views.pieces import piece_labels
 
-CELL = 62  # pixels for a word
+CELL = 55  # pixels for a word
 WIDTH = "<style>.st-key-lens > * {{ min-width: {}px; }}</style>"
 LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen through a window
 

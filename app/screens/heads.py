@@ -24,9 +24,9 @@ with components.told():
     left, right = st.columns([3, 2], gap="medium")
     with left:
         surgery.grid(line, config, effects, loaders.ask(checkpoint, "head_roles", asked.text, asked.pair))
-        progress = st.container(key="heads-progress")
         surgery.chips(line, config)
         components.explain("knockout", "patch")
+        progress = st.container(key="heads-progress")
     tool = url.choice(
         st.segmented_control, t("heads.tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads.tool.{tool}"),

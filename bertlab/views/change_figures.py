@@ -11,11 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import HeadEffects, Lens, Operation
-from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, narrow, percent, safe, short
+from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, name_rows, narrow, percent, safe, short
 from bertlab.views.pieces import piece_labels
 
 FITTING = 48  # positions whose words can be read in their cells
-USUAL = 9  # outcomes of a change: the five likeliest before, the five after, and some in both
+USUAL = 10  # outcomes of a change: the five likeliest before, the five after
 WEAKEST = 0.5  # log-odds at which the colours of a head map are full, where no head has more
 _DEPTHS = [[0.0, "rgba(38, 108, 206, 0.04)"], [1.0, "rgba(38, 108, 206, 0.9)"]]
 
@@ -33,7 +33,8 @@ def before_after(
     shown = operation.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in shown]
     # one height for as many outcomes as there usually are: what stands below does not move
-    figure = blank(height=70 + 44 * max(len(shown), USUAL))
+    room = max(len(shown), USUAL)
+    figure = blank(height=70 + 44 * room)
     parts = ((labels[1], BLUE, [o.after for o in shown]), (labels[0], GREY, [o.before for o in shown]))
     changes = [f"{percent(o.after)}  ({o.log_odds_after - o.log_odds_before:+.2f})" for o in shown]
     for (label, colour, chances), texts in zip(parts, (changes, [percent(o.before) for o in shown]), strict=True):
@@ -44,7 +45,10 @@ def before_after(
             hovertemplate=f"%{{customdata}}<br>{safe(label)}: %{{text}}<extra></extra>",
         )  # fmt: skip
     ticks = [safe(narrow(title, 15)) for title in titles]
-    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6)
+    figure.update_yaxes(
+        tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6,
+        range=[len(shown) - room - 0.5, len(shown) - 0.5],
+    )  # fmt: skip
     most = max((max(o.before, o.after) for o in shown), default=1) or 1
     figure.update_xaxes(range=[0, most * 2.2], visible=False)
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08, legend={"traceorder": "reversed"})
@@ -63,7 +67,7 @@ def head_map(
     figure.add_heatmap(
         z=effects.effects_LN.astype(float).round(4), y=list(range(len(effects.layers))), zmin=-limit, zmax=limit,
         colorscale=DIVERGING, xgap=2, ygap=2, texttemplate="%{z:.1f}",
-        textfont={"size": 11}, customdata=np.round(effects.probabilities_LN, 4),
+        textfont={"size": 13}, customdata=np.round(effects.probabilities_LN, 4),
         colorbar={
             "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.7, "thickness": 10, "nticks": 5,
             "title": {"text": safe(odds), "side": "bottom", "font": {"size": 12}},
@@ -71,10 +75,7 @@ def head_map(
         hovertemplate=f"{layer} %{{y}}, {head} %{{x}}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(title={"text": head, "standoff": 4}, tickvals=list(range(count)), side="top")
-    figure.update_yaxes(
-        title={"text": layer, "standoff": 12}, tickvals=list(range(len(effects.layers))),
-        ticktext=list(map(str, effects.layers)), autorange="reversed",
-    )  # fmt: skip
+    name_rows(figure, axes[1], effects.layers)
     return figure
 
 
@@ -95,7 +96,7 @@ def lens_grid(
     layers = len(lens.probs_LT)
     places = list(range(len(lens.tokens)))[first:][:count]
     tokens = [safe(piece) for piece in piece_labels(lens.tokens)]
-    pieces = [[safe(narrow(row[at], 9)) for at in places] for row in lens.pieces_LT]
+    pieces = [[safe(narrow(row[at], 8)) for at in places] for row in lens.pieces_LT]
     hover = [
         [
             f"{tokens[at]}<br>{safe(labels[0])}: {safe(row[at])}<br>"
@@ -140,9 +141,10 @@ def lens_depth(
     logarithmic, 1 on top)."""
     places = list(range(len(lens.probs_LT)))
     figure = blank(height=300)
+    # arrows say whose axis is whose; a title beside an axis would stand on its side
     for label, values_LT, colour, symbol, dash, yaxis in (
-        (labels[0], lens.final_probs_LT, BLUE, "circle", "solid", "y"),
-        (labels[1], lens.rank_LT, ORANGE, "diamond", "dot", "y2"),
+        (f"← {labels[0]}", lens.final_probs_LT, BLUE, "circle", "solid", "y"),
+        (f"{labels[1]} →", lens.rank_LT, ORANGE, "diamond", "dot", "y2"),
     ):
         figure.add_scatter(
             x=places, y=values_LT[:, position].astype(float).tolist(), name=safe(label), yaxis=yaxis,
@@ -157,13 +159,11 @@ def lens_depth(
     )
     top = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))
     figure.update_layout(
-        yaxis={
-            "range": [-0.04, 1.05], "tickformat": ".0%", "showgrid": True, "gridcolor": GRID, "title": safe(labels[0]),
-        },
+        yaxis={"range": [-0.04, 1.05], "tickformat": ".0%", "showgrid": True, "gridcolor": GRID},
         yaxis2={
             "overlaying": "y", "side": "right", "type": "log", "range": [top * 1.05, -top * 0.05], "showgrid": False,
-            "dtick": 1, "title": safe(labels[1]),
+            "dtick": 1,
         },
-        hovermode="x unified", margin={"t": 40, "r": 60},
+        hovermode="x unified", margin={"t": 40, "r": 48},
     )  # fmt: skip
     return figure

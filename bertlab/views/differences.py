@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from bertlab.explore.compare import Comparison
 from bertlab.views.curves import GRID
-from bertlab.views.figures import BLUE, DIVERGING, GREY, ORANGE, TEMPLATE, safe, signs
+from bertlab.views.figures import BLUE, DIVERGING, GREY, ORANGE, TEMPLATE, name_rows, safe, signs
 
 LONGEST = 64  # units that a matrix names on its axes
 ROOMY = 40  # units whose cells have room for a sign
@@ -42,7 +42,7 @@ def head_differences(
             type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5, line={"color": GREY, "width": 3}
         )
     figure.update_xaxes(title={"text": safe(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
-    figure.update_yaxes(title={"text": safe(labels[0]), "font": {"size": 13}}, dtick=1, autorange="reversed")
+    name_rows(figure, labels[0], range(layers))
     return figure
 
 
@@ -106,14 +106,18 @@ def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str =
     """The units whose vectors turned most in a layer (0: the embeddings, -1: the last), most on top."""
     drift_U = found.drift_LU[layer]
     order = np.argsort(-drift_U, kind="stable")[:top][::-1]
-    figure = _figure(70 + 30 * len(order))
+    figure = _figure(70 + 30 * top)
     figure.add_bar(
         x=drift_U[order].round(4).tolist(), y=list(range(len(order))), orientation="h",
         marker={"color": BLUE, "cornerradius": 4}, text=[f"{drift_U[at]:.3f}" for at in order],
         textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
     names = [safe(found.units[at].label) for at in order]
-    figure.update_yaxes(tickvals=list(range(len(order))), ticktext=names, ticklabelstandoff=6)
+    # few units leave room below, and what stands there does not move
+    figure.update_yaxes(
+        tickvals=list(range(len(order))), ticktext=names, ticklabelstandoff=6,
+        range=[len(order) - top - 0.5, len(order) - 0.5],
+    )  # fmt: skip
     figure.update_xaxes(
         range=[0, max(float(drift_U.max()) * 1.18, 1e-6)], title={"text": safe(axis), "font": {"size": 13}},
         showgrid=True, gridcolor=GRID, nticks=6,

@@ -143,8 +143,8 @@ def embedding_strips(
     parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
     pieces = [safe(piece) for piece in piece_labels(embeddings.tokens)]
     rows = list(range(len(pieces)))
-    # a word more of a short text moves nothing that stands below
-    figure = blank(height=96 + 22 * max(len(pieces), 16))
+    # a word more of a usual text moves nothing that stands below
+    figure = blank(height=96 + max(600, 17 * len(pieces)))
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
@@ -258,6 +258,13 @@ def safe(text: str) -> str:
 def blank(height: int) -> go.Figure:
     """A figure of this house with nothing in it. height: in pixels."""
     return go.Figure(layout={"template": TEMPLATE, "height": height})
+
+
+def name_rows(figure: go.Figure, word: str, layers: Sequence[int]) -> None:
+    """Write "layer 3" beside each row, first on top: a title of the axis would stand on its side, where Hangul cannot
+    be read."""
+    names = [f"{safe(word)} {layer}" for layer in layers]
+    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", ticklabelstandoff=6)
 
 
 def signs(values: np.ndarray, limit: float, least: float = 0.1) -> list[list[str]]:

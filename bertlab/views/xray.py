@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from bertlab.explore.facts import Answer, SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.explore.words import words
-from bertlab.views.figures import BLUE, GREY, ORANGE, blank, safe, short
+from bertlab.views.figures import BLUE, GREY, ORANGE, blank, name_rows, safe, short
 from bertlab.views.passage import FONT, plain
 from bertlab.views.pieces import piece_labels
 
@@ -284,11 +284,10 @@ def heads_map(
         hovertemplate=f"{safe(axes[1])} %{{y}} · {safe(axes[0])} %{{x}}<br>{safe(labels[0])} %{{marker.color:.1%}}"
         f"<br>%{{customdata[2]:.1f}} × {safe(labels[1])}<extra></extra>",
     )
-    title = {"font": {"size": 13}}
-    figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title={"text": safe(axes[0]), **title})
-    figure.update_yaxes(
-        tickvals=list(range(layers)), range=[layers - 0.4, -0.6], title={"text": safe(axes[1]), **title}
-    )
+    title = {"text": safe(axes[0]), "font": {"size": 13}}
+    figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title=title)
+    name_rows(figure, axes[1], range(layers))
+    figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)
     return figure
 
 
