@@ -8,9 +8,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet
 import pytest
+import torch
+import torch.nn.functional as F
 from test_questions import story
 
 from bertlab.bench import peer
+from bertlab.bench.ceiling import arithmetic
 from bertlab.bench.turns import compared
 from bertlab.cli import main
 from bertlab.text.spans import span_features
@@ -72,6 +75,16 @@ def data(rows, tmp_path_factory) -> Path:
         for split in ("train", "validation"):
             pyarrow.parquet.write_table(pyarrow.Table.from_pylist(own), place / name / f"{split}.parquet")
     return place
+
+
+def test_the_fused_attention_of_a_processor_is_counted():
+    query_BNTD = torch.randn(2, 3, 5, 4, requires_grad=True)
+    one_product = 2 * 2 * 3 * 5 * 5 * 4  # [T, D] x [D, T], for each of B x N heads
+    with torch.no_grad():
+        forward = arithmetic(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD))
+    assert forward == 2 * one_product
+    both = arithmetic(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD).sum().backward())
+    assert both == (2 + 5) * one_product  # the way back makes the scores again, and four products more
 
 
 def test_bench_features_runs_both(data, tiny_checkpoint, capsys):

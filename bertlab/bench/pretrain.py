@@ -12,6 +12,7 @@ import torch
 import transformers
 import tyro
 
+from bertlab.bench.ceiling import arithmetic, product_rate
 from bertlab.bench.ours import Ours, Preset
 from bertlab.bench.turns import in_turns, peak_memory_mb, tell
 from bertlab.learn.devices import hardware, resolve_device
@@ -93,7 +94,8 @@ class Peer:
 
 
 def bench(config: BenchConfig) -> dict:
-    """Returns tokens per second of both (median of the turns), the ratio turn by turn (median, least, most)."""
+    """Returns tokens per second of both (median of the turns), the ratio turn by turn (median, least, most), and how
+    much of what matrix products alone reach here our steps do."""
     if config.threads:
         torch.set_num_threads(config.threads)
     device = resolve_device(config.device)
@@ -115,6 +117,9 @@ def bench(config: BenchConfig) -> dict:
         return tokens / (time.perf_counter() - began)
 
     our_turn(), peer_turn()  # the first turns load, compile and allocate
+    before = ours.trainer.progress.tokens
+    operations = arithmetic(our_turn) / (ours.trainer.progress.tokens - before)
+    ceiling = product_rate(device, dtype)
     measured = in_turns(our_turn, {"transformers": peer_turn}, config.rounds, quiet=config.json)
     return {
         "model": f"{shape.num_layers} x {shape.hidden_size}, vocabulary {shape.vocab_size:,}",
@@ -126,6 +131,9 @@ def bench(config: BenchConfig) -> dict:
         "precision": str(dtype).removeprefix("torch."),
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
         **measured,
+        "gflop_per_token": round(operations / 1e9, 4),
+        "ceiling_gflop_per_second": round(ceiling / 1e9),
+        "share_of_ceiling": round(operations * measured["bertlab_tokens_per_second"] / ceiling, 3),
         "peak_memory_mb": peak_memory_mb(device),
     }
 

@@ -1,5 +1,7 @@
 """Where a run computes, and how that is told in a card. Knows no model."""
 
+import contextlib
+import ctypes
 import os
 import platform
 import statistics
@@ -36,6 +38,13 @@ def hardware(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{torch.get_num_threads()} thread(s) of a {platform.machine()} processor"
+
+
+def give_back() -> None:
+    """Return to the system what was freed, where the C library keeps it (glibc): batches of ever other lengths leave
+    holes, and fine-tuning on SQuAD held 8 GB after 2,000 steps."""
+    with contextlib.suppress(AttributeError, TypeError, OSError):  # another C library has no such function
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 CLEARLY = 1.2  # bfloat16 also loses digits, so it must win by this much

@@ -18,11 +18,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
-from bertlab.learn import processes
+from bertlab.learn import devices, processes
 from bertlab.learn.divergence import Diverged, Watch
 from bertlab.learn.gradient import GlobalGradient, Loss
 from bertlab.learn.optim import OptimConfig, Optimizer
 from bertlab.spec.errors import BertlabError, CheckpointError
+
+TIDY = 50  # steps after which freed memory goes back to the system
 
 
 class Batches(Protocol):
@@ -119,6 +121,8 @@ class Trainer:
         while (done := self._share()) < 1.0:
             report = self._step(done)
             yield report
+            if self.device.type == "cpu" and self.progress.step % TIDY == 0:
+                devices.give_back()
             if self.state_path and self.watch.calm and time.monotonic() - saved > self.save_every_seconds:
                 self.save()
                 saved = time.monotonic()
