@@ -80,13 +80,15 @@ class Compare:
     """Fewer training rows than the recipes', on both sides, for a slow machine."""
     epochs: float | None = None
     """Other epochs than the recipes', on both sides."""
+    lr: float | None = None
+    """Another rate than the recipes', on both sides: few steps at a low one end before they have learned."""
     quick: bool = False
     """A hundred rows and no more: to see that it works."""
 
 
 def recipe_of(config: Compare, name: Task) -> Recipe:
     """The table's, but for what was asked to be otherwise."""
-    asked = {"rows": config.rows, "epochs": config.epochs}
+    asked = {"rows": config.rows, "epochs": config.epochs, "lr": config.lr}
     return replace(RECIPES[name], **{key: value for key, value in asked.items() if value is not None})
 
 
