@@ -87,6 +87,16 @@ def test_the_fused_attention_of_a_processor_is_counted():
     assert both == (2 + 5) * one_product  # the way back makes the scores again, and four products more
 
 
+def test_bench_pretrain_says_how_much_of_the_machine_is_used(capsys):
+    words = ["bench", "pretrain", "--preset", "tiny", "--vocab-size", "64", "--batch-size", "2", "--max-tokens", "32"]
+    words += ["--steps", "1", "--rounds", "1", "--device", "cpu", "--precision", "float32", "--json"]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    matrices = 2 * (4 * 128 * 128 + 2 * 128 * 512) - 2 * 128 * 512  # the last feed-forward sees masked words alone
+    assert found["mflop_per_token"] * 1e6 > 6 * matrices
+    assert found["share_of_ceiling"] > 0
+
+
 def test_bench_features_runs_both(data, tiny_checkpoint, capsys):
     words = ["bench", "features", "--data", str(data / "squad/train.parquet"), "--checkpoint", str(tiny_checkpoint)]
     assert main([*words, "--max-tokens", "64", "--stride", "24", "--rows", "20", "--json"]) == 0

@@ -131,7 +131,7 @@ def bench(config: BenchConfig) -> dict:
         "precision": str(dtype).removeprefix("torch."),
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
         **measured,
-        "gflop_per_token": round(operations / 1e9, 4),
+        "mflop_per_token": round(operations / 1e6, 2),
         "ceiling_gflop_per_second": round(ceiling / 1e9),
         "share_of_ceiling": round(operations * measured["bertlab_tokens_per_second"] / ceiling, 3),
         "peak_memory_mb": peak_memory_mb(device),

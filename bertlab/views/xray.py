@@ -287,7 +287,7 @@ def heads_map(
     title = {"text": safe(axes[0]), "font": {"size": 13}}
     figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title=title)
     name_rows(figure, axes[1], range(layers))
-    figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)
+    figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)  # as much air as beside them
     return figure
 
 
