@@ -147,6 +147,12 @@ def line(place, label: str, default: str, *, key: str, **settings) -> str:
     return value
 
 
+def position(place, label: str, pieces: Sequence[str], default: int, *, key: str) -> int:
+    """Choose a position of a text by its piece."""
+    numbers = range(len(pieces))
+    return url.among(place.selectbox, label, numbers, default, key=key, format_func=lambda at: f"{at} · {pieces[at]}")
+
+
 def too_long_for_a_link(place, text: str) -> None:
     """Say so under a text that the address leaves out."""
     if len(text) > url.LONGEST:

@@ -7,6 +7,7 @@ Streamlit's own binding of widgets (`bind="query-params"`) is not used: it loses
 has a field of the same name, and it cannot leave out a text that is too long for a link.
 """
 
+import inspect
 import json
 import time
 from collections.abc import Callable
@@ -19,7 +20,6 @@ LONGEST = 4_000
 
 # What a step back of the browser leaves as it is: it belongs to the window, not to the page.
 STAYING = ("lang", "checkpoint")
-SLOW = 20.0  # seconds that a browser may take until it has drawn a page
 ONE_CHANGE = 1.0  # seconds within which changes of the same fields, letters typed one after another, are one to undo
 
 # What a reader can set in the views, as `views/static` reports it, and where each begins.
@@ -38,7 +38,6 @@ def read() -> None:
     if "url.kept" not in st.session_state:
         st.session_state["url.kept"] = st.query_params.to_dict()
         st.session_state["url.defaults"], st.session_state["url.names"] = {}, set()
-        st.session_state["url.given"] = {}  # by a widget's key: the value it was given first, and when
 
 
 def arrive(page: str) -> None:
@@ -143,25 +142,29 @@ def _follow(name: str, default: str, key: str) -> None:
 
 
 def _seed(key: str, value) -> None:
-    """Give a widget its value when it appears, or when the reader has come from elsewhere.
+    """Give a widget its value when it appears, or when the reader has come from elsewhere."""
+    if st.session_state["url.fresh"] or key not in st.session_state:
+        st.session_state[key] = value
 
-    A run that comes soon after gives it again, if nobody has changed it: a browser that was still fetching the code of
-    the field when somebody clicked on another has missed the first, and would draw the field empty.
-    """
-    state = st.session_state
-    given = state["url.given"]
-    if state["url.fresh"] or key not in state:
-        given[key] = (value, time.monotonic())
-    elif key not in given or state[key] != given[key][0] or time.monotonic() - given[key][1] > SLOW:
-        return
-    state[key] = given[key][0]
+
+def _drawn(widget: Callable, label: str, *place, key: str, **settings):
+    """The widget, its value in the session also its own default: a browser that was still fetching the code of the
+    field when somebody clicked on another has missed what was set, and draws the default."""
+    value, taken = st.session_state[key], inspect.signature(widget).parameters
+    if "index" in taken:
+        options = settings.pop("options")
+        options = [*options, value] if value and value not in options else options  # a path that somebody has typed
+        settings |= {"options": options, "index": options.index(value) if value in options else None}
+    else:
+        settings["value" if "value" in taken else "default"] = value
+    return widget(label, *place, key=key, **settings)
 
 
 def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:
     """A text field, or a choice that takes new options."""
     _follow(key, default, key)
     _seed(key, recall(key, default))
-    value = widget(label, key=key, **settings) or ""  # a choice without options is None
+    value = _drawn(widget, label, key=key, **settings) or ""  # a choice without options is None
     keep(key, value, default)
     return value
 
@@ -171,13 +174,26 @@ def number(
 ) -> float:
     """A slider or number field, of whole numbers if its default is one. name: what it is called in the address, if not
     as its key."""
-    _follow(name or key, str(default), key)
-    kept = _read(recall(name or key, str(default)), default)
-    _seed(key, kept)
-    st.session_state[key] = min(max(st.session_state[key], low), high)
-    value = widget(label, low, high, key=key, **settings)
-    keep(name or key, str(value), str(default))
+    name = name or key
+    _bound(low, high, default, key, name)
+    value = _drawn(widget, label, low, high, key=key, **settings)
+    keep(name, str(value), str(default))
     return value
+
+
+def among(widget: Callable, label: str, numbers: range, default: int, *, key: str, **settings) -> int:
+    """A choice of one of some neighbouring numbers, which `format_func` may give names."""
+    _bound(numbers[0], numbers[-1], default, key, key)
+    value = _drawn(widget, label, key=key, options=numbers, **settings)
+    keep(key, str(value), str(default))
+    return value
+
+
+def _bound(low: float, high: float, default: float, key: str, name: str) -> None:
+    """Seed the widget of a number, within its bounds."""
+    _follow(name, str(default), key)
+    _seed(key, _read(recall(name, str(default)), default))
+    st.session_state[key] = min(max(st.session_state[key], low), high)
 
 
 def choice(widget: Callable, label: str, options: list[str], *, key: str, **settings) -> str:
@@ -187,7 +203,7 @@ def choice(widget: Callable, label: str, options: list[str], *, key: str, **sett
     """
     kept = recall(key, options[0])
     _seed(key, kept if kept in options else options[0])
-    value = widget(label, options, key=key, **settings)
+    value = _drawn(widget, label, key=key, options=options, **settings)
     keep(key, value, options[0])
     return value
 
@@ -199,7 +215,7 @@ def several(widget: Callable, label: str, options: list[str], default: list[str]
     kept = [option for option in kept if option in options] if isinstance(kept, list) else default
     _seed(key, kept)
     st.session_state[key] = [option for option in st.session_state[key] if option in options]
-    value = widget(label, options, key=key, **settings)
+    value = _drawn(widget, label, key=key, options=options, **settings)
     keep(key, _written(value), written)
     return value
 

@@ -57,13 +57,11 @@ def question() -> Asked:
         return Asked(kind, components.line(st, t("heads.text"), examples.judged, key="judged"), None)
     text = components.line(st, t("heads.text"), examples.masked, key="masked", help=t("heads.text.help"))
     masks = text.count(MASK)
-
-    def box(label: str, low: int, high: int, key: str) -> int:
-        """A mask by its number, where a second one moves nothing."""
-        numbers = range(low, high + 1)
-        return right.selectbox(label, numbers, format_func=f"{MASK} {{}}".format, key=key, label_visibility="collapsed")
-
-    mask = url.number(box, t("heads.mask"), 1, masks, 1, key="which") if masks > 1 else 1
+    if masks < 2:
+        return Asked(kind, text, None)
+    named = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
+    # a mask by its number, where a second one moves nothing
+    mask = url.among(right.selectbox, t("heads.mask"), range(1, masks + 1), 1, key="which", **named)
     return Asked(kind, text, None, mask - 1)
 
 
@@ -198,11 +196,7 @@ def said(operation: Operation, names: dict[str, str]) -> str:
 def _where(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
     """Choose a position of a text by its piece."""
     names = piece_labels(tokens)
-
-    def box(label: str, low: int, high: int, key: str) -> int:
-        return place.selectbox(label, range(low, high + 1), format_func=lambda at: f"{at} · {names[at]}", key=key)
-
-    return url.number(box, t("heads.position"), 0, len(tokens) - 1, min(default, len(tokens) - 1), key=key)
+    return components.position(place, t("heads.position"), names, min(default, len(names) - 1), key=key)
 
 
 def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tuple[TokenRow, ...]) -> None:

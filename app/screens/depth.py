@@ -23,13 +23,8 @@ with components.told():
     lens = loaders.ask(checkpoint, "lens", text)
     pieces = piece_labels(lens.tokens)
     masks = [at for at, piece in enumerate(pieces) if piece == MASK]
-
-    def box(label: str, low: int, high: int, key: str) -> int:
-        """A position by its piece."""
-        return st.selectbox(label, range(low, high + 1), format_func=lambda at: f"{at} · {pieces[at]}", key=key)
-
     default = masks[0] if masks else min(1, len(pieces) - 1)
-    position = url.number(box, t("depth.position"), 0, len(pieces) - 1, default, key="at")
+    position = components.position(st, t("depth.position"), pieces, default, key="at")
     first = max(0, min(position - LONGEST // 2, len(pieces) - LONGEST))
     shown = range(first, min(first + LONGEST, len(pieces)))
     if len(shown) < len(pieces):

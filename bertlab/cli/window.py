@@ -44,6 +44,7 @@ def app(config: App) -> int:
         "server.address": config.host,
         "server.headless": str(not config.browser).lower(),
         "server.showEmailPrompt": "false",
+        "global.disableWidgetStateDuplicationWarning": "true",  # see `_drawn` in app/url.py
     }
     print(f"bertlab opens on http://{config.host}:{config.port} (Ctrl-C closes it)", flush=True)
     flags = [f"--{name}={value}" for name, value in options.items()]
