@@ -199,7 +199,7 @@ def explain(*keys: str) -> None:
 
 
 def number(shown: str, key: str) -> None:
-    """A number as it is read ("73 %"), or its name; a click on it shows what it means. shown: nothing a user typed."""
+    """A number as it is read ("73%"), or its name; a click on it shows what it means. shown: nothing a user typed."""
     with st.popover(shown, icon=":material/function:", type="tertiary"):
         row = NUMBERS[key]
         st.latex(row.formula)

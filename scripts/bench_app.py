@@ -1,7 +1,9 @@
-"""Measures the running window: a change of text, thirty people at once, and the attention view of a long input.
+"""Measures the running window: a change of text, thirty people at once, the attention view of a long input, and what
+moves as an answer comes.
 
-`python scripts/bench_app.py [--parts change thirty attention] [--out FILE.json]` starts `bertlab app` on a free port,
-waits until its pages have been opened once, prints one JSON object and stops the server. Times are in milliseconds.
+`python scripts/bench_app.py [--parts change thirty attention shift] [--out FILE.json]` starts `bertlab app` on a free
+port, waits until its pages have been opened once, prints one JSON object and stops the server. Times are in
+milliseconds.
 
 - change: in a real Chromium, from the keystroke (the field's own pause for more typing included) or from Enter, to the
   frame that shows the new picture, the last thing on its page. Every text is new to the server.
@@ -87,6 +89,26 @@ CASES = {
     "attention_long": Case("attention", "a", LONG, "", {"b": ""}),
     "question": Case("question", "question", "When did the keeper of the {word} leave?", ".st-key-curves .main-svg"),
 }  # fmt: skip
+
+# The field that is changed, its page and parameters, and another text of the same kind.
+MOVING = {
+    "input": ("a", {}, "The girl put the small stone into the river."),
+    "attention": ("a", {}, "The girl put the small stone into the river."),
+    "fill-mask": ("text", {}, "The girl put the [MASK] stone into the river."),
+    "next-sentence": ("second", {}, "Nobody had seen the bridge before that winter."),
+    "question": ("question", {}, "When did the keeper of the bridge leave?"),
+    "heads": ("masked", {}, "The girl put the small [MASK] into the river before dawn."),
+    "depth": ("masked", {}, "The girl put the small [MASK] into the river before dawn."),
+    "xray": ("question", {}, "When did the keeper of the bridge leave?"),
+    "compare": ("b2", {"between": "inputs"}, "The girl put the small stone into the lake."),
+    "classify": ("judged", {}, "A film that is far too long, and still I would see it again."),
+    "tag": ("named", {}, "The museum in Lyon was opened by Anna Keller in the spring."),
+}  # fmt: skip
+MOVED = """() => {
+  bench.moved = 0;
+  const add = (list) => list.getEntries().forEach((entry) => { bench.moved += entry.value; });
+  new PerformanceObserver(add).observe({ type: "layout-shift" });
+}"""
 
 # What a page notes of itself: when the last text was sent, what its canvases wrote, and when a large message came.
 NOTES = """
@@ -178,7 +200,7 @@ class Options:
     text; seconds: over which the turns are spread, with pauses of random length (0: all at once); checkpoint: to open
     instead of what suits the page; out: also write the JSON there."""
 
-    parts: tuple[Literal["change", "thirty", "attention"], ...] = ("change", "thirty", "attention")
+    parts: tuple[Literal["change", "thirty", "attention", "shift"], ...] = ("change", "thirty", "attention", "shift")
     changes: int = 10
     people: int = 30
     turns: int = 3
@@ -219,9 +241,11 @@ def server() -> Iterator[str]:
 # -- a person's browser ------------------------------------------------------------------------------------------
 
 
-def visit(browser: Browser, address: str, case: Case, options: Options, **parameters: str) -> Page:
+def visit(
+    browser: Browser, address: str, case: Case, options: Options, *, width: int = 1280, **parameters: str
+) -> Page:
     """A page opened in a fresh context that notes what it does."""
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
     page.set_default_timeout(PATIENCE * 1000)
     page.add_init_script(NOTES)
     chosen = {"checkpoint": options.checkpoint} if options.checkpoint else {}
@@ -297,6 +321,27 @@ def attention(browser: Browser, address: str, options: Options) -> dict:
         "hover_ms": round(statistics.median(times["hover"]), 1),
         "layer_switch_ms": round(statistics.median(times["layers"]), 1),
     }
+
+
+def shifts(browser: Browser, address: str, options: Options) -> dict:
+    """Each page's layout shift after a changed text, by the window's width."""
+    found = {}
+    for width in (1280, 390):
+        for name, (key, parameters, text) in MOVING.items():
+            page = visit(browser, address, Case(name, key, text, parameters=parameters), options, width=width)
+            entry = page.locator(f".st-key-{key} input")
+            entry.wait_for()
+            settled(page)
+            page.wait_for_timeout(5000)  # figures come after the script has run
+            page.evaluate(MOVED)
+            entry.fill(text)
+            entry.press("Enter")
+            page.wait_for_timeout(2000)
+            settled(page)
+            page.wait_for_timeout(3000)
+            found[f"{name}_{width}"] = round(page.evaluate("bench.moved"), 3)
+            page.context.close()
+    return found
 
 
 # -- many people -------------------------------------------------------------------------------------------------
@@ -438,6 +483,8 @@ def main(options: Options) -> None:
             report["thirty"] = thirty(browser, address, options)
         if "attention" in options.parts:
             report["attention"] = attention(browser, address, options)
+        if "shift" in options.parts:
+            report["shift"] = shifts(browser, address, options)
         browser.close()
     text = json.dumps(report, indent=1)
     print(text)

@@ -1,5 +1,5 @@
 """Fine-tune one published encoder with bertlab and with the `Trainer` of `transformers`: the same rows, hyperparameters
-and seeds, several seeds each, and print mean and spread side by side.
+and first weights (those of the new output layer too), several seeds each, and print mean and spread side by side.
 
 A finished run is a row of OUT/results.json and is not done again, so it can be stopped at any moment:
 
@@ -27,6 +27,7 @@ from bertlab.bench import peer
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
 from bertlab.learn.tasks.labelled import figures
+from bertlab.learn.tasks.material import with_head
 from bertlab.learn.tasks.questions import squad_figures
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import task
@@ -108,7 +109,9 @@ def main(config: Compare) -> None:
                     continue
                 print(f"{name}, seed {seed}, {side} ...", file=sys.stderr, flush=True)
                 began, rows = time.monotonic(), sliced(config, name)
-                found = (ours if side == "bertlab" else theirs)(config, name, seed, encoder, rows)
+                found = (ours if side == "bertlab" else theirs)(
+                    config, name, seed, born(config, name, seed, encoder), rows
+                )
                 measure = RECIPES[name].measure
                 results.append({
                     **about, "measure": measure, "value": found[measure], "figures": found,
@@ -140,10 +143,20 @@ def prepared_encoder(config: Compare) -> Path:
     return place
 
 
+def born(config: Compare, name: str, seed: int, encoder: Path) -> Path:
+    """The encoder under the output layer that both sides begin with: which one it is tells more than a seed's order."""
+    place, spec, loaded = config.out / "born" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
+    if not place.is_dir():
+        torch.manual_seed(seed)
+        model = with_head(loaded.model, spec.kind, 0.1, spec.labels)
+        checkpoint.save(place, model, loaded.tokenizer, {}, dtype=torch.float32)
+    return place
+
+
 def sliced(config: Compare, name: str) -> Path:
     """A directory with the rows that both sides learn from and are measured on."""
     recipe = recipe_of(config, name)
-    place = config.out / ("quick" if config.quick else "rows") / name
+    place = config.out / ("quick" if config.quick else f"rows-{recipe.rows or 'all'}") / name
     for split, most in (("train", recipe.rows), ("validation", recipe.held_out)):
         file = place / f"{split}.parquet"
         if file.is_file():

@@ -85,14 +85,14 @@ def test_fill_mask(run):
     for fill in fills:
         for candidate in fill.candidates:
             assert f"{candidate.piece} " in out
-            assert f"{100 * candidate.probability:.1f} %" in out
+            assert f"{100 * candidate.probability:.1f}%" in out
     assert "[MASK] number 2" in out
 
 
 def test_next_sentence(run):
     fact = bertlab.load("strongest").next_sentence(A, B)
     assert said(run, "nsp", A, B) == {"checkpoint": "strongest", "label": fact.label, "probability": fact.probability}
-    assert f"{100 * fact.probability:.1f} %" in run("nsp", A, B)[1]
+    assert f"{100 * fact.probability:.1f}%" in run("nsp", A, B)[1]
 
 
 def test_answer(run):

@@ -257,10 +257,10 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
         words = page.locator(".bl-words")
         for number, word in enumerate(best):
             expect(words.nth(number).locator("bdi").first).to_have_text(word)
-        expect(words.nth(2).locator(".bl-share")).to_have_text(f"{seen.follows[0] * 100:.1f} %")
+        expect(words.nth(2).locator(".bl-share")).to_have_text(f"{seen.follows[0] * 100:.1f}%")
         page.keyboard.press("ArrowRight")
         expect(name).to_contain_text("step 10")
-        expect(page.locator(".bl-figures")).to_contain_text("10.0 %")
+        expect(page.locator(".bl-figures")).to_contain_text("10.0%")
         page.locator(".bl-moment-grid canvas").focus()
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowDown")

@@ -263,7 +263,7 @@ def test_mask_bars_put_the_likeliest_on_top():
     bars = figure.data[0]
     assert list(bars.x) == [0.0002, 0.2, 0.75]
     assert list(figure.layout.yaxis.ticktext) == ["&lt;b&gt;", "2024", "sat"]
-    assert list(bars.text) == ["< 0.1 %", "20.0 %", "75.0 %"]
+    assert list(bars.text) == ["< 0.1%", "20.0%", "75.0%"]
     assert "<i>" not in texts(figure)
     assert figures.mask_bars(MaskFill(0, 0, 0, ())).data[0].x == ()
 

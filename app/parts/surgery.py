@@ -17,6 +17,7 @@ from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import SurgeryError
 from bertlab.spec.tasks import WATCHED
 from bertlab.views.change_figures import WEAKEST
+from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 
 CHIPS = 18  # changes with a button of their own
@@ -184,9 +185,9 @@ def said(operation: Operation, names: dict[str, str]) -> str:
     """The prediction before and after in one line of HTML."""
     first, top = operation.outcomes[0], operation.outcomes[operation.top]
     word, now = (components.plain(names.get(outcome.label, outcome.label)) for outcome in (first, top))
-    line = t("heads.said", word=f"<b>{word}</b>", before=f"{first.before:.1%}", after=f"<b>{first.after:.1%}</b>")
+    line = t("heads.said", word=f"<b>{word}</b>", before=percent(first.before), after=f"<b>{percent(first.after)}</b>")
     if operation.top:
-        line += t("heads.said.now", word=f"<b>{now}</b>", after=f"{top.after:.1%}")
+        line += t("heads.said.now", word=f"<b>{now}</b>", after=percent(top.after))
     return f'<p class="say" dir="auto">{line}</p>'
 
 
@@ -269,5 +270,5 @@ def keep_tool(line: str, checkpoint: loaders.Checkpoint) -> None:
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
     total = sum(parameter.numel() for parameter in loaders.session(checkpoint).model.parameters())
-    st.caption(t("heads.keep.size", heads=len(gone), share=f"{weights * len(gone) / total:.1%}"))
+    st.caption(t("heads.keep.size", heads=len(gone), share=percent(weights * len(gone) / total)))
     st.caption(t("heads.keep.opens"))

@@ -7,6 +7,7 @@ from app.i18n import t
 from app.parts import batch
 from bertlab.explore.words import words
 from bertlab.views import labels
+from bertlab.views.numbers import percent
 
 EAGER = 40  # words that are weighed at every keystroke; each takes a forward pass
 SCALE = (0.0, 5.0)  # of STS-B and KLUE-STS, the tasks with a value
@@ -23,7 +24,7 @@ with components.told():
     with left.container(key="label"):
         if said.value is None:
             best = said.best
-            st.html(f'<p class="say"><b>{components.plain(best.label)}</b> · {best.probability:.1%}</p>')
+            st.html(f'<p class="say"><b>{components.plain(best.label)}</b> · {percent(best.probability)}</p>')
             code = components.lines(checkpoint, *opened, "figure = labels.label_bars(said)")
             data = {"label": [s.label for s in said.labels], "probability": [s.probability for s in said.labels]}
             components.figure(labels.label_bars(said), key="labels", code=code, data=data)

@@ -5,6 +5,7 @@ import streamlit as st
 from app import components, loaders
 from app.i18n import t
 from bertlab.views import figures
+from bertlab.views.numbers import percent
 
 
 def put(first: str, second: str) -> None:
@@ -26,7 +27,7 @@ with st.container(key="verdict"), components.told():
     answer = loaders.ask(checkpoint, "next_sentence", first, second)
     labels = (t("next-sentence.yes"), t("next-sentence.no"))
     chances = (answer.probability, 1 - answer.probability)
-    said = [f"{label} {chance:.1%}" for label, chance in zip(labels, chances, strict=True)]
+    said = [f"{label} {percent(chance)}" for label, chance in zip(labels, chances, strict=True)]
     likely = chances.index(max(chances))
     said[likely] = f"<b>{said[likely]}</b>"
     st.html(f'<p class="say">{" · ".join(said)}</p>')

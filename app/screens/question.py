@@ -7,6 +7,7 @@ import streamlit as st
 from app import components, loaders, url
 from app.i18n import t
 from bertlab.views import figures, passage
+from bertlab.views.numbers import percent
 
 MAX_QUESTION = 64  # pieces of a question that `Session.answer` reads
 
@@ -33,7 +34,7 @@ with right.container(key="answers"), components.told():
     if own:
         found = replace(found, null_threshold=components.threshold(st, checkpoint))
     faint = " faint" * found.refused
-    said = f"<b>{components.plain(best.text)}</b> · {best.probability:.0%}"
+    said = f"<b>{components.plain(best.text)}</b> · {percent(best.probability)}"
     if found.refused:
         st.html(f'<p class="say" role="status"><b>{t("question.refused")}</b></p>')
         said = f"{t('question.otherwise')} {said}"

@@ -5,6 +5,7 @@ import streamlit as st
 from app import components, loaders, url
 from app.i18n import t
 from bertlab.views import curves
+from bertlab.views.numbers import percent
 from bertlab.weights import history
 
 AGAIN = 5  # seconds between looks at a run that is under way
@@ -69,7 +70,7 @@ def drawn() -> None:
         if found := history.watched(rows[name])[::-1][:ROWS_OF_WATCHED]:
             st.subheader(t("training.watched"), anchor=False)
             said = [
-                " | ".join(" · ".join(f"{piece} {share:.1%}" for piece, share in mask) for mask in row.guesses)
+                " | ".join(" · ".join(f"{piece} {percent(share)}" for piece, share in mask) for mask in row.guesses)
                 for row in found
             ]
             columns = (t("training.run"), t("training.step"), t("training.sentence"), t("training.guesses"))

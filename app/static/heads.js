@@ -114,7 +114,7 @@ function pressed(root, button, event, send) {
 
 const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
-const percent = (value) => (value > 0 && value < 0.001 ? "< 0.1 %" : `${(100 * value).toFixed(1)} %`);
+const percent = (value) => (value > 0 && value < 0.001 ? "< 0.1%" : `${(100 * value).toFixed(1)}%`);
 
 function colour(value, limit) {
   const [red, green, blue] = value < 0 ? LOSS : GAIN;

@@ -13,7 +13,7 @@ import torch
 
 from bertlab.text.batch import Batch, collate
 
-POOL = 8  # batches' worth of rows that are sorted together; over fifty, STS-B lost eight points of Spearman
+POOL = 4  # batches' worth of rows that are sorted together; with eight, short runs learned less (BENCHMARKS.md)
 
 
 @dataclass(frozen=True)

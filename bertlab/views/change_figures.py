@@ -11,7 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import HeadEffects, Lens, Operation
-from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, name_rows, narrow, percent, safe, short
+from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, name_rows, narrow, safe, short
+from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 
 FITTING = 48  # positions whose words can be read in their cells

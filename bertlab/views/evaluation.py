@@ -12,7 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.learn.tasks.examined import Confusion, Group, Judged
-from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, percent, safe, short
+from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, safe, short
+from bertlab.views.numbers import percent
 from bertlab.views.passage import plain
 
 MOST_NAMED = 14  # labels up to which every cell shows its numbers

@@ -15,6 +15,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import Answers, AttentionMap, InputMap, MaskFill, NeuronMap, NextSentence
+from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 
 BLUE, ORANGE, GREY = "#3b82d6", "#d9822b", "#8a919e"
@@ -274,11 +275,6 @@ def signs(values: np.ndarray, limit: float, least: float = 0.1) -> list[list[str
     [['+', '−', '']]
     """
     return [["" if abs(v) < least * limit else "+" if v > 0 else "−" for v in row] for row in values]
-
-
-def percent(chance: float) -> str:
-    """A probability as it is read: "12.3 %", and "< 0.1 %" for what would round to nothing."""
-    return "< 0.1 %" if 0 < chance < 0.001 else f"{chance * 100:.1f} %"
 
 
 def short(text: str, most: int) -> str:

@@ -9,7 +9,8 @@ from html import escape
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import Classification, Tags, WordEffects
-from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, percent, safe, short
+from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, safe, short
+from bertlab.views.numbers import percent
 from bertlab.views.passage import FONT, plain
 
 # every kind of entity has a colour and a line of its own, so that it is told apart without seeing the colour
@@ -152,4 +153,4 @@ def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
 
 def _top(shares: dict[str, float]) -> str:
     best = sorted(shares.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{label} {chance:.1%}" for label, chance in best)
+    return ", ".join(f"{label} {percent(chance)}" for label, chance in best)

@@ -12,6 +12,7 @@ from html import escape
 from itertools import pairwise
 
 from bertlab.explore.facts import Answer, TokenRow
+from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 
 # red, green, blue and the border that tells the colours apart without seeing them
@@ -64,7 +65,7 @@ def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
         f"color: inherit; background: rgba({colour}, {strength}); border-bottom: 3px {line} rgb({colour}); "
         f"border-radius: 4px 4px 0 0; padding: 2px 0; font-weight: {600 if rank == 0 else 400};"
     )
-    title = " · ".join(f"{place + 1}: {item.probability * 100:.1f} %" for place, item in over)
+    title = " · ".join(f"{place + 1}: {percent(item.probability)}" for place, item in over)
     return f'<mark style="{style}" title="{escape(title)}">{text}</mark>'
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from bertlab.explore.facts import Answers, AttentionMap, Choice, Classification, MaskFill, NextSentence, Tags
 from bertlab.text.tags import is_scheme
+from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 
 BAR = 24
@@ -139,14 +140,6 @@ def bar(share: float, width: int = BAR) -> str:
     """
     full, eighths = divmod(round(float(share) * width * 8), 8)
     return "█" * full + _EIGHTHS[eighths].strip()
-
-
-def percent(share: float) -> str:
-    """
-    >>> percent(0.0712)
-    '7.1 %'
-    """
-    return f"{100 * share:.1f} %"
 
 
 def table(rows: Iterable[Sequence[str]], align: str) -> list[str]:

@@ -6,8 +6,9 @@ Shape legend: T tokens, N heads, L layers.
 from math import exp
 
 from bertlab.explore.facts import HeadEffects, JointFill, Lens, Operation
+from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
-from bertlab.views.terminal import bar, percent, plain, shorten, table
+from bertlab.views.terminal import bar, plain, shorten, table
 
 
 def effect_lines(found: HeadEffects) -> list[str]:

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from bertlab.explore.facts import Answer, SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.explore.words import words
 from bertlab.views.figures import BLUE, GREY, ORANGE, blank, name_rows, safe, short
+from bertlab.views.numbers import percent
 from bertlab.views.passage import FONT, plain
 from bertlab.views.pieces import piece_labels
 
@@ -77,7 +78,7 @@ def _column(reading: WindowReading, token: TokenRow, text: str, height_2T: np.nd
     hatch = f"repeating-linear-gradient(45deg, {ORANGE} 0 3px, {ORANGE}99 3px 5px)"
     down = f'<span style="{bar} height: {down_height:.1f}px; background: {hatch};"></span>'
     half = f"display: flex; flex-direction: column; height: {COLUMN}px;"
-    title = plain(f"{text} · {labels[0]} {_percent(start)} · {labels[1]} {_percent(end)}")
+    title = plain(f"{text} · {labels[0]} {percent(start)} · {labels[1]} {percent(end)}")
     return (
         f'<span style="display: inline-flex; flex-direction: column; vertical-align: middle;" title="{title}">'
         f'<span style="{half} justify-content: flex-end;">{up}</span>'
@@ -120,7 +121,7 @@ def _badge(rank: int, answer: Answer) -> str:
         f"border: 1px solid {colour}; border-radius: 8px; padding: 0 4px; margin: 0 2px; font-size: 0.68em; "
         "white-space: nowrap;"
     )
-    return f'<sup style="{style}" title="{_percent(answer.probability)}">{rank + 1} · {answer.score:.1f}</sup>'
+    return f'<sup style="{style}" title="{percent(answer.probability)}">{rank + 1} · {answer.score:.1f}</sup>'
 
 
 def _stroke(lane: int, rank: int, depth: int) -> str:
@@ -306,9 +307,5 @@ def looks_html(found: SpanAttention, layer: int, head: int, *, from_answer: bool
             f"display: inline-block; margin: 0 2px 4px 0; padding: 0 4px; border-radius: 4px; "
             f"background: rgba(59, 130, 214, {0.85 * share / most:.3f}); {under}"
         )
-        html.append(f'<bdi style="{style}" title="{_percent(share)}">{plain(label)}</bdi>')
+        html.append(f'<bdi style="{style}" title="{percent(share)}">{plain(label)}</bdi>')
     return f'<div class="bl-looks" style="overflow-wrap: anywhere; line-height: 1.6;">{" ".join(html)}</div>'
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.1f} %"

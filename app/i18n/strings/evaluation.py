@@ -43,8 +43,8 @@ STRINGS = {
     "evaluation.most": ("Rows at most", "최대 행 수"),
     "evaluation.most.help": (
         "Chosen evenly from the first row to the last. More rows take longer and vary less: with 100 rows an accuracy "
-        "of 80 % may be 8 points off, with 500 rows 3.5.",
-        "처음부터 끝까지 고르게 뽑습니다. 많을수록 오래 걸리지만 덜 흔들립니다. 정확도 80 %라면 100행에서는 8점, "
+        "of 80% may be 8 points off, with 500 rows 3.5.",
+        "처음부터 끝까지 고르게 뽑습니다. 많을수록 오래 걸리지만 덜 흔들립니다. 정확도 80%라면 100행에서는 8점, "
         "500행에서는 3.5점쯤 어긋날 수 있습니다.",
     ),
     "evaluation.empty.classify": (

@@ -40,9 +40,9 @@ NUMBERS = {
         ("attention weight", "어텐션 가중치"),
         r"\alpha_{ij}=\frac{\exp\left(q_i\cdot k_j/\sqrt{d}\right)}{\sum_{t}\exp\left(q_i\cdot k_t/\sqrt{d}\right)}",
         (
-            "How large a share piece i takes of piece j's value; the shares of a row add up to 100 %. A large one says "
+            "How large a share piece i takes of piece j's value; the shares of a row add up to 100%. A large one says "
             "where a head reads, not why the model answers as it does.",
-            "조각 i가 조각 j의 값을 가져오는 몫입니다. 한 줄을 더하면 100 %입니다. 크다는 것은 헤드가 그곳을 읽는다는 "
+            "조각 i가 조각 j의 값을 가져오는 몫입니다. 한 줄을 더하면 100%입니다. 크다는 것은 헤드가 그곳을 읽는다는 "
             "뜻이지, 모델이 그렇게 답하는 까닭이라는 뜻은 아닙니다.",
         ),
         "Vaswani et al. 2017, Attention Is All You Need, §3.2.1",
@@ -127,10 +127,9 @@ NUMBERS = {
         ("probability of a word behind a mask", "빈칸 낱말의 확률"),
         r"p(w\mid t)=\frac{\exp\left(e_w\cdot g(h_t)+b_w\right)}{\sum_{v\in V}\exp\left(e_v\cdot g(h_t)+b_v\right)}",
         (
-            "The whole vocabulary shares 100 %, so 30 % is a great deal. Each mask is judged by itself, the others "
+            "The whole vocabulary shares 100%, so 30% is a great deal. Each mask is judged by itself, the others "
             "still hidden.",
-            "어휘 전체가 100 %를 나누어 가지므로 30 %도 큰 값입니다. 빈칸은 다른 빈칸이 가려진 채로 하나씩 따로 "
-            "봅니다.",
+            "어휘 전체가 100%를 나누어 가지므로 30%도 큰 값입니다. 빈칸은 다른 빈칸이 가려진 채로 하나씩 따로 봅니다.",
         ),
         f"{_BERT}, §3.1, task 1",
         _ARXIV + "1810.04805",
@@ -187,8 +186,8 @@ NUMBERS = {
         ("probability of a class", "분류 확률"),
         r"p(c)=\mathrm{softmax}\left(W\,h_{\text{pooled}}+b\right)_c",
         (
-            "How the classes of this task share 100 %. A fine-tuned model is often surer than it is right.",
-            "이 과제의 분류들이 100 %를 나누어 가집니다. 미세 조정한 모델은 맞는 것보다 더 자신하는 일이 많습니다.",
+            "How the classes of this task share 100%. A fine-tuned model is often surer than it is right.",
+            "이 과제의 분류들이 100%를 나누어 가집니다. 미세 조정한 모델은 맞는 것보다 더 자신하는 일이 많습니다.",
         ),
         f"{_BERT}, §4.1",
         _ARXIV + "1810.04805",
@@ -208,9 +207,9 @@ NUMBERS = {
         ("probability of a start and of an end", "시작과 끝의 확률"),
         r"P_i=\frac{e^{S\cdot T_i}}{\sum_j e^{S\cdot T_j}}\qquad Q_i=\frac{e^{E\cdot T_i}}{\sum_j e^{E\cdot T_j}}",
         (
-            "Two curves over the pieces of a window, [CLS] included, each adding up to 100 %. They are worked out "
+            "Two curves over the pieces of a window, [CLS] included, each adding up to 100%. They are worked out "
             "apart: a high start does not know of the end.",
-            "창의 조각들([CLS] 포함)에 걸친 두 곡선이며 저마다 더하면 100 %입니다. 따로 계산하므로 시작은 끝을 "
+            "창의 조각들([CLS] 포함)에 걸친 두 곡선이며 저마다 더하면 100%입니다. 따로 계산하므로 시작은 끝을 "
             "모릅니다.",
         ),
         f"{_BERT}, §4.2",
@@ -330,10 +329,10 @@ NUMBERS = {
         ("masked accuracy", "빈칸 정답률"),
         r"\frac{1}{|M|}\sum_{t\in M}\mathbf 1\left[\arg\max_w p(w\mid t)=w_t\right]",
         (
-            "The share of hidden pieces whose first guess is right, on text it never read, 15 % hidden. Two words that "
-            "fit alike count as one right and one wrong, so 100 % is out of reach.",
-            "읽은 적 없는 글에서 15 %를 가리고, 첫 번째 추측이 맞은 비율입니다. 어울리는 낱말이 둘이어도 하나만 "
-            "맞으므로 100 %에는 이를 수 없습니다.",
+            "The share of hidden pieces whose first guess is right, on text it never read, 15% hidden. Two words that "
+            "fit alike count as one right and one wrong, so 100% is out of reach.",
+            "읽은 적 없는 글에서 15%를 가리고, 첫 번째 추측이 맞은 비율입니다. 어울리는 낱말이 둘이어도 하나만 "
+            "맞으므로 100%에는 이를 수 없습니다.",
         ),
         f"{_BERT}, §3.1 and appendix A.1",
         _ARXIV + "1810.04805",
@@ -342,8 +341,8 @@ NUMBERS = {
         ("next-sentence accuracy", "다음 문장 정답률"),
         r"\frac{1}{N}\sum_n \mathbf 1\left[\hat y_n=y_n\right]",
         (
-            "The share of pairs told right. Half of them are true neighbours, so guessing gives 50 %.",
-            "짝을 바르게 가려낸 비율입니다. 반이 진짜 이웃이므로 찍어도 50 %입니다.",
+            "The share of pairs told right. Half of them are true neighbours, so guessing gives 50%.",
+            "짝을 바르게 가려낸 비율입니다. 반이 진짜 이웃이므로 찍어도 50%입니다.",
         ),
         f"{_BERT}, §3.1, task 2",
         _ARXIV + "1810.04805",

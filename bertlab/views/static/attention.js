@@ -387,7 +387,7 @@ class AttentionView {
     if (this.search.value !== state.find) this.search.value = state.find;
     this.undo.disabled = !this.history.past.length;
     this.redo.disabled = !this.history.future.length;
-    this.zoomValue.textContent = `${state.zoom} %`;
+    this.zoomValue.textContent = `${state.zoom}%`;
     this.zoomOut.disabled = state.zoom === ZOOMS[0];
     this.zoomIn.disabled = state.zoom === ZOOMS.at(-1);
     this.showFound();

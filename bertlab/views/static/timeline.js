@@ -17,7 +17,7 @@ const WIDE = 760;
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const grouped = (number) => Math.round(number).toLocaleString("en-US");
-const percent = (share) => (share > 0 && share < 0.001 ? "< 0.1 %" : `${(share * 100).toFixed(1)} %`);
+const percent = (share) => (share > 0 && share < 0.001 ? "< 0.1%" : `${(share * 100).toFixed(1)}%`);
 
 function vector(tag, attributes) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);

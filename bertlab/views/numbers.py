@@ -1,0 +1,10 @@
+"""Numbers as they are read, the same in every view. Knows no picture."""
+
+
+def percent(share: float) -> str:
+    """A probability or another share; what would round to nothing is not said to be nothing.
+
+    >>> percent(0.0712), percent(0.0001), percent(0.0)
+    ('7.1%', '< 0.1%', '0.0%')
+    """
+    return "< 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
