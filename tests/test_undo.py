@@ -156,3 +156,14 @@ def test_a_step_back_brings_earlier_texts_and_leaves_language_and_checkpoint(shi
         "lang": "ko",
         "checkpoint": "scratch",
     }
+
+
+def test_a_run_that_changes_nothing_leaves_what_is_being_typed(shipped):
+    page = opened("question")
+    drawn = page.text_area("passage")
+    assert drawn.proto.set_value
+    page.run()
+    again = page.text_area("passage")
+    assert not again.proto.set_value, "the browser would put the old text over an unsent one"
+    # and one that has not drawn the field yet finds the text there
+    assert again.proto.default == drawn.value != ""
