@@ -18,6 +18,7 @@ from stories import losses, settings, squad_file
 
 from bertlab.bench.pretrain import BenchConfig, bench
 from bertlab.cli import main
+from bertlab.learn import devices, trainer
 from bertlab.learn.cross_entropy import decoded_cross_entropy
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
 from bertlab.learn.evaluate import run as run_evaluate
@@ -203,6 +204,13 @@ def test_time_budget_ends_at_rate_zero(corpus, tmp_path):
     reports = list(pretrain(settings(corpus, tmp_path / "run", steps=10**6, minutes=0.02)))
     assert reports[-1].seconds == pytest.approx(1.2, abs=1.0)
     assert reports[-1].rate < 0.2 * max(report.rate for report in reports)
+
+
+def test_freed_memory_goes_back_as_a_run_goes_on(corpus, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(devices, "give_back", lambda: asked.append(True))
+    list(pretrain(settings(corpus, tmp_path / "run", steps=2 * trainer.TIDY, device="cpu")))
+    assert len(asked) == 2
 
 
 SCRIPT = """
