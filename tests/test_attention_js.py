@@ -7,13 +7,14 @@ import re
 import shutil
 import time
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from view_facts import attention, long_attention, neuron, rows
 
-from bertlab.views import assets, bertviz_view, html, payload
+from bertlab.views import assets, bertviz_view, figures, html, payload
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
@@ -596,6 +597,24 @@ def oklab(linear):
     return np.cbrt(np.clip(linear, 0, 1) @ np.transpose(first)) @ np.transpose(second)
 
 
+def nearest(colours, sight):
+    """How far apart the two most alike of some colours are, in OKLab."""
+    rgb = np.array([[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in colours])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    seen = oklab(linear @ np.transpose(SIGHTS[sight]))
+    return (np.linalg.norm(seen[:, None] - seen[None], axis=-1) + np.eye(len(colours))).min()
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_the_colours_of_figures_are_told_apart_with_every_kind_of_sight(sight):
+    assert nearest([*figures.COLOURS, figures.GREY], sight) > 0.09
+
+
+def test_the_picture_of_the_start_has_the_colours_of_figures():
+    source = (Path(__file__).parent.parent / "app" / "static" / "arcs.js").read_text()
+    assert re.findall(r"#[0-9a-f]{6}", source)[: len(figures.COLOURS) + 1] == [*figures.COLOURS, figures.GREY]
+
+
 @pytest.mark.parametrize("sight", SIGHTS)
 @pytest.mark.parametrize("dark", [False, True])
 def test_heads_are_told_apart_with_every_kind_of_sight(visit, sight, dark):
@@ -606,12 +625,9 @@ def test_heads_are_told_apart_with_every_kind_of_sight(visit, sight, dark):
     for count in (12, 16):
         colours = page.evaluate("([count, dark]) => palette(count, dark)", [count, dark])
         assert len(set(colours)) == count
-        rgb = np.array([[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in colours])
-        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-        seen = oklab(linear @ np.transpose(SIGHTS[sight]))
-        apart = np.linalg.norm(seen[:, None] - seen[None], axis=-1) + np.eye(count)
+        apart = nearest(colours, sight)
         # 0.02 is just noticeable side by side; three times that is told apart at a distance
-        assert apart.min() > 0.055, (count, apart.min())
+        assert apart > 0.055, (count, apart)
 
 
 HOSTILE = [

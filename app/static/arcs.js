@@ -1,5 +1,6 @@
 // Words on a line and arcs over them: a colour for each head, the thicker the more attention.
-const COLOURS = ["#3b82d6", "#d9822b", "#2a9d8f", "#8d4be4", "#c04f74", "#b8962b", "#4aa3c0", "#8a919e"];
+// those of views/figures.py
+const COLOURS = ["#3b82d6", "#d9822b", "#0b7859", "#811aff", "#df0b61", "#9f4c05", "#8a4d9e", "#8a919e"];
 const HEIGHT = 150;
 
 function element(name, attributes, text = "") {

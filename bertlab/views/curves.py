@@ -9,11 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.views.figures import GREY, TEMPLATE, safe
+from bertlab.views.figures import COLOURS, GREY, GRID, TEMPLATE, safe
 
-GRID = "rgba(128, 136, 150, 0.22)"
-# told apart with every kind of colour vision; beyond them a line is dashed as well
-COLOURS = ["#3b82d6", "#d9822b", "#2a9d8f", "#8d4be4", "#b12748", "#7a8a1e"]
+# beyond the colours a line is dashed as well
 DASHES = ["solid", "dash", "dot", "dashdot"]
 
 

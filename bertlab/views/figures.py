@@ -19,6 +19,9 @@ from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 
 BLUE, ORANGE, GREY = "#3b82d6", "#d9822b", "#8a919e"
+# chosen by search, with GREY: the largest smallest OKLab distance under normal sight and simulated protan-, deuteran-
+# and tritanopia among colours that stand out from a light ground and a dark one
+COLOURS = [BLUE, ORANGE, "#0b7859", "#811aff", "#df0b61", "#9f4c05", "#8a4d9e"]
 GRID = "rgba(128, 136, 150, 0.22)"
 # Zero has the colour of no ground: the middle of the scale is see-through. Less is light, more is dark, so that the two
 # sides differ also for who sees no hue; where a cell has room, `signs` writes the direction into it.
@@ -42,7 +45,7 @@ TEMPLATE = go.layout.Template(
     layout={
         "paper_bgcolor": "rgba(0, 0, 0, 0)",
         "plot_bgcolor": "rgba(0, 0, 0, 0)",
-        "colorway": [BLUE, ORANGE, "#2a9d8f", "#8d4be4", "#b12748", GREY],
+        "colorway": [*COLOURS, GREY],
         "font": {"size": 14},
         "margin": {"l": 8, "r": 16, "t": 16, "b": 8},
         "xaxis": _AXIS,

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from bertlab.explore.facts import Answer, SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.explore.words import words
-from bertlab.views.figures import BLUE, GREY, ORANGE, blank, name_rows, safe, short
+from bertlab.views.figures import BLUE, COLOURS, GREY, ORANGE, blank, name_rows, safe, short
 from bertlab.views.numbers import percent
 from bertlab.views.passage import FONT, plain
 from bertlab.views.pieces import piece_labels
@@ -21,7 +21,7 @@ from bertlab.views.pieces import piece_labels
 COLUMN = 30  # pixels of the tallest column
 LANE = 5  # pixels from one underline to the next
 # colour, and how long a dash and its gap are: told apart without seeing colours
-_STROKES = ((BLUE, 1, 0), (ORANGE, 8, 4), ("#2a9d8f", 3, 3), ("#8d4be4", 12, 3), ("#b12748", 5, 5))
+_STROKES = tuple(zip(COLOURS, (1, 8, 3, 12, 5), (0, 4, 3, 3, 5), strict=False))
 _SEQUENTIAL = [[0.0, "rgba(59, 130, 214, 0.04)"], [0.5, "rgba(59, 130, 214, 0.55)"], [1.0, "rgba(38, 98, 196, 1)"]]
 
 
