@@ -65,9 +65,13 @@ def head_map(
     limit = max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
     count = effects.effects_LN.shape[1]
     figure = blank(height=130 + 34 * len(effects.layers))
+    texts = [
+        ["" if round(value, 1) == 0 else f"{value:+.1f}".replace("-", "−") for value in row]
+        for row in effects.effects_LN.astype(float).tolist()
+    ]
     figure.add_heatmap(
         z=effects.effects_LN.astype(float).round(4), y=list(range(len(effects.layers))), zmin=-limit, zmax=limit,
-        colorscale=DIVERGING, xgap=2, ygap=2, texttemplate="%{z:.1f}",
+        colorscale=DIVERGING, xgap=2, ygap=2, text=texts, texttemplate="%{text}",
         textfont={"size": 13}, customdata=np.round(effects.probabilities_LN, 4),
         colorbar={
             "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.7, "thickness": 10, "nticks": 5,
