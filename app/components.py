@@ -185,7 +185,7 @@ def threshold(place, checkpoint: loaders.Checkpoint) -> float:
     """The slider of tau, shared by the pages that ask questions; it starts at the checkpoint's own, or else at 0."""
     own = loaders.session(checkpoint).loaded.null_threshold or 0.0
     tuned = round(min(max(own, -TAU), TAU), 1)
-    return url.number(place.slider, t("tau"), -TAU, TAU, tuned, key="tau", step=0.1, help=t("tau.help"))
+    return url.number(place.slider, t("tau"), -TAU, TAU, tuned, key="tau", step=0.1, format="%.1f", help=t("tau.help"))
 
 
 def explain(*keys: str) -> None:

@@ -183,11 +183,12 @@ def figures(found: Examination) -> None:
     """The task's measures, how many rows they are of, and what they mean."""
     shown = {name: value for name, value in found.figures.items() if name not in ("examples", "total")}
     cells = "".join(
-        f"<div><b>{value:.1f}{'' if name == 'null_threshold' else ' %'}</b><span>{t(f'measure.{name}')}</span></div>"
+        f"<div><b>{value:.1f}{'' if name == 'null_threshold' else '%'}</b><span>{t(f'measure.{name}')}</span></div>"
         for name, value in shown.items()
     )
     st.html(f'<div class="figures">{cells}</div>')
-    st.caption(t("evaluation.rows", count=len(found.rows), total=found.total))
+    some = "rows" if len(found.rows) < found.total else "every"
+    st.caption(t(f"evaluation.{some}", count=len(found.rows), total=found.total))
     if found.spec.kind in ("classify", "choose"):
         st.caption(t("evaluation.commonest", share=found.confusion.commonest))
     if found.left_out:

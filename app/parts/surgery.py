@@ -219,12 +219,13 @@ def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tu
         own_T = loaders.ask(
             checkpoint, "attention_row", asked.text, asked.pair, layer=layer, head=head, position=position
         )
+        own_T = own_T.astype(float)  # in float32 0.225 is less, and would be cut to 0.224
         now, new = t("heads.row.now"), t("heads.row.new")
         rows = {t("heads.row.piece"): piece_labels(tokens), now: own_T.round(4), new: own_T.round(3)}
         number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
         edited = st.data_editor(
             rows, key=f"row-{layer}-{head}-{position}-{hash(asked)}", disabled=[t("heads.row.piece"), now],
-            column_config={new: number}, height=320,
+            column_config={now: st.column_config.NumberColumn(format="%.4f"), new: number}, height=320,
         )  # fmt: skip
         weights = [(at, float(weight)) for at, weight in enumerate(edited[new]) if weight and weight > 0]
         st.caption(t("heads.row.scaled"))
@@ -270,5 +271,7 @@ def keep_tool(line: str, checkpoint: loaders.Checkpoint) -> None:
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
     total = sum(parameter.numel() for parameter in loaders.session(checkpoint).model.parameters())
-    st.caption(t("heads.keep.size", heads=len(gone), share=percent(weights * len(gone) / total)))
+    vocabulary = config.vocab_size * config.hidden_size
+    shares = {"share": percent(weights * len(gone) / total), "vocabulary": percent(vocabulary / total)}
+    st.caption(t("heads.keep.size", heads=len(gone), **shares))
     st.caption(t("heads.keep.opens"))

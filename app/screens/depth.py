@@ -9,7 +9,7 @@ from bertlab.explore.words import MASK
 from bertlab.views import change_figures
 from bertlab.views.pieces import piece_labels
 
-CELL = 55  # pixels for a word
+CELL = 52  # pixels for a word
 WIDTH = "<style>.st-key-lens > * {{ min-width: {}px; }}</style>"
 LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen through a window
 
@@ -65,11 +65,11 @@ with components.told():
             beams = url.number(st.slider, t("depth.beams"), 1, 20, 5, key="beams")
             found = loaders.ask(checkpoint, "fill_jointly", text, beams)
             rows = {
-                t("depth.probability"): [filling.probability for filling in (*found.fillings, found.alone)],
+                t("depth.probability"): [100 * filling.probability for filling in (*found.fillings, found.alone)],
                 t("depth.joint.words"): [" · ".join(filling.pieces) for filling in (*found.fillings, found.alone)],
                 t("depth.joint.how"): [*[t("depth.joint.beam")] * len(found.fillings), t("depth.joint.alone")],
             }
-            number = st.column_config.NumberColumn(format="%.3g", width=90)
+            number = st.column_config.NumberColumn(format="%.3g%%", width=90)
             st.dataframe(rows, hide_index=True, column_config={t("depth.probability"): number})
             same = found.alone.pieces == found.fillings[0].pieces
             better = found.fillings[0].probability / max(found.alone.probability, 1e-300)

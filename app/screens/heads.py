@@ -63,5 +63,7 @@ with components.told():
             f"figure = change_figures.before_after(operation, **{words!r})",
         )  # fmt: skip
         components.figure(change_figures.before_after(found, **words), key="before-after", code=code)
+        if asked.kind == "span":
+            st.caption(t("heads.spans"))
     if effects is None:
         surgery.measure(checkpoint, asked, progress)

@@ -56,13 +56,13 @@ if found:
         st.subheader(t("question.more"), anchor=False, help=t("question.more.help"))
         # the numbers first: on a narrow screen a long answer runs out to the right
         rows = {
-            t("question.probability"): [answer.probability for answer in found.answers],
+            t("question.probability"): [100 * answer.probability for answer in found.answers],
             t("question.score"): [answer.score for answer in found.answers],
-            t("question.answer"): [answer.text for answer in found.answers],
+            t("question.answer"): [figures.narrow(answer.text, 48, tail=16) for answer in found.answers],
         }
         columns = {
             t("question.probability"): st.column_config.ProgressColumn(
-                format="percent", min_value=0, max_value=1, width=100
+                format="%.1f%%", min_value=0, max_value=100, width=100
             ),
             t("question.score"): st.column_config.NumberColumn(format="%.2f", width=60),
         }

@@ -19,9 +19,9 @@ with components.told():
             rows = {
                 t("tag.entity"): [entity.text for entity in tags.entities],
                 t("tag.kind"): [entity.label for entity in tags.entities],
-                t("tag.probability"): [entity.probability for entity in tags.entities],
+                t("tag.probability"): [100 * entity.probability for entity in tags.entities],
             }
-            shown = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width=100)
+            shown = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=100, width=100)
             st.dataframe(rows, hide_index=True, column_config={t("tag.probability"): shown})
         else:
             components.note(t("tag.none"))

@@ -10,7 +10,7 @@ components.heading("xray")
 left, right = st.columns(2, gap="large")
 examples = components.said("answer")
 question = components.line(left, t("question.question"), examples.questions[0], key="question")
-text = url.text(left.text_area, t("question.passage"), examples.passage, key="passage", height=180)
+text = url.text(left.text_area, t("question.passage"), examples.passage, key="passage", height=250)
 components.too_long_for_a_link(left, text)
 
 seen = None

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from bertlab.explore.facts import HeadEffects, Lens, Operation
 from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, name_rows, narrow, safe, short
-from bertlab.views.numbers import percent
+from bertlab.views.numbers import percent, signed
 from bertlab.views.pieces import piece_labels
 
 FITTING = 48  # positions whose words can be read in their cells
@@ -37,7 +37,7 @@ def before_after(
     room = max(len(shown), USUAL)
     figure = blank(height=70 + 44 * room)
     parts = ((labels[1], BLUE, [o.after for o in shown]), (labels[0], GREY, [o.before for o in shown]))
-    changes = [f"{percent(o.after)}  ({o.log_odds_after - o.log_odds_before:+.2f})" for o in shown]
+    changes = [f"{percent(o.after)}  ({signed(o.log_odds_after - o.log_odds_before, 2)})" for o in shown]
     for (label, colour, chances), texts in zip(parts, (changes, [percent(o.before) for o in shown]), strict=True):
         figure.add_bar(
             x=chances, y=list(range(len(shown))), orientation="h", name=safe(label), text=texts,
@@ -45,7 +45,7 @@ def before_after(
             customdata=[safe(short(title, 60)) for title in titles],
             hovertemplate=f"%{{customdata}}<br>{safe(label)}: %{{text}}<extra></extra>",
         )  # fmt: skip
-    ticks = [safe(narrow(title, 15)) for title in titles]
+    ticks = [safe(narrow(title, 15, tail=6)) for title in titles]
     figure.update_yaxes(
         tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6,
         range=[len(shown) - room - 0.5, len(shown) - 0.5],
@@ -66,7 +66,7 @@ def head_map(
     count = effects.effects_LN.shape[1]
     figure = blank(height=130 + 34 * len(effects.layers))
     texts = [
-        ["" if round(value, 1) == 0 else f"{value:+.1f}".replace("-", "−") for value in row]
+        ["" if round(value, 1) == 0 else signed(value, 1) for value in row]
         for row in effects.effects_LN.astype(float).tolist()
     ]
     figure.add_heatmap(

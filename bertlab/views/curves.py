@@ -3,6 +3,7 @@
 Knows nothing of files, pages or languages: the words on the axes are arguments.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -92,6 +93,7 @@ def run_curves(
     figure.update_xaxes(
         title={"text": safe(axes[0]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID,
         type="log" if log else "linear", nticks=6,
+        dtick=1 if log and _decades(figure) >= 2 else None,  # else 2 and 5 stand between, and bare
     )  # fmt: skip
     figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6)
     if asked.percent:
@@ -124,6 +126,12 @@ def _places(rows: list[Mapping], x: str) -> list[float | None]:
         else None
         for row in rows
     ]  # fmt: skip
+
+
+def _decades(figure: go.Figure) -> float:
+    """How many powers of ten the lines go over."""
+    places = [place for trace in figure.data for place in trace.x if place and place > 0]
+    return math.log10(max(places) / min(places)) if places else 0.0
 
 
 def _number(value) -> bool:

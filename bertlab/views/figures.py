@@ -130,7 +130,7 @@ def span_curves(
         inside = [i for i, (start, end) in enumerate(answers.words) if start < best.end and end > best.start]
         if inside:
             figure.add_vrect(
-                inside[0] - 0.5, inside[-1] + 0.5, fillcolor=BLUE, opacity=0.14, line_width=0, layer="below",
+                inside[0] - 0.5, inside[-1] + 0.5, fillcolor=BLUE, opacity=0.3, line_width=0, layer="below",
                 name=safe(shade), showlegend=True,
             )  # fmt: skip
     return figure
@@ -240,7 +240,7 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] = ("IsNext", "Not
             marker={"color": colour},
             hovertemplate=f"{safe(label)}: {percent(share)}<extra></extra>",
         )
-    figure.add_vline(0.5, line={"color": GREY, "width": 1.5, "dash": "dot"})
+    figure.add_vline(0.5, line={"color": "#ffffff", "width": 2, "dash": "dot"})
     figure.update_xaxes(range=[0, 1], ticklabeloverflow="allow", **_PERCENTS)
     figure.update_yaxes(visible=False)
     figure.update_layout(
@@ -285,16 +285,28 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def narrow(text: str, most: int) -> str:
-    """A text cut to the room of `most` Latin letters, of which Hangul and its like take two.
+def room(text: str) -> int:
+    """How many Latin letters are as wide: Hangul and its like take two.
+
+    >>> room("mill"), room("방앗간")
+    (4, 6)
+    """
+    return sum(1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
+def narrow(text: str, most: int, *, tail: int = 0) -> str:
+    """A text cut to the room of `most` Latin letters; tail: how many of its last letters stay.
 
     >>> narrow("governor", 9), narrow("등대지기", 9), narrow("등대지기의", 9)
     ('governor', '등대지기', '등대지기…')
+    >>> narrow("whale oil, later paraffin", 15, tail=6)
+    'whale oi…raffin'
     """
-    taken = list(accumulate(1 + (east_asian_width(letter) in "WF") for letter in text))
-    if not taken or taken[-1] <= most:
+    if room(text) <= most:
         return text
-    return text[: sum(width < most for width in taken)] + "…"
+    end = text[len(text) - tail :]
+    taken = accumulate(map(room, text))
+    return text[: sum(width < most - room(end) for width in taken)] + "…" + end
 
 
 def _faded(colour: str, alpha: float) -> str:

@@ -9,7 +9,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import Classification, Tags, WordEffects
-from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, safe, short
+from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, room, safe, short
 from bertlab.views.numbers import percent
 from bertlab.views.passage import FONT, plain
 
@@ -143,7 +143,7 @@ def tag_heat(tags: Tags) -> go.Figure:
 def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
     """Words under their columns, turned as far as they have to be to stand side by side on a telephone."""
     names = [short(word, 14) for word in words]
-    letters = sum(len(name) + 2 for name in names)
+    letters = sum(room(name) + 2 for name in names)
     angle = 0 if letters <= 36 else -60 if len(names) <= 16 else -90
     figure.update_xaxes(
         tickvals=list(range(len(names))), ticktext=list(map(safe, names)), tickangle=angle,

@@ -8,3 +8,12 @@ def percent(share: float) -> str:
     ('7.1%', '< 0.1%', '0.0%')
     """
     return "< 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
+
+
+def signed(value: float, digits: int) -> str:
+    """A change, with a minus as wide as its plus.
+
+    >>> signed(-0.25, 1), signed(3, 2)
+    ('−0.2', '+3.00')
+    """
+    return f"{value:+.{digits}f}".replace("-", "−")

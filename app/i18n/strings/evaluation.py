@@ -84,6 +84,7 @@ STRINGS = {
         "An uploaded file does not travel with the link.",
         "올린 파일은 링크에 담기지 않습니다.",
     ),
+    "evaluation.every": ("All {total} rows.", "{total}행 모두입니다."),
     "evaluation.rows": (
         "{count} of {total} rows, chosen evenly from the first to the last.",
         "{total}행 가운데 처음부터 끝까지 고르게 뽑은 {count}행입니다.",

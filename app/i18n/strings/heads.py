@@ -68,7 +68,11 @@ STRINGS = {
     "heads.tool.keep": ("Keep the change", "변화 남기기"),
     "heads.tool.map": ("The map as a figure", "지도를 그림으로"),
     "heads.put": ("Put it in", "넣기"),
-    "heads.position": ("position", "자리"),
+    "heads.position": ("Position", "자리"),
+    "heads.spans": (
+        "Here a span's share is of all spans; *Question answering* counts the best twenty, so it says a little more.",
+        "여기서는 모든 구간 가운데의 몫입니다. *질문과 답*은 가장 나은 스무 구간만 세므로 조금 더 크게 나옵니다.",
+    ),
     "heads.row.lead": (
         "Say where one head looks from one position, instead of what it worked out itself.",
         "한 헤드가 한 자리에서 어디를 볼지, 스스로 계산한 것 대신 직접 정합니다.",
@@ -92,8 +96,8 @@ STRINGS = {
         "출력입니다.",
     ),
     "heads.patch.other": ("Another sentence", "다른 문장"),
-    "heads.patch.from": ("from layer", "가져올 층"),
-    "heads.patch.to": ("into layer", "넣을 층"),
+    "heads.patch.from": ("From layer", "가져올 층"),
+    "heads.patch.to": ("Into layer", "넣을 층"),
     "heads.patch.every": ("Every position", "모든 자리"),
     "heads.patch.help": (
         "*Every position* needs two texts of the same number of pieces.",
@@ -109,8 +113,8 @@ STRINGS = {
         "헤드만 남깁니다. 어텐션 줄과 바꿔 넣은 상태는 이 글에만 해당합니다.",
     ),
     "heads.keep.size": (
-        "{heads} heads are {share} of all weights: most of a small BERT is its vocabulary.",
-        "헤드 {heads}개는 모든 가중치의 {share}입니다. 작은 BERT는 대부분이 어휘표이기 때문입니다.",
+        "{heads} heads are {share} of all weights; the vocabulary alone is {vocabulary}.",
+        "헤드 {heads}개는 모든 가중치의 {share}입니다. 어휘표만 해도 {vocabulary}입니다.",
     ),
     "heads.keep.opens": (
         "It opens in bertlab and in transformers 4. Transformers 5 no longer reads `pruned_heads`: add `--zeroed`, and "

@@ -9,7 +9,7 @@ STRINGS = {
     ),
     "input.pieces": ("{count} pieces", "조각 {count}개"),
     "input.table": ("Pieces, ids and where they stand in the text", "조각과 번호, 글 속의 자리"),
-    "input.position": ("place", "위치"),
+    "input.position": ("position", "자리"),
     "input.piece": ("piece", "조각"),
     "input.id": ("id", "번호"),
     "input.start": ("from", "처음"),

@@ -2,7 +2,7 @@
 
 STRINGS = {
     "question": ("Question answering", "질문과 답"),
-    "question.title": ("Ask a passage", "글에게 묻기"),
+    "question.title": ("Ask a passage", "글에 묻기"),
     "question.lead": (
         "BERT writes no answer. It points: here it starts, here it ends.",
         "BERT는 답을 쓰지 않습니다. 어디서 시작해 어디서 끝나는지 가리킵니다.",

@@ -23,7 +23,7 @@ STRINGS = {
     "start.attention": ("See where each word looks, head by head.", "낱말마다 어디를 보는지 헤드별로 봅니다."),
     "start.fill-mask": ("Click a word away and see what BERT would say.", "낱말을 눌러 숨기고 BERT의 대답을 봅니다."),
     "start.next-sentence": ("Two sentences: does one follow the other?", "두 문장이 이어지는지 묻습니다."),
-    "start.question": ("Ask a passage; the answer lights up in it.", "글에게 물으면 답에 불이 들어옵니다."),
+    "start.question": ("Ask a passage; the answer lights up in it.", "글에 물으면 답에 불이 들어옵니다."),
     "card.scratch": (
         "Began as random numbers and read until it knew some English.",
         "아무것도 모르는 난수에서 출발해 영어를 읽고 배웠습니다.",

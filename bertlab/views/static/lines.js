@@ -48,7 +48,7 @@ export class Lines {
     this.step = Math.max(1, (step * state.zoom) / 100);
     const full = Math.ceil(long * this.step + 2 * this.top);
     this.full = full;
-    const height = Math.min(full, Math.round(tallest));
+    const height = full - tallest < 2 * this.step ? full : Math.round(tallest); // nothing is cut off for a row's sake
     const wide = Math.min(width, 1060);
     const narrow = width < 560;
     const measure = this.over.context;
@@ -69,7 +69,7 @@ export class Lines {
     this.under.resize(width, height, this.busy ? 1 : undefined);
     this.over.resize(width, height);
     if (zoomed) this.scroll.scrollTop = middle * this.step - height / 2; // what was in the middle stays there
-    this.view.overflows = long * roomy + 2 * this.top > tallest;
+    this.view.overflows = long * roomy + 2 * this.top - tallest >= 2 * roomy;
     this.draw();
   }
 

@@ -105,7 +105,9 @@ class NeuronView {
     this.step = Math.round(font * 1.8);
     this.top = Math.round(font * 4.6);
     const full = this.full = this.top + data.size * this.step + 8;
-    const height = Math.min(full, Math.round(Math.max(260, Math.min(720, innerHeight * 0.82))));
+    const most = Math.max(260, Math.min(720, innerHeight * 0.82));
+    // where rows are left over, half of one says so
+    const height = full <= most ? full : Math.round(this.top + (Math.floor((most - this.top) / this.step) - 0.5) * this.step);
     this.spacer.style.height = `${full}px`;
     this.scroll.style.height = `${height}px`;
     this.surface.resize(width, height);
@@ -230,7 +232,7 @@ class NeuronView {
           context.fill();
         }
         context.textAlign = "right";
-        context.globalAlpha = row === asked ? 1 : 0.5;
+        context.globalAlpha = row === asked || data.hideable.has(row) ? 1 : 0.7;
         context.fillStyle = data.hideable.has(row) ? theme.muted : theme.ink;
         drawText(context, data.tokens[row], parts.query.x + parts.query.width, y, parts.query.width - 4);
       }
@@ -304,7 +306,7 @@ class NeuronView {
     context.globalAlpha = room === width ? 0.45 : 1;
     context.fillRect(x, y - high / 2, room * chance, high);
     context.fillStyle = theme.ink;
-    context.globalAlpha = 0.4 + 0.6 * Math.min(1, chance * 4);
+    context.globalAlpha = 0.65 + 0.35 * Math.min(1, chance * 4);
     context.textAlign = "right";
     context.font = `${theme.size * 0.86}px ${theme.family}`;
     context.fillText(digits(chance), x + width, y);

@@ -523,7 +523,7 @@ class TimelineView {
     this.both.setAttribute("aria-pressed", String(this.against !== null));
     this.both.disabled = data.moments.length < 2;
     this.value.replaceChildren(`${text.step} ${grouped(moment.step)}`, element("small", {}, ` · ${grouped(moment.tokens)} ${text.tokensRead}`));
-    const measured = [["masked_accuracy", text.masked, percent], ["nsp_accuracy", text.follows, percent],
+    const measured = [["masked_accuracy", text.masked, percent], ["nsp_accuracy", text.sentences, percent],
       ["bits_per_character", text.bits, (value) => value.toFixed(2)], ["mlm_loss", text.maskedLoss, (value) => value.toFixed(2)]]
       .filter(([name]) => name in moment.validation)
       .map(([name, label, shown]) => element("span", {}, element("strong", {}, shown(moment.validation[name])), ` ${label}`));
