@@ -16,7 +16,7 @@ from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.presets import PRESETS, preset
 from bertlab.text.batch import Batch, PairBatch
-from bertlab.text.buckets import Place
+from bertlab.text.batches import Place
 from bertlab.text.corpus import Corpus
 from bertlab.text.masking import MaskRule
 from bertlab.text.sampler import PairSampler

@@ -17,7 +17,7 @@ from bertlab.explore.words import words
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError, TextError
 from bertlab.text.batch import collate
-from bertlab.text.buckets import score_spans
+from bertlab.text.batches import score_spans
 from bertlab.text.decoding import Decoded, decode_spans
 from bertlab.text.spans import Window, windows
 from bertlab.text.tokenizer import Encoding, Tokenizer

@@ -8,14 +8,13 @@ Shape legend: B batch, T tokens of an input, I inputs, E examples, U units (word
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
 
 from bertlab.spec.errors import TextError
 from bertlab.text.batch import LabelBatch, collate
-from bertlab.text.buckets import BucketSampler
+from bertlab.text.batches import ShuffledSampler
 from bertlab.text.examples import Examples
 from bertlab.text.spans import Ragged
 from bertlab.text.tokenizer import Tokenizer
@@ -58,16 +57,6 @@ class Features(Sequence):
         ids = self.ids[i]
         return Input(ids, (np.arange(len(ids)) >= self.second_I[i]).astype(np.int64))
 
-    @cached_property
-    def tokens_I(self) -> np.ndarray:
-        """How many tokens each input has."""
-        return np.diff(self.ids.start)
-
-    @property
-    def longest_G(self) -> np.ndarray:
-        """Of each group, its longest input: what a batch's padding depends on."""
-        return self.tokens_I.reshape(-1, self.group).max(1)
-
     def batch(self, groups: np.ndarray) -> LabelBatch:
         """Some groups with what is to be learned of them."""
         inputs_I = (np.asarray(groups)[:, None] * self.group + np.arange(self.group)).ravel()
@@ -88,9 +77,9 @@ class Features(Sequence):
             tags_BT[row, : len(units_T)][told] = tags_U[units_T[told]]
         return tags_BT
 
-    def batches(self, batch_size: int, seed: int, share: tuple[int, int] = (0, 1)) -> BucketSampler:
-        """Endless batches of similar length, of `batch_size` groups, of which `share` says what is this process's."""
-        return BucketSampler(self.longest_G, batch_size, seed, self.batch, share)
+    def batches(self, batch_size: int, seed: int, share: tuple[int, int] = (0, 1)) -> ShuffledSampler:
+        """Endless shuffled batches of `batch_size` groups, of which `share` says what is this process's."""
+        return ShuffledSampler(len(self) // self.group, batch_size, seed, self.batch, share)
 
 
 def features(tokenizer: Tokenizer, examples: Examples, max_tokens: int) -> Features:

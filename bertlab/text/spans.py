@@ -8,7 +8,6 @@ Shape legend: T tokens of a window, W windows, K windows of one question, P pass
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -91,11 +90,6 @@ class SpanWindows(Sequence):
 
     def __len__(self) -> int:
         return len(self.question_W)
-
-    @cached_property
-    def tokens_W(self) -> np.ndarray:
-        """How many tokens each window has."""
-        return np.diff(self.question_ids.start)[self.question_W] + self.length_W + 3
 
     def of_question(self, question: int) -> slice:
         """The windows of one question."""

@@ -19,7 +19,7 @@ from bertlab.learn.tasks.labelled import answers, figures, fitting_labels, predi
 from bertlab.learn.tasks.own_task import METRICS, OWN, Columns
 from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import KINDS, TASKS, TaskSpec, task
-from bertlab.text.buckets import score
+from bertlab.text.batches import score
 from bertlab.text.damaged import Complaints
 from bertlab.text.examples import read_examples
 from bertlab.text.features import Features, features

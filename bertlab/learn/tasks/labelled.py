@@ -12,7 +12,7 @@ from bertlab.learn.tasks.metrics import LABEL_METRICS, character_f1_macro, entit
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import TaskSpec
-from bertlab.text.buckets import score
+from bertlab.text.batches import score
 from bertlab.text.examples import Examples
 from bertlab.text.features import Features, spread
 

@@ -20,7 +20,7 @@ from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.batch import SpanBatch, collate
-from bertlab.text.buckets import BucketSampler
+from bertlab.text.batches import ShuffledSampler
 from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.examples import Examples, held_out, read_examples
 from bertlab.text.features import features
@@ -52,7 +52,7 @@ class Material:
     spec: TaskSpec
     loaded: Loaded
     labels: tuple[str, ...]
-    batches: Callable[[int, int], BucketSampler]
+    batches: Callable[[int, int], ShuffledSampler]
     measure: Callable[[Bert, int | None, Callable], dict] | None
     facts: dict
     max_tokens: int
@@ -175,19 +175,19 @@ def span_material(
             model, loaded.tokenizer, own, spec, max_tokens=max_tokens, stride=stride, progress=progress
         )
 
-    def batches(batch_size: int, seed: int) -> BucketSampler:
+    def batches(batch_size: int, seed: int) -> ShuffledSampler:
         return span_batches(found, loaded.tokenizer.pad_id, batch_size, seed)
 
     facts = {"examples": len(rows), "skipped": len(complain)}
     return Material(spec, loaded, (), batches, measure if held_out else None, facts, max_tokens)
 
 
-def span_batches(features: SpanFeatures, pad_id: int, batch_size: int, seed: int) -> BucketSampler:
-    """Windows and where their answers lie, in batches of similar length."""
+def span_batches(features: SpanFeatures, pad_id: int, batch_size: int, seed: int) -> ShuffledSampler:
+    """Windows and where their answers lie, in shuffled batches."""
     windows = features.windows
 
     def make(rows: np.ndarray) -> SpanBatch:
         inputs = collate([windows[int(w)] for w in rows], pad_id)
         return SpanBatch(inputs, torch.from_numpy(features.start_W[rows]), torch.from_numpy(features.end_W[rows]))
 
-    return BucketSampler(windows.tokens_W, batch_size, seed, make, processes.share())
+    return ShuffledSampler(len(windows), batch_size, seed, make, processes.share())

@@ -11,7 +11,7 @@ from torch import nn
 
 from bertlab.learn.tasks.answer_metrics import squad
 from bertlab.spec.tasks import TaskSpec
-from bertlab.text.buckets import score_spans
+from bertlab.text.batches import score_spans
 from bertlab.text.decoding import Decoded, decode_all
 from bertlab.text.spans import span_windows
 

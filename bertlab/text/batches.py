@@ -1,8 +1,10 @@
-"""Rows of unequal length -> batches with little padding: neighbours in length travel together.
+"""Rows -> batches: shuffled where they are learned from, longest first where a model is asked about them.
 
-Knows lengths, not what the rows are for.
+Batches to learn from are not sorted by length, although neighbours in length would need less padding: rows alike in
+length are alike in more, and what a batch of them teaches is lopsided (BENCHMARKS.md, "The same fine-tuning beside
+`transformers`"). Padding is left out of the arithmetic instead (`nn.padding`).
 
-Shape legend: B batch, T tokens, R rows.
+Shape legend: B batch, T tokens.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,8 +15,6 @@ import torch
 
 from bertlab.text.batch import Batch, collate
 
-POOL = 4  # batches' worth of rows that are sorted together; with eight, short runs learned less (BENCHMARKS.md)
-
 
 @dataclass(frozen=True)
 class Place:
@@ -24,42 +24,35 @@ class Place:
     batch: int = 0
 
 
-def bucketed_epoch(length_R: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """All rows once, in batches of similar length, in an order that is a pure function of (seed, epoch).
+def shuffled_epoch(count: int, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """All rows once, in batches, in an order that is a pure function of (seed, epoch).
 
-    >>> [sorted(b.tolist()) for b in bucketed_epoch(np.array([9, 1, 9, 1]), 2, seed=0, epoch=0)]
-    [[0, 2], [1, 3]]
+    >>> [len(batch) for batch in shuffled_epoch(5, 2, seed=0, epoch=0)]
+    [2, 2, 1]
     """
-    rng = np.random.default_rng([seed, epoch])
-    order = rng.permutation(len(length_R))
-    pool = POOL * batch_size
-    pools = [order[i : i + pool] for i in range(0, len(order), pool)]
-    pools = [rows[np.argsort(length_R[rows], kind="stable")] for rows in pools]
-    batches = [rows[i : i + batch_size] for rows in pools for i in range(0, len(rows), batch_size)]
-    return [batches[i] for i in rng.permutation(len(batches))]
+    order = np.random.default_rng([seed, epoch]).permutation(count)
+    return [order[i : i + batch_size] for i in range(0, count, batch_size)]
 
 
-class BucketSampler:
+class ShuffledSampler:
     """Endless batches of row numbers made into whatever `make` makes of them; `place` is where the next one begins."""
 
     def __init__(
         self,
-        length_R: np.ndarray,
+        count: int,
         batch_size: int,
         seed: int,
         make: Callable[[np.ndarray], object],
         share: tuple[int, int] = (0, 1),
     ):
         self.share = share
-        self.length_R, self.batch_size, self.seed, self.make = length_R, batch_size, seed, make
+        self.count, self.batch_size, self.seed, self.make = count, batch_size, seed, make
         self.place = Place()
         self._epoch: tuple[int, list[np.ndarray]] | None = None
 
     def __len__(self) -> int:
         """Batches in an epoch."""
-        pool = POOL * self.batch_size
-        pools = [pool] * (len(self.length_R) // pool) + [len(self.length_R) % pool]
-        return sum(-(-rows // self.batch_size) for rows in pools)
+        return -(-self.count // self.batch_size)
 
     def turn(self, done: float) -> bool:
         """Batches stay of one kind, however much of the run is done."""
@@ -71,7 +64,7 @@ class BucketSampler:
     def __next__(self):
         if self._epoch is None or self._epoch[0] != self.place.epoch:
             epoch = self.place.epoch
-            self._epoch = (epoch, bucketed_epoch(self.length_R, self.batch_size, self.seed, epoch))
+            self._epoch = (epoch, shuffled_epoch(self.count, self.batch_size, self.seed, epoch))
         batches = self._epoch[1]
         first, step = self.share
         rows = batches[self.place.batch]
