@@ -14,6 +14,7 @@ from transformers import BertTokenizerFast
 from bertlab.learn.objectives import OBJECTIVES
 from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import TaskSpec, task
+from bertlab.text.batches import ShuffledSampler
 from bertlab.text.damaged import Complaints
 from bertlab.text.examples import held_out, read_examples
 from bertlab.text.features import IGNORED, features, kept, spread
@@ -319,3 +320,12 @@ def test_a_batch_in_pieces_weighs_as_one(name, tiny_model, tiny_tokenizer, tmp_p
     assert two.value.item() == pytest.approx(one.value.item(), rel=1e-5)
     assert {k: float(v) for k, v in two.figures.items()} == pytest.approx({k: float(v) for k, v in one.figures.items()})
     torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-6)
+
+
+def test_a_batch_is_as_varied_as_the_rows_are():
+    sampler = ShuffledSampler(1000, 16, seed=0, make=lambda rows: rows)
+    epoch = [next(sampler) for _ in range(len(sampler))]
+    assert sorted(np.concatenate(epoch)) == list(range(1000))
+    # rows stand as they are given, often sorted by something; 289 is what random batches have
+    assert np.mean([rows.std() for rows in epoch[:-1]]) > 250
+    assert next(sampler).tolist() != epoch[0].tolist(), "another epoch, another order"
