@@ -296,7 +296,8 @@ def listed(checkpoint: loaders.Checkpoint, found: Examination, members: Sequence
     """The hardest of the chosen rows, each with a way into the attention page; and all of them as a file."""
     order = found.hardest(members)
     st.subheader(t("evaluation.hardest" if members is None else "evaluation.chosen"), anchor=False)
-    st.caption(t("evaluation.listed", shown=min(SHOWN, len(order)), count=len(order)))
+    said = "evaluation.listed" if len(order) > SHOWN else "evaluation.listed.all"
+    st.caption(t(said, shown=min(SHOWN, len(order)), count=len(order)))
     joint = "" if found.spec.unit == "character" else " "
     words = {name: t(f"evaluation.{name}") for name in ("given", "said", "chance", "nothing")}
     for number in order[:SHOWN]:

@@ -58,7 +58,7 @@ if found:
         rows = {
             t("question.probability"): [100 * answer.probability for answer in found.answers],
             t("question.score"): [answer.score for answer in found.answers],
-            t("question.answer"): [figures.narrow(answer.text, 34, tail=12) for answer in found.answers],
+            t("question.answer"): [figures.narrow(answer.text, 26, tail=10) for answer in found.answers],
         }
         columns = {
             t("question.probability"): st.column_config.ProgressColumn(

@@ -72,7 +72,7 @@ def head_map(
     figure.add_heatmap(
         z=effects.effects_LN.astype(float).round(4), y=list(range(len(effects.layers))), zmin=-limit, zmax=limit,
         colorscale=DIVERGING, xgap=2, ygap=2, text=texts, texttemplate="%{text}",
-        textfont={"size": 13}, customdata=np.round(effects.probabilities_LN, 4),
+        textfont={"size": 13 if count <= 8 else 10}, customdata=np.round(effects.probabilities_LN, 4),
         colorbar={
             "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.7, "thickness": 10, "nticks": 5,
             "title": {"text": safe(odds), "side": "bottom", "font": {"size": 12}},

@@ -18,7 +18,7 @@ from bertlab.views.pieces import piece_labels
 # red, green, blue and the border that tells the colours apart without seeing them
 _MARKS = (("47, 111, 208", "solid"), ("199, 122, 10", "dashed"), ("42, 157, 143", "dotted"), ("141, 75, 228", "double"))
 _SEGMENTS = (("47, 111, 208", "solid"), ("199, 122, 10", "dashed"))
-FONT = "line-height: 1.9; overflow-wrap: anywhere; white-space: pre-wrap;"
+FONT = "line-height: 1.9; overflow-wrap: anywhere; word-break: keep-all; white-space: pre-wrap;"
 
 
 def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:

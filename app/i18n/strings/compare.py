@@ -6,7 +6,7 @@ STRINGS = {
     "compare.lead": (
         "Two checkpoints on one input, such as before and after fine-tuning, or one checkpoint on two inputs: which "
         "heads, layers and words differ.",
-        "한 입력에 체크포인트 둘(미세 조정 전과 후 등)을 놓거나, 체크포인트 하나에 입력 둘을 놓고 "
+        "한 입력에 미세 조정 전과 후 같은 체크포인트 둘을 놓거나, 체크포인트 하나에 입력 둘을 놓고 "
         "어느 헤드, 층, 낱말이 다른지 봅니다.",
     ),
     "start.compare": ("Two models or two texts: what differs inside?", "두 모델, 두 글의 속이 어떻게 다른지 봅니다."),

@@ -130,6 +130,7 @@ STRINGS = {
     "evaluation.hardest": ("The hardest examples", "가장 어려운 예"),
     "evaluation.chosen": ("The chosen examples", "고른 예"),
     "evaluation.listed": ("{shown} of {count}, hardest first.", "{count}개 가운데 어려운 것부터 {shown}개입니다."),
+    "evaluation.listed.all": ("All {count}, hardest first.", "{count}개 모두, 어려운 것부터입니다."),
     "evaluation.open": ("Open in the Attention page", "어텐션 화면에서 보기"),
     "evaluation.download": ("All {count} as CSV", "{count}개 모두 CSV로"),
     "measure.accuracy": ("accuracy", "정확도"),

@@ -42,7 +42,7 @@ STRINGS = {
     "question.refused": ("No answer", "답 없음"),
     "question.refused.score": (
         "BERT keeps silent: *no answer* scores {margin:+.2f} beside the best span, and the threshold is {tau:+.1f}.",
-        "BERT는 답하지 않습니다. *답 없음*과 가장 나은 답의 점수 차 {margin:+.2f}가 문턱값({tau:+.1f})을 넘었습니다.",
+        "BERT는 답하지 않습니다. *답 없음*과 가장 나은 답의 점수 차({margin:+.2f})가 문턱값({tau:+.1f})을 넘었습니다.",
     ),
     "question.answered.score": (
         "*No answer* scores {margin:+.2f} beside it, and would be said above {tau:+.1f}.",

@@ -16,7 +16,7 @@ STRINGS = {
     "xray.silent": ("At τ = {tau:g} BERT says: no answer.", "τ = {tau:g}에서 BERT는 답이 없다고 합니다."),
     "xray.flips": (
         "It flips at τ = {margin:.2f}: the no-answer score {none:.2f} less the best span's {best:.2f}.",
-        "τ = {margin:.2f}에서 뒤바뀝니다. 답 없음 점수 {none:.2f}에서 가장 나은 답의 {best:.2f}를 뺀 값입니다.",
+        "τ = {margin:.2f}에서 뒤바뀝니다. 답 없음 점수({none:.2f})에서 가장 나은 답의 점수({best:.2f})를 뺀 값입니다.",
     ),
     "xray.none": ("no answer", "답 없음"),
     "xray.answer": ("answer", "답"),

@@ -452,7 +452,7 @@ function swatch(colour) {
 
 function readable(hex) {
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#101319" : "#ffffff";
+  return 0.299 * r + 0.587 * g + 0.114 * b > 115 ? "#101319" : "#ffffff";
 }
 
 /**
