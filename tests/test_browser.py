@@ -82,7 +82,7 @@ def browser(chromium):
 @pytest.fixture
 def visit(browser, address):
     """visit(page, **parameters) opens a page in a new tab, which is a new session; a request to another machine fails
-    the test. The tabs share what the browser has fetched and compiled, half of what opening a page costs.
+    the test. The tabs share what the browser has fetched and compiled.
     before: called with the tab that is about to open it."""
     faults = []
 

@@ -39,6 +39,7 @@ STRINGS = {
         "the answer is from window {best}.",
         "글이 한 번에 읽을 수 있는 길이를 넘어 겹치는 창 {count}개로 나누어 읽었습니다. 답은 {best}번째 창에 있습니다.",
     ),
+    "question.whole": ("in full", "전체"),
     "question.refused": ("No answer", "답 없음"),
     "question.refused.score": (
         "BERT keeps silent: *no answer* scores {margin:+.2f} beside the best span, and the threshold is {tau:+.1f}.",
