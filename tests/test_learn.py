@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -264,6 +265,33 @@ def test_a_damaged_state_is_refused(corpus, tmp_path):
     (tmp_path / "run" / "state.safetensors").write_bytes(b"\0" * 50)
     with pytest.raises(CheckpointError, match="is no state of this run"):
         list(pretrain(config))
+
+
+def test_damaged_settings_and_another_corpus_are_refused(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", steps=2)
+    list(pretrain(config))
+    path = tmp_path / "run" / "run.json"
+    whole = path.read_text()
+    path.write_text(whole[:50])
+    with pytest.raises(BertlabError, match=r"run.json is damaged: it is not JSON"):
+        list(pretrain(config))
+    path.write_text(json.dumps(json.loads(whole) | {"made_of": {"documents": 7}}))
+    with pytest.raises(BertlabError, match=r"begun on other data \(7 documents, now"):
+        list(pretrain(config))
+
+
+def test_a_damaged_corpus_is_one_line(tmp_path):
+    (tmp_path / "corpus.json").write_text('{"documents": 3')
+    with pytest.raises(DataError, match=r"its corpus.json is not JSON"):
+        Corpus.open(tmp_path)
+
+
+def test_what_was_not_made_here_cannot_be_recorded_in(tiny_checkpoint, tmp_path, capsys):
+    shutil.copytree(tiny_checkpoint, tmp_path / "theirs")
+    (tmp_path / "theirs" / "bertlab.json").unlink()
+    words = ["evaluate", "pretraining", "--checkpoint", str(tmp_path / "theirs"), "--data", "nowhere", "--record"]
+    assert main(words) == 2
+    assert "has no bertlab.json to --record in" in capsys.readouterr().err
 
 
 def test_a_loss_that_is_no_number_stops_the_run(corpus, tmp_path):

@@ -194,8 +194,8 @@ def test_the_leap_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path,
     [
         ({"then_tokens": 32}, "must be more than --max-tokens"),
         ({"then_tokens": 1024}, "this model has 512 positions"),
-        ({"then_share": 1.5, "then_tokens": 64}, "a share between 0 and 1"),
-        ({"mask": 0.0}, "a share between 0 and 1"),
+        ({"then_share": 1.5, "then_tokens": 64}, "more than 0 and less than 1"),
+        ({"mask": 0.0}, "more than 0 and less than 1"),
     ],
 )
 def test_settings_that_cannot_be(corpus, tmp_path, wrong, line):

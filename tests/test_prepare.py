@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from bertlab.cli import main
+from bertlab.learn.pretraining import prepare as prepare_command
 from bertlab.learn.pretraining.prepare import PrepareConfig, run
 from bertlab.spec.errors import DataError
 from bertlab.text import preparing, sources
 from bertlab.text.corpus import Corpus
 from bertlab.text.sampler import Longer, PairSampler
-from bertlab.text.sources import Damage, pieces, row_number, texts
+from bertlab.text.sources import Damage, Piece, pieces, row_number, texts
 
 WORDS = [
     "the",
@@ -113,6 +114,21 @@ def test_a_hub_data_set_is_streamed_in_shares_that_are_all_of_it(tmp_path, monke
         assert len(found) == shares
         assert Counter(text for piece in found for _, text, _ in texts(piece)) == everything
     sources._hub_rows.cache_clear()
+
+
+def test_a_stream_gives_its_share_of_the_sample_and_is_read_no_further(tmp_path, monkeypatch):
+    everything = [f"{number} " + "tea " * 25 for number in range(1000)]
+    read = []
+
+    def rows(piece, column):
+        for number, text in enumerate(everything):
+            read.append(text)
+            yield number, text, None
+
+    monkeypatch.setattr(prepare_command, "texts", rows)
+    shares = [Piece("owner/name", "stream", "", 0, share, 2, 0) for share in range(2)]
+    assert sum(map(len, prepare_command._evenly(shares, "text", 10_000))) < 11_000
+    assert len(read) < 110
 
 
 # -- preparing ---------------------------------------------------------------------------------------------------

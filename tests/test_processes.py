@@ -13,18 +13,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from task_rows import rows_of
 
 from bertlab.learn.gradient import GlobalGradient
-from bertlab.learn.objectives import PretrainingLoss, span_loss
+from bertlab.learn.objectives import OBJECTIVES, PretrainingLoss, span_loss
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
 from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
+from bertlab.learn.tasks.material import with_head
 from bertlab.nn.model import Bert
 from bertlab.spec.presets import preset
+from bertlab.spec.tasks import task
 from bertlab.text.batch import Batch, SpanBatch, collate
 from bertlab.text.corpus import Corpus
+from bertlab.text.examples import read_examples
+from bertlab.text.features import features
 from bertlab.text.masking import MaskRule
+from bertlab.text.rows import Rows
 from bertlab.text.sampler import PairSampler
 from bertlab.text.tokenizer import Tokenizer
 
@@ -141,20 +147,27 @@ def test_a_loss_without_parts_is_a_mean_over_rows(tiny_model):
     assert found[3] == pytest.approx(found[1], rel=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["pairs", "spans"])
+@pytest.mark.parametrize("kind", ["pairs", "spans", "mnli", "swag", "stsb", "wnut17"])
 def test_a_batch_without_a_row_weighs_nothing(kind, corpus, tiny_model, tiny_tokenizer):
+    model = tiny_model
+    model.zero_grad()
     if kind == "pairs":
         opened = replace(Corpus.open(corpus), block_size=16)
         batch = next(PairSampler(opened, tiny_tokenizer, 9, 32, seed=3, share=(20, 21)))
         loss = PretrainingLoss(MaskRule.of(tiny_tokenizer))
-    else:
+    elif kind == "spans":
         nowhere = torch.empty(0, dtype=torch.int64)
         batch, loss = SpanBatch(collate([]), nowhere, nowhere), span_loss
+    else:
+        rows = rows_of(task(kind))
+        examples = read_examples(Rows("mine.csv", tuple(rows[0]), rows), task(kind))
+        batch = features(tiny_tokenizer, examples, 48).batch(np.array([], int))
+        loss = OBJECTIVES[task(kind).kind]
+        model = with_head(tiny_model, task(kind).kind, 0.0, task(kind).labels)
     assert not len(batch)
-    tiny_model.zero_grad()
-    found = GlobalGradient(tiny_model, loss, accumulate=2)(batch)
+    found = GlobalGradient(model, loss, accumulate=2)(batch)
     assert [found.value, found.tokens, *found.figures.values()] == [0] * (2 + len(found.figures))
-    assert all(p.grad is None or not p.grad.any() for p in tiny_model.parameters())
+    assert all(p.grad is None or not p.grad.any() for p in model.parameters())
     tiny_model.zero_grad()
 
 

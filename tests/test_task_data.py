@@ -137,7 +137,7 @@ def spoilt(spec: TaskSpec, **changes) -> Rows:
     [
         (SST2, {"label": "grand"}, "has the unknown label 'grand'; known are negative, positive"),
         (SST2, {"label": 2}, "has the unknown label '2'"),
-        (SST2, {"label": -1}, "has no label in 'label', where others have one"),
+        (SST2, {"label": -1}, "has the unknown label '-1'"),
         (SST2, {"label": None}, "has no label in 'label'"),
         (SST2, {"sentence": "  "}, "is empty"),
         (SST2, {"sentence": None}, "has nothing in 'sentence'"),
@@ -152,6 +152,8 @@ def spoilt(spec: TaskSpec, **changes) -> Rows:
         (WNUT, {"tokens": [], "ner_tags": []}, "is empty"),
         (WNUT, {"tokens": 7}, "has no tokens in 'tokens'"),
         (WNUT, {"tokens": ["a"], "ner_tags": ["B-dragon"]}, "has the unknown label 'B-dragon'"),
+        (WNUT, {"tokens": ["a", "b"], "ner_tags": ["O", ""]}, "has an empty tag for 'b'"),
+        (WNUT, {"tokens": ["a", "b"], "ner_tags": ["O", None]}, "has an empty tag for 'b'"),
     ],
 )
 def test_a_damaged_row_stops_or_is_left_out(spec, changes, message, capsys):
@@ -163,6 +165,16 @@ def test_a_damaged_row_stops_or_is_left_out(spec, changes, message, capsys):
     assert len(read_examples(rows, spec, complain=skipping)) == 23
     assert len(skipping) == 1
     assert "row 3" in capsys.readouterr().err
+
+
+def test_minus_one_hides_labels_only_where_it_stands_alone():
+    moods = data([{"text": sentence, "label": mood} for sentence, mood in zip("abcdef", [-1, 0, 1] * 2, strict=True)])
+    own = TaskSpec("classify", "", "", ("accuracy",), "", text=("text",), id="")
+    assert read_examples(moods, own, training=True).labels == ("-1", "0", "1")
+    values = read_examples(moods, own.replace(kind="regress"), training=True)
+    assert [row.target for row in values][:3] == [-1, 0, 1]
+    hidden = data([{"text": sentence, "label": -1} for sentence in "abc"])
+    assert not read_examples(hidden, own).labelled
 
 
 def test_a_pair_may_have_one_empty_text():

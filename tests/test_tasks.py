@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from task_rows import directory_of, jsonl, rows_of
 
@@ -14,9 +16,11 @@ from bertlab.cli import main
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
-from bertlab.learn.tasks.labelled import fitting_labels
+from bertlab.learn.tasks.labelled import figures, fitting_labels
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import TASKS, TaskSpec, task
+from bertlab.text.examples import read_examples
+from bertlab.text.rows import Rows
 from bertlab.weights import checkpoint
 
 GLUE = {
@@ -47,6 +51,10 @@ def taught(tmp_path_factory, tiny_checkpoint):
         return made[name]
 
     return taught
+
+
+def data_of(rows: list[dict]) -> Rows:
+    return Rows("mine.csv", tuple(rows[0]), rows)
 
 
 # -- the table ---------------------------------------------------------------------------------------------------
@@ -136,6 +144,59 @@ def test_mnli_has_two_of_everything(tmp_path, taught):
         assert said <= {"entailment", "neutral", "contradiction"}
     with pytest.raises(BertlabError, match="name a directory"):
         evaluate(replace(asked, out=tmp_path / "one.tsv"))
+    evaluate(replace(asked, split="test_mismatched", out=tmp_path / "other"))
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["MNLI-mm.tsv"]
+
+
+@pytest.mark.parametrize(("name", "said"), [("sst2", "-1"), ("comve", "-1"), ("stsb", "nan")])
+def test_predictions_that_are_no_answer(name, said, tmp_path, taught):
+    data, _ = taught(name)
+    mine = tmp_path / "mine.tsv"
+    mine.write_text(f"index\tprediction\n{'id0' if task(name).id == 'id' else 0}\t{said}\n")
+    with pytest.raises(BertlabError, match=f"row 1 has '{said}', which is no answer"):
+        evaluate(EvaluateConfig(name, data=str(data), predictions=mine))
+
+
+def test_questions_without_answers_are_only_predicted(tmp_path, taught):
+    _, path = taught("squad")
+    asked = [row | {"answers": {"text": [], "answer_start": []}} for row in rows_of(task("squad"), 6)]
+    data = jsonl(tmp_path / "test.json", [])
+    data.write_text(json.dumps({"data": [{"paragraphs": [
+        {"context": row["context"], "qas": [{"id": row["id"], "question": row["question"]}]} for row in asked
+    ]}]}))  # fmt: skip
+    config = EvaluateConfig("squad", data=str(data), checkpoint=str(path), json=True)
+    with pytest.raises(BertlabError, match=r"nothing can be measured on it: write .* with --out"):
+        evaluate(config)
+    assert evaluate(replace(config, out=tmp_path / "said.json")) == {"questions": 6}
+    assert json.loads((tmp_path / "said.json").read_text()).keys() == {row["id"] for row in asked}
+
+
+def test_a_held_out_question_without_answer_is_named_before_anything_is_learned(tmp_path, tiny_checkpoint):
+    rows = rows_of(task("squad"), 12)
+    rows[3]["answers"] = {"text": [], "answer_start": []}
+    place = tmp_path / "data"
+    place.mkdir()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows_of(task("squad"))), place / "train.parquet")
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), place / "validation.parquet")
+    asked = config(tmp_path, tiny_checkpoint, "squad", data=str(place))
+    with pytest.raises(BertlabError, match="question id3 has no answer"):
+        gather(asked)
+    assert gather(replace(asked, damaged="skip")).facts["skipped"] == 1
+
+
+def test_questions_are_made_of_answers_that_are_where_they_say(tmp_path, tiny_checkpoint):
+    passage = "The mill was built by John Carter on the east bank. In 1850 Mary Ellis bought it."
+    about = {"title": "Mill", "context": passage, "question": "Who built the mill?"}
+    rows = [about | {"id": f"q{n}", "answers": {"text": ["John Carter"], "answer_start": [22]}} for n in range(8)]
+    rows[2] = rows[2] | {"answers": {"text": ["a kettle"], "answer_start": [500]}}
+    place = tmp_path / "train.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), place)
+    asked = config(tmp_path, tiny_checkpoint, "squad_v2", data=str(place), make_unanswerable=0.5)
+    with pytest.raises(BertlabError, match=r"q2.*that is not at all in its passage"):
+        gather(asked)
+    facts = gather(replace(asked, damaged="skip")).facts
+    assert facts["skipped"] == 1
+    assert facts["examples"] > 7
 
 
 def test_it_learns(tmp_path, tiny_checkpoint):
@@ -225,6 +286,64 @@ def test_other_columns_of_a_known_task(tmp_path, tiny_checkpoint):
         gather(replace(settings, kind="tag"))
 
 
+def test_tags_that_mark_no_entities_are_counted_one_by_one(tmp_path, tiny_checkpoint):
+    rows = [{"words": "the kettle sings", "tags": "DET NOUN VERB"}, {"words": "rain fell", "tags": "NOUN VERB"}] * 10
+    settings = config(
+        tmp_path, tiny_checkpoint, "own", data=str(jsonl(tmp_path / "mine.jsonl", rows)), kind="tag",
+        text_column="words", label_column="tags", epochs=30, optim=OptimConfig(lr=3e-3),
+    )  # fmt: skip
+    list(finetune(settings))
+    figures = bertlab.load(tmp_path / "run" / "checkpoint").record["validation"]
+    assert figures == {"accuracy": pytest.approx(100), "examples": 2}
+
+
+def test_held_out_rows_under_a_plain_name_are_found(tmp_path, tiny_checkpoint):
+    """NSMC's are called test and MNLI's matched; a directory of one's own has `validation`, and a hub what it has."""
+    place = tmp_path / "mine"
+    place.mkdir()
+    for split, count in (("train", 24), ("validation", 12)):
+        jsonl(place / f"{split}.jsonl", rows_of(task("nsmc"), count))
+    facts = gather(config(tmp_path, tiny_checkpoint, "nsmc", data=str(place))).facts
+    assert (facts["examples"], facts["held_out"]) == (24, 12)
+
+
+def test_a_data_set_of_the_hub_brings_its_own_held_out_rows(tmp_path, tiny_checkpoint, monkeypatch):
+    import datasets
+
+    there = {"train": 24, "validation_matched": 9, "validation_mismatched": 6}
+
+    def load_dataset(path, name, split, **options):
+        if split not in there:
+            raise ValueError(f"Unknown split {split!r}")
+        return datasets.Dataset.from_list(rows_of(task("mnli"), there[split]))
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    facts = gather(config(tmp_path, tiny_checkpoint, "mnli", data="someone/pairs")).facts
+    assert (facts["examples"], facts["held_out"]) == (24, 15)
+
+
+@pytest.mark.parametrize(
+    ("flag", "line"),
+    [
+        (["--steps", "0"], "--steps is 0; it must be at least 1"),
+        (["--evaluate-every", "0"], "--evaluate-every is 0"),
+        (["--max-tokens", "4"], "--max-tokens is 4; it must be at least 5"),
+        (["--dropout", "2"], "--dropout is 2.0; it must be at least 0 and less than 1"),
+        (["--seed", "-1"], "--seed is -1"),
+        (["--threads", "-1"], "--threads is -1"),
+        (["--minutes", "0"], "--minutes is 0.0; it must be more than 0"),
+        (["--optim.lr", "-1"], "--optim.lr is -1.0; it must be more than 0"),
+        (["--optim.beta2", "1"], "--optim.beta2 is 1.0; it must be at least 0 and less than 1"),
+        (["--ema", "1"], "--ema is 1.0"),
+    ],
+)
+def test_numbers_that_no_run_can_have(flag, line, tmp_path, capsys):
+    assert main(["pretrain", str(tmp_path), "--out", str(tmp_path / "run"), *flag]) == 2
+    error = capsys.readouterr().err
+    assert line in error
+    assert error.count("\n") == 1
+
+
 # -- labels of others --------------------------------------------------------------------------------------------
 
 
@@ -243,6 +362,13 @@ def test_labels_in_another_order_are_told_by_name(tmp_path, taught):
     turned = checkpoint.save(tmp_path / "turned", model, loaded.tokenizer, {})
     assert evaluate(replace(asked, checkpoint=str(turned))) == pytest.approx(figures)
     evaluate(replace(asked, checkpoint=str(turned), split="test", out=tmp_path / "glue"))
+
+
+def test_f1_is_of_the_task_s_label_whatever_order_a_checkpoint_has():
+    spec, rows = task("mrpc"), data_of(rows_of(task("mrpc"), 8))
+    ordinary, turned = read_examples(rows, spec), read_examples(rows, spec, spec.labels[::-1])
+    said = [1, 1, 1, 1, 0, 1, 0, 0]
+    assert figures(ordinary, said) == figures(turned, [1 - answer for answer in said])
 
 
 def test_a_checkpoint_of_another_task_is_refused():
@@ -274,6 +400,12 @@ def test_a_stopped_run_goes_on_bit_for_bit(name, tmp_path, tiny_checkpoint):
     stopped = finetune(replace(settings, out=tmp_path / "parts"))
     first = [next(stopped).loss for _ in range(4)]
     stopped.close()
+    train = tmp_path / "data" / "train.parquet"
+    before = train.read_bytes()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows_of(task(name), 20)), train)
+    with pytest.raises(BertlabError, match=r"begun on other data \(24 examples, now 20\)"):
+        list(finetune(replace(settings, out=tmp_path / "parts")))
+    train.write_bytes(before)
     rest = [report.loss for report in finetune(replace(settings, out=tmp_path / "parts"))]
     assert first[: len(whole) - len(rest)] + rest == whole
 

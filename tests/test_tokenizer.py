@@ -299,6 +299,13 @@ def test_training_gives_the_same_vocabulary_in_every_process():
     assert first.stdout.split() == here.pieces(range(here.vocab_size))
 
 
+def test_a_korean_vocabulary_is_not_read_as_uncased(tmp_path):
+    Tokenizer.train(KOREAN, 200, cased=True).save(tmp_path)
+    with pytest.raises(CheckpointError, match="takes Hangul syllables apart"):
+        Tokenizer.from_vocab(tmp_path / "vocab.txt")
+    assert Tokenizer.from_vocab(tmp_path / "vocab.txt", lowercase=False).language == "ko"
+
+
 def test_uncased_training_on_korean_is_refused_and_cased_keeps_syllables():
     with pytest.raises(DataError, match="Hangul"):
         Tokenizer.train(KOREAN, 200)

@@ -603,3 +603,12 @@ def test_numbers_that_do_not_fit_are_not_saved(tmp_path, tokenizer, value):
 def test_names_of_one_tensor():
     assert hf_names("heads.mlm.bias") == ("cls.predictions.bias",)
     assert len(hf_names("encoder.layers.11.attention.qkv.weight")) == 3
+
+
+def test_a_directory_of_data_does_not_hide_the_shipped_checkpoint_of_its_name(shipped, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = next(path.parent.name for path in shipped.glob("*/config.json"))
+    (tmp_path / name).mkdir()
+    assert hub.find(name) == shipped / name
+    (tmp_path / name / "config.json").write_text("{}")
+    assert hub.find(name) == Path(name)

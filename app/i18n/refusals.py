@@ -260,6 +260,7 @@ REFUSALS = {
     "has {} where a number should be": "수가 있어야 할 곳에 {0}이(가) 있습니다.",
     "has the label {}; its choices are numbered 0 to {}": "정답이 {0}인데 고를 것의 번호는 0에서 {1}까지입니다.",
     "has {} tags for {} tokens": "낱말 {1}개에 꼬리표가 {0}개입니다.",
+    "has an empty tag for {}": "{0}의 꼬리표가 비어 있습니다.",
     "{} has only {} rows: name the held-out ones with --validation": (
         "{0}에는 {1}행뿐입니다. 따로 잴 것을 --validation으로 알려 주세요."
     ),
@@ -269,6 +270,15 @@ REFUSALS = {
     "repeats the id of row {}": "{0}행의 id가 되풀이됩니다.",
     "has no label in {}, where others have one": "다른 행에는 있는 {0} 열의 정답이 없습니다.",
     "{} tokens leave no room for a text": "토큰 {0}개로는 글이 들어갈 자리가 없습니다.",
+    "no question of {} has an answer, so nothing can be measured on it": (
+        "{0}의 질문에는 답이 하나도 없어 잴 수 없습니다."
+    ),
+    "{}: question {} has no answer; is this SQuAD v2.0? (squad_v2)": (
+        "{0}: 질문 {1}에 답이 없습니다. SQuAD v2.0인가요? (squad_v2)"
+    ),
+    "{} has Korean pieces, and an uncased tokenizer strips accents, which takes Hangul syllables apart: read it as a "
+    "cased one": "{0}에는 한글 조각이 있는데, 대소문자를 가리지 않는 토크나이저는 한글 음절을 풀어 버립니다. "
+    "대소문자를 가리게 여세요.",
     "{} holds no questions": "{0}에는 질문이 하나도 없습니다.",
     "{} holds no scores: expected {}": "{0}에는 점수가 없습니다. 있어야 할 것: {1}",
     "{} holds no predictions: expected {}, or rows with id and prediction_text": (

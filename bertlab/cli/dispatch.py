@@ -16,6 +16,7 @@ from importlib import import_module
 import bertlab
 from bertlab.cli.commands import COMMANDS, HELP
 from bertlab.spec.errors import BertlabError
+from bertlab.spec.limits import check_limits
 
 USAGE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; the last two are 128 + the signal, as shells have it
 
@@ -69,6 +70,7 @@ def _run(words: list[str]) -> int:
     config = _parse(getattr(module, command.config), f"bertlab {name}", rest, recipe)
     if config is None:
         return 0
+    check_limits(config)
     code = getattr(module, command.function)(config)
     return code if isinstance(code, int) else 0
 

@@ -25,10 +25,11 @@ from bertlab.learn.tasks.own_task import OWN, Columns
 from bertlab.learn.tasks.questions import measured, squad_answers
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.files import write_whole
+from bertlab.spec.limits import check_limits
 from bertlab.spec.tasks import LEFT_OUT, TASKS
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Complaints, Damaged
-from bertlab.text.squad import read_predictions, read_rows, read_scores
+from bertlab.text.squad import read_predictions, read_rows, read_scores, with_answers
 from bertlab.weights import checkpoint
 
 
@@ -67,7 +68,7 @@ class EvaluateConfig(Columns):
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Only this many rows or pairs."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Tokens in a pair (128) or a window (384)."""
+    """Tokens in a pair or a window; 128 or 384, or more where the checkpoint was taught with more."""
     record: bool = False
     """Write the figures into the checkpoint's bertlab.json and card; for SQuAD v2.0 with tau tuned on these rows."""
     device: str = "auto"
@@ -84,11 +85,9 @@ def evaluate(config: EvaluateConfig) -> dict:
     Raises:
         BertlabError: neither or both are given, or data that is not what it should be.
     """
+    check_limits(config)
     if config.threads:
         torch.set_num_threads(config.threads)
-    for name in ("limit", "max_tokens"):
-        if (number := getattr(config, name)) is not None and number < 1:
-            raise BertlabError(f"--{name.replace('_', '-')} is {number}; it must be at least 1")
     if (config.checkpoint is None) == (config.predictions is None):
         raise BertlabError("name either a --checkpoint to ask or a file of --predictions to score")
     if config.what == "pretraining":
@@ -114,7 +113,15 @@ def evaluate(config: EvaluateConfig) -> dict:
         return evaluate_labelled(config, spec, partial(_loaded, config), iter if config.json else tqdm)
     if config.threshold is not None and not spec.unanswerable:
         raise BertlabError(f"every question of {config.what} has an answer: --threshold is for SQuAD v2.0")
-    rows = read_rows(config.data or spec.hub_id, config.split, Complaints(config.damaged))[: config.limit]
+    source, complain = config.data or spec.hub_id, Complaints(config.damaged)
+    rows = read_rows(source, config.split, complain)
+    told = spec.unanswerable or any(row["answers"]["text"] for row in rows)
+    if not told and not (config.out and config.checkpoint):
+        raise BertlabError(
+            f"no question of {source} has an answer, so nothing can be measured on it: "
+            "write a checkpoint's answers to a file with --out"
+        )
+    rows = (with_answers(rows, source, complain) if told and not spec.unanswerable else rows)[: config.limit]
     version = "2.0" if spec.unanswerable else "1.1"
     if config.predictions is not None:
         scores = read_scores(config.no_answer) if config.no_answer else None
@@ -123,13 +130,19 @@ def evaluate(config: EvaluateConfig) -> dict:
         )
     loaded = _loaded(config, ("span",))
     progress = iter if config.json else tqdm
+    learned = loaded.record.get("settings", {})
     answers, margins = squad_answers(
-        loaded.model, loaded.tokenizer, rows, max_tokens=config.max_tokens or 384, progress=progress
+        loaded.model,
+        loaded.tokenizer,
+        rows,
+        max_tokens=config.max_tokens or loaded.tokens_for(spec),
+        stride=learned.get("stride", 128),
+        progress=progress,
     )
     threshold = config.threshold
     if threshold is None and not config.record:
         threshold = loaded.null_threshold or 0.0
-    figures = measured(answers, margins, rows, spec, threshold)
+    figures = measured(answers, margins, rows, spec, threshold) if told else {"questions": len(rows)}
     if config.out:
         silent = figures.get("null_threshold", math.inf)
         said = {id: "" if margins[id] > silent else text for id, text in answers.items()}
@@ -148,10 +161,13 @@ def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded
 
 def run(config: EvaluateConfig) -> None:
     """Measure and print."""
-    figures = evaluate(config)
     if config.record:
         if config.checkpoint is None:
             raise BertlabError("--record writes into a checkpoint: name one with --checkpoint")
+        if "made_by" not in checkpoint.load(config.checkpoint).record:
+            raise BertlabError(f"{config.checkpoint} was not made by bertlab, so it has no bertlab.json to --record in")
+    figures = evaluate(config)
+    if config.record:
         loaded = checkpoint.load(config.checkpoint)
         told = {**loaded.record, "validation": figures}
         if config.what == "pretraining":

@@ -20,11 +20,13 @@ from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
 from bertlab.learn.trainer import Batches, Trainer
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.files import write_whole
+from bertlab.spec.limits import check_limits
 
 # settings that do not change the losses, so a run that goes on may have others
 FREE = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE |= {"attribution", "note", "accumulate", "ahead", "snapshot_dtype", "watch", "sentences", "tensorboard"}
-BEGUN = "precision_begun"  # what `auto` came to, beside the settings in run.json
+# beside the settings in run.json: what `auto` came to, and the counts that tell other data from the same
+BEGUN, MADE_OF = "precision_begun", "made_of"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,18 +65,22 @@ def prepare_machine(config: RunConfig) -> torch.device:
     Raises:
         BertlabError: a device that is not there, or settings that are no settings.
     """
+    check_limits(config)
     if config.threads:
         torch.set_num_threads(config.threads)
-    if config.batch_size < 1 or config.accumulate < 1:
-        raise BertlabError("--batch-size and --accumulate must be at least 1")
     device = resolve_device(config.device)
     processes.join(device)
     torch.manual_seed(config.seed)
     return device
 
 
-def open_run(config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int) -> tuple[Trainer, "RunLog"]:
+def open_run(
+    config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int, made_of: dict
+) -> tuple[Trainer, "RunLog"]:
     """Claim the directory, and take up the run where it stands.
+
+    Args:
+        made_of: what would change if the data did, see `claim`.
 
     Raises:
         BertlabError: the directory holds a run of other settings, a damaged state, or cannot be written.
@@ -82,7 +88,7 @@ def open_run(config: RunConfig, model: nn.Module, batches: Batches, loss, steps:
     device = resolve_device(config.device)
     kinds = (torch.float32, torch.bfloat16)
     # the first process may find another precision faster here than the others would
-    dtype = kinds[int(processes.of_first(kinds.index(claim(config, device)) if processes.leading() else 0))]
+    dtype = kinds[int(processes.of_first(kinds.index(claim(config, device, made_of)) if processes.leading() else 0))]
     trainer = Trainer(
         model,
         batches,
@@ -99,19 +105,25 @@ def open_run(config: RunConfig, model: nn.Module, batches: Batches, loss, steps:
     return trainer, RunLog(config.out / "log.jsonl", trainer.progress.step)
 
 
-def claim(config: RunConfig, device: torch.device) -> torch.dtype:
+def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype:
     """Make the directory a run's own, or find that it is already this run's -> the precision the run began with.
 
     What `auto` came to is kept in run.json, so that a run goes on with the same arithmetic on another machine.
 
+    Args:
+        made_of: name -> count or digest, of the data; a run on other data than it began with would not be that run.
+
     Raises:
-        BertlabError: the directory holds a run of other settings, or cannot be written.
+        BertlabError: the directory holds a run of other settings or data, is damaged, or cannot be written.
     """
     settings = _settings(asdict(config))
     path = config.out / "run.json"
     if path.is_file():
-        theirs = json.loads(path.read_text())
-        begun = theirs.pop(BEGUN, config.precision)
+        try:
+            theirs = json.loads(path.read_text())
+        except ValueError:
+            raise BertlabError(f"{path} is damaged: it is not JSON; remove {config.out} to begin again") from None
+        begun, read = theirs.pop(BEGUN, config.precision), theirs.pop(MADE_OF, made_of)
         theirs = _defaults(config) | theirs
         theirs["optim"] = asdict(OptimConfig()) | theirs["optim"]
         changed = sorted(k for k in settings | theirs if settings.get(k) != theirs.get(k))
@@ -120,13 +132,12 @@ def claim(config: RunConfig, device: torch.device) -> torch.dtype:
                 f"{config.out} holds a run with another {', '.join(changed)}: "
                 "choose another --out, or repeat its settings"
             )
+        if others := [f"{read.get(k)} {k}, now {v}" for k, v in made_of.items() if read.get(k) != v]:
+            raise BertlabError(f"{config.out} was begun on other data ({'; '.join(others)}): choose another --out")
         return resolve_precision(begun, device)
     dtype = resolve_precision(config.precision, device)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(settings | {BEGUN: str(dtype).removeprefix("torch.")}, indent=2))
-    except OSError as error:
-        raise BertlabError(f"{config.out} cannot be written: {error.strerror}") from error
+    about = {BEGUN: str(dtype).removeprefix("torch."), MADE_OF: made_of}
+    write_whole(path, json.dumps(settings | about, indent=2))
     return dtype
 
 

@@ -49,7 +49,10 @@ class Corpus:
         path = Path(directory)
         if not (path / "corpus.json").is_file():
             raise DataError(f"{directory} is no prepared corpus; make one with `bertlab prepare`")
-        facts = json.loads((path / "corpus.json").read_text())
+        try:
+            facts = json.loads((path / "corpus.json").read_text())
+        except ValueError:
+            raise DataError(f"{directory} is damaged: its corpus.json is not JSON; prepare it again") from None
         if (path / "rows" / "state.json").is_file():  # as `datasets` saves; how it was kept until version 0.1
             return cls(datasets.load_from_disk(str(path / "rows")), facts)
         files = sorted((path / "rows").glob("*.arrow"))

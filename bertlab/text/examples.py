@@ -11,7 +11,7 @@ from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.damaged import Complaints
 from bertlab.text.rows import Rows
-from bertlab.text.tags import fitting_tags
+from bertlab.text.tags import fitting_tags, is_scheme
 
 MOST_LABELS = 1000
 
@@ -75,11 +75,16 @@ def read_examples(
     """
     complain = Complaints() if complain is None else complain
     columns, label = _columns(data, spec, training)
-    labels = labels or _labels(data, spec, label)
     read_text = {"choose": _choices, "tag": _tokens}.get(spec.kind, _texts)
     read_target = {"regress": _value, "choose": _choice, "tag": _tags}.get(spec.kind, _label)
-    given = [label is not None and not _blank(_cell(row, label)) for row in data.rows]
-    if not any(given):  # GLUE's test sets have -1 in every row
+    cells = [] if label is None else [_cell(row, label) for row in data.rows]
+    given = [not _blank(cell) for cell in cells]
+    if all(_hidden(cell) for cell, told in zip(cells, given, strict=True) if told):
+        given = [False] * len(cells)
+    labels = labels or _labels(data, spec, label, [cell for cell, told in zip(cells, given, strict=True) if told])
+    if spec.kind == "tag" and not is_scheme(labels):  # parts of speech, say: there are no entities to count
+        spec = spec.replace(metrics=("accuracy",))
+    if not any(given):
         label = None
     if label is None and training:
         raise DataError(f"{data.name} has no labels to learn from")
@@ -144,15 +149,18 @@ def _cell(row: dict, column: str):
 
 
 def _blank(value: object) -> bool:
-    """Whether a label is not given: empty, null, NaN, or GLUE's -1."""
-    if value is None or value == -1 or (isinstance(value, float) and math.isnan(value)):
-        return True
-    return isinstance(value, str) and value.strip() in ("", "-1")
+    """Whether nothing is given: empty, null or NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or str(value).strip() == ""
+
+
+def _hidden(value: object) -> bool:
+    """Whether this is GLUE's -1, which stands in every row of a test set and says that its labels are kept secret."""
+    return str(value).strip() in ("-1", "-1.0")
 
 
 def _id(row: dict, spec: TaskSpec, number: int) -> str:
     value = row.get(spec.id)
-    if spec.id in row and _blank(value) and value != -1:
+    if spec.id in row and _blank(value):
         raise DataError(f"has no id in {spec.id!r}")
     return str(number - 1) if spec.id not in row else str(value)
 
@@ -160,15 +168,14 @@ def _id(row: dict, spec: TaskSpec, number: int) -> str:
 # -- what labels there are ---------------------------------------------------------------------------------------
 
 
-def _labels(data: Rows, spec: TaskSpec, label: str | None) -> tuple[str, ...]:
-    """What the task, the source or the column says that there is to tell apart."""
+def _labels(data: Rows, spec: TaskSpec, label: str | None, cells: list) -> tuple[str, ...]:
+    """What the task, the source or the column's cells say that there is to tell apart."""
     if spec.kind not in ("classify", "tag") or spec.labels:
         return spec.labels
     if label is not None and data.names.get(label):
         return data.names[label]
-    cells = [] if label is None else [cell for row in data.rows if not _blank(cell := _cell(row, label))]
     if spec.kind == "tag":
-        return fitting_tags(str(tag) for cell in cells for tag in _listed(cell))
+        return fitting_tags(str(tag) for cell in cells for tag in _listed(cell) if not _blank(tag))
     found = {_named(cell) for cell in cells}
     if len(found) > MOST_LABELS or len(found) > max(20, len(cells) / 2):
         raise DataError(
@@ -278,6 +285,8 @@ def _tags(cell: object, labels: tuple[str, ...], known: tuple[str, ...], texts: 
     tags = _listed(cell)
     if len(tags) != len(texts):
         raise DataError(f"has {len(tags)} tags for {len(texts)} tokens")
+    if empty := next((token for tag, token in zip(tags, texts, strict=True) if _blank(tag)), None):
+        raise DataError(f"has an empty tag for {empty!r}")
     return tuple(_number(tag, labels, known) for tag in tags)
 
 

@@ -66,7 +66,9 @@ class Features(Sequence):
         if self.unit_I is not None:
             return LabelBatch(inputs, torch.from_numpy(self._tags(inputs_I, inputs.input_ids_BT.shape[1])))
         targets = [self.examples[int(self.example_I[i])].target for i in inputs_I[:: self.group]]
-        return LabelBatch(inputs, torch.tensor(targets))
+        # a process without rows has no targets to tell the type by
+        dtype = torch.float32 if self.examples.spec.kind == "regress" else torch.int64
+        return LabelBatch(inputs, torch.tensor(targets, dtype=dtype))
 
     def _tags(self, inputs_I: np.ndarray, longest: int) -> np.ndarray:
         tags_BT = np.full((len(inputs_I), longest), IGNORED, np.int64)

@@ -8,7 +8,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,11 +85,29 @@ def find_split(source: str | Path, split: str) -> Path | None:
 
 
 def has_split(source: str | Path, split: str) -> bool:
-    """Whether a directory has a file for a split."""
+    """Whether a directory has a file for a split, or a data set of the hub has it; a file has none."""
     try:
-        return Path(source).is_dir() and find_split(source, split) is not None
+        if find_split(source, split) is None:
+            hub.load(str(source), split)
+        return not Path(source).is_file()
     except DataError:
         return False
+
+
+def splits_there(source: str | Path, wanted: Sequence[str], plain: str) -> tuple[str, ...]:
+    """Which of a task's splits a source has.
+
+    Args:
+        wanted: as the task calls them, ("validation_matched", "validation_mismatched"), say.
+        plain: what others call them; a directory that has none of them but this one has this one.
+
+    Returns:
+        a file is the first of them, whatever it is called; () where there is none.
+    """
+    if Path(source).is_file():
+        return tuple(wanted[:1])
+    there = tuple(split for split in wanted if has_split(source, split))
+    return there or ((plain,) if has_split(source, plain) else ())
 
 
 def spaced(rows: int, few: int) -> list[int]:

@@ -6,7 +6,7 @@ model.
 Shape legend: T tokens of a window, W windows, K windows of one question, P passages (distinct), Q questions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -239,7 +239,7 @@ def _tokenised(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarr
 
 def span_features(
     tokenizer: Tokenizer,
-    rows: Iterable[Mapping],
+    rows: Sequence[Mapping],
     max_tokens: int = 384,
     stride: int = 128,
     max_question: int = 64,
@@ -257,35 +257,50 @@ def span_features(
     Raises:
         DataError: a row lacks a column, or it is to stop at one that is wrong.
     """
+    kept, numbers = well_placed(rows, unanswerable, complain)
+    answers = [row["answers"] for row in kept]
+    begins = [answer["answer_start"][0] if len(answer["text"]) else -1 for answer in answers]
+    lengths = [len(answer["text"][0]) if len(answer["text"]) else 0 for answer in answers]
+    questions, contexts = [row["question"] for row in kept], [row["context"] for row in kept]
+    found = span_windows(tokenizer, questions, contexts, max_tokens, stride, max_question)
+    begin_Q = np.array(begins, np.int64)
+    start_W, end_W = _labels(found, begin_Q, begin_Q + np.array(lengths, np.int64))
+    return SpanFeatures(found, start_W, end_W, np.array(numbers, np.int64), len(rows) - len(kept))
+
+
+def well_placed(
+    rows: Sequence[Mapping], unanswerable: bool = False, complain: Complaints | None = None
+) -> tuple[list[Mapping], list[int]]:
+    """The SQuAD rows whose first answer stands where it says, and their numbers.
+
+    Args:
+        unanswerable, complain: as for `span_features`.
+
+    Raises:
+        DataError: a row lacks a column, or it is to stop at one that is wrong.
+    """
     complain = Complaints() if complain is None else complain
-    contexts, questions, begins, ends, kept, skipped = [], [], [], [], [], 0
+    kept, numbers = [], []
     for number, row in enumerate(rows):
         try:
-            context, question, answers = row["context"], row["question"], row["answers"]
+            context, _, answers = row["context"], row["question"], row["answers"]
             texts, starts = answers["text"], answers["answer_start"]
         except (KeyError, TypeError) as error:
             raise DataError(f"row {number} is not a SQuAD row: {error!r}") from None
-        begin, end = (starts[0], starts[0] + len(texts[0])) if len(texts) else (-1, -1)
         wrong = None
         if not len(texts) and not unanswerable:
             wrong = "has no answer; is this SQuAD v2.0? (squad_v2)"
         elif len(texts) and not texts[0]:
             wrong = "has an empty answer"
-        elif len(texts) and (begin < 0 or context[begin:end] != texts[0]):
-            where = f"character {begin} of" if texts[0] in context else "all in"
+        elif len(texts) and (starts[0] < 0 or not context.startswith(texts[0], starts[0])):
+            where = f"character {starts[0]} of" if texts[0] in context else "all in"
             wrong = f"has an answer, {texts[0]!r}, that is not at {where} its passage"
         if wrong:
             complain(f"row {number} (id {row.get('id', 'unknown')}) {wrong}")
-            skipped += 1
-            continue
-        contexts.append(context)
-        questions.append(question)
-        begins.append(begin)
-        ends.append(end)
-        kept.append(number)
-    found = span_windows(tokenizer, questions, contexts, max_tokens, stride, max_question)
-    start_W, end_W = _labels(found, np.array(begins, np.int64), np.array(ends, np.int64))
-    return SpanFeatures(found, start_W, end_W, np.array(kept, np.int64), skipped)
+        else:
+            kept.append(row)
+            numbers.append(number)
+    return kept, numbers
 
 
 def _labels(found: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

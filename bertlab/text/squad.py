@@ -71,6 +71,26 @@ def usable(rows: list[dict], source: str, complain: Complaints | None = None) ->
     return kept
 
 
+def with_answers(rows: list[dict], source: str, complain: Complaints | None = None) -> list[dict]:
+    """The rows that can be measured where every question has an answer.
+
+    Args:
+        source, complain: as for `usable`.
+
+    Raises:
+        DataError: there are none, or the first without an answer where `complain` says so.
+    """
+    complain, kept = Complaints() if complain is None else complain, []
+    for row in rows:
+        if row["answers"]["text"]:
+            kept.append(row)
+        elif any(other["answers"]["text"] for other in rows):
+            complain(f"{source}: question {row['id']} has no answer; is this SQuAD v2.0? (squad_v2)")
+    if not kept:
+        raise DataError(f"no question of {source} has an answer, so nothing can be measured on it")
+    return kept
+
+
 def read_predictions(path: str | Path) -> dict[str, str]:
     """Anyone's answers: {id: text} as JSON, or rows with id and prediction_text as a JSON list, JSON lines or Parquet.
 

@@ -122,10 +122,17 @@ class Tokenizer:
             strip_accents: None strips them if `lowercase`, as the first BERTs did.
 
         Raises:
-            CheckpointError: the file is missing, empty, not UTF-8, repeats a piece or lacks a special one.
+            CheckpointError: the file is missing, empty, not UTF-8, repeats a piece or lacks a special one; or it has
+                Korean pieces that no text could ever give, as accents are stripped.
         """
         vocab = _read_vocab(Path(path))
-        return cls(_backend(vocab, lowercase, strip_accents, max_word_chars=max_word_chars))
+        found = cls(_backend(vocab, lowercase, strip_accents, max_word_chars=max_word_chars))
+        if found.language == "ko" and found.strips_accents:
+            raise CheckpointError(
+                f"{path} has Korean pieces, and an uncased tokenizer strips accents, which takes Hangul syllables "
+                "apart: read it as a cased one"
+            )
+        return found
 
     @classmethod
     def _from_json(cls, path: Path, max_word_chars: int | None) -> "Tokenizer":
@@ -279,7 +286,7 @@ class Tokenizer:
     @cached_property
     def language(self) -> str:
         """What it is made for, as far as pieces tell: "ko" where a third of them have Hangul, else "en"."""
-        korean = sum(any("가" <= letter <= "힣" for letter in piece) for piece in self._pieces)
+        korean = sum(_HANGUL.search(piece) is not None for piece in self._pieces)
         return "ko" if 3 * korean >= len(self._pieces) else "en"
 
     def pieces(self, ids: Iterable[int]) -> list[str]:

@@ -21,6 +21,7 @@ from bertlab.nn.heads import CLASSIFIERS
 from bertlab.nn.model import Bert, Pooler
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import CheckpointError
+from bertlab.spec.tasks import TaskSpec
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import hub
 from bertlab.weights.maps import classifier, hf_to_state, state_to_hf
@@ -69,6 +70,11 @@ class Loaded:
         """tau of a question answering model that may refuse, tuned on its dev set (section 4.3); None for others."""
         tau = self.record.get("null_threshold")
         return float(tau) if type(tau) in (int, float) else None
+
+    def tokens_for(self, spec: TaskSpec) -> int:
+        """Tokens of an input when it is measured on a task: the task's own, or more where it was taught with more."""
+        learned = self.record.get("settings", {}).get("max_tokens", 0)
+        return max(spec.max_tokens, learned if type(learned) is int else 0)
 
 
 def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Iterable[str] = ()) -> Loaded:

@@ -43,9 +43,10 @@ def find(source: str | Path) -> Path:
         )
     try:
         path = Path(source).expanduser()
-        if path.is_dir():
+        # a directory of data may have the name of a shipped checkpoint
+        if path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped()):
             return path
-        is_file = path.exists()
+        is_file = path.is_file()
         if not is_file and str(source) in shipped():
             return shipped()[str(source)]
     except (OSError, RuntimeError):  # a name too long to be one, or the home of nobody

@@ -24,6 +24,7 @@ from bertlab.learn.tasks.material import Material, with_head
 from bertlab.nn.on_top import OnTop
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.files import write_whole
+from bertlab.spec.limits import check_limits
 from bertlab.spec.tasks import TASKS, task
 from bertlab.text.corpus import Corpus
 from bertlab.text.rows import find_split
@@ -160,14 +161,13 @@ def cells(config: ReproduceConfig) -> list[Cell]:
     """All that the table is made of, the first seed's before the next.
 
     Raises:
-        BertlabError: no such row or column.
+        BertlabError: no such row or column, or settings that cannot be.
     """
     table = TABLES[config.table]
     for what, asked, there in (("row", config.rows, table.rows), ("column", config.columns, table.columns)):
         if unknown := [name for name in asked if name not in there]:
             raise BertlabError(f"{config.table} has no {what} {unknown[0]}: there are {', '.join(there)}")
-    if config.seeds < 1:
-        raise BertlabError(f"--seeds is {config.seeds}; it must be at least 1")
+    check_limits(config)
     columns = config.columns or tuple(
         name for name, column in table.columns.items() if column.way != "pretrain" or config.validation
     )

@@ -57,16 +57,9 @@ CLOZES = {
 }
 
 
-def language(tokenizer: Tokenizer) -> str:
-    """ "ko" where a tenth of the pieces or more have Hangul in them, else "en"."""
-    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
-    korean = sum(any("가" <= c <= "힣" for c in piece) for piece in pieces)
-    return "ko" if 10 * korean >= len(pieces) else "en"
-
-
 def watched(tokenizer: Tokenizer) -> tuple[str, ...]:
     """One sentence of every kind, to look at while a model learns."""
-    first = {cloze.kind: cloze.text for cloze in reversed(CLOZES[language(tokenizer)])}
+    first = {cloze.kind: cloze.text for cloze in reversed(CLOZES[tokenizer.language])}
     return tuple(reversed(first.values()))
 
 
@@ -106,7 +99,7 @@ def guesses(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> lis
 def examples(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
     """The ten sentences of the vocabulary's language, for `bertlab.json`: rows of `guesses`, with `fits`, `kind` and
     `right` (whether the likeliest fits)."""
-    clozes = CLOZES[language(tokenizer)]
+    clozes = CLOZES[tokenizer.language]
     rows = guesses(model, tokenizer, [cloze.text for cloze in clozes])
     return [
         {**row, "fits": list(cloze.fits), "kind": cloze.kind, "right": row["guesses"][0][0][0].lower() in cloze.fits}

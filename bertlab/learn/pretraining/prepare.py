@@ -116,5 +116,5 @@ def _evenly(found: list[Piece], column: str, characters: int) -> Iterator[str]:
         for _, text, _ in texts(piece, column):
             yield text or ""
             left -= len(text or "")
-            if left < 0 and size > characters:
+            if left < 0 and (size > characters or not piece.size):
                 break

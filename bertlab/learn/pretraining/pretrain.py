@@ -28,6 +28,7 @@ from bertlab.nn.model import Bert
 from bertlab.nn.neighbours import look_at_neighbours
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, CheckpointError
+from bertlab.spec.limits import check_limits
 from bertlab.spec.presets import PRESETS, preset
 from bertlab.text.corpus import Corpus
 from bertlab.text.masking import MaskRule
@@ -165,7 +166,9 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
     fills = not model.config.left_to_right
     sentences = (config.sentences or cloze.watched(tokenizer)) if config.watch and fills else ()
     cloze.check(sentences, tokenizer, model.config.max_positions)
-    trainer, log = open_run(config, model, batches, loss, config.steps)
+    facts = corpus.facts
+    made_of = {"documents": facts["documents"], "tokens": facts["tokens"], "vocabulary": tokenizer.digest}
+    trainer, log = open_run(config, model, batches, loss, config.steps, made_of)
     journals = [log]
     if config.tensorboard and processes.leading():
         journals.append(Board(config.out / "tensorboard", trainer.progress.step))
@@ -196,8 +199,8 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
             config,
             trainer,
             command="bertlab pretrain",
-            data=[Path(source).name for source in corpus.facts["settings"]["sources"]],
-            data_tokens=corpus.facts["tokens"],
+            data=[Path(source).name for source in facts["settings"]["sources"]],
+            data_tokens=facts["tokens"],
             objectives=objectives(config.second, model.config.left_to_right),
             settings={name: getattr(config, name) for name in TOLD if getattr(config, name) is not None},
             validation=figures,
@@ -239,13 +242,9 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
 
 
 def _check(config: PretrainConfig) -> None:
-    for name in ("mask", "then_share"):
-        if not 0 < getattr(config, name) < 1:
-            raise BertlabError(f"--{name.replace('_', '-')} is {getattr(config, name)}: it is a share between 0 and 1")
+    check_limits(config)
     if min(config.mask_share, config.random_share) < 0 or config.mask_share + config.random_share > 1 + 1e-9:
         raise BertlabError("--mask-share and --random-share are shares, together at most 1")
-    if min(config.layers or 1, config.hidden or 1, config.attention_heads or 1) < 1:
-        raise BertlabError("--layers, --hidden and --attention-heads must be at least 1")
     if config.new_vocabulary and config.from_ is None:
         raise BertlabError("--new-vocabulary keeps an encoder: name the checkpoint it comes from with --from")
     if config.then_tokens and config.then_tokens <= config.max_tokens:

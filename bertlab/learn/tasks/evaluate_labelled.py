@@ -13,7 +13,7 @@ from bertlab.spec.tasks import TaskSpec
 from bertlab.text.damaged import Complaints
 from bertlab.text.examples import Examples, read_examples
 from bertlab.text.features import features
-from bertlab.text.rows import Rows, has_split, read_split
+from bertlab.text.rows import Rows, read_split, splits_there
 from bertlab.weights.checkpoint import Loaded
 
 
@@ -31,7 +31,7 @@ def evaluate_labelled(config, spec: TaskSpec, load: Callable[[tuple[str, ...]], 
     labels = fitting_labels(spec, loaded.config.labels) if loaded else spec.labels
     found: dict = {}
     parts = _parts(config, spec)
-    for number, (split, rows) in enumerate(parts.items()):
+    for nth, (split, rows) in enumerate(parts.items()):
         if config.limit:
             rows = Rows(rows.name, rows.columns, rows.rows[: config.limit], rows.names)
         examples = read_examples(rows, spec, labels, Complaints(config.damaged))
@@ -41,14 +41,17 @@ def evaluate_labelled(config, spec: TaskSpec, load: Callable[[tuple[str, ...]], 
                 "write the predictions to a file with --out"
             )
         if loaded:
-            given = ask(loaded.model, loaded.tokenizer, examples, config.max_tokens or spec.max_tokens, progress)
+            given = ask(
+                loaded.model, loaded.tokenizer, examples, config.max_tokens or loaded.tokens_for(spec), progress
+            )
         else:
             given = submission.read(config.predictions, examples)
         if config.out:
-            path = submission.place(config.out, config.what, examples, number, len(parts) > 1)
+            official = next((names for names in (spec.test, spec.validation) if split in names), (split,))
+            path = submission.place(config.out, config.what, examples, official.index(split), len(parts) > 1)
             submission.write(path, examples, given)
         told = figures(examples, given) if examples.labelled else {"examples": len(examples)}
-        found |= told if not number else {f"{split.partition('_')[2] or split}_{k}": v for k, v in told.items()}
+        found |= told if not nth else {f"{split.partition('_')[2] or split}_{k}": v for k, v in told.items()}
     return found
 
 
@@ -65,7 +68,6 @@ def _parts(config, spec: TaskSpec) -> dict[str, Rows]:
     if config.split == "test" and not spec.test:
         raise BertlabError(f"{config.what} has no test split without answers; its validation split is measured")
     if config.data:
-        # a directory may have one of two dev sets; a file is what it is
-        there = [split for split in wanted if has_split(config.data, split)]
-        wanted = there or wanted[:1]
+        # a directory may have one of two dev sets
+        wanted = splits_there(config.data, wanted, config.split) or wanted[:1]
     return {split: read_split(source, split) for split in wanted}

@@ -19,6 +19,7 @@ from bertlab.learn.runs import claim
 from bertlab.learn.tasks.material import SHOWN
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.files import write_whole
+from bertlab.spec.limits import check_limits
 
 PAPER = {"rates": (5e-5, 3e-5, 2e-5), "batches": (16, 32), "epochs": (2.0, 3.0, 4.0)}
 
@@ -68,19 +69,18 @@ def run(config) -> list[dict]:
     The best one's checkpoint is in `config.out`/checkpoint; the others keep their log only.
 
     Raises:
-        BertlabError: fewer than one seed, no held-out rows to judge by, or a directory of another grid.
+        BertlabError: settings that cannot be, no held-out rows to judge by, or a directory of another grid.
     """
     from bertlab.learn.tasks.finetune import gather, measured_run, tabled
 
-    if config.seeds < 1:
-        raise BertlabError(f"--seeds is {config.seeds}; it must be at least 1")
+    check_limits(config)
     if processes.count() > 1:
         raise BertlabError("several runs go one after the other: start them without torchrun")
     material = gather(config)
     if material.measure is None:
         raise BertlabError("several runs are judged by held-out rows: name some with --validation")
     metric = material.spec.metrics[0]
-    claim(config, resolve_device(config.device))
+    claim(config, resolve_device(config.device), material.counts)
     done = _finished(config.out)
     everything = list(runs(config))
     for number, (setting, own) in enumerate(everything, 1):

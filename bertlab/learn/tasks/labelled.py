@@ -90,13 +90,27 @@ def figures(examples: Examples, given: Sequence) -> dict:
         raise BertlabError(f"{examples.name} has no labels, so nothing can be measured on it")
     if examples.spec.kind == "tag":
         gold = [[examples.labels[tag] for tag in row.target] for row in examples]
-        found = {f"entity_{name}": value for name, value in entities(gold, given).items()}
-        found["character_f1_macro"] = character_f1_macro(gold, given)
+        found = _tag_figures(gold, given, examples)
     else:
-        gold = np.array([row.target for row in examples])
-        found = {name: LABEL_METRICS[name](gold, np.array(given)) for name in examples.spec.metrics}
+        gold, told = np.array([row.target for row in examples]), np.array(given)
+        if examples.spec.labels:  # F1 is of the task's label 1, wherever a checkpoint has that
+            place = np.array([_place(name, examples.spec.labels) for name in examples.labels])
+            gold, told = place[gold], place[told]
+        found = {name: LABEL_METRICS[name](gold, told) for name in examples.spec.metrics}
     measured = {name: 100 * float(np.nan_to_num(found[name])) for name in examples.spec.metrics}
     return measured | {"examples": len(examples)}
+
+
+def _tag_figures(gold: list[list[str]], given: Sequence[list[str]], examples: Examples) -> dict[str, float]:
+    if "accuracy" in examples.spec.metrics:
+        pairs = [pair for row in zip(gold, given, strict=True) for pair in zip(*row, strict=True)]
+        return {"accuracy": sum(tag == said for tag, said in pairs) / max(1, len(pairs))}
+    found = {f"entity_{name}": value for name, value in entities(gold, given).items()}
+    return found | {"character_f1_macro": character_f1_macro(gold, given)}
+
+
+def _place(name: str, labels: tuple[str, ...]) -> int:
+    return labels.index(name) if name in labels else len(labels)
 
 
 def fitting_labels(spec: TaskSpec, own: tuple[str, ...]) -> tuple[str, ...]:

@@ -24,9 +24,9 @@ from bertlab.text.batches import ShuffledSampler
 from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.examples import Examples, held_out, read_examples
 from bertlab.text.features import features
-from bertlab.text.rows import has_split, read_split, spaced
-from bertlab.text.spans import SpanFeatures, span_features
-from bertlab.text.squad import read_rows
+from bertlab.text.rows import has_split, read_split, spaced, splits_there
+from bertlab.text.spans import SpanFeatures, span_features, well_placed
+from bertlab.text.squad import read_rows, with_answers
 from bertlab.text.unanswerable import add_unanswerable
 from bertlab.weights.checkpoint import Loaded
 
@@ -61,6 +61,11 @@ class Material:
 
     def __post_init__(self):
         object.__setattr__(self, "loss", OBJECTIVES[self.spec.kind])
+
+    @property
+    def counts(self) -> dict:
+        """What tells other training rows from the same ones, for `runs.claim`."""
+        return {"examples": self.facts["examples"]}
 
     def model(self, dropout: float) -> nn.Module:
         """What a run begins with."""
@@ -105,11 +110,8 @@ def labelled_material(
     complain = Complaints(damaged)
     train = read_examples(read_split(source, "train"), spec, (), complain, training=True)
     parts: dict[str, Examples] = {}
-    for split in spec.validation:
-        if validation or data is None or has_split(data, split):
-            if validation and not Path(validation).is_dir():
-                split = spec.validation[0]  # a file is one set, whatever it is called
-            parts[split] = read_examples(read_split(validation or source, split), spec, train.labels, complain)
+    for split in _held_out_splits(spec, data, validation):
+        parts[split] = read_examples(read_split(validation or source, split), spec, train.labels, complain)
     if not parts and hold_out:
         train, parts["held out"] = held_out(train, hold_out, np.random.default_rng(seed).permutation)
     for examples in parts.values():
@@ -133,7 +135,16 @@ def labelled_material(
     facts = {"examples": len(train), "skipped": len(complain), "held_out": sum(map(len, parts.values()))}
     labels = train.labels if spec.kind in ("classify", "tag") else ()
     batches = partial(learned.batches, share=processes.share())
-    return Material(spec, loaded, labels, batches, measure if parts else None, facts, max_tokens)
+    return Material(train.spec, loaded, labels, batches, measure if parts else None, facts, max_tokens)
+
+
+def _held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
+    """What is measured: of --validation, which has to have something; else what lies beside the training rows."""
+    if validation:
+        return splits_there(validation, spec.validation, "validation") or spec.validation[:1]
+    if data is None:
+        return spec.validation
+    return () if Path(data).is_file() else splits_there(data, spec.validation, "validation")
 
 
 def span_material(
@@ -159,10 +170,13 @@ def span_material(
     if make_unanswerable is not None:
         if not spec.unanswerable:
             raise BertlabError("every question of this task has an answer: --make-unanswerable is for squad_v2")
+        rows, _ = well_placed(rows, spec.unanswerable, complain)  # what is made of an answer leans on its place
         rows = add_unanswerable(rows, make_unanswerable, seed)
     if validation is None and (data is None or has_split(data, "validation")):
         validation = source
     held_out = read_rows(validation, "validation", complain) if validation else []
+    if held_out and not spec.unanswerable:
+        held_out = with_answers(held_out, validation, complain)
     found = span_features(loaded.tokenizer, rows, max_tokens, stride, unanswerable=spec.unanswerable, complain=complain)
     if not len(found):
         raise DataError("no row is left to learn from")

@@ -7,6 +7,7 @@ in .csv gives commas. Knows no model.
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -87,8 +88,11 @@ def _table(path: Path, examples: Examples, given: Sequence) -> str:
             shown = f"{min(5.0, max(0.0, answer)) if spec.submission else answer:.3f}"
         elif spec.kind == "classify":
             # GLUE's numbers are the task's, whatever order a checkpoint has its labels in
-            name = examples.labels[answer]
-            shown = str(spec.labels.index(name)) if spec.submission and not spec.names else name
+            shown = name = examples.labels[answer]
+            if spec.submission and not spec.names:
+                if name not in spec.labels:
+                    raise DataError(f"row {row.id} of {examples.name} is told to be {name!r}, which the task has not")
+                shown = str(spec.labels.index(name))
         else:
             shown = str(answer)
         writer.writerow([row.id, shown])
@@ -99,13 +103,17 @@ def _answer(cell: object, examples: Examples, where: str) -> int | float:
     spec, shown = examples.spec, str(cell).strip()
     try:
         if spec.kind == "regress":
-            return float(shown)
-        if spec.kind == "choose":
-            return range(examples.choices)[int(shown)]
-        known = spec.labels or examples.labels
-        return examples.labels.index(known[int(shown)] if shown not in examples.labels else shown)
+            if math.isfinite(value := float(shown)):
+                return value
+        elif shown in examples.labels:
+            return examples.labels.index(shown)
+        elif (number := int(shown)) >= 0:
+            if spec.kind == "choose":
+                return range(examples.choices)[number]
+            return examples.labels.index((spec.labels or examples.labels)[number])
     except (ValueError, IndexError):
-        raise DataError(f"{where} has {shown!r}, which is no answer to this task") from None
+        pass
+    raise DataError(f"{where} has {shown!r}, which is no answer to this task")
 
 
 def _conll(examples: Examples, given: Sequence) -> str:
