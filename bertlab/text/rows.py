@@ -4,20 +4,17 @@ Parquet, CSV, TSV, JSON, JSON lines, any of the last four gzipped. Knows no task
 """
 
 import csv
-import gzip
 import io
 import json
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 
 from bertlab.spec.errors import DataError
 from bertlab.text import hub
+from bertlab.text.files import parse_json, parse_json_lines, read_parquet, read_text
 
 ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".json.gz")
@@ -148,12 +145,7 @@ def read_file(path: str | Path) -> Rows:
 
 
 def _parquet(path: Path) -> Rows:
-    try:
-        table = pyarrow.parquet.read_table(path)
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}") from None
-    except pyarrow.ArrowException as error:
-        raise DataError(f"{path} is damaged Parquet: {' '.join(str(error).split())}") from None
+    table = read_parquet(path)
     told = (table.schema.metadata or {}).get(b"huggingface")
     features = json.loads(told)["info"]["features"] if told else {}
     names = {column: given for column, feature in features.items() if (given := _stored_names(feature))}
@@ -175,7 +167,7 @@ def _hub_names(feature: object) -> tuple[str, ...]:
 
 
 def _csv(path: Path, delimiter: str) -> Rows:
-    text = _text(path)
+    text = read_text(path)
     # a tab-separated file has no use for quotes, and GLUE's own have stray ones
     quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=delimiter == ",")
@@ -202,30 +194,9 @@ def _csv(path: Path, delimiter: str) -> Rows:
 
 
 def _json(path: Path) -> Rows:
-    text = _text(path)
-    if text.lstrip().startswith("["):
-        try:
-            rows = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path} is not JSON: {error.msg} at line {error.lineno}") from None
-    else:
-        rows = []
-        for number, line in enumerate(text.split("\n"), 1):
-            try:
-                rows += [json.loads(line)] if line.strip() else []
-            except json.JSONDecodeError as error:
-                raise DataError(f"{path} is not JSON lines: {error.msg} at line {number}") from None
+    text = read_text(path)
+    rows = parse_json(text, path) if text.lstrip().startswith("[") else parse_json_lines(text, path)
     if other := next((number for number, row in enumerate(rows, 1) if not isinstance(row, dict)), None):
         raise DataError(f"{path}: row {other} is no object with columns")
     columns: Iterable[str] = dict.fromkeys(column for row in rows for column in row)
     return Rows(str(path), tuple(columns), rows)
-
-
-def _text(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-        return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None

@@ -4,18 +4,13 @@ A row is {"id", "title", "context", "question", "answers": {"text": [...], "answ
 `rajpurkar/squad` and `squad_v2`; no answers means unanswerable. Knows no tokens and no scores.
 """
 
-import gzip
-import json
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
-
-import pyarrow
-import pyarrow.parquet
 
 from bertlab.spec.errors import DataError
 from bertlab.text import hub
 from bertlab.text.damaged import Complaints
+from bertlab.text.files import is_parquet, parse_json, read_parquet, read_text
 from bertlab.text.rows import find_split
 
 
@@ -29,7 +24,11 @@ def read_squad(path: str | Path, complain: Complaints | None = None) -> list[dic
         DataError: the file is missing, damaged or something else; one line naming the first place that is wrong.
     """
     path = Path(path)
-    rows = _parquet(path) if _is_parquet(path) else list(_flattened(path, _json(path)))
+    rows = (
+        read_parquet(path).to_pylist()
+        if is_parquet(path)
+        else list(_flattened(path, parse_json(read_text(path), path)))
+    )
     return usable(rows, str(path), complain)
 
 
@@ -80,14 +79,13 @@ def with_answers(rows: list[dict], source: str, complain: Complaints | None = No
     Raises:
         DataError: there are none, or the first without an answer where `complain` says so.
     """
-    complain, kept = Complaints() if complain is None else complain, []
-    for row in rows:
-        if row["answers"]["text"]:
-            kept.append(row)
-        elif any(other["answers"]["text"] for other in rows):
-            complain(f"{source}: question {row['id']} has no answer; is this SQuAD v2.0? (squad_v2)")
+    kept = [row for row in rows if row["answers"]["text"]]
     if not kept:
         raise DataError(f"no question of {source} has an answer, so nothing can be measured on it")
+    complain = Complaints() if complain is None else complain
+    for row in rows:
+        if not row["answers"]["text"]:
+            complain(f"{source}: question {row['id']} has no answer; is this SQuAD v2.0? (squad_v2)")
     return kept
 
 
@@ -98,7 +96,7 @@ def read_predictions(path: str | Path) -> dict[str, str]:
         DataError: the file is missing or damaged, an id comes twice, or an answer is not a text.
     """
     path = Path(path)
-    data = _parquet(path) if _is_parquet(path) else _json(path, lines=True)
+    data = read_parquet(path).to_pylist() if is_parquet(path) else parse_json(read_text(path), path, or_lines=True)
     if isinstance(data, dict):
         pairs = data.items()
     elif isinstance(data, list) and all(
@@ -123,55 +121,10 @@ def read_scores(path: str | Path) -> dict[str, float]:
     Raises:
         DataError: the file is missing, damaged or holds something else.
     """
-    data = _json(Path(path))
+    data = parse_json(read_text(Path(path)), Path(path))
     if not isinstance(data, dict) or not all(type(score) in (int, float) for score in data.values()):
         raise DataError(f"{path} holds no scores: expected {{id: number}}")
     return {id: float(score) for id, score in data.items()}
-
-
-def _is_parquet(path: Path) -> bool:
-    return _bytes(path, 4) == b"PAR1"
-
-
-def _bytes(path: Path, size: int = -1) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(size)
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from None
-
-
-def _parquet(path: Path) -> list[dict]:
-    try:
-        return pyarrow.parquet.read_table(path).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"{path} is damaged Parquet: {' '.join(str(error).split())}") from None
-
-
-def _json(path: Path, lines: bool = False):
-    content = _bytes(path)
-    try:
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-        text = content.decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error):
-        raise DataError(f"{path} is damaged: its gzip data breaks off or is corrupt") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is neither Parquet nor UTF-8 text") from None
-    if not text.strip():
-        raise DataError(f"{path} is empty")
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        if not (lines and error.msg == "Extra data"):
-            raise DataError(f"{path} is not JSON: {error.msg} at line {error.lineno}") from None
-    rows = []
-    for number, line in enumerate(text.split("\n"), 1):
-        try:
-            rows += [json.loads(line)] if line.strip() else []
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path} is not JSON lines: {error.msg} at line {number}") from None
-    return rows
 
 
 def _flattened(path: Path, data) -> Iterable[dict]:

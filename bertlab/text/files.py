@@ -1,0 +1,78 @@
+"""What is in a file of data: text, gzipped or not, JSON, lines of JSON, a Parquet table; or one line saying what is
+wrong with it. Knows no rows."""
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+
+from bertlab.spec.errors import DataError
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file says at its beginning that it is Parquet.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    return _bytes(path, 4) == b"PAR1"
+
+
+def read_parquet(path: Path) -> pyarrow.Table:
+    """Raises DataError: it cannot be read, or is damaged."""
+    try:
+        return pyarrow.parquet.read_table(path)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from None
+    except pyarrow.ArrowException as error:
+        raise DataError(f"{path} is damaged Parquet: {' '.join(str(error).split())}") from None
+
+
+def read_text(path: Path) -> str:
+    """A text in UTF-8, gzipped or not, without the mark that some programs begin it with.
+
+    Raises:
+        DataError: it cannot be read, is empty or no text.
+    """
+    content = _bytes(path)
+    try:
+        text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error):
+        raise DataError(f"{path} is damaged: its gzip data breaks off or is corrupt") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8 text") from None
+    if not text.strip():
+        raise DataError(f"{path} is empty")
+    return text
+
+
+def parse_json(text: str, path: Path, or_lines: bool = False) -> object:
+    """Raises DataError, with the line, where it is no JSON; with `or_lines` a value a line will do as well."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if or_lines and error.msg == "Extra data":
+            return parse_json_lines(text, path)
+        raise DataError(f"{path} is not JSON: {error.msg} at line {error.lineno}") from None
+
+
+def parse_json_lines(text: str, path: Path) -> list:
+    """A value a line. Raises DataError, with the line, where it is none."""
+    values = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            values += [json.loads(line)] if line.strip() else []
+        except json.JSONDecodeError as error:
+            raise DataError(f"{path} is not JSON lines: {error.msg} at line {number}") from None
+    return values
+
+
+def _bytes(path: Path, size: int = -1) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from None
