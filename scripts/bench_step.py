@@ -1,4 +1,5 @@
-"""What a processor's training step gains from the fused attention kernel, and from leaving padding out.
+"""What a processor's training step gains from the fused attention kernel, from leaving padding out, and from drawing
+less for dropout.
 
     python scripts/bench_step.py --threads 1
 
@@ -17,6 +18,7 @@ import torch.nn.functional as F
 import tyro
 
 from bertlab.nn.attention import additive_mask, recorded_attention
+from bertlab.nn.dropout import dropout
 from bertlab.nn.model import Bert
 from bertlab.spec.presets import preset
 from bertlab.text.batch import Batch
@@ -32,6 +34,8 @@ class Bench:
     threads: int = 1
     preset: str = "minilm"
     """The model whose steps are timed with and without padding."""
+    dropout: float = 0.0
+    """Of that model."""
 
 
 def main(config: Bench) -> None:
@@ -42,17 +46,27 @@ def main(config: Bench) -> None:
             written, fused = in_turns(attention_ways(shape, dtype), config.rounds)
             told = f"{dtype!s:16}{shape!s:20}"
             print(f"{told}{1e3 * written:8.1f}{1e3 * fused:8.1f}   {written / fused:.2f} times as fast")
-    print("a classifier's step, 32 texts, tokens a second: padded / without padding")
+    print(f"a classifier's step, dropout {config.dropout}, tokens a second: padded / without padding")
     torch.manual_seed(0)
-    model = Bert(
-        preset(config.preset).replace(hidden_dropout=0.0, attention_dropout=0.0, labels=("no", "yes")), ["classify"]
-    )
+    own = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout, "labels": ("no", "yes")}
+    model = Bert(preset(config.preset).replace(**own), ["classify"])
     rng = np.random.default_rng(0)
-    for name, lengths in (("short", rng.geometric(1 / 11, 32).clip(3, 60)), ("one length", np.full(32, 13))):
+    shapes = {
+        "short": rng.geometric(1 / 11, 32).clip(3, 60),
+        "one length": np.full(32, 13),
+        "windows": rng.lognormal(5.0, 0.4, 16).astype(int).clip(40, 384),
+    }
+    for name, lengths in shapes.items():
         batch = padded(torch.from_numpy(lengths))
         share = 1 - lengths.sum() / batch.input_ids_BT.numel()
         before, after = (lengths.sum() / seconds for seconds in in_turns(step_ways(model, batch), config.rounds))
         print(f"{name:12}{share:6.0%} padding{before:10,.0f}{after:10,.0f}   {after / before:.2f} times as fast")
+    print("dropout of a tenth, forward and backward, ns an element: torch's / ours")
+    for shape in ((1, 12, 220, 220), (2700, 384)):
+        hidden = torch.randn(shape, requires_grad=True)
+        torchs, own = in_turns([lambda x=hidden, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)], 21)
+        told = [1e9 * seconds / hidden.numel() for seconds in (torchs, own)]
+        print(f"{shape!s:20}{told[0]:8.1f}{told[1]:8.1f}   {torchs / own:.2f} times as fast")
 
 
 def in_turns(ways: list[Callable[[], None]], rounds: int) -> list[float]:

@@ -9,8 +9,10 @@ import torch.nn.functional as F
 import transformers
 
 from bertlab.nn.attention import additive_mask, attention, recorded_attention
+from bertlab.nn.dropout import Dropout, dropout
 from bertlab.nn.heads import HEADS
 from bertlab.nn.model import Bert
+from bertlab.nn.padding import Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import KINDS, Trace
 from bertlab.spec.config import ACTIVATIONS, ModelConfig
@@ -257,6 +259,46 @@ def test_padding_is_left_out_on_the_way(hf):
     seen.clear()
     assert_close(model.pooled(batch), model.pooler(hidden_BTH))
     assert seen == [tokens] * (CONFIG.num_layers - 1) + [len(batch.input_ids_BT)]
+
+
+@pytest.mark.parametrize("left_to_right", [False, True])
+def test_rows_in_groups_give_what_one_rectangle_gives(hf, left_to_right):
+    """Rows of many lengths, one of them padded on its left, forward and backward."""
+    model = ours(hf)
+    model.config = model.config.replace(left_to_right=left_to_right)
+    lengths_B = [11, 1, 6, 10, 3, 3, 0, 7]
+    batch = make_batch(True, False, B=len(lengths_B))
+    real_BT = torch.arange(11) < torch.tensor(lengths_B)[:, None]
+    real_BT[2] = real_BT[2].flip(0)
+    batch = Batch(batch.input_ids_BT * real_BT, batch.token_type_ids_BT, real_BT)
+    tokens = Tokens.of(real_BT, lambda real_GT: None)
+    assert [(group.rows, group.longest) for group in tokens.groups] == [(2, 11), (2, 7), (2, 3), (1, 1), (1, 1)]
+    found = []
+    for trace in (None, Trace.of("probs")):
+        model.zero_grad()
+        hidden_BTH = model(batch, trace=trace).hidden_BTH
+        (hidden_BTH[real_BT] ** 2).sum().backward()
+        found.append([hidden_BTH[real_BT].detach(), *(p.grad.clone() for p in model.encoder.parameters())])
+    for grouped, rectangle in zip(*found, strict=True):
+        assert_close(grouped, rectangle, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+def test_dropout_drops_its_share_and_keeps_the_sum(share):
+    torch.manual_seed(0)
+    hidden = torch.full((301, 1001), 2.0, requires_grad=True)
+    found = dropout(hidden, share)
+    found.sum().backward()
+    gone = found == 0
+    assert float(gone.float().mean()) == pytest.approx(share, abs=0.003)
+    assert_close(found[~gone], torch.full_like(found[~gone], 2 / (1 - share)))
+    assert_close(hidden.grad, found.detach() / 2)
+    torch.manual_seed(0)
+    assert torch.equal(dropout(hidden, share), found)
+    # neighbours that share a random number are dropped independently
+    together = (gone.flatten()[:301_000].view(-1, 4).float() - share).T
+    assert share == 0 or torch.corrcoef(together).triu(1).abs().max() < 0.02
+    assert Dropout(share).eval()(hidden) is hidden
 
 
 def test_padding_changes_nothing(model):

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from bertlab.nn.dropout import dropout as dropped_out
 from bertlab.nn.padding import Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
@@ -38,10 +39,17 @@ class SelfAttention(nn.Module):
     ) -> torch.Tensor:
         """hidden_BTH -> [B, T, H], after the output projection; with rows_R (places in B * T) only those, [R, H].
 
-        mask_B11T: see `additive_mask`. tokens: `hidden_BTH` is [X, H], without padding, and these tell where it was.
+        mask_B11T: see `additive_mask`. tokens: `hidden_BTH` is [X, H], without padding, and these tell where it was;
+        then nothing is recorded or changed, [X, H] comes out, and the groups' masks are taken.
         """
-        query_BNTD, key_BNTD, value_BNTD = self._projected(hidden_BTH, tokens)
         dropout = self.dropout if self.training else 0.0
+        if tokens is not None:
+            parts = [
+                attention(*self._parted(qkv_GTH), group.mask_G11T, dropout).transpose(1, 2).flatten(2)
+                for qkv_GTH, group in zip(tokens.parted(self.qkv(hidden_BTH)), tokens.groups, strict=True)
+            ]
+            return self.out(tokens.joined(parts, rows_R))
+        query_BNTD, key_BNTD, value_BNTD = self._parted(self.qkv(hidden_BTH))
         if (trace and trace.wants("scores", "probs")) or (surgery and surgery.changes_rows(layer)):
             heads_BNTD = recorded_attention(
                 query_BNTD, key_BNTD, value_BNTD, mask_B11T, dropout, layer=layer, trace=trace, surgery=surgery
@@ -67,17 +75,14 @@ class SelfAttention(nn.Module):
         The heads look at the same tokens whichever of them is silent, and what each adds to the output projection is
         a summand of its own: one computation serves all.
         """
-        heads_NTD = attention(*self._projected(hidden_1TH), mask_B11T)[0]
+        heads_NTD = attention(*self._parted(self.qkv(hidden_1TH)), mask_B11T)[0]
         if positions_P is not None:
             heads_NTD = heads_NTD[:, positions_P]
         added_NTH = heads_NTD @ self.out.weight.T.view(self.num_heads, -1, self.out.out_features)
         return added_NTH.sum(0) + self.out.bias - added_NTH
 
-    def _projected(self, hidden_BTH: torch.Tensor, tokens: Tokens | None = None) -> tuple[torch.Tensor, ...]:
-        """hidden_BTH, or with tokens [X, H], -> query, key and value, each [B, N, T, D]."""
-        qkv_BTH = self.qkv(hidden_BTH)
-        if tokens is not None:
-            qkv_BTH = tokens.spread(qkv_BTH)
+    def _parted(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """[B, T, 3H] -> query, key and value, each [B, N, T, D]."""
         qkv_BT3ND = qkv_BTH.unflatten(-1, (3, self.num_heads, -1))
         return qkv_BT3ND.permute(2, 0, 3, 1, 4).unbind(0)
 
@@ -102,15 +107,15 @@ def additive_mask(attention_mask_BT: torch.Tensor | None, dtype: torch.dtype) ->
     return ((~real_BT).to(dtype) * torch.finfo(dtype).min)[:, None, None, :]
 
 
-def left_to_right_mask(mask_B11T: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor:
-    """`additive_mask` (or None), further closed to every token that comes later -> [B or 1, 1, T, T].
+def left_to_right_mask(mask_B11T: torch.Tensor | None, T: int, like: torch.Tensor) -> torch.Tensor:
+    """`additive_mask` (or None), further closed to every token that comes later -> [B or 1, 1, T, T], of the type
+    and on the device of `like`.
 
-    >>> left_to_right_mask(None, torch.zeros(1, 2, 4, dtype=torch.float16))
+    >>> left_to_right_mask(None, 2, torch.zeros(1, dtype=torch.float16))
     tensor([[[[     0., -65504.],
               [     0.,      0.]]]], dtype=torch.float16)
     """
-    T = hidden_BTH.shape[1]
-    later_TT = torch.full((T, T), torch.finfo(hidden_BTH.dtype).min, dtype=hidden_BTH.dtype, device=hidden_BTH.device)
+    later_TT = torch.full((T, T), torch.finfo(like.dtype).min, dtype=like.dtype, device=like.device)
     later_11TT = later_TT.triu(1)[None, None]
     # the lower of the two and not their sum, which would be -inf
     return later_11TT if mask_B11T is None else torch.minimum(mask_B11T, later_11TT)
@@ -134,7 +139,7 @@ def attention(
     scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
     if mask_B11T is not None:
         scores_BNTT = scores_BNTT + mask_B11T
-    return F.dropout(torch.softmax(scores_BNTT, dim=-1), dropout) @ value_BNTD
+    return dropped_out(torch.softmax(scores_BNTT, dim=-1), dropout) @ value_BNTD
 
 
 def recorded_attention(
@@ -159,4 +164,4 @@ def recorded_attention(
         trace.record("scores", scores_BNTT.masked_fill(torch.as_tensor(padding), float("-inf")))
     if trace is not None:
         trace.record("probs", probs_BNTT)
-    return F.dropout(probs_BNTT, dropout) @ value_BNTD
+    return dropped_out(probs_BNTT, dropout) @ value_BNTD

@@ -8,6 +8,7 @@ Shape legend: B batch, T tokens, H hidden.
 import torch
 from torch import nn
 
+from bertlab.nn.dropout import Dropout
 from bertlab.nn.trace import Trace
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import TextError
@@ -20,7 +21,7 @@ class Embeddings(nn.Module):
         self.position = nn.Embedding(config.max_positions, config.hidden_size)
         self.token_type = nn.Embedding(config.type_vocab_size, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout)
+        self.dropout = Dropout(config.hidden_dropout)
 
     def forward(
         self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace | None = None

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.nn.attention import SelfAttention
+from bertlab.nn.dropout import Dropout
 from bertlab.nn.padding import Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
@@ -38,7 +39,7 @@ class Block(nn.Module):
         self.attention_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.feed_forward = FeedForward(config)
         self.feed_forward_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout)
+        self.dropout = Dropout(config.hidden_dropout)
 
     def forward(
         self,
@@ -53,9 +54,8 @@ class Block(nn.Module):
     ) -> torch.Tensor:
         """hidden_BTH -> [B, T, H]; with rows_R (places in B * T) every token is attended to, but only those rows are
         carried on, [R, H]. With tokens, hidden_BTH is [X, H] without padding, and so is what comes out."""
-        places_R = rows_R if rows_R is not None or tokens is None else tokens.place_X
         attended_XH = self.attention(
-            hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, tokens=tokens, rows_R=places_R
+            hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, tokens=tokens, rows_R=rows_R
         )
         hidden_XH = hidden_BTH
         if rows_R is not None and tokens is None:

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from bertlab.nn.dropout import Dropout
 from bertlab.spec.config import ACTIVATIONS, ModelConfig
 from bertlab.spec.errors import CheckpointError
 
@@ -43,11 +44,11 @@ class Classifier(nn.Linear):
         if not num_labels:
             raise CheckpointError("this head needs the names of its labels: the configuration has none")
         super().__init__(config.hidden_size, num_labels)
-        self.dropout = config.hidden_dropout
+        self.dropout = Dropout(config.hidden_dropout)
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """-> logits, [X, labels], float32 whatever the rest computes in: a value such as 4.37 needs its last digits."""
-        hidden_XH = F.dropout(hidden_XH, self.dropout, self.training).float()
+        hidden_XH = self.dropout(hidden_XH).float()
         return F.linear(hidden_XH, self.weight.float(), self.bias.float())
 
 

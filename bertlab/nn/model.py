@@ -105,7 +105,7 @@ class Bert(nn.Module):
             surgery.check(self.config, num_tokens, num_rows)
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
         mask = self._mask(batch.attention_mask_BT, hidden_BTH)
-        tokens = None if trace or surgery else self._tokens(batch.attention_mask_BT, mask)
+        tokens = None if trace or surgery else self._tokens(batch.attention_mask_BT, mask, hidden_BTH)
         hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, surgery=surgery, tokens=tokens)
         return self._encoded(hidden_BTH, batch.attention_mask_BT)
 
@@ -130,7 +130,7 @@ class Bert(nn.Module):
         """
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
         mask = self._mask(batch.attention_mask_BT, hidden_BTH)
-        tokens = self._tokens(batch.attention_mask_BT, mask)
+        tokens = self._tokens(batch.attention_mask_BT, mask, hidden_BTH)
         return self.encoder(hidden_BTH, mask, tokens=tokens, rows_R=rows_R)
 
     def pooled(self, batch: Inputs) -> torch.Tensor:
@@ -141,15 +141,20 @@ class Bert(nn.Module):
             rows_B = rows_B + _last(batch.input_ids_BT, batch.attention_mask_BT)
         return self.pooler(self.hidden_rows(batch, rows_B)[:, None])
 
-    def _tokens(self, attention_mask_BT: torch.Tensor | None, mask: torch.Tensor | None) -> Tokens | None:
+    def _tokens(
+        self, attention_mask_BT: torch.Tensor | None, mask: torch.Tensor | None, hidden_BTH: torch.Tensor
+    ) -> Tokens | None:
         """None where there is no padding, and on a GPU, which would have to wait until they are counted."""
         if attention_mask_BT is None or mask is None or mask.device.type != "cpu" or torch.compiler.is_compiling():
             return None
-        return Tokens.of(attention_mask_BT)
+        return Tokens.of(attention_mask_BT, lambda real_GT: self._mask(real_GT, hidden_BTH))
 
     def _mask(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
         mask_B11T = additive_mask(attention_mask_BT, hidden_BTH.dtype)
-        return left_to_right_mask(mask_B11T, hidden_BTH) if self.config.left_to_right else mask_B11T
+        if not self.config.left_to_right:
+            return mask_B11T
+        T = hidden_BTH.shape[1] if attention_mask_BT is None else attention_mask_BT.shape[1]
+        return left_to_right_mask(mask_B11T, T, hidden_BTH)
 
     def _encoded(self, hidden_BTH: torch.Tensor, attention_mask_BT: torch.Tensor | None) -> Encoded:
         if not self.config.left_to_right:

@@ -1,35 +1,78 @@
-"""Padding left out: where the tokens of a padded batch stand, so that all but attention works on those alone.
+"""Padding left out: all but attention works on the tokens alone, and attention on groups of rows of like length.
 
-Rows of unequal length are padded to the longest; in fine-tuning that is easily a third of a batch. Linear layers,
-LayerNorms and GELUs treat every place by itself, so they need not see padding; attention does its own masking.
+Rows of unequal length are padded to the longest; in fine-tuning that is easily a third of a batch, or two. Linear
+layers, LayerNorms and GELUs treat every place by itself, so they need not see padding. Attention goes by rows, and its
+scores grow with the square of a row's length: the rows are parted into groups, each padded to its own longest alone.
 
-Shape legend: B batch, T tokens, X tokens that are no padding, H any width, R rows asked for.
+Shape legend: B batch, T tokens, X tokens that are no padding, G rows of a group, S places in all groups, padding
+counted, H any width, R rows asked for.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
+
+# Scores of one group for each head, but for a row that has more by itself: twelve heads' fit into a processor's cache.
+AT_ONCE = 1 << 17
+# A group ends where a row would be padded by more than this share of the longest.
+SHORTER = 0.2
+
+
+@dataclass(frozen=True)
+class Group:
+    """G rows padded to T places, T that of the longest. mask_G11T: see `attention.additive_mask`; [G or 1, 1, T, T] for
+    a model that reads from left to right."""
+
+    rows: int
+    longest: int
+    mask_G11T: torch.Tensor | None
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Where the tokens of a [B, T] batch stand. place_X: int64, ascending, in the flattened B * T.
+    """Where the tokens of a [B, T] batch stand, in it and in the groups. place_X: int64, ascending, in the flattened
+    B * T. slot_X: int64, among the places of all groups.
 
-    >>> tokens = Tokens.of(torch.tensor([[True, True], [True, False]]))
-    >>> tokens.take(torch.tensor([[[1.0], [2.0]], [[3.0], [9.0]]])).tolist()
-    [[1.0], [2.0], [3.0]]
-    >>> tokens.spread(torch.tensor([[1.0], [2.0], [3.0]])).tolist()
-    [[[1.0], [2.0]], [[3.0], [0.0]]]
-    >>> tokens.index(torch.tensor([2])).tolist()
-    [2]
+    >>> tokens = Tokens.of(torch.tensor([[True, False, False], [True, True, True]]), lambda group_GT: None)
+    >>> [(group.rows, group.longest) for group in tokens.groups], tokens.slot_X.tolist()
+    ([(1, 3), (1, 1)], [3, 0, 1, 2])
+    >>> tokens.take(torch.tensor([[[1.0], [9.0], [9.0]], [[2.0], [3.0], [4.0]]])).flatten().tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    >>> tokens.spread(torch.tensor([[1.0], [2.0], [3.0], [4.0]])).flatten().tolist()
+    [1.0, 0.0, 0.0, 2.0, 3.0, 4.0]
+    >>> tokens.index(torch.tensor([3])).tolist()
+    [1]
     """
 
     place_X: torch.Tensor
+    slot_X: torch.Tensor
+    groups: tuple[Group, ...]
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, attention_mask_BT: torch.Tensor) -> "Tokens":
-        return cls(attention_mask_BT.flatten().nonzero()[:, 0], tuple(attention_mask_BT.shape))
+    def of(cls, attention_mask_BT: torch.Tensor, mask: Callable[[torch.Tensor], torch.Tensor | None]) -> "Tokens":
+        """The tokens of a batch.
+
+        Args:
+            mask: the real places of a group, bool [G, T] -> what is added to its scores, or None.
+        """
+        lengths_B = attention_mask_BT.sum(1)
+        order_B = lengths_B.argsort(descending=True, stable=True)
+        sorted_B = lengths_B[order_B].tolist()
+        groups, first_B, slots = [], torch.empty_like(lengths_B), 0
+        for begin, end in pairwise(_bounds(sorted_B)):
+            longest, rows_G = max(1, sorted_B[begin]), order_B[begin:end]
+            real_GT = torch.arange(longest, device=lengths_B.device) < lengths_B[rows_G, None]
+            groups.append(Group(end - begin, longest, mask(real_GT)))
+            first_B[rows_G] = slots + longest * torch.arange(end - begin, device=lengths_B.device)
+            slots += longest * (end - begin)
+        place_X = attention_mask_BT.flatten().nonzero()[:, 0]
+        nth_X = torch.arange(len(place_X), device=place_X.device)
+        row_X = place_X // attention_mask_BT.shape[1]
+        before_B = lengths_B.cumsum(0) - lengths_B
+        return cls(place_X, first_B[row_X] + nth_X - before_B[row_X], tuple(groups), tuple(attention_mask_BT.shape))
 
     def take(self, padded_BTH: torch.Tensor) -> torch.Tensor:
         """[B, T, H] -> [X, H]."""
@@ -38,8 +81,34 @@ class Tokens:
     def spread(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """[X, H] -> [B, T, H], with zeros for padding."""
         B, T = self.shape
-        return hidden_XH.new_zeros(B * T, hidden_XH.shape[-1]).index_copy(0, self.place_X, hidden_XH).view(B, T, -1)
+        return _placed(hidden_XH, self.place_X, B * T).view(B, T, -1)
+
+    def parted(self, hidden_XH: torch.Tensor) -> list[torch.Tensor]:
+        """[X, H] -> [G, T, H] of each group, with zeros for padding."""
+        sizes = [group.rows * group.longest for group in self.groups]
+        parts = _placed(hidden_XH, self.slot_X, sum(sizes)).split(sizes)
+        return [part.view(group.rows, group.longest, -1) for part, group in zip(parts, self.groups, strict=True)]
+
+    def joined(self, parts: Sequence[torch.Tensor], rows_R: torch.Tensor | None = None) -> torch.Tensor:
+        """[G, T, H] of each group -> [X, H]; with rows_R (places in B * T) only those, [R, H]."""
+        slot_X = self.slot_X if rows_R is None else self.slot_X[self.index(rows_R)]
+        return torch.cat([part.flatten(0, 1) for part in parts]).index_select(0, slot_X)
 
     def index(self, rows_R: torch.Tensor) -> torch.Tensor:
         """Places in B * T -> the same ones counted without padding; a place in padding becomes some token's."""
         return torch.searchsorted(self.place_X, rows_R).clamp(max=len(self.place_X) - 1)
+
+
+def _bounds(lengths: Sequence[int]) -> list[int]:
+    """Where groups begin, and the end: lengths from long to short."""
+    found, longest = [0], lengths[0] if lengths else 0
+    for row, length in enumerate(lengths):
+        full = (row + 1 - found[-1]) * longest * longest > AT_ONCE
+        if row > found[-1] and (full or length < (1 - SHORTER) * longest):
+            found.append(row)
+            longest = length
+    return [*found, len(lengths)]
+
+
+def _placed(hidden_XH: torch.Tensor, place_X: torch.Tensor, places: int) -> torch.Tensor:
+    return hidden_XH.new_zeros(places, hidden_XH.shape[-1]).index_copy(0, place_X, hidden_XH)
