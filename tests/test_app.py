@@ -14,6 +14,7 @@ from app import loaders
 from app.i18n.strings import STRINGS
 from bertlab.explore.facts import Answer, Answers
 from bertlab.nn.model import Bert
+from bertlab.views.numbers import Told
 from bertlab.weights import checkpoint
 
 APP = Path(__file__).parent.parent / "app"
@@ -254,7 +255,7 @@ def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(ref
         said = bodies(page)
         assert any(silent in body for body in said)
         assert any('class=" faint"' in body and best.answers[0].text in body for body in said), "still shown, faintly"
-        assert any(f"{best.no_answer_margin:+.2f}" in caption.value for caption in page.caption)
+        assert any(f"{Told(best.no_answer_margin):+.2f}" in caption.value for caption in page.caption)
     app.slider[0].set_value(30.0).run()
     assert not any(silent in body for body in bodies(app))
     assert any("would be said above +30.0" in caption.value for caption in app.caption)

@@ -14,6 +14,7 @@ from bertlab.explore.facts import Answer
 from bertlab.explore.session import Session
 from bertlab.spec.errors import BertlabError, MissingHead, TextError
 from bertlab.views import xray
+from bertlab.views.numbers import Told
 
 QUESTION = "Who carried the lantern?"
 PASSAGE = "Rain fell on the harbour. The keeper of the old mill carried the lantern, two cups and some bread."
@@ -206,7 +207,7 @@ def test_moving_the_threshold_past_the_margin_silences_the_answer(shipped):
     said = lambda: next(body.proto.body for body in app.get("html") if 'class="say"' in body.proto.body)  # noqa: E731
     assert STRINGS["xray.says"][0].format(tau=20) in said()
     app.slider(key="tau").set_value(-20.0).run()
-    assert STRINGS["xray.silent"][0].format(tau=-20) in said()
+    assert STRINGS["xray.silent"][0].format(tau=Told(-20)) in said()
     assert app.query_params["tau"] == "-20.0"
 
 

@@ -5,6 +5,7 @@ import streamlit as st
 from app import url
 from app.i18n.refusals import korean
 from app.i18n.strings import STRINGS
+from bertlab.views.numbers import Told
 
 LANGUAGES = {"en": "English", "ko": "한국어"}
 
@@ -15,7 +16,8 @@ def t(key: str, **values) -> str:
     Raises:
         KeyError: there is no such text.
     """
-    return STRINGS[key][list(LANGUAGES).index(language())].format(**values)
+    told = {name: Told(value) if isinstance(value, float) else value for name, value in values.items()}
+    return STRINGS[key][list(LANGUAGES).index(language())].format(**told)
 
 
 def refusal(error: Exception | str) -> str:

@@ -18,6 +18,7 @@ from bertlab.learn.tasks.examined import Examination, Given, Judged
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import KINDS, TASKS, TaskSpec
 from bertlab.views import evaluation
+from bertlab.views.numbers import Told
 from bertlab.weights.checkpoint import Loaded
 
 QUESTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # a page -> what is asked there
@@ -182,8 +183,9 @@ def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most:
 def figures(found: Examination) -> None:
     """The task's measures, how many rows they are of, and what they mean."""
     shown = {name: value for name, value in found.figures.items() if name not in ("examples", "total")}
+    units = {"null_threshold": ""}
     cells = "".join(
-        f"<div><b>{value:.1f}{'' if name == 'null_threshold' else '%'}</b><span>{t(f'measure.{name}')}</span></div>"
+        f"<div><b>{Told(value):.1f}{units.get(name, '%')}</b><span>{t(f'measure.{name}')}</span></div>"
         for name, value in shown.items()
     )
     st.html(f'<div class="figures">{cells}</div>')

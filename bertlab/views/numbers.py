@@ -10,10 +10,21 @@ def percent(share: float) -> str:
     return "< 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
 
 
+class Told(float):
+    """A number that is formatted with a minus as wide as a plus.
+
+    >>> f"{Told(-0.25):.1f}"
+    '−0.2'
+    """
+
+    def __format__(self, spec: str) -> str:
+        return super().__format__(spec).replace("-", "−")
+
+
 def signed(value: float, digits: int) -> str:
     """A change, with a minus as wide as its plus.
 
     >>> signed(-0.25, 1), signed(3, 2)
     ('−0.2', '+3.00')
     """
-    return f"{value:+.{digits}f}".replace("-", "−")
+    return f"{Told(value):+.{digits}f}"
