@@ -116,6 +116,12 @@ def bench(config: BenchConfig) -> dict:
             torch.cuda.synchronize()
         return tokens / (time.perf_counter() - began)
 
+    def drawn() -> float:
+        tokens, began = 0, time.perf_counter()
+        while (passed := time.perf_counter() - began) < 1:
+            tokens += int(next(batches).inputs.attention_mask_BT.sum())
+        return tokens / passed
+
     our_turn(), peer_turn()  # the first turns load, compile and allocate
     before = ours.trainer.progress.tokens
     operations = arithmetic(our_turn) / (ours.trainer.progress.tokens - before)
@@ -134,6 +140,8 @@ def bench(config: BenchConfig) -> dict:
         "mflop_per_token": round(operations / 1e6, 2),
         "ceiling_gflop_per_second": round(ceiling / 1e9),
         "share_of_ceiling": round(operations * measured["bertlab_tokens_per_second"] / ceiling, 3),
+        # of one process that does nothing else; a step waits for data where this is no more than it computes
+        "pairs_drawn_tokens_per_second": round(drawn()),
         "peak_memory_mb": peak_memory_mb(device),
     }
 
