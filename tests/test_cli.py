@@ -7,7 +7,10 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +20,7 @@ from bertlab.cli import checkpoint, window
 from bertlab.cli.commands import COMMANDS
 from bertlab.explore.facts import as_json
 from bertlab.learn.tasks.answer_metrics import answer_f1
+from bertlab.spec.limits import check_limits
 
 ROOT = Path(__file__).parents[1]
 MASKED = "The potter set the [MASK] bowl on the [MASK]."
@@ -143,6 +147,12 @@ def test_a_text_from_standard_input(run, monkeypatch):
     assert said(run, "answer", QUESTION, "-") == said(run, "answer", QUESTION, PASSAGE)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe [MASK]")))
     assert len(said(run, "fill-mask", "-")["masks"]) == 1
+
+
+def test_what_a_flag_is_without_being_said_keeps_to_its_limits():
+    for command in COMMANDS.values():
+        kind = getattr(import_module(f"bertlab.{command.module}"), command.config)
+        check_limits(SimpleNamespace(**{f.name: f.default for f in fields(kind)}))
 
 
 @pytest.mark.parametrize(

@@ -273,11 +273,15 @@ def test_damaged_settings_and_another_corpus_are_refused(corpus, tmp_path):
     path = tmp_path / "run" / "run.json"
     whole = path.read_text()
     path.write_text(whole[:50])
-    with pytest.raises(BertlabError, match=r"run.json is damaged: it is not JSON"):
+    with pytest.raises(BertlabError, match=r"run.json is damaged: it holds no settings"):
         list(pretrain(config))
     path.write_text(json.dumps(json.loads(whole) | {"made_of": {"documents": 7}}))
-    with pytest.raises(BertlabError, match=r"begun on other data \(7 documents, now"):
+    with pytest.raises(BertlabError, match=r"begun on other data \(documents 7, now"):
         list(pretrain(config))
+    noted = json.loads(whole)
+    path.write_text(json.dumps({name: value for name, value in noted.items() if name != "made_of"}))
+    list(pretrain(config))
+    assert json.loads(path.read_text()) == noted, "a run begun before data was noted gets its note"
 
 
 def test_a_damaged_corpus_is_one_line(tmp_path):

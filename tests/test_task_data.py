@@ -175,6 +175,7 @@ def test_minus_one_hides_labels_only_where_it_stands_alone():
     assert [row.target for row in values][:3] == [-1, 0, 1]
     hidden = data([{"text": sentence, "label": -1} for sentence in "abc"])
     assert not read_examples(hidden, own).labelled
+    assert read_examples(hidden, own, ("-1", "0", "1")).labelled, "a checkpoint knows it for a label"
 
 
 def test_a_pair_may_have_one_empty_text():

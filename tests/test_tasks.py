@@ -14,6 +14,7 @@ from task_rows import directory_of, jsonl, rows_of
 import bertlab
 from bertlab.cli import main
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
+from bertlab.learn.evaluate import run as run_evaluate
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
 from bertlab.learn.tasks.labelled import figures, fitting_labels
@@ -167,7 +168,12 @@ def test_questions_without_answers_are_only_predicted(tmp_path, taught):
     config = EvaluateConfig("squad", data=str(data), checkpoint=str(path), json=True)
     with pytest.raises(BertlabError, match=r"nothing can be measured on it: write .* with --out"):
         evaluate(config)
-    assert evaluate(replace(config, out=tmp_path / "said.json")) == {"questions": 6}
+    said = tmp_path / "said.json"
+    assert evaluate(replace(config, out=said)) == {"questions": 6}
+    before = (path / "bertlab.json").read_text()
+    with pytest.raises(BertlabError, match="nothing was measured"):
+        run_evaluate(replace(config, out=said, record=True))
+    assert (path / "bertlab.json").read_text() == before
     assert json.loads((tmp_path / "said.json").read_text()).keys() == {row["id"] for row in asked}
 
 
@@ -402,9 +408,10 @@ def test_a_stopped_run_goes_on_bit_for_bit(name, tmp_path, tiny_checkpoint):
     stopped.close()
     train = tmp_path / "data" / "train.parquet"
     before = train.read_bytes()
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows_of(task(name), 20)), train)
-    with pytest.raises(BertlabError, match=r"begun on other data \(24 examples, now 20\)"):
-        list(finetune(replace(settings, out=tmp_path / "parts")))
+    for rows, told in ((rows_of(task(name), 20), "examples 24, now 20"), (rows_of(task(name))[::-1], "digest")):
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)
+        with pytest.raises(BertlabError, match=rf"begun on other data \({told}"):
+            list(finetune(replace(settings, out=tmp_path / "parts")))
     train.write_bytes(before)
     rest = [report.loss for report in finetune(replace(settings, out=tmp_path / "parts"))]
     assert first[: len(whole) - len(rest)] + rest == whole

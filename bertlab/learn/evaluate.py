@@ -130,13 +130,12 @@ def evaluate(config: EvaluateConfig) -> dict:
         )
     loaded = _loaded(config, ("span",))
     progress = iter if config.json else tqdm
-    learned = loaded.record.get("settings", {})
     answers, margins = squad_answers(
         loaded.model,
         loaded.tokenizer,
         rows,
         max_tokens=config.max_tokens or loaded.tokens_for(spec),
-        stride=learned.get("stride", 128),
+        stride=loaded.record.get("settings", {}).get("stride") or 128,
         progress=progress,
     )
     threshold = config.threshold
@@ -167,6 +166,8 @@ def run(config: EvaluateConfig) -> None:
         if "made_by" not in checkpoint.load(config.checkpoint).record:
             raise BertlabError(f"{config.checkpoint} was not made by bertlab, so it has no bertlab.json to --record in")
     figures = evaluate(config)
+    if config.record and all(name.endswith(("examples", "questions")) for name in figures):
+        raise BertlabError("these rows have no answers, so nothing was measured that --record could write down")
     if config.record:
         loaded = checkpoint.load(config.checkpoint)
         told = {**loaded.record, "validation": figures}

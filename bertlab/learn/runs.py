@@ -122,8 +122,10 @@ def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype
         try:
             theirs = json.loads(path.read_text())
         except ValueError:
-            raise BertlabError(f"{path} is damaged: it is not JSON; remove {config.out} to begin again") from None
-        begun, read = theirs.pop(BEGUN, config.precision), theirs.pop(MADE_OF, made_of)
+            theirs = None
+        if not isinstance(theirs, dict) or not isinstance(theirs.get("optim"), dict):
+            raise BertlabError(f"{path} is damaged: it holds no settings; remove {config.out} to begin again")
+        begun, read = theirs.pop(BEGUN, config.precision), theirs.pop(MADE_OF, None)
         theirs = _defaults(config) | theirs
         theirs["optim"] = asdict(OptimConfig()) | theirs["optim"]
         changed = sorted(k for k in settings | theirs if settings.get(k) != theirs.get(k))
@@ -132,13 +134,18 @@ def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype
                 f"{config.out} holds a run with another {', '.join(changed)}: "
                 "choose another --out, or repeat its settings"
             )
-        if others := [f"{read.get(k)} {k}, now {v}" for k, v in made_of.items() if read.get(k) != v]:
+        if read is None:  # begun before the data was noted
+            _note(path, settings, begun, made_of)
+        elif others := [f"{k} {read.get(k)}, now {v}" for k, v in made_of.items() if read.get(k) != v]:
             raise BertlabError(f"{config.out} was begun on other data ({'; '.join(others)}): choose another --out")
         return resolve_precision(begun, device)
     dtype = resolve_precision(config.precision, device)
-    about = {BEGUN: str(dtype).removeprefix("torch."), MADE_OF: made_of}
-    write_whole(path, json.dumps(settings | about, indent=2))
+    _note(path, settings, str(dtype).removeprefix("torch."), made_of)
     return dtype
+
+
+def _note(path: Path, settings: dict, begun: str, made_of: dict) -> None:
+    write_whole(path, json.dumps(settings | {BEGUN: begun, MADE_OF: made_of}, indent=2))
 
 
 def _settings(values: dict) -> dict:

@@ -144,8 +144,10 @@ class Bert(nn.Module):
     def _tokens(
         self, attention_mask_BT: torch.Tensor | None, mask: torch.Tensor | None, hidden_BTH: torch.Tensor
     ) -> Tokens | None:
-        """None where there is no padding, and on a GPU, which would have to wait until they are counted."""
-        if attention_mask_BT is None or mask is None or mask.device.type != "cpu" or torch.compiler.is_compiling():
+        """None where there is no padding or no row, and on a GPU, which would have to wait until they are counted."""
+        if attention_mask_BT is None or mask is None or not len(attention_mask_BT):
+            return None
+        if mask.device.type != "cpu" or torch.compiler.is_compiling():
             return None
         return Tokens.of(attention_mask_BT, lambda real_GT: self._mask(real_GT, hidden_BTH))
 

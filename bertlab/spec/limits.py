@@ -38,7 +38,8 @@ LIMITS = {
     # [CLS] a [SEP] b [SEP]
     "max-tokens": Limit(5), "stride": Limit(1), "layers": Limit(1), "hidden": Limit(1), "attention-heads": Limit(1),
     "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, above=True),
-    "mask": Limit(0, above=True, below=1), "then-share": Limit(0, above=True, below=1),
+    "then-share": Limit(0, above=True, below=1), "rounds": Limit(1), "batch-sizes": Limit(1), "tokens": Limit(1),
+    "grid-rates": Limit(0, above=True), "grid-batches": Limit(1), "grid-epochs": Limit(0, above=True),
     "optim.lr": Limit(0, above=True), "optim.warmup": Limit(0, below=1), "optim.decay": Limit(0),
     "optim.beta1": Limit(0, below=1), "optim.beta2": Limit(0, below=1),
     "optim.eps": Limit(0), "optim.weight-decay": Limit(0), "optim.clip": Limit(0, above=True),
@@ -50,13 +51,14 @@ def check_limits(config: object) -> None:
     """Refuse a setting that no run can have.
 
     Args:
-        config: of any command; a flag that it has not, or that holds no number, is let be.
+        config: of any command; a flag that it has not, or that holds no numbers, is let be.
 
     Raises:
         BertlabError: one line with the flag and what it may be.
     """
     for flag, limit in LIMITS.items():
         path = (limit.field or flag).replace("-", "_").split(".")
-        value = reduce(lambda owner, name: getattr(owner, name, None), path, config)
-        if isinstance(value, int | float) and not isinstance(value, bool) and not limit.holds(value):
-            raise BertlabError(f"--{flag} is {value}; it must be {limit}")
+        found = reduce(lambda owner, name: getattr(owner, name, None), path, config)
+        for value in found if isinstance(found, tuple) else (found,):
+            if isinstance(value, int | float) and not isinstance(value, bool) and not limit.holds(value):
+                raise BertlabError(f"--{flag} is {value}; it must be {limit}")

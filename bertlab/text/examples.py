@@ -79,7 +79,7 @@ def read_examples(
     read_target = {"regress": _value, "choose": _choice, "tag": _tags}.get(spec.kind, _label)
     cells = [] if label is None else [_cell(row, label) for row in data.rows]
     given = [not _blank(cell) for cell in cells]
-    if all(_hidden(cell) for cell, told in zip(cells, given, strict=True) if told):
+    if "-1" not in labels and all(_hidden(cell) for cell, told in zip(cells, given, strict=True) if told):
         given = [False] * len(cells)
     labels = labels or _labels(data, spec, label, [cell for cell, told in zip(cells, given, strict=True) if told])
     if spec.kind == "tag" and not is_scheme(labels):  # parts of speech, say: there are no entities to count

@@ -243,6 +243,8 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
 
 def _check(config: PretrainConfig) -> None:
     check_limits(config)
+    if not 0 < config.mask < 1:
+        raise BertlabError(f"--mask is {config.mask}; it must be more than 0 and less than 1")
     if min(config.mask_share, config.random_share) < 0 or config.mask_share + config.random_share > 1 + 1e-9:
         raise BertlabError("--mask-share and --random-share are shares, together at most 1")
     if config.new_vocabulary and config.from_ is None:

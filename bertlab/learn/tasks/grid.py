@@ -73,7 +73,8 @@ def run(config) -> list[dict]:
     """
     from bertlab.learn.tasks.finetune import gather, measured_run, tabled
 
-    check_limits(config)
+    for _, own in runs(config):
+        check_limits(own)
     if processes.count() > 1:
         raise BertlabError("several runs go one after the other: start them without torchrun")
     material = gather(config)

@@ -3,6 +3,7 @@
 Knows where rows come from; no optimiser and no directory of a run.
 """
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +26,7 @@ from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.examples import Examples, held_out, read_examples
 from bertlab.text.features import features
 from bertlab.text.rows import has_split, read_split, spaced, splits_there
-from bertlab.text.spans import SpanFeatures, span_features, well_placed
+from bertlab.text.spans import Ragged, SpanFeatures, span_features, well_placed
 from bertlab.text.squad import read_rows, with_answers
 from bertlab.text.unanswerable import add_unanswerable
 from bertlab.weights.checkpoint import Loaded
@@ -43,7 +44,7 @@ SHOWN = {
 @dataclass(frozen=True)
 class Material:
     """batches: (batch size, seed) -> what a trainer goes through. measure: (model, rows at most or None, progress) ->
-    figures on the held-out rows; None where there are none. facts: for `bertlab.json`.
+    figures on the held-out rows; None where there are none. facts: for `bertlab.json`. digest: of what is learned from.
 
     build: dropout -> what to train where that is more than the encoder under a plain output layer (`nn.on_top`); such
     weights have no place in a checkpoint, so a run then leaves its figures and log alone.
@@ -56,6 +57,7 @@ class Material:
     measure: Callable[[Bert, int | None, Callable], dict] | None
     facts: dict
     max_tokens: int
+    digest: int
     build: Callable[[float], nn.Module] | None = None
     loss: Callable = field(init=False)
 
@@ -65,7 +67,7 @@ class Material:
     @property
     def counts(self) -> dict:
         """What tells other training rows from the same ones, for `runs.claim`."""
-        return {"examples": self.facts["examples"]}
+        return {"examples": self.facts["examples"], "digest": self.digest}
 
     def model(self, dropout: float) -> nn.Module:
         """What a run begins with."""
@@ -135,7 +137,17 @@ def labelled_material(
     facts = {"examples": len(train), "skipped": len(complain), "held_out": sum(map(len, parts.values()))}
     labels = train.labels if spec.kind in ("classify", "tag") else ()
     batches = partial(learned.batches, share=processes.share())
-    return Material(train.spec, loaded, labels, batches, measure if parts else None, facts, max_tokens)
+    targets = np.array(str([row.target for row in train]).encode())
+    return Material(
+        train.spec,
+        loaded,
+        labels,
+        batches,
+        measure if parts else None,
+        facts,
+        max_tokens,
+        _digest(learned.ids, targets),
+    )
 
 
 def _held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
@@ -193,7 +205,16 @@ def span_material(
         return span_batches(found, loaded.tokenizer.pad_id, batch_size, seed)
 
     facts = {"examples": len(rows), "skipped": len(complain)}
-    return Material(spec, loaded, (), batches, measure if held_out else None, facts, max_tokens)
+    digest = _digest(found.windows.question_ids, found.windows.passage_ids.flat, found.start_W, found.end_W)
+    return Material(spec, loaded, (), batches, measure if held_out else None, facts, max_tokens, digest)
+
+
+def _digest(ids: Ragged, *others: np.ndarray) -> int:
+    """A number that another order of tokens, rows or answers does not share but by an unlikely chance."""
+    found = 0
+    for part in (ids.flat, ids.start, *others):
+        found = zlib.crc32(np.ascontiguousarray(part).tobytes(), found)
+    return found
 
 
 def span_batches(features: SpanFeatures, pad_id: int, batch_size: int, seed: int) -> ShuffledSampler:
