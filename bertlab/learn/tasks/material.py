@@ -137,17 +137,8 @@ def labelled_material(
     facts = {"examples": len(train), "skipped": len(complain), "held_out": sum(map(len, parts.values()))}
     labels = train.labels if spec.kind in ("classify", "tag") else ()
     batches = partial(learned.batches, share=processes.share())
-    targets = np.array(str([row.target for row in train]).encode())
-    return Material(
-        train.spec,
-        loaded,
-        labels,
-        batches,
-        measure if parts else None,
-        facts,
-        max_tokens,
-        _digest(learned.ids, targets),
-    )
+    digest = _digest(learned.ids, np.array(str([row.target for row in train]).encode()))
+    return Material(train.spec, loaded, labels, batches, measure if parts else None, facts, max_tokens, digest)
 
 
 def _held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
