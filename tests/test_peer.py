@@ -2,21 +2,31 @@
 
 import importlib
 import json
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pyarrow.parquet
 import pytest
 import torch
 import torch.nn.functional as F
+from task_rows import rows_of
 from test_questions import story
+from torch.utils.data import DataLoader
 
 from bertlab.bench import peer
 from bertlab.bench.ceiling import arithmetic
 from bertlab.bench.turns import compared
 from bertlab.cli import main
+from bertlab.learn.optim import OptimConfig
+from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
+from bertlab.learn.tasks.material import with_head
+from bertlab.spec.tasks import task
+from bertlab.text.batches import shuffled_epoch
 from bertlab.text.spans import span_features
+from bertlab.weights import checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +58,44 @@ def test_run_qa_s_features_are_ours(rows, tiny_checkpoint, tiny_tokenizer):
             compared_windows += 1
     assert compared_windows == len(windows) > len(rows)
     assert 0 < np.count_nonzero(ours.start_W) < len(windows)
+
+
+@pytest.mark.parametrize("name", ["sst2", "stsb", "squad"])
+def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
+    """The same first weights, batches and rate, and no dropout. Of questions only those of one length: the Trainer lets
+    padding be an answer."""
+    spec, loaded = task(name), checkpoint.load(tiny_checkpoint)
+    torch.manual_seed(0)
+    model = with_head(loaded.model, spec.kind, 0.0, spec.labels)
+    born = checkpoint.save(tmp_path / "born", model, loaded.tokenizer, {}, dtype=torch.float32)
+    tokenizer, rows = peer.tokenizer(born), rows_of(spec, 48)
+    if spec.kind == "span":
+        lengths = [len(tokenizer(row["question"], row["context"]).input_ids) for row in rows]
+        rows = [row for row, length in zip(rows, lengths, strict=True) if length == statistics.mode(lengths)]
+        data = peer.span_rows(rows, tokenizer, 48, 8)
+    else:
+        data = peer.text_rows(rows, tokenizer, spec.text, 48)
+    assert len(rows) > 8
+    train = tmp_path / "train.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)
+    settings = FinetuneConfig(
+        task=name, from_=str(born), data=str(train), hold_out=0.0, out=tmp_path / "run", epochs=3, batch_size=4,
+        max_tokens=48, dropout=0.0, precision="float32", device="cpu",
+        optim=OptimConfig(lr=1e-3, warmup=0.0, decay=0.0, beta2=0.999, eps=1e-8),
+    )  # fmt: skip
+    ours = [report.loss for report in finetune(settings)]
+    trainer = peer.trainer(
+        born, spec.kind, data, tokenizer, tmp_path / "peer", dropout=0.0, learning_rate=1e-3, num_train_epochs=1,
+        lr_scheduler_type="constant", weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0, use_cpu=True,
+    )  # fmt: skip
+    order = [rows.tolist() for epoch in range(3) for rows in shuffled_epoch(len(data), 4, 0, epoch)]
+    trainer.get_train_dataloader = lambda: DataLoader(data, batch_sampler=order, collate_fn=trainer.data_collator)
+    theirs, step = [], trainer.training_step
+    trainer.training_step = lambda *given: theirs.append(step(*given)) or theirs[-1]
+    trainer.train()
+    assert ours == pytest.approx([float(loss) for loss in theirs], rel=1e-3)
+    assert len(ours) == len(order)
+    assert ours[-1] < ours[0]
 
 
 def test_ratios_are_taken_turn_by_turn():
