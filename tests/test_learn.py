@@ -366,6 +366,11 @@ def test_lengths_are_measured_against_batch_sizes(capsys):
     assert all(speed > 0 for row in cells.values() for speed in row.values())
 
 
+def test_the_benchmark_says_how_fast_a_corpus_gives_pairs(corpus):
+    tiny = {"preset": "tiny", "batch_size": 2, "max_tokens": 16, "steps": 1, "rounds": 1, "device": "cpu", "json": True}
+    assert bench(BenchConfig(corpus=corpus, **tiny))["pairs_drawn_tokens_per_second"] > 0
+
+
 def test_the_benchmark_runs_both_sides():
     found = bench(
         BenchConfig(

@@ -461,6 +461,12 @@ def test_the_paper_s_grid(tmp_path, tiny_checkpoint):
     assert {row["epochs"] for row in tried} == {2, 3, 4}
 
 
+def test_a_grid_is_looked_through_before_it_begins(tmp_path, tiny_checkpoint, capsys):
+    assert main(grid_words(tmp_path, tiny_checkpoint, "--grid-batches", "8", "0")) == 2
+    assert "--grid-batches is 0; it must be at least 1" in capsys.readouterr().err
+    assert not (tmp_path / "grid").exists()
+
+
 def test_a_grid_needs_something_to_judge_by(tmp_path, tiny_checkpoint, capsys):
     data = jsonl(tmp_path / "train.jsonl", rows_of(task("sst2")))
     words = ["finetune", "sst2", "--data", str(data), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "grid")]

@@ -7,6 +7,7 @@ import os
 import pickle
 import resource
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from bertlab.nn.model import Bert
 from bertlab.nn.trace import Trace
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import CheckpointError, MissingHead
+from bertlab.spec.tasks import task
 from bertlab.text.batch import Batch, collate
 from bertlab.text.tokenizer import SPECIAL_PIECES, Tokenizer
 from bertlab.weights import checkpoint, hub
@@ -603,6 +605,14 @@ def test_numbers_that_do_not_fit_are_not_saved(tmp_path, tokenizer, value):
 def test_names_of_one_tensor():
     assert hf_names("heads.mlm.bias") == ("cls.predictions.bias",)
     assert len(hf_names("encoder.layers.11.attention.qkv.weight")) == 3
+
+
+def test_a_task_is_measured_with_no_fewer_tokens_than_it_was_taught_with(tiny_checkpoint):
+    loaded = checkpoint.load(tiny_checkpoint)
+    told = [replace(loaded, record=record).tokens_for(task("sst2")) for record in (
+        {}, {"settings": {"max_tokens": 64}}, {"settings": {"max_tokens": 256}}, {"settings": {"max_tokens": "many"}},
+    )]  # fmt: skip
+    assert told == [128, 128, 256, 128]
 
 
 def test_a_directory_of_data_does_not_hide_the_shipped_checkpoint_of_its_name(shipped, tmp_path, monkeypatch):

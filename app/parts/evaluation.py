@@ -183,11 +183,8 @@ def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most:
 def figures(found: Examination) -> None:
     """The task's measures, how many rows they are of, and what they mean."""
     shown = {name: value for name, value in found.figures.items() if name not in ("examples", "total")}
-    units = {"null_threshold": ""}
-    cells = "".join(
-        f"<div><b>{Told(value):.1f}{units.get(name, '%')}</b><span>{t(f'measure.{name}')}</span></div>"
-        for name, value in shown.items()
-    )
+    told = {name: f"{Told(value):.1f}{'%' * (name != 'null_threshold')}" for name, value in shown.items()}
+    cells = "".join(f"<div><b>{value}</b><span>{t(f'measure.{name}')}</span></div>" for name, value in told.items())
     st.html(f'<div class="figures">{cells}</div>')
     some = "rows" if len(found.rows) < found.total else "every"
     st.caption(t(f"evaluation.{some}", count=len(found.rows), total=found.total))

@@ -141,7 +141,7 @@ def bench(config: BenchConfig) -> dict:
         "ceiling_gflop_per_second": round(ceiling / 1e9),
         "share_of_ceiling": round(operations * measured["bertlab_tokens_per_second"] / ceiling, 3),
         # of one process that does nothing else; a step waits for data where this is no more than it computes
-        "pairs_drawn_tokens_per_second": round(drawn()),
+        **({"pairs_drawn_tokens_per_second": round(drawn())} if config.corpus else {}),
         "peak_memory_mb": peak_memory_mb(device),
     }
 

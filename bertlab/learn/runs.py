@@ -25,7 +25,7 @@ from bertlab.spec.limits import check_limits
 # settings that do not change the losses, so a run that goes on may have others
 FREE = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE |= {"attribution", "note", "accumulate", "ahead", "snapshot_dtype", "watch", "sentences", "tensorboard"}
-# beside the settings in run.json: what `auto` came to, and the counts that tell other data from the same
+# beside the settings in run.json: what `auto` came to, and what tells other data from the same
 BEGUN, MADE_OF = "precision_begun", "made_of"
 
 

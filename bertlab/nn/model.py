@@ -104,8 +104,8 @@ class Bert(nn.Module):
             num_rows, num_tokens = batch.input_ids_BT.shape
             surgery.check(self.config, num_tokens, num_rows)
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
-        mask = self._mask(batch.attention_mask_BT, hidden_BTH)
-        tokens = None if trace or surgery else self._tokens(batch.attention_mask_BT, mask, hidden_BTH)
+        tokens = None if trace or surgery else self._tokens(batch.attention_mask_BT, hidden_BTH)
+        mask = self._mask(batch.attention_mask_BT, hidden_BTH) if tokens is None else None
         hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, surgery=surgery, tokens=tokens)
         return self._encoded(hidden_BTH, batch.attention_mask_BT)
 
@@ -129,8 +129,8 @@ class Bert(nn.Module):
         pre-training reads 15 % of the tokens, a classifier one of each row. A row in padding means nothing.
         """
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
-        mask = self._mask(batch.attention_mask_BT, hidden_BTH)
-        tokens = self._tokens(batch.attention_mask_BT, mask, hidden_BTH)
+        tokens = self._tokens(batch.attention_mask_BT, hidden_BTH)
+        mask = self._mask(batch.attention_mask_BT, hidden_BTH) if tokens is None else None
         return self.encoder(hidden_BTH, mask, tokens=tokens, rows_R=rows_R)
 
     def pooled(self, batch: Inputs) -> torch.Tensor:
@@ -141,13 +141,11 @@ class Bert(nn.Module):
             rows_B = rows_B + _last(batch.input_ids_BT, batch.attention_mask_BT)
         return self.pooler(self.hidden_rows(batch, rows_B)[:, None])
 
-    def _tokens(
-        self, attention_mask_BT: torch.Tensor | None, mask: torch.Tensor | None, hidden_BTH: torch.Tensor
-    ) -> Tokens | None:
-        """None where there is no padding or no row, and on a GPU, which would have to wait until they are counted."""
-        if attention_mask_BT is None or mask is None or not len(attention_mask_BT):
+    def _tokens(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> Tokens | None:
+        """None where there is no padding, and on a GPU, which would have to wait until they are counted."""
+        if attention_mask_BT is None or hidden_BTH.device.type != "cpu" or torch.compiler.is_compiling():
             return None
-        if mask.device.type != "cpu" or torch.compiler.is_compiling():
+        if bool(attention_mask_BT.all()):
             return None
         return Tokens.of(attention_mask_BT, lambda real_GT: self._mask(real_GT, hidden_BTH))
 

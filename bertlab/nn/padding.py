@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import torch
 
-# Scores of one group for each head, but for a row that has more by itself: twelve heads' fit into a processor's cache.
+# Scores of one group for each head, but for a row that has more by itself: 6 MB for twelve heads. Chosen, not tuned.
 AT_ONCE = 1 << 17
 # A group ends where a row would be padded by more than this share of the longest.
 SHORTER = 0.2

@@ -133,7 +133,7 @@ def measured_run(config: FinetuneConfig, material: Material | None = None) -> It
     spec, loaded, measure = material.spec, material.loaded, material.measure
     batches = material.batches(config.batch_size, config.seed)
     steps = max(1, round((config.epochs or spec.epochs) * len(batches)))
-    trainer, log = open_run(config, material.model(config.dropout), batches, material.loss, steps, material.counts)
+    trainer, log = open_run(config, material.model(config.dropout), batches, material.loss, steps, material.made_of)
 
     def measured(model, limit: int | None, progress) -> Measured:
         found = Measured(

@@ -73,15 +73,14 @@ def run(config) -> list[dict]:
     """
     from bertlab.learn.tasks.finetune import gather, measured_run, tabled
 
-    for _, own in runs(config):
-        check_limits(own)
+    check_limits(config)
     if processes.count() > 1:
         raise BertlabError("several runs go one after the other: start them without torchrun")
     material = gather(config)
     if material.measure is None:
         raise BertlabError("several runs are judged by held-out rows: name some with --validation")
     metric = material.spec.metrics[0]
-    claim(config, resolve_device(config.device), material.counts)
+    claim(config, resolve_device(config.device), material.made_of)
     done = _finished(config.out)
     everything = list(runs(config))
     for number, (setting, own) in enumerate(everything, 1):

@@ -103,8 +103,8 @@ def figures(examples: Examples, given: Sequence) -> dict:
 
 def _tag_figures(gold: list[list[str]], given: Sequence[list[str]], examples: Examples) -> dict[str, float]:
     if "accuracy" in examples.spec.metrics:
-        pairs = [pair for row in zip(gold, given, strict=True) for pair in zip(*row, strict=True)]
-        return {"accuracy": sum(tag == said for tag, said in pairs) / max(1, len(pairs))}
+        flat = (np.array([tag for row in rows for tag in row]) for rows in (gold, given))
+        return {"accuracy": LABEL_METRICS["accuracy"](*flat)}
     found = {f"entity_{name}": value for name, value in entities(gold, given).items()}
     return found | {"character_f1_macro": character_f1_macro(gold, given)}
 

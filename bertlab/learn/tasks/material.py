@@ -65,7 +65,7 @@ class Material:
         object.__setattr__(self, "loss", OBJECTIVES[self.spec.kind])
 
     @property
-    def counts(self) -> dict:
+    def made_of(self) -> dict:
         """What tells other training rows from the same ones, for `runs.claim`."""
         return {"examples": self.facts["examples"], "digest": self.digest}
 
