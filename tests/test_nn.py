@@ -25,6 +25,9 @@ CONFIG = ModelConfig(
     hidden_dropout=0.0, attention_dropout=0.0,
 )  # fmt: skip
 
+NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+CUDA = (pytest.mark.cuda, NEEDS_CUDA)
+
 
 def scramble(model: torch.nn.Module) -> torch.nn.Module:
     """Weights wide enough for attention to be uneven, and biases and norms that are not 0 and 1."""
@@ -261,26 +264,31 @@ def test_padding_is_left_out_on_the_way(hf):
     assert seen == [tokens] * (CONFIG.num_layers - 1) + [len(batch.input_ids_BT)]
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=CUDA)])
+@pytest.mark.parametrize("ragged", [False, True], ids=["groups", "ragged"])
 @pytest.mark.parametrize("left_to_right", [False, True])
-def test_rows_in_groups_give_what_one_rectangle_gives(hf, left_to_right):
+def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, left_to_right, ragged, device, monkeypatch):
     """Rows of many lengths, one of them padded on its left, forward and backward."""
-    model = ours(hf)
-    model.config = model.config.replace(left_to_right=left_to_right)
+    if ragged and left_to_right and device == "cpu":
+        pytest.skip("torch has no kernel for this on a processor")
+    model = ours(hf, CONFIG.replace(left_to_right=left_to_right)).to(device)
     lengths_B = [11, 1, 6, 10, 3, 3, 0, 7]
     batch = make_batch(True, False, B=len(lengths_B))
     real_BT = torch.arange(11) < torch.tensor(lengths_B)[:, None]
     real_BT[2] = real_BT[2].flip(0)
     batch = Batch(batch.input_ids_BT * real_BT, batch.token_type_ids_BT, real_BT)
-    tokens = Tokens.of(real_BT, lambda real_GT: None)
+    of = Tokens.of
+    tokens = of(real_BT, lambda real_GT: None)
     assert [(group.rows, group.longest) for group in tokens.groups] == [(2, 11), (2, 7), (2, 3), (1, 1), (1, 1)]
-    found = []
+    monkeypatch.setattr(Tokens, "of", lambda mask, make, **_: of(mask, make, ragged=ragged))
+    batch, real_BT, found = batch.to(device), real_BT.to(device), []
     for trace in (None, Trace.of("probs")):
         model.zero_grad()
         hidden_BTH = model(batch, trace=trace).hidden_BTH
         (hidden_BTH[real_BT] ** 2).sum().backward()
         found.append([hidden_BTH[real_BT].detach(), *(p.grad.clone() for p in model.encoder.parameters())])
-    for grouped, rectangle in zip(*found, strict=True):
-        assert_close(grouped, rectangle, tolerance=1e-4)
+    for apart, rectangle in zip(*found, strict=True):
+        assert_close(apart, rectangle, tolerance=1e-4)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
@@ -360,7 +368,7 @@ def test_compiles_to_one_graph(model):
 
 
 @pytest.mark.cuda
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@NEEDS_CUDA
 @torch.no_grad()
 def test_cuda_agrees_with_cpu(hf, batch):
     expected_BTH = ours(hf)(batch).hidden_BTH

@@ -23,6 +23,7 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.num_heads = config.num_heads
         self.dropout = config.attention_dropout
+        self.left_to_right = config.left_to_right
         self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
         self.out = nn.Linear(config.hidden_size, config.hidden_size)
 
@@ -40,15 +41,11 @@ class SelfAttention(nn.Module):
         """hidden_BTH -> [B, T, H], after the output projection; with rows_R (places in B * T) only those, [R, H].
 
         mask_B11T: see `additive_mask`. tokens: `hidden_BTH` is [X, H], without padding, and these tell where it was;
-        then nothing is recorded or changed, [X, H] comes out, and the groups' masks are taken.
+        then nothing is recorded or changed, [X, H] comes out, and `mask_B11T` is not read.
         """
         dropout = self.dropout if self.training else 0.0
         if tokens is not None:
-            parts = [
-                attention(*self._parted(qkv_GTH), group.mask_G11T, dropout).transpose(1, 2).flatten(2)
-                for qkv_GTH, group in zip(tokens.parted(self.qkv(hidden_BTH)), tokens.groups, strict=True)
-            ]
-            return self.out(tokens.joined(parts, rows_R))
+            return self.out(self._without_padding(self.qkv(hidden_BTH), tokens, dropout, rows_R))
         query_BNTD, key_BNTD, value_BNTD = self._parted(self.qkv(hidden_BTH))
         if (trace and trace.wants("scores", "probs")) or (surgery and surgery.changes_rows(layer)):
             heads_BNTD = recorded_attention(
@@ -80,6 +77,23 @@ class SelfAttention(nn.Module):
             heads_NTD = heads_NTD[:, positions_P]
         added_NTH = heads_NTD @ self.out.weight.T.view(self.num_heads, -1, self.out.out_features)
         return added_NTH.sum(0) + self.out.bias - added_NTH
+
+    def _without_padding(
+        self, qkv_XH: torch.Tensor, tokens: Tokens, dropout: float, rows_R: torch.Tensor | None
+    ) -> torch.Tensor:
+        """[X, 3H] -> what the heads give, side by side, [X, H]; with rows_R only those, [R, H]."""
+        if tokens.ragged is None:
+            parts = [
+                attention(*self._parted(qkv_GTH), group.mask_G11T, dropout).transpose(1, 2).flatten(2)
+                for qkv_GTH, group in zip(tokens.parted(qkv_XH), tokens.groups, strict=True)
+            ]
+            return tokens.joined(parts, rows_R)
+        qkv_X3ND = qkv_XH.unflatten(-1, (3, self.num_heads, -1))
+        heads = F.scaled_dot_product_attention(
+            *map(tokens.ragged.nested, qkv_X3ND.unbind(1)), dropout_p=dropout, is_causal=self.left_to_right
+        )
+        heads_XH = heads.transpose(1, 2).values().flatten(1)
+        return heads_XH if rows_R is None else heads_XH.index_select(0, tokens.index(rows_R))
 
     def _parted(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """[B, T, 3H] -> query, key and value, each [B, N, T, D]."""

@@ -142,12 +142,11 @@ class Bert(nn.Module):
         return self.pooler(self.hidden_rows(batch, rows_B)[:, None])
 
     def _tokens(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> Tokens | None:
-        """None where there is no padding, and on a GPU, which would have to wait until they are counted."""
-        if attention_mask_BT is None or hidden_BTH.device.type != "cpu" or torch.compiler.is_compiling():
+        """None where there is no padding. A GPU waits here until they are counted, at the very beginning of a step."""
+        if attention_mask_BT is None or torch.compiler.is_compiling() or bool(attention_mask_BT.all()):
             return None
-        if bool(attention_mask_BT.all()):
-            return None
-        return Tokens.of(attention_mask_BT, lambda real_GT: self._mask(real_GT, hidden_BTH))
+        ragged = hidden_BTH.device.type != "cpu"
+        return Tokens.of(attention_mask_BT, lambda real_GT: self._mask(real_GT, hidden_BTH), ragged=ragged)
 
     def _mask(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
         mask_B11T = additive_mask(attention_mask_BT, hidden_BTH.dtype)

@@ -1,11 +1,12 @@
-"""Padding left out: all but attention works on the tokens alone, and attention on groups of rows of like length.
+"""Padding left out: all but attention works on the tokens alone, and attention on rows of their own length.
 
 Rows of unequal length are padded to the longest; in fine-tuning that is easily a third of a batch, or two. Linear
 layers, LayerNorms and GELUs treat every place by itself, so they need not see padding. Attention goes by rows, and its
-scores grow with the square of a row's length: the rows are parted into groups, each padded to its own longest alone.
+scores grow with the square of a row's length. A GPU has kernels that are told where each row begins (`Ragged`); on a
+processor the rows are parted into groups of like length, each padded to its own longest alone.
 
 Shape legend: B batch, T tokens, X tokens that are no padding, G rows of a group, S places in all groups, padding
-counted, H any width, R rows asked for.
+counted, H any width, N heads, D head size, R rows asked for.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
+import torch.nn.functional as F
 
 # Scores of one group for each head, but for a row that has more by itself: 6 MB for twelve heads. Chosen, not tuned.
 AT_ONCE = 1 << 17
@@ -31,9 +33,37 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Ragged:
+    """Rows that follow each other without a gap. offset_B1: int64, where each begins, and where the last ends; a row
+    of padding alone is none."""
+
+    offset_B1: torch.Tensor
+    shortest: int
+    longest: int
+
+    @classmethod
+    def of(cls, attention_mask_BT: torch.Tensor) -> "Ragged":
+        """The rows of a batch.
+
+        >>> Ragged.of(torch.tensor([[True, False, False], [True, True, True]]))
+        Ragged(offset_B1=tensor([0, 1, 4]), shortest=1, longest=3)
+        """
+        lengths_B = attention_mask_BT.sum(1)
+        lengths_B = lengths_B[lengths_B > 0]
+        shortest, longest = torch.stack(lengths_B.aminmax()).tolist()
+        return cls(F.pad(lengths_B.cumsum(0), (1, 0)), shortest, longest)
+
+    def nested(self, heads_XND: torch.Tensor) -> torch.Tensor:
+        """[X, N, D] -> a nested tensor, [B, N, row's length, D]."""
+        return torch.nested.nested_tensor_from_jagged(
+            heads_XND.contiguous(), self.offset_B1, min_seqlen=self.shortest, max_seqlen=self.longest
+        ).transpose(1, 2)
+
+
+@dataclass(frozen=True)
 class Tokens:
-    """Where the tokens of a [B, T] batch stand, in it and in the groups. place_X: int64, ascending, in the flattened
-    B * T. slot_X: int64, among the places of all groups.
+    """Where the tokens of a [B, T] batch stand, in it and for attention. place_X: int64, ascending, in the flattened
+    B * T. Either `ragged`, or `groups` and slot_X: int64, among the places of all groups.
 
     >>> tokens = Tokens.of(torch.tensor([[True, False, False], [True, True, True]]), lambda group_GT: None)
     >>> [(group.rows, group.longest) for group in tokens.groups], tokens.slot_X.tolist()
@@ -47,17 +77,28 @@ class Tokens:
     """
 
     place_X: torch.Tensor
-    slot_X: torch.Tensor
-    groups: tuple[Group, ...]
     shape: tuple[int, int]
+    ragged: Ragged | None = None
+    slot_X: torch.Tensor | None = None
+    groups: tuple[Group, ...] = ()
 
     @classmethod
-    def of(cls, attention_mask_BT: torch.Tensor, mask: Callable[[torch.Tensor], torch.Tensor | None]) -> "Tokens":
+    def of(
+        cls,
+        attention_mask_BT: torch.Tensor,
+        mask: Callable[[torch.Tensor], torch.Tensor | None],
+        *,
+        ragged: bool = False,
+    ) -> "Tokens":
         """The tokens of a batch.
 
         Args:
             mask: the real places of a group, bool [G, T] -> what is added to its scores, or None.
+            ragged: for a kernel that is told where each row begins, instead of groups.
         """
+        place_X, shape = attention_mask_BT.flatten().nonzero()[:, 0], tuple(attention_mask_BT.shape)
+        if ragged:
+            return cls(place_X, shape, Ragged.of(attention_mask_BT))
         lengths_B = attention_mask_BT.sum(1)
         order_B = lengths_B.argsort(descending=True, stable=True)
         sorted_B = lengths_B[order_B].tolist()
@@ -68,11 +109,11 @@ class Tokens:
             groups.append(Group(end - begin, longest, mask(real_GT)))
             first_B[rows_G] = slots + longest * torch.arange(end - begin, device=lengths_B.device)
             slots += longest * (end - begin)
-        place_X = attention_mask_BT.flatten().nonzero()[:, 0]
         nth_X = torch.arange(len(place_X), device=place_X.device)
         row_X = place_X // attention_mask_BT.shape[1]
         before_B = lengths_B.cumsum(0) - lengths_B
-        return cls(place_X, first_B[row_X] + nth_X - before_B[row_X], tuple(groups), tuple(attention_mask_BT.shape))
+        slot_X = first_B[row_X] + nth_X - before_B[row_X]
+        return cls(place_X, shape, slot_X=slot_X, groups=tuple(groups))
 
     def take(self, padded_BTH: torch.Tensor) -> torch.Tensor:
         """[B, T, H] -> [X, H]."""

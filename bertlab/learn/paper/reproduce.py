@@ -31,6 +31,7 @@ from bertlab.text.rows import find_split
 from bertlab.weights import checkpoint, hub
 
 FREE = {"out", "seeds", "columns", "rows", "threads", "json"}  # may differ when a table goes on
+FAST = fast(Path(), Path()).optim
 FINETUNE_RATE, LSTM_RATE = 3e-4, 1e-3
 EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "tag")]
 
@@ -72,6 +73,8 @@ class ReproduceConfig:
     """Tokens of an input, but for questions; of a pair in pre-training."""
     batch_size: int = 16
     """Pairs or inputs a step."""
+    optim: OptimConfig = FAST
+    """Of pre-training."""
     lstm_width: int = 128
     """Of the BiLSTMs, in each direction; the paper's are 384 wide."""
     ner: EntityTask = "wikiann_en"
@@ -256,7 +259,7 @@ def _pretraining(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig
         config.out / f"pretrained-seed{seed}" / row.pretrained,
         preset=config.preset, batch_size=config.batch_size, max_tokens=config.max_tokens, seed=seed,
         validation=config.validation, evaluate_every=10**9, snapshots=False, watch=False, device=config.device,
-        threads=config.threads, **changes,
+        threads=config.threads, optim=config.optim, **changes,
     )  # fmt: skip
     return replace(own, steps=config.steps) if config.steps else replace(own, minutes=config.minutes)
 
