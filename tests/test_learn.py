@@ -19,7 +19,7 @@ from stories import losses, settings, squad_file
 
 from bertlab.bench.pretrain import BenchConfig, bench
 from bertlab.cli import main
-from bertlab.learn import devices, trainer
+from bertlab.learn import cross_entropy, devices, trainer
 from bertlab.learn.cross_entropy import decoded_cross_entropy
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
 from bertlab.learn.evaluate import run as run_evaluate
@@ -40,7 +40,9 @@ from bertlab.weights import checkpoint
 # -- parts -------------------------------------------------------------------------------------------------------
 
 
-def test_cross_entropy_equals_torchs_and_so_do_its_gradients():
+@pytest.mark.parametrize("sizes", [(64, 1), (4096, 64)], ids=["a processor's", "a GPU's"])
+def test_cross_entropy_equals_torchs_and_so_do_its_gradients(sizes, monkeypatch):
+    monkeypatch.setattr(cross_entropy, "_sizes", lambda device: sizes)
     torch.manual_seed(0)
     leaves = [torch.randn(150, 16), torch.randn(37, 16), torch.randn(37)]
     labels_P = torch.randint(0, 37, (150,))
@@ -78,6 +80,7 @@ def test_the_optimiser_is_torchs_adamw():
             m.nsp(m.pooler(x_BH[:, None])).square().sum().backward()
         for p in twin.parameters():
             p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+        ours.clip()
         ours.step(1e-3)
         theirs.step()
         theirs.zero_grad()
@@ -101,6 +104,7 @@ def test_bfloat16_learns_in_float32():
     assert {p.dtype for p in optimizer.worker.parameters()} == {torch.bfloat16}
     before = optimizer.model.pooler.dense.weight.clone()
     optimizer.worker.pooler.dense.weight.sum().backward()
+    optimizer.clip()
     optimizer.step(1e-5)
     change = (optimizer.model.pooler.dense.weight - before).detach().abs()
     # far below what bfloat16 could tell apart at these weights
@@ -250,6 +254,18 @@ def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path, precision):
     ours, theirs = (checkpoint.load(tmp_path / name / "checkpoint").model for name in ("killed", "whole"))
     for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_cuda_gives_the_losses_of_the_processor_and_goes_on(corpus, tmp_path, precision):
+    here = settings(corpus, tmp_path / "cpu", steps=20)
+    there = replace(here, out=tmp_path / "cuda", device="cuda", precision=precision)
+    whole = [report.loss for report in pretrain(here)]
+    list(itertools.islice(pretrain(there), 9))
+    assert [report.step for report in pretrain(there)] == list(range(10, 21))
+    assert losses(tmp_path / "cuda") == pytest.approx(whole, rel=1e-3 if precision == "float32" else 0.05)
 
 
 def test_a_directory_belongs_to_one_run(corpus, tmp_path):

@@ -3,13 +3,17 @@
 Shape legend: B batch, T tokens, H hidden, N heads, D head size, V vocabulary, L layers.
 """
 
+import itertools
+
 import pytest
 import torch
 import torch.nn.functional as F
 import transformers
+from torch._dynamo.testing import CompileCounterWithBackend
 
 from bertlab.nn.attention import additive_mask, attention, recorded_attention
 from bertlab.nn.dropout import Dropout, dropout
+from bertlab.nn.encoder import fuse
 from bertlab.nn.heads import HEADS
 from bertlab.nn.model import Bert
 from bertlab.nn.padding import Tokens
@@ -26,7 +30,6 @@ CONFIG = ModelConfig(
 )  # fmt: skip
 
 NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-CUDA = (pytest.mark.cuda, NEEDS_CUDA)
 
 
 def scramble(model: torch.nn.Module) -> torch.nn.Module:
@@ -264,24 +267,34 @@ def test_padding_is_left_out_on_the_way(hf):
     assert seen == [tokens] * (CONFIG.num_layers - 1) + [len(batch.input_ids_BT)]
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=CUDA)])
-@pytest.mark.parametrize("ragged", [False, True], ids=["groups", "ragged"])
-@pytest.mark.parametrize("left_to_right", [False, True])
-def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, left_to_right, ragged, device, monkeypatch):
-    """Rows of many lengths, one of them padded on its left, forward and backward."""
-    if ragged and left_to_right and device == "cpu":
-        pytest.skip("torch has no kernel for this on a processor")
-    model = ours(hf, CONFIG.replace(left_to_right=left_to_right)).to(device)
-    lengths_B = [11, 1, 6, 10, 3, 3, 0, 7]
+def uneven_batch() -> Batch:
+    """Rows of many lengths, one of them padded on its left, one of padding alone."""
+    lengths_B = torch.tensor([11, 1, 6, 10, 3, 3, 0, 7])
     batch = make_batch(True, False, B=len(lengths_B))
-    real_BT = torch.arange(11) < torch.tensor(lengths_B)[:, None]
+    real_BT = torch.arange(11) < lengths_B[:, None]
     real_BT[2] = real_BT[2].flip(0)
-    batch = Batch(batch.input_ids_BT * real_BT, batch.token_type_ids_BT, real_BT)
-    of = Tokens.of
-    tokens = of(real_BT, lambda real_GT: None)
+    return Batch(batch.input_ids_BT * real_BT, batch.token_type_ids_BT, real_BT)
+
+
+def row_by_row(query_XND, key_XND, value_XND, rows, dropout, left_to_right):
+    """What a GPU's kernel does at once."""
+    found = []
+    for begin, end in itertools.pairwise(rows.offset_B1.tolist()):
+        parts = (part[begin:end].transpose(0, 1) for part in (query_XND, key_XND, value_XND))
+        found.append(F.scaled_dot_product_attention(*parts, is_causal=left_to_right).transpose(0, 1))
+    return torch.cat(found)
+
+
+@pytest.mark.parametrize("left_to_right", [False, True])
+@pytest.mark.parametrize("ragged", [False, True], ids=["groups", "ragged"])
+def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, ragged, left_to_right, monkeypatch):
+    """Forward and backward."""
+    monkeypatch.setattr("bertlab.nn.model.knows_ragged_rows", lambda like, head_size: ragged)
+    monkeypatch.setattr("bertlab.nn.attention.ragged_attention", row_by_row)
+    model, batch = ours(hf, CONFIG.replace(left_to_right=left_to_right)), uneven_batch()
+    real_BT, found = batch.attention_mask_BT, []
+    tokens = Tokens.of(real_BT, real_BT.sum(1).tolist(), lambda real_GT: None)
     assert [(group.rows, group.longest) for group in tokens.groups] == [(2, 11), (2, 7), (2, 3), (1, 1), (1, 1)]
-    monkeypatch.setattr(Tokens, "of", lambda mask, make, **_: of(mask, make, ragged=ragged))
-    batch, real_BT, found = batch.to(device), real_BT.to(device), []
     for trace in (None, Trace.of("probs")):
         model.zero_grad()
         hidden_BTH = model(batch, trace=trace).hidden_BTH
@@ -289,6 +302,26 @@ def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, left_to_righ
         found.append([hidden_BTH[real_BT].detach(), *(p.grad.clone() for p in model.encoder.parameters())])
     for apart, rectangle in zip(*found, strict=True):
         assert_close(apart, rectangle, tolerance=1e-4)
+    begins_B = real_BT[:, 0]
+    assert_close(model.pooled(batch)[begins_B], model(batch, trace=trace).pooled_BH[begins_B], tolerance=1e-4)
+
+
+@pytest.mark.cuda
+@NEEDS_CUDA
+@pytest.mark.parametrize("left_to_right", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_cuda_leaves_padding_out_forward_and_backward(hf, dtype, left_to_right):
+    """In half precision rows go to the kernel as they are, in float32 as a rectangle: either is the processor's."""
+    batch, found = uneven_batch(), []
+    for device, kind in (("cpu", torch.float32), ("cuda", dtype)):
+        model = ours(hf, CONFIG.replace(left_to_right=left_to_right)).to(device, kind)
+        hidden_BTH = model(batch.to(device)).hidden_BTH
+        real = hidden_BTH[batch.attention_mask_BT.to(device)]
+        real.float().square().mean().backward()
+        found.append([real.detach(), *(p.grad for p in model.encoder.parameters())])
+    for here, there in zip(*found, strict=True):
+        off = (here - there.cpu().float()).norm() / here.norm().clamp(min=1e-3)
+        assert off < (1e-4 if dtype == torch.float32 else 0.05)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
@@ -365,6 +398,19 @@ def test_compiles_to_one_graph(model):
     batch = make_batch(True, True)
     compiled = torch.compile(lambda: model(batch).hidden_BTH, backend="eager", fullgraph=True)
     assert_close(compiled(), model(batch).hidden_BTH, batch.attention_mask_BT)
+
+
+def test_one_fused_graph_serves_all_blocks_and_any_number_of_tokens(hf):
+    plain, fused, backend = ours(hf).train(), ours(hf).train(), CompileCounterWithBackend("aot_eager")
+    fuse(fused, backend)
+    for B in (3, 4, 6):
+        batch = make_batch(True, True, B=B)
+        for model in (plain, fused):
+            model.zero_grad()
+            model(batch).hidden_BTH.square().mean().backward()
+        for here, there in zip(plain.parameters(), fused.parameters(), strict=True):
+            assert here.grad is there.grad is None or assert_close(here.grad, there.grad) is None
+    assert backend.frame_count <= 2
 
 
 @pytest.mark.cuda

@@ -41,6 +41,7 @@ def test_without_bias_correction_it_is_googles_adam():
             square[name] = 0.999 * square[name] + 0.001 * g * g
             decay = 0.01 * weights[name] if weights[name].ndim >= 2 else 0.0
             weights[name] = weights[name] - 1e-3 * (mean[name] / (square[name].sqrt() + 1e-6) + decay)
+        optimizer.clip()
         optimizer.step(1e-3)
     for name, p in optimizer.model.named_parameters():
         torch.testing.assert_close(p.detach(), weights[name], atol=1e-6, rtol=1e-5)
@@ -62,6 +63,7 @@ def test_muon_moves_the_matrices_of_the_layers_and_adam_the_rest(dtype):
     for optimizer in (muon, adam):
         torch.manual_seed(7)
         draw_gradients(optimizer.worker)
+        optimizer.clip()
         optimizer.step(1e-2)
     for (name, ours), theirs in zip(muon.model.named_parameters(), adam.model.parameters(), strict=True):
         hidden = name.startswith("encoder.layers.") and ours.ndim == 2
@@ -84,6 +86,7 @@ def test_the_average_forgets_as_it_should():
     expected = None
     for step in range(30):
         draw_gradients(optimizer.worker)
+        optimizer.clip()
         optimizer.step(1e-2)
         now = optimizer.model.pooler.dense.weight.detach().clone()
         decay = min(0.75, (1 + step) / (10 + step))

@@ -92,7 +92,8 @@ class Ours:
         torch.manual_seed(0)
         if asked.corpus:
             tokenizer = Tokenizer.load(asked.corpus / "tokenizer")
-            batches = PairSampler(Corpus.open(asked.corpus), tokenizer, batch_size, max_tokens, seed=0)
+            ahead = 2 * (device.type == "cuda")
+            batches = PairSampler(Corpus.open(asked.corpus), tokenizer, batch_size, max_tokens, seed=0, ahead=ahead)
         else:
             tokenizer = RandomTokenizer(asked.vocab_size)
             batches = RandomPairs(tokenizer, batch_size, max_tokens, Place())

@@ -14,7 +14,7 @@ import tyro
 
 from bertlab.bench.ceiling import arithmetic, product_rate
 from bertlab.bench.ours import Ours, Preset
-from bertlab.bench.turns import in_turns, peak_memory_mb, tell
+from bertlab.bench.turns import Memory, in_turns, tell
 from bertlab.learn.devices import hardware, resolve_device
 from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
 from bertlab.spec.config import ModelConfig
@@ -70,14 +70,17 @@ class Peer:
         hf = transformers.BertConfig(**config.to_hf(), attn_implementation="sdpa")
         self.model = transformers.BertForPreTraining(hf).to(device).train()
         self.compiled = torch.compile(self.model) if device.type == "cuda" else self.model
-        self.adamw = torch.optim.AdamW(self.model.parameters(), lr=optim.lr, weight_decay=optim.weight_decay)
+        self.adamw = torch.optim.AdamW(
+            self.model.parameters(), lr=optim.lr, weight_decay=optim.weight_decay, fused=device.type == "cuda" or None
+        )
         self.rule, self.device, self.dtype, self.clip = rule, device, dtype, optim.clip
 
     def step(self, batch: PairBatch) -> int:
         inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, self.rule)
-        labels_BT = torch.full(inputs.input_ids_BT.shape, IGNORED, device=self.device)
-        used_P = labels_P != IGNORED
-        labels_BT.view(-1)[index_P[used_P]] = labels_P[used_P]
+        B, T = inputs.input_ids_BT.shape
+        # what is not used goes beyond the end: picking the others would make a GPU wait
+        place_P = index_P.where(labels_P != IGNORED, B * T)
+        labels_BT = torch.full((B * T + 1,), IGNORED, device=self.device).scatter(0, place_P, labels_P)[:-1].view(B, T)
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             out = self.compiled(
                 input_ids=inputs.input_ids_BT,
@@ -102,6 +105,8 @@ def bench(config: BenchConfig) -> dict:
     dtype = resolve_precision(config.precision, device)
     ours = Ours.of(config, config.batch_size, config.max_tokens, device=device, dtype=dtype)
     batches, shape = ours.trainer.batches, ours.shape
+    ours.turn(config.steps)  # the first turns load, compile and allocate
+    memory = Memory(device)
     peer_shape = shape.replace(hidden_dropout=config.peer_dropout, attention_dropout=config.peer_dropout)
     peer = Peer(peer_shape, ours.rule, ours.trainer.optim, device, dtype)
 
@@ -122,7 +127,8 @@ def bench(config: BenchConfig) -> dict:
             tokens += int(next(batches).inputs.attention_mask_BT.sum())
         return tokens / passed
 
-    our_turn(), peer_turn()  # the first turns load, compile and allocate
+    peer_turn()
+    peaks = memory.told()
     before = ours.trainer.progress.tokens
     operations = arithmetic(our_turn) / (ours.trainer.progress.tokens - before)
     ceiling = product_rate(device, dtype)
@@ -142,7 +148,7 @@ def bench(config: BenchConfig) -> dict:
         "share_of_ceiling": round(operations * measured["bertlab_tokens_per_second"] / ceiling, 3),
         # of one process that does nothing else; a step waits for data where this is no more than it computes
         **({"pairs_drawn_tokens_per_second": round(drawn())} if config.corpus else {}),
-        "peak_memory_mb": peak_memory_mb(device),
+        **peaks,
     }
 
 

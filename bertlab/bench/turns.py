@@ -68,6 +68,23 @@ def peak_memory_mb(device: torch.device) -> int:
     return peak >> (20 if sys.platform == "darwin" else 10)
 
 
+class Memory:
+    """Made after our first turn and before the peer is: parts on a GPU what each side needs at most."""
+
+    def __init__(self, device: torch.device):
+        self.device, self.ours = device, peak_memory_mb(device)
+        if device.type == "cuda":
+            self.held = torch.cuda.memory_allocated(device) >> 20
+            torch.cuda.reset_peak_memory_stats(device)
+
+    def told(self) -> dict:
+        """Figures for a table, after the peer's first turn and before our next."""
+        peak = peak_memory_mb(self.device)
+        if self.device.type != "cuda":
+            return {"peak_memory_mb": peak}
+        return {"bertlab_peak_memory_mb": self.ours, "transformers_peak_memory_mb": peak - self.held}
+
+
 def tell(found: dict, as_json: bool) -> None:
     """Print figures, one a line or as one JSON object."""
     if as_json:

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import importlib.util
 import os
 import platform
 import statistics
@@ -38,6 +39,11 @@ def hardware(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{torch.get_num_threads()} thread(s) of a {platform.machine()} processor"
+
+
+def compiles(device: torch.device) -> bool:
+    """Whether kernels can be made for it: a GPU, and Triton at hand. On a processor that gains nothing."""
+    return device.type == "cuda" and importlib.util.find_spec("triton") is not None
 
 
 def give_back() -> None:

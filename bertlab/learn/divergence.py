@@ -43,11 +43,12 @@ class Watch:
         self._losses: deque[float] = deque(maxlen=LONG + SHORT)
         self.calm = True
 
-    def see(self, loss: float) -> None:
-        """Take in the loss of a step. Raises Diverged."""
-        if not math.isfinite(loss):
-            self.calm = False
-            raise Diverged(f"the loss is {loss}")
+    def see(self, loss: float, norm: float = 0.0) -> None:
+        """Take in the loss of a step, and the norm of its gradient. Raises Diverged."""
+        for name, figure in (("loss", loss), ("gradient's norm", norm)):
+            if not math.isfinite(figure):
+                self.calm = False
+                raise Diverged(f"the {name} is {figure}")
         self._losses.append(loss)
         if len(self._losses) < 2 * SHORT:
             return

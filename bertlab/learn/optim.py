@@ -7,7 +7,6 @@ Shape legend: H hidden.
 """
 
 import copy
-import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -17,7 +16,6 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from bertlab.learn.devices import bfloat16_pays
-from bertlab.learn.divergence import Diverged
 
 
 @dataclass(frozen=True)
@@ -125,21 +123,18 @@ class Optimizer:
         """What to measure on the way: the working copy, as it is faster, or the average."""
         return self.worker if self.average is None else self.average.module
 
-    def step(self, rate: float) -> float:
-        """One update at `rate` from the gradients of `worker`, which are then cleared; the norm before clipping.
-
-        Raises:
-            Diverged: the norm is no number; the weights are as they were.
-        """
+    def clip(self) -> torch.Tensor:
+        """Take over the gradients of `worker`, no longer than allowed -> their norm before that, a scalar."""
         if self.worker is not self.model:
             for p, w in zip(self.master, self.working, strict=True):
                 if w.grad is None or p.grad is None:
-                    p.grad = None if w.grad is None else w.grad.float()
-                else:
-                    p.grad.copy_(w.grad)
-        norm = float(nn.utils.clip_grad_norm_(self.master, self.config.clip))
-        if not math.isfinite(norm):
-            raise Diverged(f"the gradient's norm is {norm}")
+                    p.grad = None if w.grad is None else torch.empty_like(p)
+            learnt = [(p.grad, w.grad) for p, w in zip(self.master, self.working, strict=True) if p.grad is not None]
+            torch._foreach_copy_([own for own, _ in learnt], [found for _, found in learnt])
+        return nn.utils.clip_grad_norm_(self.master, self.config.clip)
+
+    def step(self, rate: float) -> None:
+        """One update at `rate` from the gradients that `clip` took over; all gradients are then cleared."""
         for optimizer in (self.adamw, self.muon) if self.muon else (self.adamw,):
             for group in optimizer.param_groups:
                 group["lr"] = rate
@@ -152,7 +147,6 @@ class Optimizer:
             torch._foreach_copy_([w.data for w in self.working], [p.data for p in self.master])
         for w in self.working:
             w.grad = None
-        return norm
 
     def _step_muon(self) -> None:
         for name, p in zip(self.names, self.master, strict=True):

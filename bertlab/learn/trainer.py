@@ -1,8 +1,8 @@
 """The one training loop: it yields a report for every step, and can be stopped at any moment.
 
 Pre-training and fine-tuning differ only in the batches and the loss they hand in. All that a run is (weights, moments,
-random state, the place in the data) is one file, replaced as a whole, so a run that was killed goes on bit for bit.
-Knows no text and no checkpoint format.
+random state, the place in the data) is one file, replaced as a whole, so a run that was killed goes on bit for bit
+(but for the last digits on a GPU, whose kernels add up in any order). Knows no text and no checkpoint format.
 """
 
 import json
@@ -22,6 +22,7 @@ from bertlab.learn import devices, processes
 from bertlab.learn.divergence import Diverged, Watch
 from bertlab.learn.gradient import GlobalGradient, Loss
 from bertlab.learn.optim import OptimConfig, Optimizer
+from bertlab.nn.encoder import fuse
 from bertlab.spec.errors import BertlabError, CheckpointError
 
 TIDY = 50  # steps after which freed memory goes back to the system
@@ -114,6 +115,8 @@ class Trainer:
                 "the processes do not start from the same weights: "
                 "the run's directory and its checkpoint must lie where every machine sees them"
             )
+        if devices.compiles(self.device):
+            fuse(self.optimizer.worker)
         self.gradient = GlobalGradient(self.optimizer.worker, self.loss, self.accumulate)
 
     def __iter__(self) -> Iterator[StepReport]:
@@ -142,21 +145,21 @@ class Trainer:
         # half a step in, so that the first step moves and the last one is not lost
         rate = self.optim.rate(min(1.0, done + 0.5 / self.steps))
         loss = self.gradient(batch)
-        value = float(loss.value.detach())
+        # a GPU is waited for once
+        told = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.figures.values()]
+        value, norm, tokens, *figures = torch.stack([figure.double() for figure in told]).tolist()
         try:
-            self.watch.see(value)
-            norm = self.optimizer.step(rate)
+            self.watch.see(value, norm)
         except Diverged as error:
             kept = "nothing was saved before" if self.saved_step is None else f"step {self.saved_step} is kept"
             raise Diverged(f"{error} at step {self.progress.step + 1}; {kept}: try a lower --optim.lr") from None
+        self.optimizer.step(rate)
         # one clock for all, or they would not end with the same step
         seconds = processes.of_first(time.monotonic() - began)
-        now = self.progress
-        self.progress = Progress(now.step + 1, now.tokens + int(loss.tokens), now.seconds + seconds)
-        figures = {name: float(figure) for name, figure in loss.figures.items()}
-        return StepReport(
-            now.step + 1, done, value, figures, rate, norm, self.progress.tokens, self.progress.seconds, seconds, waited
-        )
+        before = self.progress
+        now = self.progress = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
+        told = dict(zip(loss.figures, figures, strict=True))
+        return StepReport(now.step, done, value, told, rate, norm, now.tokens, now.seconds, seconds, waited)
 
     def save(self) -> None:
         """Write the whole state beside its place, then rename: a kill leaves the old one or the new one."""

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.nn.dropout import dropout as dropped_out
-from bertlab.nn.padding import Tokens
+from bertlab.nn.padding import Ragged, Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
 from bertlab.spec.config import ModelConfig
@@ -89,10 +89,7 @@ class SelfAttention(nn.Module):
             ]
             return tokens.joined(parts, rows_R)
         qkv_X3ND = qkv_XH.unflatten(-1, (3, self.num_heads, -1))
-        heads = F.scaled_dot_product_attention(
-            *map(tokens.ragged.nested, qkv_X3ND.unbind(1)), dropout_p=dropout, is_causal=self.left_to_right
-        )
-        heads_XH = heads.transpose(1, 2).values().flatten(1)
+        heads_XH = ragged_attention(*qkv_X3ND.unbind(1), tokens.ragged, dropout, self.left_to_right).flatten(1)
         return heads_XH if rows_R is None else heads_XH.index_select(0, tokens.index(rows_R))
 
     def _parted(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -154,6 +151,33 @@ def attention(
     if mask_B11T is not None:
         scores_BNTT = scores_BNTT + mask_B11T
     return dropped_out(torch.softmax(scores_BNTT, dim=-1), dropout) @ value_BNTD
+
+
+def knows_ragged_rows(like: torch.Tensor, head_size: int) -> bool:
+    """Whether `ragged_attention` can be had for tensors like this: on a GPU, in half precision."""
+    if like.device.type != "cuda" or like.dtype not in (torch.float16, torch.bfloat16) or head_size % 8:
+        return False
+    built = torch.backends.cuda.is_flash_attention_available()
+    return built and torch.cuda.get_device_capability(like.device) >= (8, 0)
+
+
+def ragged_attention(
+    query_XND: torch.Tensor,
+    key_XND: torch.Tensor,
+    value_XND: torch.Tensor,
+    rows: Ragged,
+    dropout: float = 0.0,
+    left_to_right: bool = False,
+) -> torch.Tensor:
+    """`attention` within each row, where rows follow each other without a gap -> [X, N, D].
+
+    The operator (Dao 2023) below `torch`'s nested tensors, which cost milliseconds of the processor in each layer, and
+    below its `varlen_attn`, which has no dropout.
+    """
+    offset_B1, longest = rows.offset_B1, rows.longest
+    return torch.ops.aten._flash_attention_forward(
+        query_XND, key_XND, value_XND, offset_B1, offset_B1, longest, longest, dropout, left_to_right, False
+    )[0]
 
 
 def recorded_attention(

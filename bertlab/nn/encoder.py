@@ -136,3 +136,11 @@ class Encoder(nn.Module):
                 hidden_BPH = self(hidden_BPH, mask_B11T, rows_R=rows_R, below=layer + 1).view(B, -1, H)
             found.append(hidden_BPH)
         return torch.cat(found)
+
+
+def fuse(model: nn.Module, backend: str = "inductor") -> None:
+    """Compile what the blocks of a model do to tokens one by one: GELU, sums, LayerNorm and dropout, which a GPU else
+    does in a kernel each. One graph serves all blocks and any number of tokens; attention stays as it is."""
+    for block in model.modules():
+        if isinstance(block, Block):
+            block.after_attention = torch.compile(block.after_attention, dynamic=True, backend=backend)

@@ -7,13 +7,13 @@ Shape legend: B batch, T tokens, H hidden, V vocabulary; X any leading shape.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import torch
 from torch import nn
 
-from bertlab.nn.attention import additive_mask, left_to_right_mask
+from bertlab.nn.attention import additive_mask, knows_ragged_rows, left_to_right_mask
 from bertlab.nn.embeddings import Embeddings
 from bertlab.nn.encoder import Encoder
 from bertlab.nn.heads import HEADS
@@ -104,8 +104,7 @@ class Bert(nn.Module):
             num_rows, num_tokens = batch.input_ids_BT.shape
             surgery.check(self.config, num_tokens, num_rows)
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
-        tokens = None if trace or surgery else self._tokens(batch.attention_mask_BT, hidden_BTH)
-        mask = self._mask(batch.attention_mask_BT, hidden_BTH) if tokens is None else None
+        mask, tokens = self._padding(batch.attention_mask_BT, hidden_BTH, kept=bool(trace or surgery))
         hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, surgery=surgery, tokens=tokens)
         return self._encoded(hidden_BTH, batch.attention_mask_BT)
 
@@ -129,8 +128,7 @@ class Bert(nn.Module):
         pre-training reads 15 % of the tokens, a classifier one of each row. A row in padding means nothing.
         """
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
-        tokens = self._tokens(batch.attention_mask_BT, hidden_BTH)
-        mask = self._mask(batch.attention_mask_BT, hidden_BTH) if tokens is None else None
+        mask, tokens = self._padding(batch.attention_mask_BT, hidden_BTH)
         return self.encoder(hidden_BTH, mask, tokens=tokens, rows_R=rows_R)
 
     def pooled(self, batch: Inputs) -> torch.Tensor:
@@ -141,12 +139,22 @@ class Bert(nn.Module):
             rows_B = rows_B + _last(batch.input_ids_BT, batch.attention_mask_BT)
         return self.pooler(self.hidden_rows(batch, rows_B)[:, None])
 
-    def _tokens(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> Tokens | None:
-        """None where there is no padding. A GPU waits here until they are counted, at the very beginning of a step."""
-        if attention_mask_BT is None or torch.compiler.is_compiling() or bool(attention_mask_BT.all()):
-            return None
-        ragged = hidden_BTH.device.type != "cpu"
-        return Tokens.of(attention_mask_BT, lambda real_GT: self._mask(real_GT, hidden_BTH), ragged=ragged)
+    def _padding(
+        self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor, kept: bool = False
+    ) -> tuple[torch.Tensor | None, Tokens | None]:
+        """How the encoder learns of padding: by a mask, if it is kept, or by the tokens that are none; where there is
+        none, by neither. A GPU is waited for here, once, at the beginning of a step."""
+        if torch.compiler.is_compiling():
+            return self._mask(attention_mask_BT, hidden_BTH), None
+        T = hidden_BTH.shape[1]
+        lengths = [] if attention_mask_BT is None else attention_mask_BT.sum(1).tolist()
+        if min(lengths, default=T) == T:
+            return self._mask(None, hidden_BTH), None
+        ragged = knows_ragged_rows(hidden_BTH, self.config.head_size)
+        if kept or not (ragged or hidden_BTH.device.type == "cpu"):
+            return self._mask(attention_mask_BT, hidden_BTH), None
+        mask = partial(self._mask, hidden_BTH=hidden_BTH)
+        return None, Tokens.of(attention_mask_BT, lengths, mask, ragged=ragged)
 
     def _mask(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
         mask_B11T = additive_mask(attention_mask_BT, hidden_BTH.dtype)

@@ -11,10 +11,9 @@ counted, H any width, N heads, D head size, R rows asked for.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import torch
-import torch.nn.functional as F
 
 # Scores of one group for each head, but for a row that has more by itself: 6 MB for twelve heads. Chosen, not tuned.
 AT_ONCE = 1 << 17
@@ -34,30 +33,20 @@ class Group:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows that follow each other without a gap. offset_B1: int64, where each begins, and where the last ends; a row
-    of padding alone is none."""
+    """Rows that follow each other without a gap. offset_B1: int32, where each begins, and where the last ends."""
 
     offset_B1: torch.Tensor
-    shortest: int
     longest: int
 
     @classmethod
-    def of(cls, attention_mask_BT: torch.Tensor) -> "Ragged":
-        """The rows of a batch.
+    def of(cls, lengths: Sequence[int], device: torch.device) -> "Ragged":
+        """Rows of these lengths.
 
-        >>> Ragged.of(torch.tensor([[True, False, False], [True, True, True]]))
-        Ragged(offset_B1=tensor([0, 1, 4]), shortest=1, longest=3)
+        >>> Ragged.of([1, 3], torch.device("cpu"))
+        Ragged(offset_B1=tensor([0, 1, 4], dtype=torch.int32), longest=3)
         """
-        lengths_B = attention_mask_BT.sum(1)
-        lengths_B = lengths_B[lengths_B > 0]
-        shortest, longest = torch.stack(lengths_B.aminmax()).tolist()
-        return cls(F.pad(lengths_B.cumsum(0), (1, 0)), shortest, longest)
-
-    def nested(self, heads_XND: torch.Tensor) -> torch.Tensor:
-        """[X, N, D] -> a nested tensor, [B, N, row's length, D]."""
-        return torch.nested.nested_tensor_from_jagged(
-            heads_XND.contiguous(), self.offset_B1, min_seqlen=self.shortest, max_seqlen=self.longest
-        ).transpose(1, 2)
+        offset_B1 = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
+        return cls(offset_B1.to(device, non_blocking=True), max(lengths))
 
 
 @dataclass(frozen=True)
@@ -65,7 +54,7 @@ class Tokens:
     """Where the tokens of a [B, T] batch stand, in it and for attention. place_X: int64, ascending, in the flattened
     B * T. Either `ragged`, or `groups` and slot_X: int64, among the places of all groups.
 
-    >>> tokens = Tokens.of(torch.tensor([[True, False, False], [True, True, True]]), lambda group_GT: None)
+    >>> tokens = Tokens.of(torch.tensor([[True, False, False], [True, True, True]]), [1, 3], lambda group_GT: None)
     >>> [(group.rows, group.longest) for group in tokens.groups], tokens.slot_X.tolist()
     ([(1, 3), (1, 1)], [3, 0, 1, 2])
     >>> tokens.take(torch.tensor([[[1.0], [9.0], [9.0]], [[2.0], [3.0], [4.0]]])).flatten().tolist()
@@ -86,6 +75,7 @@ class Tokens:
     def of(
         cls,
         attention_mask_BT: torch.Tensor,
+        lengths: Sequence[int],
         mask: Callable[[torch.Tensor], torch.Tensor | None],
         *,
         ragged: bool = False,
@@ -93,13 +83,15 @@ class Tokens:
         """The tokens of a batch.
 
         Args:
+            lengths: how many of them each row has; a GPU need then not be waited for.
             mask: the real places of a group, bool [G, T] -> what is added to its scores, or None.
             ragged: for a kernel that is told where each row begins, instead of groups.
         """
-        place_X, shape = attention_mask_BT.flatten().nonzero()[:, 0], tuple(attention_mask_BT.shape)
+        place_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
+        shape = tuple(attention_mask_BT.shape)
         if ragged:
-            return cls(place_X, shape, Ragged.of(attention_mask_BT))
-        lengths_B = attention_mask_BT.sum(1)
+            return cls(place_X, shape, Ragged.of(lengths, place_X.device))
+        lengths_B = torch.tensor(lengths, device=place_X.device)
         order_B = lengths_B.argsort(descending=True, stable=True)
         sorted_B = lengths_B[order_B].tolist()
         groups, first_B, slots = [], torch.empty_like(lengths_B), 0
