@@ -214,7 +214,8 @@ def test_time_budget_ends_at_rate_zero(corpus, tmp_path):
 def test_freed_memory_goes_back_as_a_run_goes_on(corpus, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(devices, "give_back", lambda: asked.append(True))
-    list(pretrain(settings(corpus, tmp_path / "run", steps=2 * trainer.TIDY, device="cpu")))
+    monkeypatch.setattr(trainer, "TIDY", 6)
+    list(pretrain(settings(corpus, tmp_path / "run", steps=12, device="cpu")))
     assert len(asked) == 2
 
 
@@ -232,9 +233,9 @@ for report in pretrain(PretrainConfig(**fields)):
 """
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path, precision):
-    whole = settings(corpus, tmp_path / "whole", steps=40, precision=precision, dropout=0.1, watch=False)
+def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path):
+    """In bfloat16, where more is kept than what computes; `test_optim` has float32."""
+    whole = settings(corpus, tmp_path / "whole", steps=40, precision="bfloat16", dropout=0.1, watch=False)
     list(pretrain(whole))
     killed = replace(whole, out=tmp_path / "killed")
     command = [sys.executable, "-c", SCRIPT, json.dumps(asdict(killed), default=str)]

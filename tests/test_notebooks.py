@@ -3,9 +3,7 @@
 import base64
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import bertlab
 from bertlab.views import payload
@@ -23,19 +21,34 @@ def kernel(monkeypatch, request) -> None:
         monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(request.getfixturevalue("checkpoints")))
 
 
+def run(notebook) -> None:
+    import nbclient
+
+    where = {"metadata": {"path": str(ROOT)}}
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=where).execute()
+
+
+@pytest.fixture(scope="module")
+def nbformat():
+    """Imported late: it builds a grammar, which takes seconds."""
+    import nbformat
+
+    return nbformat
+
+
 def test_there_are_lessons():
     assert LESSONS
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_runs(kernel, lesson):
+def test_a_lesson_runs(kernel, nbformat, lesson):
     notebook = nbformat.read(lesson, as_version=4)
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
+    run(notebook)
     assert any(cell.get("outputs") for cell in notebook.cells)
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson_is_kept_clean(lesson):
+def test_a_lesson_is_kept_clean(nbformat, lesson):
     notebook = nbformat.read(lesson, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert len(code) <= 10, "a lesson has ten cells"
@@ -46,7 +59,7 @@ def test_a_lesson_is_kept_clean(lesson):
     assert lesson.stat().st_size < 50_000
 
 
-def test_every_widget_comes_up_in_a_notebook(kernel, tiny_checkpoint, runs):
+def test_every_widget_comes_up_in_a_notebook(kernel, nbformat, tiny_checkpoint, runs):
     """The cell makes it, and what a page needs to draw it travels with the notebook: module, style and bytes."""
     sources = [
         f"import bertlab\nsession = bertlab.load({str(tiny_checkpoint)!r})",
@@ -60,7 +73,7 @@ def test_every_widget_comes_up_in_a_notebook(kernel, tiny_checkpoint, runs):
         'differences.head_differences(compare(session, session, "Rain fell.", None, "Bread fell."))',
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
+    run(notebook)
     models = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
     for cell, kind in zip(notebook.cells[1:4], ("attention", "neuron", "timeline"), strict=True):
         (output,) = cell.outputs
