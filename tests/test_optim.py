@@ -7,6 +7,7 @@ import pytest
 import torch
 from stories import losses, settings
 
+from bertlab.learn.muon import Muon
 from bertlab.learn.optim import OptimConfig, Optimizer
 from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.nn.model import Bert
@@ -79,6 +80,27 @@ def test_muon_moves_the_matrices_of_the_layers_and_adam_the_rest(dtype):
             assert float(matrix.square().mean().sqrt()) == pytest.approx(0.2 * 1e-2, rel=0.4), name
     for ours, worker in zip(muon.model.parameters(), muon.worker.parameters(), strict=True):
         assert torch.equal(ours.to(dtype), worker)
+
+
+def test_all_matrices_at_once_move_as_torchs_muon_moves_each(monkeypatch):
+    """In float32 on both sides, which torch's does not offer."""
+    monkeypatch.setattr(torch.Tensor, "bfloat16", lambda tensor: tensor.clone())
+    torch.manual_seed(2)
+    shapes = [(8, 8), (8, 24), (24, 8), (8, 8), (5, 7)]
+    begin = [torch.randn(shape) for shape in shapes]
+    ours, theirs = ([torch.nn.Parameter(matrix.clone()) for matrix in begin] for _ in range(2))
+    for optimizer in (
+        Muon(ours, weight_decay=0.1, dtype=torch.float32),
+        torch.optim.Muon(theirs, weight_decay=0.1, adjust_lr_fn="match_rms_adamw"),
+    ):
+        torch.manual_seed(3)
+        for _ in range(3):
+            for p in optimizer.param_groups[0]["params"][:-1]:  # the last has no gradient
+                p.grad = torch.randn_like(p)
+            optimizer.step()
+    for here, there, was in zip(ours, theirs, begin, strict=True):
+        torch.testing.assert_close(here, there, atol=1e-5, rtol=1e-4)
+        assert torch.equal(here, was) == (here.shape == (5, 7))
 
 
 def test_the_average_forgets_as_it_should():

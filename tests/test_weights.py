@@ -613,6 +613,10 @@ def test_a_task_is_measured_with_no_fewer_tokens_than_it_was_taught_with(tiny_ch
         {}, {"settings": {"max_tokens": 64}}, {"settings": {"max_tokens": 256}}, {"settings": {"max_tokens": "many"}},
     )]  # fmt: skip
     assert told == [128, 128, 256, 128]
+    told = [
+        replace(loaded, record={"settings": s}).stride for s in ({}, {"stride": 64}, {"stride": "far"}, {"stride": 0})
+    ]
+    assert told == [128, 64, 128, 128]
 
 
 def test_a_directory_of_data_does_not_hide_the_shipped_checkpoint_of_its_name(shipped, tmp_path, monkeypatch):

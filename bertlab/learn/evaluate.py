@@ -105,7 +105,7 @@ def evaluate(config: EvaluateConfig) -> dict:
             max_tokens=config.max_tokens or 128,
             second=second,
         )
-    noted = checkpoint.load(config.checkpoint).record.get("task") if config.what == OWN and config.checkpoint else None
+    noted = checkpoint.read_record(config.checkpoint).get("task") if config.what == OWN and config.checkpoint else None
     spec = config.spec(config.what, noted)
     if spec.kind != "span":
         if config.threshold is not None or config.no_answer is not None:
@@ -135,7 +135,7 @@ def evaluate(config: EvaluateConfig) -> dict:
         loaded.tokenizer,
         rows,
         max_tokens=config.max_tokens or loaded.tokens_for(spec),
-        stride=loaded.record.get("settings", {}).get("stride") or 128,
+        stride=loaded.stride,
         progress=progress,
     )
     threshold = config.threshold
@@ -163,7 +163,7 @@ def run(config: EvaluateConfig) -> None:
     if config.record:
         if config.checkpoint is None:
             raise BertlabError("--record writes into a checkpoint: name one with --checkpoint")
-        if "made_by" not in checkpoint.load(config.checkpoint).record:
+        if "made_by" not in checkpoint.read_record(config.checkpoint):
             raise BertlabError(f"{config.checkpoint} was not made by bertlab, so it has no bertlab.json to --record in")
     figures = evaluate(config)
     if config.record and all(name.endswith(("examples", "questions")) for name in figures):

@@ -16,6 +16,7 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from bertlab.learn.devices import bfloat16_pays
+from bertlab.learn.muon import Muon
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,6 @@ def resolve_precision(precision: Precision, device: torch.device) -> torch.dtype
     return getattr(torch, precision)
 
 
-MUON_MOMENTUM = 0.95
 # Counted from here Adam's corrections, 1 - beta^step, are 1; and single steps still count up in a float32.
 UNCORRECTED = 8_000_000.0
 
@@ -106,12 +106,8 @@ class Optimizer:
                 self.adamw.state[p] = {"step": step, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
         self.muon = None
         if self.parts:
-            self.muon = torch.optim.Muon(
-                [part for parts in self.parts.values() for part in parts],
-                weight_decay=config.weight_decay,
-                momentum=MUON_MOMENTUM,
-                adjust_lr_fn="match_rms_adamw",  # so that one rate suits both (Liu et al. 2025, arXiv 2502.16982)
-            )
+            parts = [part for parts in self.parts.values() for part in parts]
+            self.muon = Muon(parts, weight_decay=config.weight_decay, dtype=dtype)
         self.average = AveragedModel(model, multi_avg_fn=_forgetting(config.ema)) if config.ema else None
 
     @property

@@ -73,8 +73,17 @@ class Loaded:
 
     def tokens_for(self, spec: TaskSpec) -> int:
         """Tokens of an input when it is measured on a task: the task's own, or more where it was taught with more."""
-        learned = self.record.get("settings", {}).get("max_tokens", 0)
-        return max(spec.max_tokens, learned if type(learned) is int else 0)
+        return max(spec.max_tokens, self._taught_with("max_tokens", 0))
+
+    @property
+    def stride(self) -> int:
+        """How far each window of a long passage begins after the one before: as it was taught, or 128."""
+        return self._taught_with("stride", 128)
+
+    def _taught_with(self, setting: str, otherwise: int) -> int:
+        settings = self.record.get("settings")
+        value = settings.get(setting) if isinstance(settings, dict) else None
+        return value if type(value) is int and value > 0 else otherwise
 
 
 def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Iterable[str] = ()) -> Loaded:
@@ -118,8 +127,17 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     # a copy, so that no parameter lives in the mapped pages of a file that somebody may overwrite
     model.load_state_dict({name: tensor.to(dtype, copy=True) for name, tensor in state.items()}, assign=True)
     model.add_heads(missing)
-    record = _read_json(path / RECORD) if (path / RECORD).exists() else {}
-    return Loaded(model.eval(), tokenizer, record, name_of(source), path, fresh)
+    return Loaded(model.eval(), tokenizer, read_record(source), name_of(source), path, fresh)
+
+
+def read_record(source: str | Path) -> dict:
+    """What a checkpoint's bertlab.json says of its making, without its weights; nothing where there is none.
+
+    Raises:
+        CheckpointError: there is no such checkpoint, or the file is damaged.
+    """
+    path = hub.find(source) / RECORD
+    return _read_json(path) if path.exists() else {}
 
 
 def name_of(source: str | Path) -> str:

@@ -214,7 +214,8 @@ def result(config: ReproduceConfig) -> dict:
 
 
 def directions(told: dict) -> list[dict]:
-    """Every row against the one they are compared with, in every column where the paper tells the two apart."""
+    """Every row against the one they are compared with, in every column where the paper tells the two apart; whether
+    the direction agrees is None where ours are the same."""
     begin, found = told["rows"].get(told["against"], {"cells": {}}), []
     for name, row in told["rows"].items():
         for column, cell in row["cells"].items():
@@ -223,7 +224,8 @@ def directions(told: dict) -> list[dict]:
                 continue
             ours, paper = cell["mean"] - base["mean"], cell["paper"] - base["paper"]
             if round(paper, 6):
-                found.append({"row": name, "column": column, "ours": ours, "paper": paper, "agrees": ours * paper > 0})
+                agrees = ours * paper > 0 if round(ours, 6) else None
+                found.append({"row": name, "column": column, "ours": ours, "paper": paper, "agrees": agrees})
     return found
 
 
@@ -243,9 +245,11 @@ def sentence(told: dict) -> str:
         f"{told['rows'][way['row']]['title']} on {told['columns'][way['column']]['title']} "
         f"({way['ours']:+.2f}, the paper {way['paper']:+.2f})"
         for way in found
-        if not way["agrees"]
+        if way["agrees"] is False
     ]
-    text += f"; not those of {', '.join(against)}." if against else "."
+    text += f"; not those of {', '.join(against)}" if against else ""
+    same = sum(way["agrees"] is None for way in found)
+    text += f"; in {same} ours are equal." if same else "."
     return text + (" One seed: a difference of a point or two may be chance." if told["seeds"] == 1 else "")
 
 
