@@ -1,5 +1,5 @@
-"""What a processor's training step gains from the fused attention kernel, from leaving padding out, and from drawing
-less for dropout.
+"""What a processor's training step gains from the fused attention kernel, from leaving padding out, from drawing
+less for dropout, and from moving all matrices at once.
 
     python scripts/bench_step.py --threads 1
 
@@ -17,6 +17,8 @@ import torch
 import torch.nn.functional as F
 import tyro
 
+from bertlab.learn.muon import Muon
+from bertlab.learn.optim import is_hidden
 from bertlab.nn.attention import additive_mask, recorded_attention
 from bertlab.nn.dropout import dropout
 from bertlab.nn.model import Bert
@@ -67,6 +69,10 @@ def main(config: Bench) -> None:
         torchs, ours = in_turns([lambda x=hidden, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)], 21)
         told = [1e9 * seconds / hidden.numel() for seconds in (torchs, ours)]
         print(f"{shape!s:20}{told[0]:8.1f}{told[1]:8.1f}   {torchs / ours:.2f} times as fast")
+    print("one update of the layers' matrices by Muon, ms: torch's / ours")
+    for name in ("tiny", "mini", "minilm"):
+        torchs, ours = in_turns(muon_ways(Bert(preset(name))), config.rounds)
+        print(f"{name:20}{1e3 * torchs:8.1f}{1e3 * ours:8.1f}   {torchs / ours:.2f} times as fast")
 
 
 def in_turns(ways: list[Callable[[], None]], rounds: int) -> list[float]:
@@ -114,6 +120,14 @@ def step_ways(model: Bert, batch: Batch) -> list[Callable[[], None]]:
         F.cross_entropy(model.classify(model.pooled(batch)), labels_B).backward()
 
     return [whole, tokens_alone]
+
+
+def muon_ways(model: Bert) -> list[Callable[[], None]]:
+    matrices = [p for name, p in model.named_parameters() if is_hidden(name, p)]
+    for p in matrices:
+        p.grad = torch.randn_like(p)
+    torchs = torch.optim.Muon(matrices, adjust_lr_fn="match_rms_adamw")
+    return [torchs.step, Muon(matrices, weight_decay=0.1, dtype=torch.float32).step]
 
 
 if __name__ == "__main__":
