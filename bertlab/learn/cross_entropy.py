@@ -12,6 +12,8 @@ import torch.nn.functional as F
 
 from bertlab.text.masking import IGNORED
 
+SMALLEST = torch.finfo(torch.float32).tiny
+
 
 def _sizes(device: torch.device) -> tuple[int, int]:
     """Rows at once, and what the vocabulary is made a multiple of: a processor works best on what its caches hold, a
@@ -33,15 +35,15 @@ class _DecodedCrossEntropy(torch.autograd.Function):
         for first in range(0, len(labels_P), at_once):
             rows = slice(first, first + at_once)
             used, label = used_P[rows], labels_P[rows].clamp(min=0)[:, None]
-            logits = buffer_PV[rows].float()
-            top = logits.amax(-1, keepdim=True)
-            hits += ((logits.argmax(-1, keepdim=True) == label)[:, 0] & used).sum()
-            at_label = logits.gather(1, label)
-            logits.sub_(top).exp_()
-            total = logits.sum(-1, keepdim=True)
-            loss += ((top + total.log() - at_label)[:, 0] * used).sum()
-            logits.div_(total).scatter_add_(1, label, -torch.ones_like(total))
-            buffer_PV[rows] = logits.mul_(used[:, None] / count)
+            logits = buffer_PV[rows]
+            place = logits if logits.dtype == torch.float32 else None
+            probs = torch.softmax(logits, -1, dtype=torch.float32, out=place)
+            at_label = probs.gather(1, label)
+            hits += ((at_label >= probs.amax(-1, keepdim=True))[:, 0] & used).sum()
+            loss -= (at_label[:, 0].clamp(min=SMALLEST).log() * used).sum()
+            probs.scatter_add_(1, label, -torch.ones_like(at_label)).mul_(used[:, None] / count)
+            if place is None:
+                logits.copy_(probs)
         ctx.save_for_backward(buffer_PV @ weight_VH, (buffer_PV.t() @ hidden_PH)[:V], buffer_PV.sum(0)[:V])
         ctx.mark_non_differentiable(hits)
         return loss / count, hits
@@ -56,7 +58,7 @@ class _DecodedCrossEntropy(torch.autograd.Function):
 def decoded_cross_entropy(
     hidden_PH: torch.Tensor, weight_VH: torch.Tensor, bias_V: torch.Tensor, labels_P: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mean cross-entropy of softmax(hidden weight^T + bias) against labels, and how many labels rank first.
+    """Mean cross-entropy of softmax(hidden weight^T + bias) against labels, and for how many no other is likelier.
 
     Rows labelled IGNORED do not count. Gradients are made on the way forward, so it is for training.
     """
