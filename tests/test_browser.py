@@ -422,19 +422,23 @@ def test_hostile_text_is_drawn_as_text(visit, page):
     assert tab.locator("img[src=x]").count() == 0
 
 
+IS_DARK = """([dark]) => {
+  const ground = getComputedStyle(document.querySelector(".stApp")).backgroundColor.match(/\\d+/g).slice(0, 3);
+  return ground.reduce((sum, part) => sum + Number(part), 0) < 384 === dark;
+}"""
+
+
 def test_every_page_fits_a_telephone_in_the_light_and_the_dark(visit, address):
     tab = visit("", width=390)
     for page in PAGES:
-        theme = "dark" if PAGES.index(page) % 2 else "light"
-        tab.emulate_media(color_scheme=theme)
         tab.goto(f"{address}/{page}")
         tab.wait_for_selector("h1")
         tab.wait_for_selector('[data-test-script-state="notRunning"]')
-        inner, outer = tab.evaluate("[document.querySelector('.stMain').scrollWidth, innerWidth]")
-        assert inner <= outer, f"{page or 'start'} is {inner} wide on {outer}"
-        ground = tab.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-        bright = sum(map(int, re.findall(r"\d+", ground)[:3])) > 384
-        assert bright == (theme == "light"), ground
+        for theme in ("dark", "light"):
+            tab.emulate_media(color_scheme=theme)
+            until(tab, IS_DARK, theme == "dark")
+            inner, outer = tab.evaluate("[document.querySelector('.stMain').scrollWidth, innerWidth]")
+            assert inner <= outer, f"{page or 'start'} is {inner} wide on {outer} in the {theme}"
 
 
 def test_the_back_button_brings_earlier_texts_again(visit):

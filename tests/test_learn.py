@@ -29,6 +29,7 @@ from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
 from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
+from bertlab.nn import encoder
 from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, CheckpointError, DataError
@@ -255,6 +256,16 @@ def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path):
     ours, theirs = (checkpoint.load(tmp_path / name / "checkpoint").model for name in ("killed", "whole"))
     for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_a_run_whose_blocks_are_compiled_gives_the_same_losses(corpus, tmp_path, monkeypatch):
+    list(pretrain(settings(corpus, tmp_path / "plain")))
+    monkeypatch.setattr(devices, "compiles", lambda device: True)
+    fused = []
+    monkeypatch.setattr(trainer, "fuse", lambda model: (fused.append(model), encoder.fuse(model, "aot_eager")))
+    list(pretrain(settings(corpus, tmp_path / "compiled")))
+    assert fused
+    assert losses(tmp_path / "compiled") == pytest.approx(losses(tmp_path / "plain"), rel=1e-5)
 
 
 @pytest.mark.cuda

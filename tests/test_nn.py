@@ -3,7 +3,9 @@
 Shape legend: B batch, T tokens, H hidden, N heads, D head size, V vocabulary, L layers.
 """
 
+import copy
 import itertools
+from unittest import mock
 
 import pytest
 import torch
@@ -276,12 +278,12 @@ def uneven_batch() -> Batch:
     return Batch(batch.input_ids_BT * real_BT, batch.token_type_ids_BT, real_BT)
 
 
-def row_by_row(query_XND, key_XND, value_XND, rows, dropout, left_to_right):
+def row_by_row(query_XND, key_XND, value_XND, rows, dropout):
     """What a GPU's kernel does at once."""
     found = []
     for begin, end in itertools.pairwise(rows.offset_B1.tolist()):
         parts = (part[begin:end].transpose(0, 1) for part in (query_XND, key_XND, value_XND))
-        found.append(F.scaled_dot_product_attention(*parts, is_causal=left_to_right).transpose(0, 1))
+        found.append(F.scaled_dot_product_attention(*parts, is_causal=rows.left_to_right).transpose(0, 1))
     return torch.cat(found)
 
 
@@ -290,10 +292,12 @@ def row_by_row(query_XND, key_XND, value_XND, rows, dropout, left_to_right):
 def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, ragged, left_to_right, monkeypatch):
     """Forward and backward."""
     monkeypatch.setattr("bertlab.nn.model.knows_ragged_rows", lambda like, head_size: ragged)
-    monkeypatch.setattr("bertlab.nn.attention.ragged_attention", row_by_row)
-    model, batch = ours(hf, CONFIG.replace(left_to_right=left_to_right)), uneven_batch()
+    kernel = mock.Mock(side_effect=row_by_row)
+    monkeypatch.setattr("bertlab.nn.attention.ragged_attention", kernel)
+    model, batch = ours(hf), uneven_batch()
+    model.config = model.config.replace(left_to_right=left_to_right)  # as pre-training says it, to a finished model
     real_BT, found = batch.attention_mask_BT, []
-    tokens = Tokens.of(real_BT, real_BT.sum(1).tolist(), lambda real_GT: None)
+    tokens = Tokens.in_groups(real_BT, real_BT.sum(1).tolist(), lambda real_GT: None)
     assert [(group.rows, group.longest) for group in tokens.groups] == [(2, 11), (2, 7), (2, 3), (1, 1), (1, 1)]
     for trace in (None, Trace.of("probs")):
         model.zero_grad()
@@ -302,6 +306,7 @@ def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, ragged, left
         found.append([hidden_BTH[real_BT].detach(), *(p.grad.clone() for p in model.encoder.parameters())])
     for apart, rectangle in zip(*found, strict=True):
         assert_close(apart, rectangle, tolerance=1e-4)
+    assert kernel.call_count == ragged * CONFIG.num_layers
     begins_B = real_BT[:, 0]
     assert_close(model.pooled(batch)[begins_B], model(batch, trace=trace).pooled_BH[begins_B], tolerance=1e-4)
 
@@ -322,6 +327,20 @@ def test_cuda_leaves_padding_out_forward_and_backward(hf, dtype, left_to_right):
     for here, there in zip(*found, strict=True):
         off = (here - there.cpu().float()).norm() / here.norm().clamp(min=1e-3)
         assert off < (1e-4 if dtype == torch.float32 else 0.05)
+
+
+@pytest.mark.cuda
+@NEEDS_CUDA
+def test_cuda_drops_out_in_the_kernel_too(hf):
+    batch, found = uneven_batch().to("cuda"), []
+    model = ours(hf, CONFIG.replace(attention_dropout=0.3)).to("cuda", torch.bfloat16).train()
+    for seed in (0, 1, 0):
+        torch.manual_seed(seed)
+        found.append(model(batch).hidden_BTH[batch.attention_mask_BT])
+    found[0].float().square().mean().backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+    assert torch.equal(found[0], found[2])
+    assert not torch.equal(found[0], found[1])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
@@ -400,17 +419,23 @@ def test_compiles_to_one_graph(model):
     assert_close(compiled(), model(batch).hidden_BTH, batch.attention_mask_BT)
 
 
-def test_one_fused_graph_serves_all_blocks_and_any_number_of_tokens(hf):
+def test_few_fused_graphs_serve_all_blocks_and_any_number_of_tokens(hf):
     plain, fused, backend = ours(hf).train(), ours(hf).train(), CompileCounterWithBackend("aot_eager")
     fuse(fused, backend)
     for B in (3, 4, 6):
-        batch = make_batch(True, True, B=B)
-        for model in (plain, fused):
-            model.zero_grad()
-            model(batch).hidden_BTH.square().mean().backward()
-        for here, there in zip(plain.parameters(), fused.parameters(), strict=True):
-            assert here.grad is there.grad is None or assert_close(here.grad, there.grad) is None
-    assert backend.frame_count <= 2
+        for padded in (True, False):
+            batch = make_batch(True, padded, B=B)
+            for model in (plain, fused):
+                model.zero_grad()
+                model(batch).hidden_BTH.square().mean().backward()
+            for here, there in zip(plain.parameters(), fused.parameters(), strict=True):
+                assert here.grad is there.grad is None or assert_close(here.grad, there.grad) is None
+    assert backend.frame_count <= 4
+    other = copy.deepcopy(fused)
+    torch.nn.init.zeros_(other.encoder.layers[0].feed_forward.down.weight)
+    plain.load_state_dict(other.state_dict())
+    with torch.inference_mode():
+        assert_close(other.eval()(batch).hidden_BTH, plain.eval()(batch).hidden_BTH)
 
 
 @pytest.mark.cuda

@@ -60,6 +60,7 @@ def decoded_cross_entropy(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Mean cross-entropy of softmax(hidden weight^T + bias) against labels, and for how many no other is likelier.
 
-    Rows labelled IGNORED do not count. Gradients are made on the way forward, so it is for training.
+    Rows labelled IGNORED do not count. A label's chance is taken to be 1e-38 at least, so that a row costs at most 87.
+    Gradients are made on the way forward, so it is for training.
     """
     return _DecodedCrossEntropy.apply(hidden_PH, weight_VH, bias_V, labels_P)

@@ -5,8 +5,11 @@ import ctypes
 import importlib.util
 import os
 import platform
+import shutil
 import statistics
+import sysconfig
 import time
+from pathlib import Path
 
 import torch
 
@@ -42,8 +45,13 @@ def hardware(device: torch.device) -> str:
 
 
 def compiles(device: torch.device) -> bool:
-    """Whether kernels can be made for it: a GPU, and Triton at hand. On a processor that gains nothing."""
-    return device.type == "cuda" and importlib.util.find_spec("triton") is not None
+    """Whether kernels can be made for it: a GPU that Triton knows, with Triton, a C compiler and Python's headers at
+    hand. On a processor that gains nothing."""
+    if device.type != "cuda" or torch.cuda.get_device_capability(device) < (7, 0):
+        return False
+    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
+    headers = Path(sysconfig.get_path("include"), "Python.h").is_file()
+    return bool(compiler and headers and importlib.util.find_spec("triton"))
 
 
 def give_back() -> None:

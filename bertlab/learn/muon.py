@@ -16,8 +16,8 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
 def orthogonal(matrices_NAB: torch.Tensor) -> torch.Tensor:
-    """Near each matrix the one whose singular values are about 1 (0.7 to 1.2), by five turns of Newton and Schulz's
-    iteration -> [N, A, B]."""
+    """Each matrix with its singular values brought near 1, to 1.2 at most, by five turns of Newton and Schulz's
+    iteration -> [N, A, B]. Those a hundred times smaller than the largest stay below 1."""
     a, b, c = COEFFICIENTS
     found_NAB = matrices_NAB / torch.linalg.matrix_norm(matrices_NAB, keepdim=True).clamp(min=1e-7)
     for _ in range(TURNS):

@@ -130,7 +130,7 @@ class Optimizer:
         return nn.utils.clip_grad_norm_(self.master, self.config.clip)
 
     def step(self, rate: float) -> None:
-        """One update at `rate` from the gradients that `clip` took over; all gradients are then cleared."""
+        """One update at `rate` from the gradients that `clip` took over; the worker's are then cleared."""
         for optimizer in (self.adamw, self.muon) if self.muon else (self.adamw,):
             for group in optimizer.param_groups:
                 group["lr"] = rate

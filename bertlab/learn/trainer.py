@@ -115,7 +115,8 @@ class Trainer:
                 "the processes do not start from the same weights: "
                 "the run's directory and its checkpoint must lie where every machine sees them"
             )
-        if devices.compiles(self.device):
+        self.unready = devices.compiles(self.device)
+        if self.unready:
             fuse(self.optimizer.worker)
         self.gradient = GlobalGradient(self.optimizer.worker, self.loss, self.accumulate)
 
@@ -142,10 +143,13 @@ class Trainer:
             self.watch.forget()
         batch = next(self.batches).to(self.device)
         waited = time.monotonic() - began
+        if self.unready:
+            self._make_ready(batch)
+            began = time.monotonic()
         # half a step in, so that the first step moves and the last one is not lost
         rate = self.optim.rate(min(1.0, done + 0.5 / self.steps))
         loss = self.gradient(batch)
-        # a GPU is waited for once
+        # read together, as a GPU is waited for here
         told = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.figures.values()]
         value, norm, tokens, *figures = torch.stack([figure.double() for figure in told]).tolist()
         try:
@@ -160,6 +164,13 @@ class Trainer:
         now = self.progress = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
         told = dict(zip(loss.figures, figures, strict=True))
         return StepReport(now.step, done, value, told, rate, norm, now.tokens, now.seconds, seconds, waited)
+
+    def _make_ready(self, batch) -> None:
+        """Take a step's gradient for nothing: its kernels are made while no clock runs."""
+        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
+            self.gradient(batch)
+        self.optimizer.worker.zero_grad()
+        self.unready = False
 
     def save(self) -> None:
         """Write the whole state beside its place, then rename: a kill leaves the old one or the new one."""

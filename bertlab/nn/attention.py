@@ -23,7 +23,6 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.num_heads = config.num_heads
         self.dropout = config.attention_dropout
-        self.left_to_right = config.left_to_right
         self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
         self.out = nn.Linear(config.hidden_size, config.hidden_size)
 
@@ -89,7 +88,7 @@ class SelfAttention(nn.Module):
             ]
             return tokens.joined(parts, rows_R)
         qkv_X3ND = qkv_XH.unflatten(-1, (3, self.num_heads, -1))
-        heads_XH = ragged_attention(*qkv_X3ND.unbind(1), tokens.ragged, dropout, self.left_to_right).flatten(1)
+        heads_XH = ragged_attention(*qkv_X3ND.unbind(1), tokens.ragged, dropout).flatten(1)
         return heads_XH if rows_R is None else heads_XH.index_select(0, tokens.index(rows_R))
 
     def _parted(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -154,8 +153,14 @@ def attention(
 
 
 def knows_ragged_rows(like: torch.Tensor, head_size: int) -> bool:
-    """Whether `ragged_attention` can be had for tensors like this: on a GPU, in half precision."""
-    if like.device.type != "cuda" or like.dtype not in (torch.float16, torch.bfloat16) or head_size % 8:
+    """Whether `ragged_attention` can be had for tensors like this: on a GPU, in half precision, for heads up to 256.
+
+    >>> knows_ragged_rows(torch.empty(1), 64)
+    False
+    """
+    if like.device.type != "cuda" or like.dtype not in (torch.float16, torch.bfloat16):
+        return False
+    if head_size % 8 or head_size > 256:
         return False
     built = torch.backends.cuda.is_flash_attention_available()
     return built and torch.cuda.get_device_capability(like.device) >= (8, 0)
@@ -167,16 +172,15 @@ def ragged_attention(
     value_XND: torch.Tensor,
     rows: Ragged,
     dropout: float = 0.0,
-    left_to_right: bool = False,
 ) -> torch.Tensor:
     """`attention` within each row, where rows follow each other without a gap -> [X, N, D].
 
-    The operator (Dao 2023) below `torch`'s nested tensors, which cost milliseconds of the processor in each layer, and
+    The operator (Dao 2023) below `torch`'s nested tensors, which take milliseconds of the processor in each layer, and
     below its `varlen_attn`, which has no dropout.
     """
     offset_B1, longest = rows.offset_B1, rows.longest
     return torch.ops.aten._flash_attention_forward(
-        query_XND, key_XND, value_XND, offset_B1, offset_B1, longest, longest, dropout, left_to_right, False
+        query_XND, key_XND, value_XND, offset_B1, offset_B1, longest, longest, dropout, rows.left_to_right, False
     )[0]
 
 

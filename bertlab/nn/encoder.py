@@ -5,6 +5,8 @@ Knows hidden states, no ids and no heads for any task.
 Shape legend: B batch, T tokens, H hidden, L layers.
 """
 
+from types import MethodType
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -140,7 +142,10 @@ class Encoder(nn.Module):
 
 def fuse(model: nn.Module, backend: str = "inductor") -> None:
     """Compile what the blocks of a model do to tokens one by one: GELU, sums, LayerNorm and dropout, which a GPU else
-    does in a kernel each. One graph serves all blocks and any number of tokens; attention stays as it is."""
+    does in a kernel each. A few graphs (with padding and without, learning and asked) serve all blocks and any number
+    of tokens; attention stays as it is. What was compiled before is forgotten: `torch` keeps only so many graphs."""
+    torch.compiler.reset()
+    compiled = torch.compile(Block.after_attention, dynamic=True, backend=backend)
     for block in model.modules():
         if isinstance(block, Block):
-            block.after_attention = torch.compile(block.after_attention, dynamic=True, backend=backend)
+            block.after_attention = MethodType(compiled, block)  # which goes along with a deep copy

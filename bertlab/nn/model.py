@@ -143,7 +143,7 @@ class Bert(nn.Module):
         self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor, kept: bool = False
     ) -> tuple[torch.Tensor | None, Tokens | None]:
         """How the encoder learns of padding: by a mask, if it is kept, or by the tokens that are none; where there is
-        none, by neither. A GPU is waited for here, once, at the beginning of a step."""
+        none, by neither. A GPU is waited for here, as a step begins."""
         if torch.compiler.is_compiling():
             return self._mask(attention_mask_BT, hidden_BTH), None
         T = hidden_BTH.shape[1]
@@ -153,8 +153,9 @@ class Bert(nn.Module):
         ragged = knows_ragged_rows(hidden_BTH, self.config.head_size)
         if kept or not (ragged or hidden_BTH.device.type == "cpu"):
             return self._mask(attention_mask_BT, hidden_BTH), None
-        mask = partial(self._mask, hidden_BTH=hidden_BTH)
-        return None, Tokens.of(attention_mask_BT, lengths, mask, ragged=ragged)
+        if ragged:
+            return None, Tokens.in_a_row(attention_mask_BT, lengths, self.config.left_to_right)
+        return None, Tokens.in_groups(attention_mask_BT, lengths, partial(self._mask, hidden_BTH=hidden_BTH))
 
     def _mask(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
         mask_B11T = additive_mask(attention_mask_BT, hidden_BTH.dtype)

@@ -6,7 +6,7 @@ scores grow with the square of a row's length. A GPU has kernels that are told w
 processor the rows are parted into groups of like length, each padded to its own longest alone.
 
 Shape legend: B batch, T tokens, X tokens that are no padding, G rows of a group, S places in all groups, padding
-counted, H any width, N heads, D head size, R rows asked for.
+counted, H any width, R rows asked for.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,20 +33,22 @@ class Group:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows that follow each other without a gap. offset_B1: int32, where each begins, and where the last ends."""
+    """Rows that follow each other without a gap. offset_B1: int32, where each begins, and where the last ends.
+    left_to_right: whether a token sees only those before it."""
 
     offset_B1: torch.Tensor
     longest: int
+    left_to_right: bool = False
 
     @classmethod
-    def of(cls, lengths: Sequence[int], device: torch.device) -> "Ragged":
+    def of(cls, lengths: Sequence[int], device: torch.device, left_to_right: bool = False) -> "Ragged":
         """Rows of these lengths.
 
         >>> Ragged.of([1, 3], torch.device("cpu"))
-        Ragged(offset_B1=tensor([0, 1, 4], dtype=torch.int32), longest=3)
+        Ragged(offset_B1=tensor([0, 1, 4], dtype=torch.int32), longest=3, left_to_right=False)
         """
         offset_B1 = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
-        return cls(offset_B1.to(device, non_blocking=True), max(lengths))
+        return cls(offset_B1.to(device, non_blocking=True), max(lengths), left_to_right)
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class Tokens:
     """Where the tokens of a [B, T] batch stand, in it and for attention. place_X: int64, ascending, in the flattened
     B * T. Either `ragged`, or `groups` and slot_X: int64, among the places of all groups.
 
-    >>> tokens = Tokens.of(torch.tensor([[True, False, False], [True, True, True]]), [1, 3], lambda group_GT: None)
+    >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
+    >>> tokens = Tokens.in_groups(mask_BT, [1, 3], lambda group_GT: None)
     >>> [(group.rows, group.longest) for group in tokens.groups], tokens.slot_X.tolist()
     ([(1, 3), (1, 1)], [3, 0, 1, 2])
     >>> tokens.take(torch.tensor([[[1.0], [9.0], [9.0]], [[2.0], [3.0], [4.0]]])).flatten().tolist()
@@ -72,25 +75,29 @@ class Tokens:
     groups: tuple[Group, ...] = ()
 
     @classmethod
-    def of(
+    def in_a_row(cls, attention_mask_BT: torch.Tensor, lengths: Sequence[int], left_to_right: bool) -> "Tokens":
+        """The tokens of a batch, for a kernel that is told where each row begins.
+
+        Args:
+            lengths: how many of them each row has; a GPU need then not be waited for.
+        """
+        place_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
+        return cls(place_X, tuple(attention_mask_BT.shape), Ragged.of(lengths, place_X.device, left_to_right))
+
+    @classmethod
+    def in_groups(
         cls,
         attention_mask_BT: torch.Tensor,
         lengths: Sequence[int],
         mask: Callable[[torch.Tensor], torch.Tensor | None],
-        *,
-        ragged: bool = False,
     ) -> "Tokens":
-        """The tokens of a batch.
+        """The tokens of a batch, their rows in groups of like length.
 
         Args:
-            lengths: how many of them each row has; a GPU need then not be waited for.
+            lengths: how many of them each row has.
             mask: the real places of a group, bool [G, T] -> what is added to its scores, or None.
-            ragged: for a kernel that is told where each row begins, instead of groups.
         """
-        place_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
-        shape = tuple(attention_mask_BT.shape)
-        if ragged:
-            return cls(place_X, shape, Ragged.of(lengths, place_X.device))
+        place_X = attention_mask_BT.flatten().nonzero()[:, 0]
         lengths_B = torch.tensor(lengths, device=place_X.device)
         order_B = lengths_B.argsort(descending=True, stable=True)
         sorted_B = lengths_B[order_B].tolist()
@@ -105,7 +112,7 @@ class Tokens:
         row_X = place_X // attention_mask_BT.shape[1]
         before_B = lengths_B.cumsum(0) - lengths_B
         slot_X = first_B[row_X] + nth_X - before_B[row_X]
-        return cls(place_X, shape, slot_X=slot_X, groups=tuple(groups))
+        return cls(place_X, tuple(attention_mask_BT.shape), slot_X=slot_X, groups=tuple(groups))
 
     def take(self, padded_BTH: torch.Tensor) -> torch.Tensor:
         """[B, T, H] -> [X, H]."""

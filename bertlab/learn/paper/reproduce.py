@@ -346,6 +346,8 @@ def _claim(config: ReproduceConfig) -> None:
     path, settings = config.out / "reproduce.json", _settings(config)
     if path.is_file():
         theirs = json.loads(path.read_text())
+        # a table begun before there was a choice was read with Adam
+        theirs["optim"] = asdict(OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)) | theirs.get("optim", {})
         if changed := sorted(k for k in settings | theirs if settings.get(k) != theirs.get(k)):
             raise BertlabError(
                 f"{config.out} holds a table with another {', '.join(changed)}: "
