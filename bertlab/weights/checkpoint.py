@@ -127,7 +127,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     # a copy, so that no parameter lives in the mapped pages of a file that somebody may overwrite
     model.load_state_dict({name: tensor.to(dtype, copy=True) for name, tensor in state.items()}, assign=True)
     model.add_heads(missing)
-    return Loaded(model.eval(), tokenizer, read_record(source), name_of(source), path, fresh)
+    return Loaded(model.eval(), tokenizer, read_record(path), name_of(source), path, fresh)
 
 
 def read_record(source: str | Path) -> dict:
