@@ -15,7 +15,8 @@ from itertools import accumulate, pairwise
 
 import torch
 
-# Scores of one group for each head, but for a row that has more by itself: 6 MB for twelve heads. Chosen, not tuned.
+# Scores of one group for each head, but for a row that has more by itself: 6 MB for twelve heads. For windows of SQuAD
+# with dropout a quarter of that is as fast, four times that a tenth slower (BENCHMARKS.md, "Attention on a processor").
 AT_ONCE = 1 << 17
 # A group ends where a row would be padded by more than this share of the longest.
 SHORTER = 0.2
