@@ -12,6 +12,7 @@ import bertlab
 from bertlab.cli import main
 from bertlab.learn.gradient import GlobalGradient
 from bertlab.learn.objectives import OBJECTIVES, PretrainingLoss
+from bertlab.learn.optim import OptimConfig
 from bertlab.learn.paper.ablations import TABLES
 from bertlab.learn.paper.reproduce import ReproduceConfig, cells, directions, reproduce, result, sentence
 from bertlab.learn.pretraining.prepare import PrepareConfig
@@ -278,6 +279,18 @@ def test_sizes_and_masks(tmp_path, corpus, data):
     list(reproduce(masks))
     run = json.loads((tmp_path / "table8/pretrained-seed0/m0-s20-r80/run.json").read_text())
     assert (run["mask_share"], run["random_share"]) == (0.0, 0.8)
+
+
+def test_a_table_begun_before_there_was_a_choice_was_read_by_adam(tmp_path, corpus, data):
+    adam = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
+    config = settings(tmp_path, corpus, data, "table8", rows=("m0-s20-r80",), columns=("ner-frozen",), optim=adam)
+    next(reproduce(config))
+    path = config.out / "reproduce.json"
+    begun = json.loads(path.read_text())
+    path.write_text(json.dumps({name: value for name, value in begun.items() if name != "optim"}))
+    next(reproduce(config))
+    with pytest.raises(BertlabError, match="another optim"):
+        next(reproduce(replace(config, optim=replace(adam, method="muon"))))
 
 
 def told_of(*ours: float) -> dict:

@@ -86,9 +86,9 @@ def test_hard_strings_give_the_ids_of_transformers(google_vocab, options):
 
 
 @pytest.mark.parametrize("source", ["enwiki", "fiction"])
-def test_validation_texts_give_the_ids_of_transformers(data, google_vocab, source):
+def test_every_validation_text_gives_the_ids_of_transformers(data, google_vocab, source):
     parquet = pytest.importorskip("pyarrow.parquet")
-    texts = parquet.read_table(data / "text" / "en" / f"{source}-validation.parquet")["text"].to_pylist()[::3]
+    texts = parquet.read_table(data / "text" / "en" / f"{source}-validation.parquet")["text"].to_pylist()
     ours, theirs = Tokenizer.from_vocab(google_vocab).encode_ids(texts), oracle(google_vocab)(texts).input_ids
     assert len(texts) > 0
     for row, (mine, other) in enumerate(zip(ours, theirs, strict=True)):

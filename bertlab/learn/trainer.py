@@ -150,8 +150,8 @@ class Trainer:
         rate = self.optim.rate(min(1.0, done + 0.5 / self.steps))
         loss = self.gradient(batch)
         # read together, as a GPU is waited for here
-        told = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.figures.values()]
-        value, norm, tokens, *figures = torch.stack([figure.double() for figure in told]).tolist()
+        scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.figures.values()]
+        value, norm, tokens, *figures = torch.stack([scalar.double() for scalar in scalars]).tolist()
         try:
             self.watch.see(value, norm)
         except Diverged as error:

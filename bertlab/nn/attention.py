@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.nn.dropout import dropout as dropped_out
-from bertlab.nn.padding import Ragged, Tokens
+from bertlab.nn.padding import Offsets, Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
 from bertlab.spec.config import ModelConfig
@@ -81,14 +81,14 @@ class SelfAttention(nn.Module):
         self, qkv_XH: torch.Tensor, tokens: Tokens, dropout: float, rows_R: torch.Tensor | None
     ) -> torch.Tensor:
         """[X, 3H] -> what the heads give, side by side, [X, H]; with rows_R only those, [R, H]."""
-        if tokens.ragged is None:
+        if tokens.offsets is None:
             parts = [
                 attention(*self._parted(qkv_GTH), group.mask_G11T, dropout).transpose(1, 2).flatten(2)
                 for qkv_GTH, group in zip(tokens.parted(qkv_XH), tokens.groups, strict=True)
             ]
             return tokens.joined(parts, rows_R)
         qkv_X3ND = qkv_XH.unflatten(-1, (3, self.num_heads, -1))
-        heads_XH = ragged_attention(*qkv_X3ND.unbind(1), tokens.ragged, dropout).flatten(1)
+        heads_XH = ragged_attention(*qkv_X3ND.unbind(1), tokens.offsets, dropout).flatten(1)
         return heads_XH if rows_R is None else heads_XH.index_select(0, tokens.index(rows_R))
 
     def _parted(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -170,7 +170,7 @@ def ragged_attention(
     query_XND: torch.Tensor,
     key_XND: torch.Tensor,
     value_XND: torch.Tensor,
-    rows: Ragged,
+    rows: Offsets,
     dropout: float = 0.0,
 ) -> torch.Tensor:
     """`attention` within each row, where rows follow each other without a gap -> [X, N, D].

@@ -2,7 +2,7 @@
 
 Rows of unequal length are padded to the longest; in fine-tuning that is easily a third of a batch, or two. Linear
 layers, LayerNorms and GELUs treat every place by itself, so they need not see padding. Attention goes by rows, and its
-scores grow with the square of a row's length. A GPU has kernels that are told where each row begins (`Ragged`); on a
+scores grow with the square of a row's length. A GPU has kernels that are told where each row begins (`Offsets`); on a
 processor the rows are parted into groups of like length, each padded to its own longest alone.
 
 Shape legend: B batch, T tokens, X tokens that are no padding, G rows of a group, S places in all groups, padding
@@ -33,7 +33,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Ragged:
+class Offsets:
     """Rows that follow each other without a gap. offset_B1: int32, where each begins, and where the last ends.
     left_to_right: whether a token sees only those before it."""
 
@@ -42,11 +42,11 @@ class Ragged:
     left_to_right: bool = False
 
     @classmethod
-    def of(cls, lengths: Sequence[int], device: torch.device, left_to_right: bool = False) -> "Ragged":
+    def of(cls, lengths: Sequence[int], device: torch.device, left_to_right: bool = False) -> "Offsets":
         """Rows of these lengths.
 
-        >>> Ragged.of([1, 3], torch.device("cpu"))
-        Ragged(offset_B1=tensor([0, 1, 4], dtype=torch.int32), longest=3, left_to_right=False)
+        >>> Offsets.of([1, 3], torch.device("cpu"))
+        Offsets(offset_B1=tensor([0, 1, 4], dtype=torch.int32), longest=3, left_to_right=False)
         """
         offset_B1 = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
         return cls(offset_B1.to(device, non_blocking=True), max(lengths), left_to_right)
@@ -55,7 +55,7 @@ class Ragged:
 @dataclass(frozen=True)
 class Tokens:
     """Where the tokens of a [B, T] batch stand, in it and for attention. place_X: int64, ascending, in the flattened
-    B * T. Either `ragged`, or `groups` and slot_X: int64, among the places of all groups.
+    B * T. Either `offsets`, or `groups` and slot_X: int64, among the places of all groups.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
     >>> tokens = Tokens.in_groups(mask_BT, [1, 3], lambda group_GT: None)
@@ -71,7 +71,7 @@ class Tokens:
 
     place_X: torch.Tensor
     shape: tuple[int, int]
-    ragged: Ragged | None = None
+    offsets: Offsets | None = None
     slot_X: torch.Tensor | None = None
     groups: tuple[Group, ...] = ()
 
@@ -83,7 +83,7 @@ class Tokens:
             lengths: how many of them each row has; a GPU need then not be waited for.
         """
         place_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
-        return cls(place_X, tuple(attention_mask_BT.shape), Ragged.of(lengths, place_X.device, left_to_right))
+        return cls(place_X, tuple(attention_mask_BT.shape), Offsets.of(lengths, place_X.device, left_to_right))
 
     @classmethod
     def in_groups(
