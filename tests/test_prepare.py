@@ -204,6 +204,17 @@ def test_nothing_of_torch_is_needed(tmp_path, vocabulary):
     assert "100.0%" in done.stderr
 
 
+def test_a_vocabulary_is_named_as_a_checkpoint_is(config, tmp_path, tiny_checkpoint, monkeypatch, capsys):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tiny_checkpoint.parent))
+    text = jsonl(tmp_path / "a.jsonl", stories(9))
+    corpus = run(replace(config, text=(str(text),), tokenizer=tiny_checkpoint.name))
+    assert (config.out / "tokenizer" / "vocab.txt").read_text() == (tiny_checkpoint / "vocab.txt").read_text()
+    assert corpus.facts["documents"] == 9
+    words = ["prepare", str(text), "--out", str(tmp_path / "other"), "--tokenizer", "./nobody"]
+    assert main(words) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "bertlab: there is no directory ./nobody"
+
+
 def _die(numbered):
     os._exit(9)
 

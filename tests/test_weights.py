@@ -489,6 +489,8 @@ def test_a_hub_model_is_fetched_without_code(saved, monkeypatch):
     assert (loaded.name, loaded.path) == ("somebody/some-model", saved)
     assert ["pytorch_model.bin" in patterns for patterns in asked] == [False, True]
     assert not any(pattern.endswith((".py", "*")) for pattern in asked[1])
+    assert checkpoint.read_record("somebody/some-model") == loaded.record
+    assert asked[2] == hub.FILES
 
 
 # -- saving ------------------------------------------------------------------------------------------------------

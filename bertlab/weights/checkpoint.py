@@ -136,7 +136,7 @@ def read_record(source: str | Path) -> dict:
     Raises:
         CheckpointError: there is no such checkpoint, or the file is damaged.
     """
-    path = hub.find(source) / RECORD
+    path = hub.find(source, weights=False) / RECORD
     return _read_json(path) if path.exists() else {}
 
 

@@ -12,10 +12,8 @@ from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntry
 
 from bertlab.spec.errors import CheckpointError
 
-FILES = [
-    "config.json", "bertlab.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt",
-    "model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors",
-]  # fmt: skip
+FILES = ["config.json", "bertlab.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+WEIGHTS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
 OLD_WEIGHTS = ["pytorch_model.bin"]
 SHIPPED = "BERTLAB_CHECKPOINTS"  # names a directory of checkpoints to take the place of the shipped ones
 
@@ -29,9 +27,9 @@ def shipped() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(directory.glob("[!.]*/config.json"))}
 
 
-def find(source: str | Path) -> Path:
+def find(source: str | Path, *, weights: bool = True) -> Path:
     """The directory of a checkpoint: `source` itself, the shipped one of that name, or where the hub's files lie in the
-    cache once fetched.
+    cache once fetched, those of the weights only if asked for.
 
     Raises:
         CheckpointError: no such directory, or the hub does not have it or cannot be reached.
@@ -55,7 +53,7 @@ def find(source: str | Path) -> Path:
         raise CheckpointError(f"{shown} is a file; a checkpoint is a directory with config.json and model.safetensors")
     if isinstance(source, Path) or not is_hub_id(source):
         raise CheckpointError(f"there is no directory {shown}")
-    return _fetch(source)
+    return _fetch(source, weights)
 
 
 def is_hub_id(source: str) -> bool:
@@ -69,11 +67,12 @@ def is_hub_id(source: str) -> bool:
     return "/" not in source or not Path(source).parent.is_dir()
 
 
-def _fetch(hub_id: str) -> Path:
+def _fetch(hub_id: str, weights: bool) -> Path:
+    wanted = FILES + WEIGHTS if weights else FILES
     try:
-        directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=FILES))
-        if not any(directory.glob("*.safetensors*")):
-            directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=FILES + OLD_WEIGHTS))
+        directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=wanted))
+        if weights and not any(directory.glob("*.safetensors*")):
+            directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=wanted + OLD_WEIGHTS))
     except GatedRepoError:
         raise CheckpointError(f"the hub asks for a login and consent before it gives {hub_id}: see its page") from None
     except RepositoryNotFoundError:

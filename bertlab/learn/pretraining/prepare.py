@@ -10,12 +10,12 @@ from typing import Annotated
 
 import tyro
 
-from bertlab.spec.errors import BertlabError
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Damaged
 from bertlab.text.preparing import made, prepare
 from bertlab.text.sources import Piece, texts
 from bertlab.text.tokenizer import Tokenizer
+from bertlab.weights import hub
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class PrepareConfig:
 
     Examples:
       bertlab prepare texts/ --out runs/corpus                          learn a vocabulary, then tokenise
-      bertlab prepare wiki.parquet --tokenizer assets/checkpoints/strongest --out runs/corpus
+      bertlab prepare wiki.parquet --tokenizer strongest --out runs/corpus
       bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    novels count three times
     """
 
@@ -32,8 +32,9 @@ class PrepareConfig:
     """Files (.parquet, .jsonl, .txt), directories of them, or hub ids."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The prepared corpus; its `tokenizer` folder holds the vocabulary."""
-    tokenizer: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """A checkpoint directory or vocab.txt whose vocabulary to use; without it one is learnt from the text."""
+    tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
+    """Whose vocabulary to use: a checkpoint's (a directory, a shipped name or a hub id) or a vocab.txt; without it one
+    is learnt from the text."""
     vocab_size: int = 8192
     """How many pieces to learn."""
     cased: bool = False
@@ -99,11 +100,9 @@ def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Piece
             return Tokenizer.train(sample, config.vocab_size, cased=config.cased)
 
         return learn, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
-    if config.tokenizer.is_dir():
-        return Tokenizer.load(config.tokenizer), None
-    if config.tokenizer.is_file():
-        return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
-    raise BertlabError(f"there is no tokenizer at {config.tokenizer}")
+    if Path(config.tokenizer).is_file():
+        return Tokenizer.from_vocab(Path(config.tokenizer), lowercase=not config.cased), None
+    return Tokenizer.load(hub.find(config.tokenizer, weights=False)), None
 
 
 def _evenly(found: list[Piece], column: str, characters: int) -> Iterator[str]:
