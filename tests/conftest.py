@@ -144,11 +144,19 @@ def minilm() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    """The path of a Chromium; skips without one."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+@pytest.fixture(scope="module")
+def chromium():
+    """A Chromium that one test file drives, the one without a window if there is a choice; skips without any."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
     path = os.environ.get("BERTLAB_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if not path:
         pytest.skip("needs a Chromium: install one (Debian: apt install chromium), or name it in BERTLAB_CHROMIUM")
-    return path
+    flags = [
+        "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+        "--disable-sync", "--no-first-run",
+    ]  # fmt: skip
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=path, args=flags)
+        yield opened
+        opened.close()
