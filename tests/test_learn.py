@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from stories import losses, settings, squad_file
+from stories import losses, settings, squad_file, stories
 
 from bertlab.bench.pretrain import BenchConfig, bench
 from bertlab.cli import main
@@ -306,13 +306,36 @@ def test_damaged_settings_and_another_corpus_are_refused(corpus, tmp_path):
     path.write_text(json.dumps(json.loads(whole) | {"made_of": {"documents": 7}}))
     with pytest.raises(BertlabError, match=r"begun on other data \(documents 7, now"):
         list(pretrain(config))
+    other = tmp_path / "other"
+    shutil.copytree(corpus, other)
+    facts = json.loads((other / "corpus.json").read_text())
+    (other / "corpus.json").write_text(json.dumps(facts | {"weights": [3.0]}))
+    path.write_text(json.dumps(json.loads(whole) | {"corpus": str(other)}))
+    with pytest.raises(BertlabError, match=r"begun on other data \(weights \[1\.0\], now \[3\.0\]\)"):
+        list(pretrain(replace(config, corpus=other)))
     noted = json.loads(whole)
     path.write_text(json.dumps({name: value for name, value in noted.items() if name != "made_of"}))
     list(pretrain(config))
     assert json.loads(path.read_text()) == noted, "a run begun before data was noted gets its note"
 
 
-def test_a_damaged_corpus_is_one_line(tmp_path):
+def test_held_out_text_of_another_vocabulary_is_refused(corpus, tmp_path):
+    text = tmp_path / "held-out.txt"
+    text.write_text("\n\n".join(stories(9)))
+    prepare(PrepareConfig((str(text),), tmp_path / "other", vocab_size=120, workers=1))
+    with pytest.raises(DataError, match=r"another vocabulary than .*: prepare it again with --tokenizer .*tokenizer$"):
+        list(pretrain(settings(corpus, tmp_path / "run", validation=tmp_path / "other")))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_damaged_corpus_is_one_line(corpus, tmp_path):
+    shutil.copytree(corpus, tmp_path / "cut")
+    rows = next((tmp_path / "cut" / "rows").glob("*.arrow"))
+    for content in (b"", rows.read_bytes()[:200]):
+        rows.write_bytes(content)
+        with pytest.raises(DataError, match=r"cut is damaged: .*; prepare it again") as error:
+            Corpus.open(tmp_path / "cut")
+        assert "\n" not in str(error.value)
     (tmp_path / "corpus.json").write_text('{"documents": 3')
     with pytest.raises(DataError, match=r"its corpus.json is not JSON"):
         Corpus.open(tmp_path)

@@ -16,6 +16,12 @@ from bertlab.weights import checkpoint
 CPU = torch.device("cpu")
 
 
+@pytest.mark.parametrize("name", ["mps", "meta", "nowhere", "cuda:99"])
+def test_a_device_that_no_run_can_use_is_refused(name):
+    with pytest.raises(BertlabError, match=r"use cpu or cuda|use --device cpu|GPUs are here"):
+        devices.resolve_device(name)
+
+
 @pytest.mark.parametrize(("narrow", "expected"), [(0.5, torch.bfloat16), (0.9, torch.float32), (2.0, torch.float32)])
 def test_auto_takes_bfloat16_only_where_it_is_clearly_faster(monkeypatch, narrow, expected):
     slow_turns = itertools.cycle([1.0, 1.0, 7.0])  # somebody else on the machine

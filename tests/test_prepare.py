@@ -204,6 +204,18 @@ def test_nothing_of_torch_is_needed(tmp_path, vocabulary):
     assert "100.0%" in done.stderr
 
 
+def test_sources_without_any_text_and_a_directory_called_dot(config, tmp_path, monkeypatch):
+    (tmp_path / "empty.txt").touch()
+    asked = replace(config, text=(str(tmp_path / "empty.txt"),), tokenizer=None, damaged="skip")
+    with pytest.raises(DataError, match=r"no text was found in .*empty.txt: .*empty.txt: is empty"):
+        run(asked)
+    text = jsonl(tmp_path / "a.jsonl", stories(5))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert len(run(replace(config, text=(str(text),), out=Path())).rows) == 5
+    assert (tmp_path / "here" / "corpus.json").is_file()
+
+
 def test_a_vocabulary_is_named_as_a_checkpoint_is(config, tmp_path, tiny_checkpoint, monkeypatch, capsys):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tiny_checkpoint.parent))
     text = jsonl(tmp_path / "a.jsonl", stories(9))

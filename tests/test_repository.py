@@ -1,5 +1,6 @@
 """The house rules: lint, format, floors, and that nothing is fetched or leaked."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -53,3 +54,14 @@ def test_nothing_is_unpickled_that_could_run_code():
         assert not re.search(r"pickle\.(load|loads|Unpickler)\b", text), path
         loads += re.findall(r"torch\.load\([^)]*\)", text)
     assert all("weights_only=True" in load for load in loads), loads
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("assets/checkpoints/*/README.md")), ids=lambda path: path.parent.name)
+def test_a_shipped_card_tells_what_was_measured_and_what_is_published(path):
+    record = json.loads((path.parent / "bertlab.json").read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    assert record["validation"]
+    assert "Held-out" in record["note"]
+    assert record["note"] in text
+    if "task" in record:  # what is known of others of its size, or that nothing is
+        assert "ublished" in record["note"]

@@ -4,6 +4,7 @@ import gzip
 import json
 
 import datasets
+import httpx2
 import numpy as np
 import pyarrow
 import pyarrow.parquet
@@ -18,7 +19,7 @@ from bertlab.text.batches import ShuffledSampler
 from bertlab.text.damaged import Complaints
 from bertlab.text.examples import held_out, read_examples
 from bertlab.text.features import IGNORED, features, kept, spread
-from bertlab.text.rows import Rows, find_split, read_file, read_split
+from bertlab.text.rows import Rows, find_split, has_split, read_file, read_split
 
 SST2, RTE, STSB, SWAG, WNUT = map(task, ("sst2", "rte", "stsb", "swag", "wnut17"))
 
@@ -93,6 +94,10 @@ def test_splits_of_a_directory(tmp_path):
     (tmp_path / "train.csv").touch()
     with pytest.raises(DataError, match="several files for train"):
         find_split(tmp_path, "train")
+    assert has_split(tmp_path, "validation")
+    assert not has_split(tmp_path, "validation_matched")
+    with pytest.raises(DataError, match="several files for train"):  # and not as if there were none
+        has_split(tmp_path, "train")
     assert find_split("nyu-mll/glue:mnli", "train") is None
     assert find_split("e9t/nsmc@refs/convert/parquet", "train") is None
     for lost in ("runs/a/b", "lost.csv", "lost/rows.csv"):
@@ -120,6 +125,26 @@ def test_the_hub_and_a_file_give_the_same_examples(tmp_path, monkeypatch):
     assert hub.labels == file.labels == ("B-X", "O")
     assert hub.rows == file.rows
     assert hub[1].target == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "there", "said"),
+    [
+        (ValueError("Unknown split \"validation\". Should be one of ['train']."), False, None),
+        (httpx2.ReadError("the connection was reset"), None, "does not give it: the connection was reset"),
+        (TimeoutError(), None, "does not give it: TimeoutError"),
+    ],
+)
+def test_a_hub_without_a_split_is_not_a_hub_out_of_reach(monkeypatch, error, there, said):
+    def load_dataset(*args, **options):
+        raise error
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    if said is None:
+        assert has_split("some/tags", "validation") is there
+    else:
+        with pytest.raises(DataError, match=said):
+            has_split("some/tags", "validation")
 
 
 # -- what is wrong with a row ------------------------------------------------------------------------------------

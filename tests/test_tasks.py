@@ -16,6 +16,7 @@ from bertlab.cli import main
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
 from bertlab.learn.evaluate import run as run_evaluate
 from bertlab.learn.optim import OptimConfig
+from bertlab.learn.tasks import grid
 from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
 from bertlab.learn.tasks.labelled import figures, fitting_labels
 from bertlab.spec.errors import BertlabError
@@ -421,6 +422,13 @@ def grid_words(tmp_path, tiny_checkpoint, *flags):
     data = directory_of(tmp_path / "data", task("sst2"))
     words = ["finetune", "sst2", "--data", str(data), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "grid")]
     return [*words, "--batch-size", "8", "--epochs", "1", "--max-tokens", "32", "--device", "cpu", *flags]
+
+
+def test_a_grid_tells_rates_apart():
+    done = [{"setting": {"lr": lr, "batch_size": 8, "epochs": 3.0}, "figures": {"f1": lr}} for lr in (1e-4, 1.5e-4)]
+    head, *lines = grid.table(done, "f1")
+    assert [line.split()[0] for line in lines] == ["0.00015", "0.0001"]
+    assert {len(line) for line in lines} == {len(head)}
 
 
 def test_seeds_and_a_grid(tmp_path, tiny_checkpoint, capsys):

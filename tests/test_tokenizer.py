@@ -226,6 +226,8 @@ def test_stored_truncation_and_padding_are_ignored(small, tmp_path):
 def test_a_bare_vocabulary_with_capitals_is_cased(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join([*SMALL, "Tea"]), encoding="utf-8")
     assert Tokenizer.load(tmp_path).encode("Tea tea").pieces[1:-1] == ("Tea", "tea")
+    with pytest.raises(CheckpointError, match="has pieces with capitals, 'Tea' for one"):
+        Tokenizer.from_vocab(tmp_path / "vocab.txt")
 
 
 def test_the_published_checkpoint_opens():
@@ -269,7 +271,7 @@ def test_a_missing_vocabulary_is_named(tmp_path, path):
 
 def test_a_directory_that_cannot_be_written_is_named(small, tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(CheckpointError, match="cannot write"):
+    with pytest.raises(BertlabError, match=r"file.tokenizer.json cannot be written: "):
         small.save(tmp_path / "file")
 
 

@@ -10,6 +10,7 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import pytest
 import safetensors.torch
 import torch
@@ -472,6 +473,16 @@ def test_what_reads_as_a_hub_id(name, is_id, monkeypatch):
 def test_a_hub_id_without_a_network(name, monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert refusal(name).startswith(f"there is no directory {name}, and ")
+
+
+@pytest.mark.parametrize("error", [httpx2.ReadError("reset by peer"), TimeoutError()])
+def test_a_network_that_fails_halfway_is_one_line(monkeypatch, error):
+    def download(hub_id, allow_patterns):
+        raise error
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    told = str(error) or "TimeoutError"
+    assert refusal("some/model") == f"some/model could not be fetched from the hub: {told}"
 
 
 def test_a_hub_model_is_fetched_without_code(saved, monkeypatch):

@@ -222,7 +222,6 @@ REFUSALS = {
     "{} is damaged: line {} is not JSON": "{0}: 손상되었습니다. {1}째 줄이 JSON이 아닙니다.",
     "{} is damaged: expected a JSON object": "{0}: 손상되었습니다. JSON 객체가 아닙니다.",
     "{} is damaged: not UTF-8 text": "{0}: 손상되었습니다. UTF-8 글이 아닙니다.",
-    "cannot write the tokenizer to {}: {}": "토크나이저를 {0}에 쓸 수 없습니다. {1}",
     "there is no text to learn a vocabulary from": "어휘를 배울 글이 없습니다.",
     "an uncased vocabulary strips accents, which takes Hangul syllables apart: train a cased one, or keep the accents "
     "(strip_accents=False)": (
@@ -275,6 +274,10 @@ REFUSALS = {
     ),
     "{}: question {} has no answer; is this SQuAD v2.0? (squad_v2)": (
         "{0}: 질문 {1}에 답이 없습니다. SQuAD v2.0인가요? (squad_v2)"
+    ),
+    "{} has pieces with capitals, {} for one, and an uncased tokenizer never gives them: read it as a cased one": (
+        "{0}에는 {1}처럼 대문자가 든 조각이 있는데, 대소문자를 가리지 않는 토크나이저는 그런 조각을 내지 않습니다. "
+        "대소문자를 가리게 여세요."
     ),
     "{} has Korean pieces, and an uncased tokenizer strips accents, which takes Hangul syllables apart: read it as a "
     "cased one": "{0}에는 한글 조각이 있는데, 대소문자를 가리지 않는 토크나이저는 한글 음절을 풀어 버립니다. "

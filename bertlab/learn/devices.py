@@ -28,8 +28,12 @@ def resolve_device(name: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError as error:
         raise BertlabError(f"there is no device {name!r}; use cpu or cuda") from error
+    if device.type not in ("cpu", "cuda"):
+        raise BertlabError(f"bertlab does not run on {name!r}; use cpu or cuda")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise BertlabError("no CUDA device is at hand; use --device cpu")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise BertlabError(f"there is no {name}: {torch.cuda.device_count()} GPUs are here, counted from 0")
     if device.type == "cuda" and device.index is None and (own := int(os.environ.get("LOCAL_RANK", 0))):
         if own >= torch.cuda.device_count():
             raise BertlabError(f"process {own} has no GPU of its own: {torch.cuda.device_count()} are here")

@@ -95,8 +95,7 @@ def evaluate(config: EvaluateConfig) -> dict:
             raise BertlabError("to measure pre-training, name a --checkpoint and --data, a corpus of `bertlab prepare`")
         second = checkpoint_second(loaded := _loaded(config, ("mlm",)))
         corpus = Corpus.open(config.data)
-        if corpus.facts["settings"]["vocabulary"] != loaded.tokenizer.digest:
-            raise BertlabError(f"{config.data} was tokenised with another vocabulary than {config.checkpoint}")
+        corpus.check_vocabulary(loaded.tokenizer, config.data, config.checkpoint)
         return pretraining_figures(
             loaded.model,
             loaded.tokenizer,

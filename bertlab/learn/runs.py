@@ -136,7 +136,7 @@ def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype
             )
         if read is None:  # begun before the data was noted
             _note(path, settings, begun, made_of)
-        elif others := [f"{k} {read.get(k)}, now {v}" for k, v in made_of.items() if read.get(k) != v]:
+        elif others := [f"{k} {read.get(k)}, now {v}" for k, v in made_of.items() if k in read and read[k] != v]:
             raise BertlabError(f"{config.out} was begun on other data ({'; '.join(others)}): choose another --out")
         return resolve_precision(begun, device)
     dtype = resolve_precision(config.precision, device)

@@ -4,6 +4,15 @@ Knows nothing of terminals or pages; the command line prints it with exit code 2
 """
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what an error of a library says, its kind where it says nothing.
+
+    >>> first_line(OSError("disk full\\nin write()")), first_line(TimeoutError())
+    ('disk full', 'TimeoutError')
+    """
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
 class BertlabError(ValueError):
     """A user's mistake, or a file that is not what it claims; its text is one clear line."""
 
@@ -22,6 +31,10 @@ class TextError(BertlabError):
 
 class DataError(BertlabError):
     """A corpus, data set or predictions file that cannot be read as described."""
+
+
+class NoSuchSplit(DataError):
+    """A data set that is there and has no such part."""
 
 
 class SurgeryError(BertlabError):

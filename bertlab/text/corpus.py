@@ -11,9 +11,11 @@ from pathlib import Path
 
 import datasets
 import numpy as np
+import pyarrow as pa
 
-from bertlab.spec.errors import DataError
+from bertlab.spec.errors import DataError, first_line
 from bertlab.text.pairs import Documents
+from bertlab.text.tokenizer import Tokenizer
 
 # a sentence ends at . ! ? or their full-width forms, closing quotes and brackets included, before white space
 SENTENCE_END = re.compile(r"""(?<=[.!?。！？])["'”’)\]]*\s+""")
@@ -50,7 +52,7 @@ class Corpus:
         if not (path / "corpus.json").is_file():
             raise DataError(f"{directory} is no prepared corpus; make one with `bertlab prepare`")
         try:
-            facts = json.loads((path / "corpus.json").read_text())
+            facts = json.loads((path / "corpus.json").read_text(encoding="utf-8"))
         except ValueError:
             raise DataError(f"{directory} is damaged: its corpus.json is not JSON; prepare it again") from None
         if (path / "rows" / "state.json").is_file():  # as `datasets` saves; how it was kept until version 0.1
@@ -58,7 +60,23 @@ class Corpus:
         files = sorted((path / "rows").glob("*.arrow"))
         if not files:
             raise DataError(f"{directory} is damaged: its rows are missing")
-        return cls(datasets.concatenate_datasets([datasets.Dataset.from_file(str(file)) for file in files]), facts)
+        try:
+            rows = [datasets.Dataset.from_file(str(file)) for file in files]
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(f"{directory} is damaged: {first_line(error)}; prepare it again") from None
+        return cls(datasets.concatenate_datasets(rows), facts)
+
+    def check_vocabulary(self, tokenizer: Tokenizer, directory: str | Path, whose: str | Path) -> None:
+        """Raises DataError where it was tokenised with another vocabulary: its numbers would stand for other pieces.
+
+        Args:
+            directory: where this corpus lies. whose: what has the tokenizer; both are told.
+        """
+        if self.facts["settings"]["vocabulary"] != tokenizer.digest:
+            raise DataError(
+                f"{directory} was tokenised with another vocabulary than {whose}: prepare it again with "
+                f"--tokenizer {whose}"
+            )
 
     @property
     def num_blocks(self) -> int:

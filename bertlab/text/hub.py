@@ -1,16 +1,17 @@
 """Data sets of the hub, by id: their rows, or one clear line. Knows no columns."""
 
 import datasets
+import httpx2
 import huggingface_hub
 
-from bertlab.spec.errors import DataError
+from bertlab.spec.errors import DataError, NoSuchSplit, first_line
 
 
 def load(name: str, split: str, streaming: bool = False):
     """One split of "owner/name", "owner/name:config" or "owner/name@revision", as `datasets` gives it.
 
     Raises:
-        DataError: there is no such data set, or the hub cannot be reached.
+        DataError: there is no such data set, or the hub cannot be reached; NoSuchSplit where only the split is missing.
     """
     path, _, revision = name.partition("@")
     path, _, config = path.partition(":")
@@ -18,6 +19,6 @@ def load(name: str, split: str, streaming: bool = False):
     huggingface_hub.utils.logging.set_verbosity_error()
     try:
         return datasets.load_dataset(path, config or None, split=split, streaming=streaming, revision=revision or None)
-    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"{name} is no file here, and the hub does not give it: {reason}") from error
+    except (OSError, ValueError, RuntimeError, httpx2.HTTPError, datasets.exceptions.DatasetsError) as error:
+        kind = NoSuchSplit if str(error).startswith(("Unknown split", "Bad split")) else DataError
+        raise kind(f"{name} is no file here, and the hub does not give it: {first_line(error)}") from error

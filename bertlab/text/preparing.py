@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
@@ -24,6 +24,7 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from bertlab.spec.errors import DataError
+from bertlab.spec.files import write_whole
 from bertlab.text import helpers
 from bertlab.text.corpus import Corpus, segments
 from bertlab.text.damaged import Complaints, Damaged
@@ -79,7 +80,7 @@ def prepare(
     Raises:
         DataError: unreadable sources, damage, or `out` holds something else.
     """
-    out, sources = Path(out), [str(source) for source in sources]
+    out, sources = Path(out).expanduser().absolute(), [str(source) for source in sources]
     weights = list(weights or [1.0] * len(sources))
     if len(weights) != len(sources) or not all(0 <= w < 100 for w in weights) or (weights and not any(weights)):
         raise DataError(f"{len(sources)} sources need as many weights, from 0 to 100 and not all 0; got {weights}")
@@ -103,14 +104,15 @@ def prepare(
         raise DataError(f"{out} exists and is no prepared corpus; name another directory")
     if broken and damaged == "stop":
         Complaints("stop")(str(broken[0]))
+    if not found:
+        raise _nothing(sources, broken)
     tokenizer = vocabulary if isinstance(vocabulary, Tokenizer) else vocabulary(found)
     with _building(out) as building:
         began = time.monotonic()
         job = _Job(tokenizer, building, column, seed, damaged == "skip", _stacks(found))
         tally = _dealt(job, found, broken, workers)
         if not tally.documents:
-            first = f": {tally.damaged[0]}" if tally.damaged else ""
-            raise DataError(f"no text was found in {', '.join(sources)}{first}")
+            raise _nothing(sources, tally.damaged)
         _shuffled(job)
         tokenizer.save(building / "tokenizer")
         facts = asdict(tally) | {"damaged": [str(damage) for damage in tally.damaged]}
@@ -119,12 +121,17 @@ def prepare(
     return Corpus.open(out)
 
 
+def _nothing(sources: list[str], damaged: Sequence[Damage]) -> DataError:
+    first = f": {damaged[0]}" if damaged else ""
+    return DataError(f"no text was found in {', '.join(sources)}{first}")
+
+
 def made(out: Path) -> dict | None:
     """What is known of the corpus at `out`, if one is there. Raises DataError if that is damaged."""
     if not (out / "corpus.json").is_file():
         return None
     try:
-        return json.loads((out / "corpus.json").read_text())
+        return json.loads((out / "corpus.json").read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise DataError(f"{out / 'corpus.json'} is damaged: remove {out} to prepare it anew") from error
 
@@ -143,9 +150,7 @@ def _stamp(found: list[Piece], broken: list[Damage]) -> str:
 
 
 def _write_json(path: Path, facts: dict) -> None:
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(facts, indent=2, ensure_ascii=False))
-    unfinished.replace(path)
+    write_whole(path, json.dumps(facts, indent=2, ensure_ascii=False))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bertlab.spec.errors import DataError
+from bertlab.spec.errors import DataError, NoSuchSplit
 from bertlab.text import hub
 from bertlab.text.files import parse_json, parse_json_lines, read_parquet, read_text
 
@@ -71,7 +71,7 @@ def find_split(source: str | Path, split: str) -> Path | None:
                 raise DataError(f"{source} has several files for {split}: {', '.join(p.name for p in own)}; name one")
             if own:
                 return own[0]
-        raise DataError(
+        raise NoSuchSplit(
             f"{source} has no file for the split {split}; it has {', '.join(p.name for p in files) or 'none at all'}"
         )
     if path.exists():
@@ -82,12 +82,16 @@ def find_split(source: str | Path, split: str) -> Path | None:
 
 
 def has_split(source: str | Path, split: str) -> bool:
-    """Whether a directory has a file for a split, or a data set of the hub has it; a file has none."""
+    """Whether a directory has a file for a split, or a data set of the hub has it; a file has none.
+
+    Raises:
+        DataError: several files of a directory would do, there is no such source, or the hub cannot be reached.
+    """
     try:
         if find_split(source, split) is None:
             hub.load(str(source), split)
         return not Path(source).is_file()
-    except DataError:
+    except NoSuchSplit:
         return False
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets.distributed import split_dataset_by_node
 
-from bertlab.spec.errors import DataError
+from bertlab.spec.errors import DataError, first_line
 from bertlab.text import hub
 
 KINDS = {".parquet": "parquet", ".jsonl": "lines", ".json": "json", ".txt": "paragraphs"}
@@ -90,7 +90,7 @@ def pieces(
             try:
                 found += _of_file(file, nth, column)
             except (OSError, pa.ArrowException) as error:
-                damaged.append(Damage(str(file), None, f"cannot be read: {str(error).splitlines()[0]}"))
+                damaged.append(Damage(str(file), None, f"cannot be read: {first_line(error)}"))
             except _Unusable as error:
                 damaged.append(Damage(str(file), None, str(error)))
     return found, damaged
@@ -166,7 +166,7 @@ def texts(piece: Piece, column: str = "text") -> Iterator[tuple[int, str | None,
         for i, text, why in _texts(piece, column):
             yield i, text, why
     except (OSError, pa.ArrowException, datasets.exceptions.DatasetsError) as error:
-        yield i + 1, None, f"and what comes after it cannot be read: {str(error).splitlines()[0]}"
+        yield i + 1, None, f"and what comes after it cannot be read: {first_line(error)}"
 
 
 def _texts(piece: Piece, column: str) -> Iterator[tuple[int, str | None, str]]:

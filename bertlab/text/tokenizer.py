@@ -7,7 +7,6 @@ The work is done by the `tokenizers` library; this room says what a BERT needs o
 
 import hashlib
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bertlab.spec.errors import CheckpointError, DataError, TextError
+from bertlab.spec.files import write_whole
 
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -101,7 +101,7 @@ class Tokenizer:
         if (directory / "tokenizer_config.json").is_file():
             config = _read_json(directory / "tokenizer_config.json")
         vocab = _read_vocab(directory / "vocab.txt")
-        cased = any(c.isupper() for piece in vocab if not re.fullmatch(r"\[.*\]", piece) for c in piece)
+        cased = _capital(vocab) is not None
         return cls(
             _backend(
                 vocab,
@@ -123,9 +123,15 @@ class Tokenizer:
 
         Raises:
             CheckpointError: the file is missing, empty, not UTF-8, repeats a piece or lacks a special one; or it has
-                Korean pieces that no text could ever give, as accents are stripped.
+                pieces that no text could ever give: capitals where texts are put in small letters, Hangul where accents
+                are stripped.
         """
         vocab = _read_vocab(Path(path))
+        if lowercase and (capital := _capital(vocab)):
+            raise CheckpointError(
+                f"{path} has pieces with capitals, {capital!r} for one, and an uncased tokenizer never gives them: "
+                "read it as a cased one"
+            )
         found = cls(_backend(vocab, lowercase, strip_accents, max_word_chars=max_word_chars))
         if found.language == "ko" and found.strips_accents:
             raise CheckpointError(
@@ -222,7 +228,7 @@ class Tokenizer:
             max_tokens: the longest input of the model this belongs to; only noted for other programs.
 
         Raises:
-            CheckpointError: the directory cannot be written.
+            BertlabError: the directory cannot be written.
         """
         own = json.loads(self._backend.to_str())
         usual = (own["normalizer"] or {}).get("type") == "BertNormalizer" and self.max_word_chars == 100
@@ -239,15 +245,8 @@ class Tokenizer:
             "vocab.txt": "".join(f"{piece}\n" for piece in self._pieces),
             "tokenizer_config.json": json.dumps(config, indent=2) + "\n",
         }
-        directory = Path(directory)
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            for name, text in files.items():
-                unfinished = directory / f".{name}.unfinished"
-                unfinished.write_text(text, encoding="utf-8", newline="\n")
-                os.replace(unfinished, directory / name)
-        except OSError as error:
-            raise CheckpointError(f"cannot write the tokenizer to {directory}: {error.strerror}") from None
+        for name, text in files.items():
+            write_whole(Path(directory, name), text)
 
     # -- what it does --------------------------------------------------------------------------------------------
 
@@ -355,6 +354,11 @@ def _backend(
             special_tokens=[("[CLS]", ids["[CLS]"]), ("[SEP]", ids["[SEP]"])],
         )
     return backend
+
+
+def _capital(vocab: Iterable[str]) -> str | None:
+    """A piece with a capital letter, if a vocabulary has one beside its special pieces."""
+    return next((p for p in vocab if not re.fullmatch(r"\[.*\]", p) and p.lower() != p), None)
 
 
 def _read_vocab(path: Path) -> list[str]:

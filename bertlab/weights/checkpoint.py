@@ -20,7 +20,8 @@ from safetensors.torch import load_file, save_file
 from bertlab.nn.heads import CLASSIFIERS
 from bertlab.nn.model import Bert, Pooler
 from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import CheckpointError
+from bertlab.spec.errors import BertlabError, CheckpointError, first_line
+from bertlab.spec.files import write_whole
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import hub
@@ -223,7 +224,7 @@ def save(
         for path in [*unfinished.iterdir(), unfinished]:
             _flush(path)
         _take_place(unfinished, target)
-    except (OSError, SafetensorError, CheckpointError) as error:
+    except (OSError, SafetensorError, BertlabError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CheckpointError(f"the checkpoint cannot be saved to {directory}: {reason}") from None
     finally:
@@ -232,16 +233,9 @@ def save(
 
 
 def write_record(directory: Path, record: dict, card: str) -> None:
-    """Replace `bertlab.json` and the card of a checkpoint, each whole. Raises CheckpointError if they cannot be."""
-    texts = {RECORD: json.dumps(record, indent=2, ensure_ascii=False) + "\n", CARD: card}
-    for name, text in texts.items():
-        unfinished = directory / f".{name}.unfinished"
-        try:
-            unfinished.write_text(text, encoding="utf-8", newline="\n")
-            unfinished.replace(directory / name)
-        except OSError as error:
-            unfinished.unlink(missing_ok=True)
-            raise CheckpointError(f"{directory / name} cannot be written: {error.strerror}") from None
+    """Replace `bertlab.json` and the card of a checkpoint, each whole. Raises BertlabError if they cannot be."""
+    write_whole(directory / RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    write_whole(directory / CARD, card)
 
 
 def _stored(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -331,7 +325,7 @@ def _read_safetensors(path: Path) -> dict[str, torch.Tensor]:
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path} is damaged: {_first_line(error)}") from None
+        raise CheckpointError(f"{path} is damaged: {first_line(error)}") from None
 
 
 def _read_old(path: Path) -> dict[str, torch.Tensor]:
@@ -349,13 +343,9 @@ def _read_old(path: Path) -> dict[str, torch.Tensor]:
     try:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except refusals as error:
-        raise CheckpointError(f"{path} is damaged, or holds more than weights: {_first_line(error)}") from None
+        raise CheckpointError(f"{path} is damaged, or holds more than weights: {first_line(error)}") from None
     if not isinstance(tensors, dict) or not all(
         isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in tensors.items()
     ):
         raise CheckpointError(f"{path} is not a table of named tensors")
     return dict(tensors)
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), "") or type(error).__name__

@@ -7,10 +7,11 @@ import os
 import re
 from pathlib import Path
 
+import httpx2
 import huggingface_hub
 from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
 
-from bertlab.spec.errors import CheckpointError
+from bertlab.spec.errors import CheckpointError, first_line
 
 FILES = ["config.json", "bertlab.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
 WEIGHTS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
@@ -83,7 +84,7 @@ def _fetch(hub_id: str, weights: bool) -> Path:
         raise CheckpointError(
             f"there is no directory {hub_id}, and the hub cannot be reached to look for a model of that name"
         ) from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).splitlines()[0]
+    except (OSError, httpx2.HTTPError) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
         raise CheckpointError(f"{hub_id} could not be fetched from the hub: {reason}") from None
     return directory

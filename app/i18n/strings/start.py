@@ -45,6 +45,10 @@ STRINGS = {
         "The strongest one, taught to tell praise from blame in film reviews.",
         "가장 강한 것에 영화평이 칭찬인지 아닌지 가르쳤습니다.",
     ),
+    "card.stsb": (
+        "The strongest one, taught how much of what one sentence says another says too, from 0 to 5.",
+        "가장 강한 것에 두 문장의 뜻이 얼마나 같은지 0에서 5까지 매기는 법을 가르쳤습니다.",
+    ),
     "card.nsmc": (
         "The Korean one, taught to tell praise from blame in film reviews.",
         "한국어 모델에 영화평이 칭찬인지 아닌지 가르쳤습니다.",
@@ -58,6 +62,7 @@ STRINGS = {
     "figure.f1": ("answers, F1", "답 찾기 F1"),
     "figure.exact_match": ("answers, exact", "답 찾기 일치"),
     "figure.accuracy": ("reviews right", "감상평 정답"),
+    "figure.spearman": ("rank correlation", "순위 상관"),
     "figure.entity_f1": ("names, F1", "이름 찾기 F1"),
     "figure.tokens": ("tokens read", "읽은 토큰"),
 }

@@ -101,7 +101,7 @@ def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Piece
 
         return learn, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
     if Path(config.tokenizer).is_file():
-        return Tokenizer.from_vocab(Path(config.tokenizer), lowercase=not config.cased), None
+        return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
     return Tokenizer.load(hub.find(config.tokenizer, weights=False)), None
 
 

@@ -151,6 +151,8 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
     if (longest := config.then_tokens or config.max_tokens) > (positions := model.config.max_positions):
         raise BertlabError(f"pairs of {longest} tokens are too long: this model has {positions} positions")
     validation = Corpus.open(config.validation) if config.validation else None
+    if validation:
+        validation.check_vocabulary(tokenizer, config.validation, config.corpus / "tokenizer")
     batches = PairSampler(
         corpus,
         tokenizer,
@@ -168,6 +170,7 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
     cloze.check(sentences, tokenizer, model.config.max_positions)
     facts = corpus.facts
     made_of = {"documents": facts["documents"], "tokens": facts["tokens"], "vocabulary": tokenizer.digest}
+    made_of |= {"order": facts["settings"]["seed"], "weights": facts.get("weights")}
     trainer, log = open_run(config, model, batches, loss, config.steps, made_of)
     journals = [log]
     if config.tensorboard and processes.leading():

@@ -109,13 +109,13 @@ def table(done: list[dict], metric: str) -> list[str]:
         key = (setting["lr"], setting["batch_size"], setting["epochs"])
         by_setting.setdefault(key, []).append(row["figures"][metric])
     lines = [
-        f"{'lr':>8}  {'batch':>5}  {'epochs':>6}  {metric + ' mean':>20}  {'spread':>7}  {'best':>7}  {'seeds':>5}"
+        f"{'lr':>8}  {'batch':>5}  {'epochs':>7}  {metric + ' mean':>20}  {'spread':>7}  {'best':>7}  {'seeds':>5}"
     ]
     for (lr, size, epochs), values in sorted(by_setting.items(), key=lambda item: -statistics.mean(item[1])):
         spread = f"{statistics.stdev(values):7.2f}" if len(values) > 1 else f"{'-':>7}"
         times = "default" if epochs is None else f"{epochs:g}"
         mean = statistics.mean(values)
-        lines.append(f"{lr:8.0e}  {size:5}  {times:>7}  {mean:20.2f}  {spread}  {max(values):7.2f}  {len(values):5}")
+        lines.append(f"{lr:8g}  {size:5}  {times:>7}  {mean:20.2f}  {spread}  {max(values):7.2f}  {len(values):5}")
     return lines
 
 
