@@ -19,7 +19,7 @@ from pathlib import Path
 import tyro
 from datasets import Dataset
 
-from bertlab.text.sources import pieces, texts
+from bertlab.text.sources import shards, texts
 
 
 def slice_of(files: list[str], column: str, megabytes: float, directory: Path) -> Path:
@@ -27,8 +27,8 @@ def slice_of(files: list[str], column: str, megabytes: float, directory: Path) -
     kept: list[str] = []
     for file in files:
         size = 0
-        for piece in pieces([file], column)[0]:
-            for _, text, _ in texts(piece, column):
+        for shard in shards([file], column)[0]:
+            for _, text, _ in texts(shard, column):
                 if size < megabytes * 1e6 / len(files):
                     kept.append(text or "")
                     size += len(kept[-1].encode())

@@ -22,7 +22,7 @@ from bertlab.spec.errors import DataError
 from bertlab.text import preparing, sources
 from bertlab.text.corpus import Corpus
 from bertlab.text.sampler import Longer, PairSampler
-from bertlab.text.sources import Damage, Piece, pieces, row_number, texts
+from bertlab.text.sources import Damage, Shard, row_number, shards, texts
 
 WORDS = [
     "the",
@@ -73,9 +73,9 @@ def documents(corpus: Corpus) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "parquet", "txt"])
-@pytest.mark.parametrize("piece", [40, 1 << 20])
-def test_every_row_of_any_kind_of_file_is_read_once_and_knows_its_number(kind, piece, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "PIECE", piece)
+@pytest.mark.parametrize("shard", [40, 1 << 20])
+def test_every_row_of_any_kind_of_file_is_read_once_and_knows_its_number(kind, shard, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "SHARD_BYTES", shard)
     expected = ["The first text.\nIts second line.", "둘째 글은 한국어로 쓴다.", *stories(9)]
     path = tmp_path / f"notes-00.{kind}"
     if kind == "txt":
@@ -87,10 +87,10 @@ def test_every_row_of_any_kind_of_file_is_read_once_and_knows_its_number(kind, p
     else:
         datasets.Dataset.from_dict({"body": expected, "id": range(11)}).to_parquet(path, batch_size=4)
     column = "text" if kind == "txt" else "body"
-    found, damaged = pieces([str(path)], column)
+    found, damaged = shards([str(path)], column)
     assert not damaged
     assert {p.label for p in found} == {"notes"}
-    assert len(found) == 1 or piece == 40 or kind == "parquet"
+    assert len(found) == 1 or shard == 40 or kind == "parquet"
     rows = [(row_number(p, i), text) for p in found for i, text, _ in texts(p, column)]
     assert [text for _, text in rows] == expected
     if kind == "txt":
@@ -110,9 +110,9 @@ def test_a_hub_data_set_is_streamed_in_shares_that_are_all_of_it(tmp_path, monke
     sources._hub_rows.cache_clear()
     everything = Counter(text for i in range(3) for text in stories(10, seed=i))
     for stream, workers, shares in ((True, 2, 3), (True, 5, 5), (False, 2, 1)):
-        found, _ = pieces(["owner/name"], stream=stream, workers=workers)
+        found, _ = shards(["owner/name"], stream=stream, workers=workers)
         assert len(found) == shares
-        assert Counter(text for piece in found for _, text, _ in texts(piece)) == everything
+        assert Counter(text for shard in found for _, text, _ in texts(shard)) == everything
     sources._hub_rows.cache_clear()
 
 
@@ -120,13 +120,13 @@ def test_a_stream_gives_its_share_of_the_sample_and_is_read_no_further(tmp_path,
     everything = [f"{number} " + "tea " * 25 for number in range(1000)]
     read = []
 
-    def rows(piece, column):
+    def rows(shard, column):
         for number, text in enumerate(everything):
             read.append(text)
             yield number, text, None
 
     monkeypatch.setattr(prepare_command, "texts", rows)
-    shares = [Piece("owner/name", "stream", "", 0, share, 2, 0) for share in range(2)]
+    shares = [Shard("owner/name", "stream", "", 0, share, 2, 0) for share in range(2)]
     assert sum(map(len, prepare_command._evenly(shares, "text", 10_000))) < 11_000
     assert len(read) < 110
 
@@ -136,7 +136,7 @@ def test_a_stream_gives_its_share_of_the_sample_and_is_read_no_further(tmp_path,
 
 def test_neither_workers_nor_stacks_lose_or_double_a_document(config, tmp_path, monkeypatch):
     """And the number of workers changes nothing at all."""
-    monkeypatch.setattr(sources, "PIECE", 3000)
+    monkeypatch.setattr(sources, "SHARD_BYTES", 3000)
     files = [jsonl(tmp_path / f"part-{i}.jsonl", stories(60, seed=i)) for i in range(3)]
     config = replace(config, text=tuple(map(str, files)))
     one = documents(run(config))
@@ -232,7 +232,7 @@ def _die(numbered):
 
 
 def test_a_process_that_is_killed_ends_the_preparation(config, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "PIECE", 500)
+    monkeypatch.setattr(sources, "SHARD_BYTES", 500)
     monkeypatch.setattr(preparing, "_tokenise", _die)
     text = jsonl(tmp_path / "a.jsonl", stories(20))
     with pytest.raises(DataError, match="ended from outside"):

@@ -1,6 +1,6 @@
 """Raw text -> a prepared corpus, by several processes, in memory that does not grow with the text.
 
-Each process takes a piece of a source, cuts and tokenises it, and deals its documents out at random over as many stacks
+Each process takes a shard of a source, cuts and tokenises it, and deals its documents out at random over as many stacks
 as there are such that one fits in memory; then every stack is shuffled by itself. So any document may come to lie
 anywhere, and everything is read and written front to back. Knows no model.
 """
@@ -28,7 +28,7 @@ from bertlab.spec.files import write_whole
 from bertlab.text import helpers
 from bertlab.text.corpus import Corpus, segments
 from bertlab.text.damaged import Complaints, Damaged
-from bertlab.text.sources import NO_TEXT, Damage, Piece, pieces, row_number, texts
+from bertlab.text.sources import NO_TEXT, Damage, Shard, row_number, shards, texts
 from bertlab.text.tokenizer import Tokenizer
 
 STACK = 16 << 20  # bytes of text whose documents are shuffled among each other
@@ -41,7 +41,7 @@ BAR = "tokenising {percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}"
 
 @dataclass
 class Tally:
-    """What came of a piece, or of all. damaged: the first few; damages: how many. bytes: of text, in UTF-8."""
+    """What came of a shard, or of all. damaged: the first few; damages: how many. bytes: of text, in UTF-8."""
 
     documents: int = 0
     tokens: int = 0
@@ -58,7 +58,7 @@ class Tally:
 
 def prepare(
     sources: list[str],
-    vocabulary: Tokenizer | Callable[[list[Piece]], Tokenizer],
+    vocabulary: Tokenizer | Callable[[list[Shard]], Tokenizer],
     out,
     *,
     column: str = "text",
@@ -72,7 +72,7 @@ def prepare(
     """Tokenise documents in parallel and keep them under `out`. The same settings a second time open what is there.
 
     Args:
-        vocabulary: a tokenizer, or what makes one from pieces of the sources, and then `learnt` says how.
+        vocabulary: a tokenizer, or what makes one from shards of the sources, and then `learnt` says how.
         weights: how often an epoch goes through each source; training heeds them, nothing here changes with them.
         damaged: "stop" at a row or file that cannot be used, or "skip" it, count it, and list it in damaged.jsonl.
         stream: take hub data sets as they come instead of downloading them first.
@@ -84,7 +84,7 @@ def prepare(
     weights = list(weights or [1.0] * len(sources))
     if len(weights) != len(sources) or not all(0 <= w < 100 for w in weights) or (weights and not any(weights)):
         raise DataError(f"{len(sources)} sources need as many weights, from 0 to 100 and not all 0; got {weights}")
-    found, broken = pieces(sources, column, stream, workers)
+    found, broken = shards(sources, column, stream, workers)
     settings = {
         "sources": sources,
         "column": column,
@@ -142,7 +142,7 @@ def _same(theirs: dict, ours: dict) -> bool:
     return all(theirs[name] == ours.get(name) for name in asked)
 
 
-def _stamp(found: list[Piece], broken: list[Damage]) -> str:
+def _stamp(found: list[Shard], broken: list[Damage]) -> str:
     """Changes when a file does."""
     files = sorted({item.path for item in (*found, *broken)})
     stats = [(path, os.stat(path)) for path in files if os.path.exists(path)]
@@ -198,20 +198,20 @@ class _Job:
     def stack(self, k: int) -> str:
         return str(self.building / f"stack-{k}.arrow")
 
-    def piece(self, nth: int) -> str:
-        return str(self.building / f"piece-{nth}.arrow")
+    def shard(self, nth: int) -> str:
+        return str(self.building / f"shard-{nth}.arrow")
 
 
-def _stacks(found: list[Piece]) -> int:
-    size = sum(piece.size for piece in found)
+def _stacks(found: list[Shard]) -> int:
+    size = sum(shard.size for shard in found)
     # how much is streamed is not known; what cannot be known to be small is taken for large
-    return MOST_STACKS if any(not piece.size for piece in found) else min(MOST_STACKS, -(-size // STACK))
+    return MOST_STACKS if any(not shard.size for shard in found) else min(MOST_STACKS, -(-size // STACK))
 
 
-def _dealt(job: _Job, found: list[Piece], broken: list[Damage], workers: int) -> Tally:
+def _dealt(job: _Job, found: list[Shard], broken: list[Damage], workers: int) -> Tally:
     """Every document into its stack."""
     total = Tally(damages=len(broken), damaged=broken[:5])
-    size = sum(piece.size for piece in found)
+    size = sum(shard.size for shard in found)
     began = time.monotonic()
     with ExitStack() as files:
         sinks = [files.enter_context(pa.OSFile(job.stack(k), "wb")) for k in range(job.stacks)]
@@ -220,10 +220,10 @@ def _dealt(job: _Job, found: list[Piece], broken: list[Damage], workers: int) ->
         damages.writelines(_line(damage) for damage in broken)
         bar = files.enter_context(tqdm(total=size or None, bar_format=BAR if size else STREAM_BAR))
         for nth, (stacks, damaged, tally) in enumerate(_in_turn(job, found, workers)):
-            with pa.OSFile(job.piece(nth)) as file:
+            with pa.OSFile(job.shard(nth)) as file:
                 for k, batch in zip(stacks, pa.ipc.open_stream(file), strict=True):
                     writers[k].write_batch(batch)
-            os.unlink(job.piece(nth))
+            os.unlink(job.shard(nth))
             damages.writelines(map(_line, damaged))
             total.add(tally)
             speed = total.bytes / 1e6 / (time.monotonic() - began)
@@ -238,8 +238,8 @@ def _line(damage: Damage) -> str:
     return json.dumps(asdict(damage), ensure_ascii=False) + "\n"
 
 
-def _in_turn(job: _Job, found: list[Piece], workers: int) -> Iterator[tuple[list[int], list[Damage], Tally]]:
-    """The results of all pieces, in their order, whoever was done first."""
+def _in_turn(job: _Job, found: list[Shard], workers: int) -> Iterator[tuple[list[int], list[Damage], Tally]]:
+    """The results of all shards, in their order, whoever was done first."""
     workers = max(1, min(workers, len(found)))
     if workers == 1:
         _begin(job)
@@ -265,20 +265,20 @@ def _begin_apart(job: _Job) -> None:
     _begin(job)
 
 
-def _tokenise(numbered: tuple[int, Piece]) -> tuple[list[int], list[Damage], Tally]:
-    """One piece into a file of batches, and to which stack each of them goes."""
-    nth, piece = numbered
+def _tokenise(numbered: tuple[int, Shard]) -> tuple[list[int], list[Damage], Tally]:
+    """One shard into a file of batches, and to which stack each of them goes."""
+    nth, shard = numbered
     rng = np.random.default_rng([_job.seed, nth])
     tally, stacks, damaged, held, tokens = Tally(), [], [], [], 0
-    rows = texts(piece, _job.column)
-    with pa.OSFile(_job.piece(nth), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
+    rows = texts(shard, _job.column)
+    with pa.OSFile(_job.shard(nth), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
         while some := list(islice(rows, 64)):
             cut = [segments(text or "") for _, text, _ in some]
             ids = iter(_job.tokenizer.encode_ids([segment for document in cut for segment in document]))
             for (i, text, why), document in zip(some, cut, strict=True):
                 found = [segment for segment in (next(ids) for _ in document) if segment]
                 if not found:
-                    damage = Damage(piece.path, row_number(piece, i), why or NO_TEXT)
+                    damage = Damage(shard.path, row_number(shard, i), why or NO_TEXT)
                     if not _job.skip:
                         Complaints("stop")(str(damage))
                     damaged.append(damage)
@@ -288,14 +288,14 @@ def _tokenise(numbered: tuple[int, Piece]) -> tuple[list[int], list[Damage], Tal
                 tally.add(Tally(1, sum(lengths), len(text), len(text.encode("utf-8", "surrogatepass"))))
                 tokens += sum(lengths)
             if tokens > TOKENS_AT_ONCE:
-                stacks += _deal(held, piece, rng, writer)
+                stacks += _deal(held, shard, rng, writer)
                 held, tokens = [], 0
-        stacks += _deal(held, piece, rng, writer)
+        stacks += _deal(held, shard, rng, writer)
     tally.add(Tally(damages=len(damaged), damaged=damaged[:5]))
     return stacks, damaged, tally
 
 
-def _deal(held: list[tuple[list[int], list[int]]], piece: Piece, rng, writer) -> list[int]:
+def _deal(held: list[tuple[list[int], list[int]]], shard: Shard, rng, writer) -> list[int]:
     stack_D = rng.integers(_job.stacks, size=len(held))
     ids_type, lengths_type = (_job.schema.field(name).type for name in ("input_ids", "segment_lengths"))
     stacks = np.unique(stack_D).tolist()
@@ -304,8 +304,8 @@ def _deal(held: list[tuple[list[int], list[int]]], piece: Piece, rng, writer) ->
         columns = [
             pa.array([ids for ids, _ in own], ids_type),
             pa.array([lengths for _, lengths in own], lengths_type),
-            pa.array([piece.label] * len(own)),
-            pa.array([piece.nth] * len(own), pa.int16()),
+            pa.array([shard.label] * len(own)),
+            pa.array([shard.nth] * len(own), pa.int16()),
         ]
         writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_job.schema))
     return stacks

@@ -1,7 +1,7 @@
-"""Where text comes from: files of four kinds and hub data sets, in pieces that several processes can read at once.
+"""Where text comes from: files of four kinds and hub data sets, in shards that several processes can read at once.
 
 `datasets` reads the hub. Files are read here, a row at a time, because only so can a damaged one be named with its row
-and left out, and memory stays that of a piece however much text there is. Knows no tokens.
+and left out, and memory stays that of a shard however much text there is. Knows no tokens.
 """
 
 import json
@@ -20,13 +20,13 @@ from bertlab.spec.errors import DataError, first_line
 from bertlab.text import hub
 
 KINDS = {".parquet": "parquet", ".jsonl": "lines", ".json": "json", ".txt": "paragraphs"}
-PIECE = 4 << 20  # bytes of a file that are read in one go
+SHARD_BYTES = 4 << 20  # bytes of a file that are read in one go
 NO_TEXT = "has no text"
 ROWS = 1000  # of a hub data set
 
 
 @dataclass(frozen=True)
-class Piece:
+class Shard:
     """A stretch of a source: bytes first..last of a file; row group `first` of a Parquet file, which begins with row
     `last`; rows first..last of a hub data set; or share `first` of `last` of one that is streamed.
 
@@ -54,9 +54,9 @@ class Damage:
         return f"{self.path}{f' row {self.row:,}' if self.row else ''}: {self.why}"
 
 
-def pieces(
+def shards(
     sources: list[str], column: str = "text", stream: bool = False, workers: int = 1
-) -> tuple[list[Piece], list[Damage]]:
+) -> tuple[list[Shard], list[Damage]]:
     """Everything the sources hold, in order, and the files that cannot be opened.
 
     Args:
@@ -69,7 +69,7 @@ def pieces(
     """
     if not sources:
         raise DataError("no source of text was named")
-    found: list[Piece] = []
+    found: list[Shard] = []
     damaged: list[Damage] = []
     for nth, source in enumerate(sources):
         path = Path(source)
@@ -100,7 +100,7 @@ class _Unusable(Exception):
     pass
 
 
-def _of_file(path: Path, nth: int, column: str) -> list[Piece]:
+def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
     kind, label, size = KINDS[path.suffix], path.name.split("-")[0].split(".")[0], path.stat().st_size
     if not size:
         raise _Unusable("is empty")
@@ -115,18 +115,18 @@ def _of_file(path: Path, nth: int, column: str) -> list[Piece]:
         rows = [0]
         for group in groups:
             rows.append(rows[-1] + group.num_rows)
-        return [Piece(str(path), kind, label, nth, i, rows[i], g.total_byte_size) for i, g in enumerate(groups)]
+        return [Shard(str(path), kind, label, nth, i, rows[i], g.total_byte_size) for i, g in enumerate(groups)]
     with path.open("rb") as file:
         if kind == "json":
             # an array is one value, so it is read whole; rows a line are told by their first character
             if file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
-                return [Piece(str(path), kind, label, nth, 0, size, size)]
+                return [Shard(str(path), kind, label, nth, 0, size, size)]
             kind = "lines"
         cuts = [0]
-        while cuts[-1] + PIECE < size:
-            cuts.append(_next_start(file, cuts[-1] + PIECE, kind))
+        while cuts[-1] + SHARD_BYTES < size:
+            cuts.append(_next_start(file, cuts[-1] + SHARD_BYTES, kind))
     cuts[-1:] = [cuts[-1], size] if cuts[-1] < size else [size]
-    return [Piece(str(path), kind, label, nth, a, b, b - a) for a, b in pairwise(cuts)]
+    return [Shard(str(path), kind, label, nth, a, b, b - a) for a, b in pairwise(cuts)]
 
 
 def _next_start(file, at: int, kind: str) -> int:
@@ -139,19 +139,19 @@ def _next_start(file, at: int, kind: str) -> int:
     return file.tell()
 
 
-def _of_hub(name: str, nth: int, column: str, stream: bool, workers: int) -> list[Piece]:
+def _of_hub(name: str, nth: int, column: str, stream: bool, workers: int) -> list[Shard]:
     rows = _hub_rows(name, stream)
     names = rows.column_names or list(next(iter(rows), {}))
     if column not in names:
         raise DataError(f"{name} has no column {column!r}; it has {', '.join(names) or 'no rows'}")
     label = name.split("/")[1].split(":")[0]
     if stream:
-        # a share a shard, or every reader would read all shards for its own rows
+        # one of the hub's own shards each, or every reader would go through all of them for its own rows
         shares = rows.num_shards if rows.num_shards >= workers else workers
-        return [Piece(name, "stream", label, nth, share, shares, 0) for share in range(shares)]
+        return [Shard(name, "stream", label, nth, share, shares, 0) for share in range(shares)]
     each = rows.data.nbytes / max(1, len(rows))
     spans = [(a, min(a + ROWS, len(rows))) for a in range(0, len(rows), ROWS)]
-    return [Piece(name, "rows", label, nth, a, b, int(each * (b - a))) for a, b in spans]
+    return [Shard(name, "rows", label, nth, a, b, int(each * (b - a))) for a, b in spans]
 
 
 @lru_cache(maxsize=4)
@@ -159,61 +159,63 @@ def _hub_rows(name: str, stream: bool):
     return hub.load(name, "train", stream)
 
 
-def texts(piece: Piece, column: str = "text") -> Iterator[tuple[int, str | None, str]]:
-    """The rows of a piece: which one (see `row_number`), its text, and, where that is None, why."""
+def texts(shard: Shard, column: str = "text") -> Iterator[tuple[int, str | None, str]]:
+    """The rows of a shard: which one (see `row_number`), its text, and, where that is None, why."""
     i = -1
     try:
-        for i, text, why in _texts(piece, column):
+        for i, text, why in _texts(shard, column):
             yield i, text, why
     except (OSError, pa.ArrowException, datasets.exceptions.DatasetsError) as error:
         yield i + 1, None, f"and what comes after it cannot be read: {first_line(error)}"
 
 
-def _texts(piece: Piece, column: str) -> Iterator[tuple[int, str | None, str]]:
-    if piece.kind == "lines":
+def _texts(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
+    if shard.kind == "lines":
         yield from (
-            (i, *_of_line(line, column)) for i, line in enumerate(_lines(piece)) if line.strip(b"\xef\xbb\xbf \t\r\n")
+            (i, *_of_line(line, column)) for i, line in enumerate(_lines(shard)) if line.strip(b"\xef\xbb\xbf \t\r\n")
         )
-    elif piece.kind == "paragraphs":
-        yield from _paragraphs(piece)
-    elif piece.kind == "json":
+    elif shard.kind == "paragraphs":
+        yield from _paragraphs(shard)
+    elif shard.kind == "json":
         try:
-            values = json.loads(Path(piece.path).read_bytes().decode("utf-8-sig"))
+            values = json.loads(Path(shard.path).read_bytes().decode("utf-8-sig"))
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
             yield 0, None, f"is no JSON array: {error}"
             return
         yield from ((i, *_of_value(value, column)) for i, value in enumerate(values))
-    elif piece.kind == "parquet":
-        yield from _of_row_group(piece, column)
-    elif piece.kind == "rows":
-        rows = _hub_rows(piece.path, False)
-        yield from ((i, *_of_value(rows[i], column)) for i in range(piece.first, piece.last))
+    elif shard.kind == "parquet":
+        yield from _of_row_group(shard, column)
+    elif shard.kind == "rows":
+        rows = _hub_rows(shard.path, False)
+        yield from ((i, *_of_value(rows[i], column)) for i in range(shard.first, shard.last))
     else:
-        stream = split_dataset_by_node(_hub_rows(piece.path, True), piece.first, piece.last)
+        stream = split_dataset_by_node(_hub_rows(shard.path, True), shard.first, shard.last)
         yield from ((i, *_of_value(row, column)) for i, row in enumerate(stream))
 
 
-def row_number(piece: Piece, i: int) -> int:
-    """Of the i-th row of a piece, in its file, from 1: the line, the line where a paragraph begins, or the row."""
-    if piece.kind in ("lines", "paragraphs"):
-        with open(piece.path, "rb") as file:
-            before = sum(file.read(min(PIECE, piece.first - at)).count(b"\n") for at in range(0, piece.first, PIECE))
+def row_number(shard: Shard, i: int) -> int:
+    """Of the i-th row of a shard, in its file, from 1: the line, the line where a paragraph begins, or the row."""
+    if shard.kind in ("lines", "paragraphs"):
+        with open(shard.path, "rb") as file:
+            before = sum(
+                file.read(min(SHARD_BYTES, shard.first - at)).count(b"\n") for at in range(0, shard.first, SHARD_BYTES)
+            )
         return before + i + 1
-    return (piece.last if piece.kind == "parquet" else 0) + i + 1
+    return (shard.last if shard.kind == "parquet" else 0) + i + 1
 
 
-def _lines(piece: Piece) -> Iterator[bytes]:
-    with open(piece.path, "rb") as file:
-        file.seek(piece.first)
-        at = piece.first
-        while at < piece.last and (line := file.readline()):
+def _lines(shard: Shard) -> Iterator[bytes]:
+    with open(shard.path, "rb") as file:
+        file.seek(shard.first)
+        at = shard.first
+        while at < shard.last and (line := file.readline()):
             yield line
             at += len(line)
 
 
-def _paragraphs(piece: Piece) -> Iterator[tuple[int, str | None, str]]:
+def _paragraphs(shard: Shard) -> Iterator[tuple[int, str | None, str]]:
     first, held = 0, []
-    for i, line in enumerate(_lines(piece)):
+    for i, line in enumerate(_lines(shard)):
         if line.strip():
             first = first if held else i
             held.append(line)
@@ -256,10 +258,10 @@ def _of_value(value, column: str) -> tuple[str | None, str]:
     return None, f"has no text in {column!r} but {type(text).__name__}"
 
 
-def _of_row_group(piece: Piece, column: str) -> Iterator[tuple[int, str | None, str]]:
+def _of_row_group(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
     i = 0
-    with pq.ParquetFile(piece.path) as file:
-        for batch in file.iter_batches(64, row_groups=[piece.first], columns=[column]):
+    with pq.ParquetFile(shard.path) as file:
+        for batch in file.iter_batches(64, row_groups=[shard.first], columns=[column]):
             for value in batch.column(0):
                 try:
                     yield i, value.as_py() or None, "" if value.as_py() else NO_TEXT

@@ -13,7 +13,7 @@ import tyro
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Damaged
 from bertlab.text.preparing import made, prepare
-from bertlab.text.sources import Piece, texts
+from bertlab.text.sources import Shard, texts
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import hub
 
@@ -90,11 +90,11 @@ def run(config: PrepareConfig) -> Corpus:
     return corpus
 
 
-def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Piece]], Tokenizer], dict | None]:
+def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
     """A tokenizer, or how to learn one and from what settings."""
     if config.tokenizer is None:
 
-        def learn(found: list[Piece]) -> Tokenizer:
+        def learn(found: list[Shard]) -> Tokenizer:
             print(f"learning {config.vocab_size:,} pieces")
             sample = _evenly(found, config.column, config.sample)
             return Tokenizer.train(sample, config.vocab_size, cased=config.cased)
@@ -105,15 +105,15 @@ def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Piece
     return Tokenizer.load(hub.find(config.tokenizer, weights=False)), None
 
 
-def _evenly(found: list[Piece], column: str, characters: int) -> Iterator[str]:
-    """The beginnings of pieces all over the sources, each with its share of about so many characters."""
+def _evenly(found: list[Shard], column: str, characters: int) -> Iterator[str]:
+    """The beginnings of shards all over the sources, each with its share of about so many characters."""
     chosen = found[:: -(-len(found) // 256)]
-    size = sum(piece.size for piece in chosen)
-    for piece in chosen:
+    size = sum(shard.size for shard in chosen)
+    for shard in chosen:
         # the size of what is streamed is not known
-        left = characters * piece.size / size if piece.size else characters / len(chosen)
-        for _, text, _ in texts(piece, column):
+        left = characters * shard.size / size if shard.size else characters / len(chosen)
+        for _, text, _ in texts(shard, column):
             yield text or ""
             left -= len(text or "")
-            if left < 0 and (size > characters or not piece.size):
+            if left < 0 and (size > characters or not shard.size):
                 break
