@@ -82,8 +82,8 @@ class ReproduceConfig:
     seeds: int = 1
     """Do everything this many times; mean and spread are told."""
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """Only these columns (table5: mrpc sst2 squad ner; table6: perplexity mrpc sst2; table7: ner ner-frozen; table8:
-    sst2 ner ner-frozen)."""
+    """Only these columns (table5: mrpc sst2 squad, and, only if named, ner; table6: perplexity mrpc sst2; table7: ner
+    ner-frozen; table8: sst2 ner ner-frozen)."""
     rows: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """Only these rows, by the names of their directories in --out."""
     device: str = "auto"
@@ -172,7 +172,9 @@ def cells(config: ReproduceConfig) -> list[Cell]:
             raise BertlabError(f"{config.table} has no {what} {unknown[0]}: there are {', '.join(there)}")
     check_limits(config)
     columns = config.columns or tuple(
-        name for name, column in table.columns.items() if column.way != "pretrain" or config.validation
+        name
+        for name, column in table.columns.items()
+        if not column.optional and (column.way != "pretrain" or config.validation)
     )
     return [
         Cell(name, column, seed)
