@@ -1,6 +1,5 @@
 """Sentences with a gap: what is told of a model while it learns, on its card, and in TensorBoard."""
 
-import importlib.util
 import json
 import sys
 from dataclasses import replace
@@ -13,7 +12,6 @@ from bertlab.learn.card import card
 from bertlab.learn.evaluate import EvaluateConfig
 from bertlab.learn.evaluate import run as run_evaluate
 from bertlab.learn.pretraining import cloze
-from bertlab.learn.pretraining.board import Board
 from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.learn.pretraining.pretrain import run as run_pretrain
 from bertlab.spec.errors import BertlabError
@@ -154,45 +152,15 @@ def test_without_the_package_there_is_one_line(corpus, tmp_path, monkeypatch):
         list(pretrain(settings(corpus, tmp_path / "run", steps=1, tensorboard=True)))
 
 
-class Writer:
-    """What Board needs of a SummaryWriter."""
-
-    def __init__(self):
-        self.scalars: dict[tuple[str, int], float] = {}
-        self.texts: dict[tuple[str, int], str] = {}
-
-    def add_scalar(self, name, value, step):
-        self.scalars[name, step] = value
-
-    def add_text(self, name, value, step):
-        self.texts[name, step] = value
-
-    def flush(self):
-        pass
-
-
-def test_every_row_of_the_log_is_drawn(corpus, tmp_path):
-    list(pretrain(settings(corpus, tmp_path / "run", steps=10, validation=corpus, snapshots=True)))
-    board, writer = Board.__new__(Board), Writer()
-    board._writer = writer
-    rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    for row in rows:
-        board.write(row)
-    for row in rows:
-        if "loss" in row:
-            assert writer.scalars["training/loss", row["step"]] == row["loss"]
-            assert writer.scalars["training/mlm_accuracy", row["step"]] == row["mlm_accuracy"]
-    assert ("validation/masked_accuracy", 10) in writer.scalars
-    assert ("watched", 0) in writer.texts
-
-
-@pytest.mark.skipif(importlib.util.find_spec("tensorboard") is None, reason="needs the package tensorboard")
-def test_event_files_are_written_on_request(corpus, tmp_path):
+def test_every_row_of_the_log_is_in_the_event_files(corpus, tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    reports = list(pretrain(settings(corpus, tmp_path / "run", steps=4, tensorboard=True)))
+    list(pretrain(settings(corpus, tmp_path / "run", steps=10, validation=corpus, snapshots=True, tensorboard=True)))
     events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
     events.Reload()
-    drawn = events.Scalars("training/loss")
-    assert [event.step for event in drawn] == [1, 2, 3, 4]
-    assert [event.value for event in drawn] == pytest.approx([report.loss for report in reports], rel=1e-5)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    for name in ("loss", "mlm_accuracy"):
+        drawn = {event.step: event.value for event in events.Scalars(f"training/{name}")}
+        assert drawn == pytest.approx({row["step"]: row[name] for row in rows if name in row}, rel=1e-5)
+    assert 10 in {event.step for event in events.Scalars("validation/masked_accuracy")}
+    assert events.Tensors("watched/text_summary")[0].step == 0
