@@ -147,6 +147,20 @@ def line(place, label: str, default: str, *, key: str, **settings) -> str:
     return value
 
 
+def choice(widget: Callable, label: str, named: dict[str, str], key: str, **settings) -> str:
+    """A choice of names by what they are called. The names may change under it, as with another file: one that is gone
+    gives way to the first."""
+    options = list(named)
+    if st.session_state.get(key, options[0]) not in options:
+        del st.session_state[key]
+    return url.choice(widget, label, options, key=key, format_func=named.get, **settings)
+
+
+def column(place, label: str, first: str, names: Sequence[str], key: str) -> str:
+    """A choice of a column of a table. first: what is guessed, "" for none."""
+    return choice(place.selectbox, label, {name: name or t("column.none") for name in (first, *names)}, key)
+
+
 def position(place, label: str, pieces: Sequence[str], default: int, *, key: str) -> int:
     """Choose a position of a text by its piece."""
     numbers = range(len(pieces))

@@ -8,7 +8,8 @@ import json
 import os
 import tempfile
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -200,16 +201,23 @@ def labelled(name: str, content: bytes | None, spec: TaskSpec, split: str) -> Gi
 def _labelled(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> Given:
     if content is None:
         return examine.labelled_rows(name, spec, split)
+    with laid_down(name, content) as path:
+        rows = examine.labelled_rows(path, spec, split)
+    told = tuple(line.replace(f"{path.parent}/", "") for line in rows.left_out)
+    return replace(rows, name=path.name, left_out=told)
+
+
+@contextmanager
+def laid_down(name: str, content: bytes) -> Iterator[Path]:
+    """What was uploaded under this name, as a file for a moment; where it lies says nothing to who sent it, so refusals
+    leave that out."""
     with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / Path(name).name
+        path = Path(directory) / Path(name).name[-60:]  # elsewhere a name may be longer than here
         path.write_bytes(content)
         try:
-            rows = examine.labelled_rows(path, spec, split)
+            yield path
         except BertlabError as error:
-            # where it lay for a moment says nothing to who sent it
             raise type(error)(str(error).replace(f"{directory}/", "")) from None
-    told = tuple(line.replace(f"{directory}/", "") for line in rows.left_out)
-    return replace(rows, name=path.name, left_out=told)
 
 
 def examination(chosen: Checkpoint, asked: tuple, rows: Given, spec: TaskSpec, most: int, progress: Callable):

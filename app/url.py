@@ -201,6 +201,7 @@ def choice(widget: Callable, label: str, options: list[str], *, key: str, **sett
 
     The first option is the default, and what a link with an unknown option gets.
     """
+    _follow(key, options[0], key)
     kept = recall(key, options[0])
     _seed(key, kept if kept in options else options[0])
     value = _drawn(widget, label, key=key, options=options, **settings)

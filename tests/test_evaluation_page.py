@@ -127,6 +127,19 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     assert again.session_state["url.kept"]["a"].startswith("Green tea number")
 
 
+def test_uploaded_rows_are_measured_and_a_ragged_one_is_named(shipped):
+    app = opened("evaluation", **{"from": "upload"})
+    rows = [*TEXTS, {"label": 1}, {"sentence": "Odd.", "label": 0}]
+    content = "\n".join(map(json.dumps, rows)).encode()
+    app = app.file_uploader(key="evaluation-upload").set_value(("mine.jsonl", content, "application/json")).run()
+    app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    assert any("13 of 14 rows" in caption.value for caption in app.caption)
+    (left_out,) = [body for body in bodies(app) if "mine.jsonl: row 13" in body]
+    assert "/tmp" not in left_out
+
+
 @pytest.mark.parametrize("measure", ["classify", "tag", "question"])
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_sample_rows_can_be_tried(shipped, measure, language):

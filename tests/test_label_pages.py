@@ -9,6 +9,7 @@ import torch
 from test_app import HOSTILE, bodies, errors, opened
 
 import bertlab
+from app.i18n.strings import STRINGS
 from app.parts import batch
 from bertlab.explore.facts import Entity, Tags, WordTags
 from bertlab.explore.many import ask_many
@@ -100,10 +101,77 @@ def test_the_classify_page_answers_as_it_is_typed(shipped):
 @pytest.mark.parametrize("screen", ["classify", "tag"])
 def test_pasted_lines_become_a_table(shipped, screen):
     app = opened(screen)
-    app.text_area[0].set_value(f"Green tea.\n\n{HOSTILE}\n").run()
-    next(button for button in app.button if button.key == f"ask-{screen}").click().run()
-    assert not app.exception
+    app = asked(app.text_area[0].set_value(f"Green tea.\n\n{HOSTILE}\n").run(), screen)
     assert list(app.dataframe[-1].value["text"]) == ["Green tea.", HOSTILE]
+
+
+def asked(app, screen: str):
+    """The page after its button was clicked that asks all the texts of the box."""
+    app = next(button for button in app.button if button.key == f"ask-{screen}").click().run()
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+def test_an_uploaded_table_is_asked_by_its_columns(shipped):
+    app = opened("classify")
+    content = 'id,Review,sentence2\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,The boats.\n'
+    app.file_uploader(key="upload-classify").set_value(("rows.csv", content.encode(), "text/csv")).run()
+    assert not app.exception, app.exception[0].message
+    assert (app.selectbox(key="text-classify").value, app.selectbox(key="pair-classify").value) == (
+        "Review", "sentence2",
+    )  # fmt: skip
+    table = asked(app, "classify").dataframe[-1].value
+    assert list(table["text"]) == ["Green tea, some bread.", "Rain fell."]
+    assert list(table["pair"]) == ["A bowl.", "The boats."]
+    assert not any(table["error"])
+
+
+@pytest.mark.parametrize(("language", "why"), [("en", "the text is empty"), ("ko", "비어")])
+@pytest.mark.parametrize("screen", ["classify", "tag"])
+def test_a_row_without_its_text_keeps_its_place_and_says_so(shipped, screen, language, why):
+    app = opened(screen, lang=language)
+    rows = [
+        '{"text": "Green tea."}',
+        '{"label": 1}',
+        '{"text": null}',
+        '{"text": NaN}',
+        '{"text": "A bowl."}',
+        '{"text": 0}',
+    ]
+    app.file_uploader[0].set_value(("rows.jsonl", "\n".join(rows).encode(), "application/json")).run()
+    assert not app.exception, app.exception[0].message
+    assert any(STRINGS["batch.missing"][language == "ko"].format(count=3, first=2) in body for body in bodies(app))
+    app = asked(app, screen)
+    table = app.dataframe[-1].value
+    assert list(table["text"]) == ["Green tea.", "", "", "", "A bowl.", "0"]
+    assert [why in error for error in table["error"]] == [False, True, True, True, False, False]
+    assert any(STRINGS["batch.unanswered"][language == "ko"].format(count=3, of=6) in body for body in bodies(app))
+
+
+def test_a_row_without_its_second_text_says_so(shipped):
+    app = opened("classify")
+    rows = '{"premise": "Green tea.", "hypothesis": "A bowl."}\n{"premise": "Rain fell."}\n'
+    app.file_uploader[0].set_value(("rows.jsonl", rows.encode(), "application/json")).run()
+    table = asked(app, "classify").dataframe[-1].value
+    assert [bool(error) for error in table["error"]] == [False, True]
+    assert "second text is empty" in table["error"][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("rows.csv", b"text,label\nGreen tea.,1,2\n", "rows.csv: line 2 has 3 fields"),
+        ("rows.jsonl", b'{"text": "tea"}\n{"te', "rows.jsonl is not JSON lines"),
+        ("차" * 300 + ".csv", b"", "차.csv is empty"),
+    ],
+)
+def test_an_upload_that_cannot_be_read_is_one_line_that_names_it(shipped, name, content, said):
+    app = opened("tag")
+    app.file_uploader[0].set_value((name, content, "text/plain")).run()
+    assert not app.exception, app.exception[0].message
+    (line,) = errors(app)
+    assert said in line
+    assert "/tmp" not in line
 
 
 def test_a_long_text_is_weighed_when_asked_for(shipped):

@@ -2,14 +2,12 @@
 
 import csv
 import io
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 import streamlit as st
 
 from app import components, loaders, url
-from app.i18n import t
+from app.i18n import refusal, t
 from bertlab.explore.many import PAIR_NAMES, TEXT_NAMES, ask_many, guess_column
 from bertlab.text.rows import Rows, read_file
 
@@ -33,37 +31,43 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
             return
         if len(texts) > MOST:
             components.note(t("batch.most", most=MOST, count=len(texts)))
+        lacking = [any(part is not None and not part.strip() for part in row) for row in texts]
+        if any(lacking):
+            components.note(t("batch.missing", count=sum(lacking), first=1 + lacking.index(True)))
         kept, asked = f"batch-said-{question}", (checkpoint, question, tuple(texts[:MOST]))
         if st.button(t("batch.ask", count=min(len(texts), MOST)), icon=":material/play_arrow:", key=f"ask-{question}"):
             said = ask_many(loaders.session(checkpoint), question, texts[:MOST], _progress)
             st.session_state[kept] = (asked, said)
         found = st.session_state.get(kept)
         if found and found[0] == asked:
-            st.dataframe(found[1], hide_index=True)
+            rows = [row | {"error": refusal(row["error"])} for row in found[1]]
+            if unanswered := sum(bool(row["error"]) for row in rows):
+                components.note(t("batch.unanswered", count=unanswered, of=len(rows)))
+            st.dataframe(rows, hide_index=True)
             st.download_button(
-                t("batch.download"), as_csv(found[1]), f"{question}.csv", "text/csv", on_click="ignore",
+                t("batch.download"), as_csv(rows), f"{question}.csv", "text/csv", on_click="ignore",
                 icon=":material/download:",
             )  # fmt: skip
 
 
 def _uploaded(upload, question: str) -> Texts:
     """The texts of a file in the columns that are chosen. Raises DataError: it cannot be read."""
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / f"upload{Path(upload.name).suffix.lower()}"
-        path.write_bytes(upload.getvalue())
+    with loaders.laid_down(upload.name, upload.getvalue()) as path:
         rows: Rows = read_file(path)
     columns = list(rows.columns)
     left, right = st.columns(2)
-    guess = guess_column(columns, TEXT_NAMES)
-    text = left.selectbox(t("batch.column"), columns, columns.index(guess) if guess else 0, key=f"text-{question}")
-    pair = None
+    text = guess_column(columns, TEXT_NAMES) or columns[0]
+    text = components.column(left, t("batch.column"), text, columns, f"text-{question}")
+    pair = ""
     if question == "classify":
-        second = guess_column(columns, PAIR_NAMES)
-        pair = right.selectbox(
-            t("batch.pair"), ["", *columns], 1 + columns.index(second) if second else 0, key=f"pair-{question}",
-            format_func=lambda name: name or t("batch.pair.none"),
-        )  # fmt: skip
-    return [(str(row[text] or ""), str(row[pair] or "") if pair else None) for row in rows.rows]
+        pair = guess_column(columns, PAIR_NAMES) or ""
+        pair = components.column(right, t("batch.pair"), pair, ["", *columns], f"pair-{question}")
+    return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in rows.rows]
+
+
+def _cell(value: object) -> str:
+    """A cell as text; a row without it, null and NaN have none."""
+    return "" if value is None or value != value else str(value)
 
 
 def _progress(texts: Sequence) -> Iterator:

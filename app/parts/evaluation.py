@@ -2,7 +2,7 @@
 nothing."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,25 +58,25 @@ def question() -> str:
     if not able:
         return next(iter(QUESTIONS.values()))
     named = {page: t(page) for page in able}
-    return QUESTIONS[_choice(st.segmented_control, t("evaluation.what"), named, "measure", required=True)]
+    return QUESTIONS[components.choice(st.segmented_control, t("evaluation.what"), named, "measure", required=True)]
 
 
 def task(loaded: Loaded) -> str:
     """The row of the task table to measure by; "" is what the checkpoint was taught."""
     kind = next((kind for kind in KINDS if kind in loaded.heads), None)
     named = {"": t("evaluation.task.own")} | {name: name for name, spec in TASKS.items() if spec.kind == kind}
-    return _choice(st.selectbox, t("evaluation.task"), named, "task", help=t("evaluation.task.help"))
+    return components.choice(st.selectbox, t("evaluation.task"), named, "task", help=t("evaluation.task.help"))
 
 
 def source(spec: TaskSpec) -> Source | None:
     """The rows to take: a path, an upload, or what is pasted; None as long as none are named."""
     ways = {name: t(f"evaluation.from.{name}") for name in ("path", "paste", "upload")}
-    way = _choice(st.segmented_control, t("evaluation.from"), ways, "from", required=True)
+    way = components.choice(st.segmented_control, t("evaluation.from"), ways, "from", required=True)
     if way == "path":
         left, right = st.columns([3, 1])
         path = components.line(left, t("evaluation.path"), "", key="rows", help=t("evaluation.path.help"))
         splits = {name: t(f"evaluation.split.{name}") for name in SPLITS}
-        split = _choice(right.selectbox, t("evaluation.split"), splits, "split")
+        split = components.choice(right.selectbox, t("evaluation.split"), splits, "split")
         return Source(path.strip(), split) if path.strip() else None
     if way == "paste":
         pasted = url.text(st.text_area, t("evaluation.paste"), "", key="pasted", height=180)
@@ -98,32 +98,18 @@ def columns(spec: TaskSpec, rows: Given) -> tuple[tuple[str, ...], str]:
     places = st.columns(3 if spec.kind != "tag" else 2)
     known = spec.text[0] if spec.text and spec.text[0] in names else None
     text = known or guess_column(names, TOKEN_NAMES + TEXT_NAMES if spec.kind == "tag" else TEXT_NAMES) or names[0]
-    text = _column(places[0], t("evaluation.column.text"), text, names, "textcolumn")
+    text = components.column(places[0], t("evaluation.column.text"), text, names, "textcolumn")
     texts = (text,)
     if spec.kind != "tag":
         pair = next((name for name in spec.text[1:] if name in names), "")
         if not spec.text:
             pair = guess_column(names, PAIR_NAMES) or ""
-        pair = _column(places[1], t("evaluation.column.pair"), pair, ["", *names], "paircolumn")
+        pair = components.column(places[1], t("evaluation.column.pair"), pair, ["", *names], "paircolumn")
         texts = (text, pair) if pair else texts
     own = next((name for name in spec.label if name.partition(".")[0] in names), None)
     guess = own.partition(".")[0] if own else guess_column(names, LABEL_NAMES) or names[-1]
-    label = _column(places[-1], t("evaluation.column.label"), guess, names, "labelcolumn")
+    label = components.column(places[-1], t("evaluation.column.label"), guess, names, "labelcolumn")
     return texts, "" if own and label == guess else label
-
-
-def _column(place, label: str, first: str, names: list[str], key: str) -> str:
-    named = {name: name or t("evaluation.column.none") for name in (first, *names)}
-    return _choice(place.selectbox, label, named, key)
-
-
-def _choice(widget: Callable, label: str, named: dict[str, str], key: str, **settings) -> str:
-    """A choice of names by what they are called. The names may change under it, as with another file: one that is gone
-    gives way to the first."""
-    options = list(named)
-    if st.session_state.get(key, options[0]) not in options:
-        del st.session_state[key]
-    return url.choice(widget, label, options, key=key, format_func=named.get, **settings)
 
 
 def empty(spec: TaskSpec, labels: Sequence[str], spoken: str) -> None:
@@ -214,7 +200,7 @@ def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple
     for g, s in order:
         given, said = (seen.names[side] or t("evaluation.nothing") for side in (g, s))
         options[f"{g}.{s}"] = t("evaluation.cell", given=given, said=said, count=len(seen.cells[g, s]))
-    picked = _choice(st.selectbox, t("evaluation.show"), options, "cell")
+    picked = components.choice(st.selectbox, t("evaluation.show"), options, "cell")
     chosen = tuple(map(int, picked.split("."))) if picked else None
 
     def choose(cell: list) -> None:
@@ -243,12 +229,12 @@ def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple
 def _groups(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
     st.subheader(t("evaluation.groups"), anchor=False)
     ways = {name: t(f"evaluation.by.{name}") for name in found.groups}
-    by = _choice(st.segmented_control, t("evaluation.by"), ways, "by", required=True)
+    by = components.choice(st.segmented_control, t("evaluation.by"), ways, "by", required=True)
     groups = found.groups[by]
     place = st.container()
     options = {"": t("evaluation.all")}
     options |= {str(number): group.name or t("evaluation.other") for number, group in enumerate(groups)}
-    picked = _choice(st.selectbox, t("evaluation.show"), options, "cell")
+    picked = components.choice(st.selectbox, t("evaluation.show"), options, "cell")
 
     def choose(group: list) -> None:
         st.session_state["cell"] = "" if str(group[0]) == picked else str(group[0])
@@ -276,7 +262,7 @@ def _values(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[st
     rows = {number: found.rows[number] for number in found.hardest()}
     options = {"": t("evaluation.all")}
     options |= {str(number): f"{row.id}: {row.given} → {row.said}" for number, row in rows.items()}
-    picked = _choice(st.selectbox, t("evaluation.show"), options, "cell")
+    picked = components.choice(st.selectbox, t("evaluation.show"), options, "cell")
 
     def choose(row: list) -> None:
         st.session_state["cell"] = "" if str(row[0]) == picked else str(row[0])

@@ -29,6 +29,8 @@ def ask_many(
 ) -> list[dict[str, str | float]]:
     """Ask "classify" or "tag" of every (text, pair) -> a row for each, all with the same columns.
 
+    Without a pair a text is asked alone; a pair that is empty is a fault of its row.
+
     Args:
         progress: wraps the texts as they are taken (say, `tqdm`).
 
@@ -39,7 +41,7 @@ def ask_many(
     for text, pair in progress(texts):
         row: dict[str, str | float] = {"text": text} | ({} if question == "tag" else {"pair": pair or ""})
         try:
-            fact = session.tag(text) if question == "tag" else session.classify(text, pair or None)
+            fact = session.tag(text) if question == "tag" else session.classify(text, pair)
             said.append(row | _columns(fact) | {"error": ""})
         except MissingHead:
             raise

@@ -51,10 +51,17 @@ STRINGS = {
         "{count} rows are more than are asked at once: only the first {most} are taken.",
         "{count}행은 한 번에 묻기에 많아, 앞의 {most}행만 묻습니다.",
     ),
+    "batch.missing": (
+        "A text is missing in {count} of the rows, first in row {first}. They keep their places, and are not answered.",
+        "글이 없는 행이 {count}개 있습니다. 첫째는 {first}행입니다. 자리는 그대로 두고 묻지 않습니다.",
+    ),
+    "batch.unanswered": (
+        "{count} of {of} rows are not answered; the last column says why.",
+        "{of}행 가운데 {count}행은 답하지 못했습니다. 까닭은 마지막 열에 있습니다.",
+    ),
     "batch.ask": ("Ask all {count}", "{count}개 모두 묻기"),
     "batch.download": ("Download as CSV", "CSV로 내려받기"),
     "batch.column": ("Column of the text", "글이 있는 열"),
     "batch.pair": ("Column of the second text", "둘째 글이 있는 열"),
-    "batch.pair.none": ("none", "없음"),
     "batch.progress": ("{done} of {count}", "{count}개 가운데 {done}개"),
 }

@@ -39,7 +39,6 @@ STRINGS = {
     "evaluation.column.text": ("Column of the text", "글이 있는 열"),
     "evaluation.column.pair": ("Column of the second text", "둘째 글이 있는 열"),
     "evaluation.column.label": ("Column of the answer", "정답이 있는 열"),
-    "evaluation.column.none": ("none", "없음"),
     "evaluation.most": ("Rows at most", "최대 행 수"),
     "evaluation.most.help": (
         "Chosen evenly from the first row to the last. More rows take longer and vary less: with 100 rows an accuracy "

@@ -31,6 +31,7 @@ STRINGS = {
         "This text is too long for a link: a copied address will not bring it back.",
         "글이 너무 길어 주소에 담을 수 없습니다. 복사한 주소로는 되살아나지 않습니다.",
     ),
+    "column.none": ("none", "없음"),
     "download.html": ("Save as one HTML file", "HTML 파일 하나로 저장"),
     "sentence.a": ("Sentence A", "문장 A"),
     "sentence.b": ("Sentence B", "문장 B"),
