@@ -12,9 +12,10 @@ import bertlab
 from app.i18n.strings import STRINGS
 from app.parts import batch
 from bertlab.explore.facts import Entity, Tags, WordTags
-from bertlab.explore.many import ask_many
+from bertlab.explore.many import TEXT_NAMES, ask_many
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import MissingHead
+from bertlab.text.rows import pasted_table
 from bertlab.views import labels
 from bertlab.weights import checkpoint
 
@@ -110,6 +111,60 @@ def asked(app, screen: str):
     app = next(button for button in app.button if button.key == f"ask-{screen}").click().run()
     assert not app.exception, app.exception[0].message
     return app
+
+
+@pytest.mark.parametrize(
+    ("pasted", "columns", "rows"),
+    [
+        ("Good, I think.\nBad, I fear.", None, 0),
+        ("Well, yes.\nNo, no.", None, 0),  # as many commas in every line
+        ("review, please\nThe film was good.", None, 0),
+        ("text", None, 0),
+        ("Green tea.\tA bowl.\nRain.", None, 0),
+        ("", None, 0),
+        ('"Green tea', None, 0),
+        ("text\nGood, I think.\nBad", ("text",), 2),
+        ('Sentence,stars\n"Good, I think.",4\n', ("Sentence", "stars"), 1),
+        ('id\tsentence\n1\tGood, "I think.\n2\tBad.\n', ("id", "sentence"), 2),
+        ("Green tea.\tA bowl.\nRain.\t", ("1", "2"), 2),
+    ],
+)
+def test_a_pasted_table_is_told_from_lines(pasted, columns, rows):
+    found = pasted_table(pasted, TEXT_NAMES)
+    assert (found and found.columns, len(found or ())) == (columns, rows)
+
+
+@pytest.mark.parametrize("pasted", ["text,label\nGood.,1\nBad.\n", 'text,label\n"Good.,1\nBad.,0', "text,text\na,b"])
+def test_a_pasted_table_that_is_damaged_is_one_line(shipped, pasted):
+    app = opened("tag", lang="ko", **{"batch-tag": pasted})
+    assert not app.exception, app.exception[0].message
+    assert ["붙여 넣은 표" in error for error in errors(app)] == [True]
+
+
+@pytest.mark.parametrize("language", [0, 1])
+def test_a_pasted_table_is_asked_by_its_columns_and_they_stay_in_the_link(shipped, language):
+    app = opened("classify", lang=["en", "ko"][language])
+    app.text_area[0].set_value('id,premise,hypothesis\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,Boats.').run()
+    assert STRINGS["batch.table"][language].format(rows=2, columns=3) in [caption.value for caption in app.caption]
+    table = asked(app, "classify").dataframe[-1].value
+    assert list(table["text"]) == ["Green tea, some bread.", "Rain fell."]
+    assert list(table["pair"]) == ["A bowl.", "Boats."]
+    app.selectbox(key="text-classify").set_value("hypothesis").run()
+    app.selectbox(key="pair-classify").set_value("").run()
+    linked = {name: "".join(value) for name, value in app.query_params.items()}
+    again = asked(opened("classify", **linked), "classify").dataframe[-1].value
+    assert list(again["text"]) == ["A bowl.", "Boats."]
+    assert list(again["pair"]) == ["", ""]
+
+
+def test_pasted_pairs_without_names_are_pairs(shipped):
+    app = opened("classify", **{"batch-classify": "Green tea.\tA bowl.\nRain fell.\t"})
+    assert STRINGS["batch.table.bare"][0].format(rows=2, columns=2) in [caption.value for caption in app.caption]
+    table = asked(app, "classify").dataframe[-1].value
+    assert list(table["pair"]) == ["A bowl.", ""]
+    assert [bool(error) for error in table["error"]] == [False, True]
+    app.text_area[0].set_value("text\tstars\nGood.\t4").run()
+    assert (app.selectbox(key="text-classify").value, app.selectbox(key="pair-classify").value) == ("text", "")
 
 
 def test_an_uploaded_table_is_asked_by_its_columns(shipped):

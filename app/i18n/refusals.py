@@ -28,6 +28,7 @@ WORDS = {
     "continue its pre-training with `bertlab pretrain --from ...` to get one": (
         "`bertlab pretrain --from ...`으로 사전 학습을 이어 하면 생깁니다"
     ),
+    "the pasted table": "붙여 넣은 표",
     "No such file or directory": "그런 파일이나 폴더가 없습니다",
     "Permission denied": "읽거나 쓸 권한이 없습니다",
 }

@@ -9,7 +9,7 @@ import streamlit as st
 from app import components, loaders, url
 from app.i18n import refusal, t
 from bertlab.explore.many import PAIR_NAMES, TEXT_NAMES, ask_many, guess_column
-from bertlab.text.rows import Rows, read_file
+from bertlab.text.rows import Rows, pasted_table, read_file
 
 MOST = 2_000  # rows that are asked of one visit: the cores are everybody's
 Texts = list[tuple[str, str | None]]
@@ -23,8 +23,14 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
             left.text_area, t("batch.paste"), "", key=f"batch-{question}", placeholder=t("batch.paste.help")
         )
         upload = right.file_uploader(t("batch.file"), ["csv", "tsv", "jsonl", "parquet"], key=f"upload-{question}")
+        table = _uploaded(upload) if upload else pasted_table(pasted, TEXT_NAMES)
+        if table and not upload:
+            said = "batch.table" if guess_column(table.columns, TEXT_NAMES) else "batch.table.bare"
+            st.caption(t(said, rows=len(table), columns=len(table.columns)))
         texts = (
-            _uploaded(upload, question) if upload else [(line, None) for line in pasted.splitlines() if line.strip()]
+            _chosen(table, question, checkpoint)
+            if table
+            else [(line, None) for line in pasted.splitlines() if line.strip()]
         )
         if not texts:
             st.caption(t("batch.empty"))
@@ -50,19 +56,24 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
             )  # fmt: skip
 
 
-def _uploaded(upload, question: str) -> Texts:
-    """The texts of a file in the columns that are chosen. Raises DataError: it cannot be read."""
+def _uploaded(upload) -> Rows:
+    """Raises DataError: it cannot be read."""
     with loaders.laid_down(upload.name, upload.getvalue()) as path:
-        rows: Rows = read_file(path)
-    columns = list(rows.columns)
+        return read_file(path)
+
+
+def _chosen(table: Rows, question: str, checkpoint: loaders.Checkpoint) -> Texts:
+    """The texts of a table in the columns that are chosen."""
     left, right = st.columns(2)
-    text = guess_column(columns, TEXT_NAMES) or columns[0]
-    text = components.column(left, t("batch.column"), text, columns, f"text-{question}")
+    text = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
+    text = components.column(left, t("batch.column"), text, table.columns, f"text-{question}")
     pair = ""
     if question == "classify":
-        pair = guess_column(columns, PAIR_NAMES) or ""
-        pair = components.column(right, t("batch.pair"), pair, ["", *columns], f"pair-{question}")
-    return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in rows.rows]
+        nameless = "2" if table.columns == ("1", "2") else ""
+        single = loaders.session(checkpoint).texts == 1
+        pair = "" if single else guess_column(table.columns, PAIR_NAMES) or nameless
+        pair = components.column(right, t("batch.pair"), pair, ["", *table.columns], f"pair-{question}")
+    return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in table.rows]
 
 
 def _cell(value: object) -> str:

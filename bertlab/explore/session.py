@@ -126,6 +126,13 @@ class Session:
         return said if isinstance(said, str) and said else self.tokenizer.language
 
     @property
+    def texts(self) -> int | None:
+        """How many texts `classify` was taught to judge at once, 1 or 2; None where its record does not say."""
+        task = self.record.get("task")
+        columns = task.get("text") if isinstance(task, dict) and task.get("kind") in ("classify", "regress") else None
+        return len(columns) if isinstance(columns, list) and len(columns) in (1, 2) else None
+
+    @property
     def heads(self) -> tuple[str, ...]:
         """What it has output layers for: of "mlm", "nsp", "span", "classify", "regress", "choose", "tag"."""
         return self.loaded.heads

@@ -6,7 +6,7 @@ Parquet, CSV, TSV, JSON, JSON lines, any of the last four gzipped. Knows no task
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from bertlab.text import hub
 from bertlab.text.files import parse_json, parse_json_lines, read_parquet, read_text
 
 ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
+PASTED = "the pasted table"
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".json.gz")
 
 
@@ -138,7 +139,7 @@ def read_file(path: str | Path) -> Rows:
     if kind == ".parquet":
         rows = _parquet(path)
     elif kind in (".csv", ".tsv"):
-        rows = _csv(path, "\t" if kind == ".tsv" else ",")
+        rows = _table(str(path), read_text(path), "\t" if kind == ".tsv" else ",")
     elif kind in (".json", ".jsonl"):
         rows = _json(path)
     else:
@@ -170,31 +171,75 @@ def _hub_names(feature: object) -> tuple[str, ...]:
     return tuple(getattr(inner, "names", None) or ())
 
 
-def _csv(path: Path, delimiter: str) -> Rows:
-    text = read_text(path)
+def pasted_table(text: str, known: Container[str]) -> Rows | None:
+    """The rows of a table that somebody has pasted; None where the lines are texts.
+
+    A table begins with a line of column names, one of which is `known` (in lower case). Without such a line it is what
+    has equally many fields, two or more, between the tabs of every line; its columns are called 1, 2, and so on.
+    Commas alone make no table, since sentences have them.
+
+    Raises:
+        DataError: a table that is damaged; its line is named.
+
+    >>> pasted_table("Good, I think.\\nBad, I fear.", {"text"}) is None
+    True
+    >>> pasted_table("Green tea.\\tA bowl.\\nRain.\\tA boat.", {"text"}).columns
+    ('1', '2')
+    """
+    text = text.strip("\r\n")
+    for delimiter in (",", "\t"):
+        found, whole = _fields(text, delimiter)
+        if not found or (whole and len(found) == 1):
+            continue
+        first = found[0]
+        regular = whole and len({*map(len, found)}) == 1
+        named = any(name.strip().lower() in known for name in first)
+        if named and (regular or (len(first) > 1 and (not whole or len(found[1]) == len(first)))):
+            return _table(PASTED, text, delimiter)
+        if delimiter == "\t" and regular and len(first) > 1:
+            return _table(PASTED, text, delimiter, [str(number) for number in range(1, len(first) + 1)])
+    return None
+
+
+def _fields(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
+    """The lines of a table as far as they can be read, and whether that is all of them."""
+    found: list[list[str]] = []
+    try:
+        for fields in filter(None, _reader(text, delimiter)):
+            found.append(fields)
+    except csv.Error:
+        return found, False
+    return found, True
+
+
+def _reader(text: str, delimiter: str):
     # a tab-separated file has no use for quotes, and GLUE's own have stray ones
     quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=delimiter == ",")
     csv.field_size_limit(1 << 30)
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=delimiter == ",")
+
+
+def _table(name: str, text: str, delimiter: str, columns: Sequence[str] = ()) -> Rows:
+    """columns: their names, where the first line does not tell them."""
+    reader = _reader(text, delimiter)
     rows: list[dict] = []
-    columns: list[str] = []
     try:
         for fields in reader:
             if not fields:
                 continue
             if not columns:
-                columns = [name.strip() for name in fields]
+                columns = [column.strip() for column in fields]
                 if len(set(columns)) < len(columns) or "" in columns:
-                    raise DataError(f"{path}: its first line must name every column once, but has {', '.join(columns)}")
+                    raise DataError(f"{name}: its first line must name every column once, but has {', '.join(columns)}")
                 continue
             if len(fields) != len(columns):
                 raise DataError(
-                    f"{path}: line {reader.line_num} has {len(fields)} fields, but there are {len(columns)} columns"
+                    f"{name}: line {reader.line_num} has {len(fields)} fields, but there are {len(columns)} columns"
                 )
             rows.append(dict(zip(columns, fields, strict=True)))
     except csv.Error as error:
-        raise DataError(f"{path} is damaged at line {reader.line_num}: {error}") from None
-    return Rows(str(path), tuple(columns), rows)
+        raise DataError(f"{name} is damaged at line {reader.line_num}: {error}") from None
+    return Rows(name, tuple(columns), rows)
 
 
 def _json(path: Path) -> Rows:

@@ -40,12 +40,27 @@ STRINGS = {
     "tag.probability": ("Probability", "확률"),
     "tag.every": ("Every word, every tag", "모든 낱말, 모든 꼬리표"),
     "batch": ("Many texts at once", "여러 글을 한꺼번에"),
-    "batch.paste": ("Paste texts, one a line", "한 줄에 하나씩 붙여 넣기"),
-    "batch.paste.help": ("One text a line.", "한 줄에 글 하나."),
+    "batch.paste": ("Paste texts, one a line, or a table", "한 줄에 하나씩, 또는 표로 붙여 넣기"),
+    "batch.paste.help": (
+        "One text a line; or a table out of a spreadsheet or a CSV file, with the names of its columns in the first "
+        "line.",
+        "한 줄에 글 하나. 또는 스프레드시트나 CSV에서 복사한, 첫 줄에 열 이름이 있는 표.",
+    ),
+    "batch.table": (
+        "Read as a table of {rows} rows and {columns} columns, whose names are in its first line.",
+        "{rows}행 {columns}열의 표로 읽었습니다. 첫 줄은 열의 이름입니다.",
+    ),
+    "batch.table.bare": (
+        "Read as a table of {rows} rows and {columns} columns, for the tabs in every line. No column is called *text* "
+        "or *sentence*, so the first line is a row like the others.",
+        "줄마다 탭이 있어 {rows}행 {columns}열의 표로 읽었습니다. *text*나 *sentence* 같은 열 이름이 없으므로 첫 줄도 "
+        "하나의 행입니다.",
+    ),
     "batch.file": ("Or upload a table", "또는 표 파일 올리기"),
     "batch.empty": (
-        "Paste lines, or upload CSV, TSV, JSON lines or Parquet; nothing leaves this machine.",
-        "줄을 붙여 넣거나 CSV, TSV, JSON lines, Parquet 파일을 올리세요. 아무것도 이 컴퓨터 밖으로 나가지 않습니다.",
+        "Paste lines or a table, or upload CSV, TSV, JSON lines or Parquet; nothing leaves this machine.",
+        "줄이나 표를 붙여 넣거나 CSV, TSV, JSON lines, Parquet 파일을 올리세요. 아무것도 이 컴퓨터 밖으로 "
+        "나가지 않습니다.",
     ),
     "batch.most": (
         "{count} rows are more than are asked at once: only the first {most} are taken.",
