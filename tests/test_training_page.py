@@ -112,13 +112,96 @@ def test_curves_put_measurements_where_their_steps_are():
         diamonds = figure.data[-1]
         assert diamonds.mode == "markers"
         assert (list(diamonds.x), list(diamonds.y)) == ([place], [4.5])
-    assert len(curves.run_curves({"a": rows}, "rate").data) == 1
+    assert not curves.run_curves({"a": rows}, "rate").data
 
 
 def test_curves_of_rows_that_hold_no_numbers():
     rows = [{"step": 1}, {"step": 2, "loss": float("nan"), "tokens": 1}, {"step": "x", "loss": "y", "tokens": None}]
     for metric in curves.METRICS:
         assert all(len(trace.x) == 0 for trace in curves.run_curves({"a": rows}, metric).data)
+
+
+def log_of(directory, name: str, rows: list[dict]) -> list[dict]:
+    (directory / name).mkdir()
+    (directory / name / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return rows
+
+
+def step_of(step: int, **figures) -> dict:
+    return {"step": step, "tokens": 100 * step, "seconds": 0.5 * step, "rate": 1e-3, **figures}
+
+
+@pytest.fixture
+def ordered(tmp_path) -> list[dict]:
+    """A run that was asked for the order of its sentences."""
+    rows = [step_of(n, loss=6.0, mlm_loss=5.3, mlm_accuracy=0.1, order_loss=0.7, order_accuracy=0.6) for n in (1, 2, 3)]
+    told = {
+        "masked_accuracy": 0.2,
+        "mlm_loss": 5.0,
+        "bits_per_character": 2.5,
+        "order_accuracy": 0.55,
+        "order_loss": 0.69,
+    }
+    return log_of(tmp_path, "ordered", [*rows, {"step": 3, "tokens": 300, "validation": told}])
+
+
+@pytest.fixture
+def tuned(tmp_path) -> list[dict]:
+    """A run of fine-tuning, its figures on held-out rows in percent."""
+    rows = [step_of(n, loss=0.7, accuracy=0.25 * n) for n in (1, 2, 3)]
+    rows += [{"step": n, "tokens": 100 * n, "validation": {"f1": 80.0 + n, "accuracy": 70.0 + n}} for n in (2, 3)]
+    return log_of(tmp_path, "tuned", rows)
+
+
+def test_curves_of_a_run_that_learned_the_order_of_sentences(ordered):
+    drawn = [metric for metric in curves.METRICS if curves.has(ordered, metric)]
+    assert drawn == ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "rate"]
+    assert list(curves.run_curves({"a": ordered}, "loss").data[-1].y) == [pytest.approx(5.69)]
+    accuracy = curves.run_curves({"a": ordered}, "order_accuracy").data
+    assert list(accuracy[-2].y) == pytest.approx([0.6] * 3)
+    assert list(accuracy[-1].y) == [0.55]
+    (bits,) = curves.run_curves({"a": ordered}, "bits_per_character").data
+    assert (list(bits.y), bits.showlegend, bits.name) == ([2.5], True, "a")
+
+
+def test_curves_of_fine_tuning_put_shares_and_percents_on_one_scale(tuned):
+    drawn = [metric for metric in curves.METRICS if curves.has(tuned, metric)]
+    assert drawn == ["loss", "accuracy", "f1", "rate"]
+    lines = curves.run_curves({"a": tuned}, "accuracy").data
+    assert list(lines[0].y) == [0.25, 0.5, 0.75]
+    assert (list(lines[-1].x), list(lines[-1].y)) == ([200, 300], pytest.approx([0.72, 0.73]))
+    (f1,) = curves.run_curves({"a": tuned}, "f1").data
+    assert (list(f1.y), f1.mode) == (pytest.approx([0.82, 0.83]), "lines+markers")
+
+
+def test_a_run_without_a_metric_is_not_in_its_figure(ordered, tuned):
+    both = {"ordered": ordered, "tuned": tuned}
+    assert {trace.name for trace in curves.run_curves(both, "accuracy").data if trace.name} == {
+        "tuned",
+        "tuned, held-out text",
+    }
+    alone, together = (curves.run_curves(runs, "accuracy").data[-1] for runs in ({"tuned": tuned}, both))
+    assert alone.marker.color != together.marker.color, "a run has one colour in all its figures"
+
+
+@pytest.mark.parametrize("language", [0, 1])
+def test_the_page_draws_and_names_what_either_run_has(shipped, ordered, tuned, tmp_path, monkeypatch, language):
+    monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path / "none"))
+    app = opened("training", runs=str(tmp_path), lang=["en", "ko"][language])
+    assert not app.exception, app.exception[0].message
+    drawn = ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "accuracy", "f1", "rate"]
+    assert [menu["name"] for menu in saved(app)] == [f"training-curve-{metric}" for metric in drawn]
+    charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    named = [chart["layout"]["yaxis"]["title"]["text"] for chart in charts]
+    assert named[2] == STRINGS["training.order_accuracy"][language]
+    assert named[4] == STRINGS["measure.accuracy"][language]
+    for menu, chart in zip(saved(app), charts, strict=True):
+        assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(chart)
+
+
+def test_every_metric_has_a_name():
+    assert {f"training.{name}" for name in curves.METRICS.keys() - curves.MEASURES.keys()} <= STRINGS.keys()
+    assert {f"measure.{name}" for name in curves.MEASURES} <= STRINGS.keys()
 
 
 # -- the time machine ----------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 nothing."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,8 @@ SHOWN = 20  # examples in the list
 # a figure by name -> what explains it; span's F1 is another than a label's
 EXPLAINED = {
     "accuracy": "accuracy", "f1": "f1_class", "f1_from_3": "f1_class", "matthews": "mcc", "pearson": "pearson",
-    "spearman": "spearman", "entity_f1": "f1_entity", "exact_match": "exact_match", "null_threshold": "tau",
+    "spearman": "spearman", "entity_f1": "f1_entity", "entity_precision": "f1_entity", "entity_recall": "f1_entity",
+    "exact_match": "exact_match", "null_threshold": "tau",
 }  # fmt: skip
 
 
@@ -178,8 +179,13 @@ def figures(found: Examination) -> None:
         st.caption(t("evaluation.commonest", share=found.confusion.commonest))
     if found.left_out:
         components.note(t("evaluation.left-out", count=len(found.left_out), first=refusal(found.left_out[0])))
-    explained = {**EXPLAINED, "f1": "f1"} if found.spec.kind == "span" else EXPLAINED
-    components.explain(*dict.fromkeys(explained[name] for name in shown if name in explained))
+    components.explain(*explanations(shown))
+
+
+def explanations(measures: Collection[str]) -> list[str]:
+    """What explains some measures, by name."""
+    explained = EXPLAINED | ({"f1": "f1"} if "exact_match" in measures else {})
+    return list(dict.fromkeys(explained[name] for name in measures if name in explained))
 
 
 def picture(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:

@@ -4,6 +4,8 @@ import streamlit as st
 
 from app import components, loaders, url
 from app.i18n import t
+from app.i18n.strings.numbers import NUMBERS
+from app.parts import evaluation
 from bertlab.views import curves
 from bertlab.views.numbers import percent
 from bertlab.weights import history
@@ -37,6 +39,11 @@ def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
     components.table({t(f"training.{name}"): values for name, values in columns.items()})
 
 
+def called(metric: str) -> str:
+    """What a metric is called here: those of fine-tuning as the evaluation calls them."""
+    return t(f"measure.{metric}") if metric in curves.MEASURES else t(f"training.{metric}")
+
+
 @components.told()
 def drawn() -> None:
     """The runs as they stand now."""
@@ -54,7 +61,7 @@ def drawn() -> None:
     metrics = [metric for metric in curves.METRICS if any(curves.has(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "held_out": t("training.held-out")}
-        options["axes"] = (t(f"training.{x}"), t(f"training.{metric}"))
+        options["axes"] = (t(f"training.{x}"), called(metric))
         code = components.lines(
             None, "from pathlib import Path", "from bertlab.views import curves", "from bertlab.weights import history",
             f"runs = {{{places}}}", f"figure = curves.run_curves(runs, {metric!r}, **{options!r})",
@@ -65,7 +72,9 @@ def drawn() -> None:
             components.figure(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code)
     if metrics:
         st.caption(t("training.diamonds"))
-        components.explain(*[metric for metric in metrics if metric != "rate"])
+        measures = [metric for metric in metrics if metric in curves.MEASURES]
+        others = [metric for metric in metrics if metric in NUMBERS and metric not in measures]
+        components.explain(*others, *evaluation.explanations(measures))
     for name in thin:
         if found := history.watched(rows[name])[::-1][:ROWS_OF_WATCHED]:
             st.subheader(t("training.watched"), anchor=False)

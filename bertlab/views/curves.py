@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from bertlab.spec.tasks import TASKS
 from bertlab.views.figures import COLOURS, GREY, GRID, TEMPLATE, safe
 
 # beyond the colours a line is dashed as well
@@ -18,19 +19,32 @@ DASHES = ["solid", "dash", "dot", "dashdot"]
 
 @dataclass(frozen=True)
 class Metric:
-    """What a curve shows: the name in a step's row, and those in a measurement that add up to the same. noisy: drawn
-    faint, under its mean."""
+    """What a curve shows: the name in a step's row, "" where steps have none, and those in a measurement that add up to
+    the same. noisy: drawn faint, under its mean. hundredths: a measurement is written in percent, unlike a step."""
 
     step: str
     measured: tuple[str, ...] = ()
     percent: bool = False
     noisy: bool = True
+    hundredths: bool = False
 
 
+# what a step of fine-tuning tells of a measure
+_STEPS = {"accuracy": "accuracy", "exact_match": "exact"}
+# the measures of fine-tuning, by the names that evaluation gives them
+MEASURES = {
+    name: Metric(_STEPS.get(name, ""), (name,), percent=True, hundredths=True)
+    for name in dict.fromkeys(name for task in TASKS.values() for name in task.metrics)
+}
 METRICS = {
-    "loss": Metric("loss", ("mlm_loss", "nsp_loss")),
+    "loss": Metric("loss", ("mlm_loss", "nsp_loss", "order_loss")),
     "masked_accuracy": Metric("mlm_accuracy", ("masked_accuracy",), percent=True),
     "nsp_accuracy": Metric("nsp_accuracy", ("nsp_accuracy",), percent=True),
+    "order_accuracy": Metric("order_accuracy", ("order_accuracy",), percent=True),
+    "bits_per_character": Metric("", ("bits_per_character",)),
+    **MEASURES,
+    "tag_accuracy": Metric("tag_accuracy", percent=True),
+    "error": Metric("error"),
     "rate": Metric("rate", noisy=False),
 }
 PLACES = ("tokens", "step", "seconds")
@@ -38,7 +52,10 @@ PLACES = ("tokens", "step", "seconds")
 
 def has(rows: Iterable[Mapping], metric: str) -> bool:
     """Whether any row has a value of this metric."""
-    return any(row.get(METRICS[metric].step) is not None for row in rows) if metric in METRICS else False
+    asked = METRICS.get(metric)
+    return asked is not None and any(
+        row.get(asked.step) is not None or _measurement(row, asked) is not None for row in rows
+    )
 
 
 def run_curves(
@@ -50,7 +67,7 @@ def run_curves(
     held_out: str = "held-out text",
     axes: tuple[str, str] = ("tokens", ""),
 ) -> go.Figure:
-    """One metric of several runs.
+    """One metric of those of several runs that have it.
 
     Args:
         runs: the rows of each run's log, by its name.
@@ -60,6 +77,7 @@ def run_curves(
     """
     figure = go.Figure(layout={"template": TEMPLATE, "height": 300})
     asked = METRICS[metric]
+    form = ".1%" if asked.percent else ".4g"
     for number, (name, rows) in enumerate(runs.items()):
         rows = list(rows)
         steps = [row for row in rows if _number(row.get(asked.step)) and _number(row.get(x))]
@@ -67,35 +85,39 @@ def run_curves(
             "color": COLOURS[number % len(COLOURS)], "width": 2, "dash": DASHES[number // len(COLOURS) % len(DASHES)]
         }  # fmt: skip
         places, values = [row[x] for row in steps], [row[asked.step] for row in steps]
-        if asked.noisy:
+        if steps and asked.noisy:
             figure.add_scatter(
                 x=places, y=values, legendgroup=name, showlegend=False, mode="lines", line={**line, "width": 1},
                 opacity=0.25, hoverinfo="skip",
             )  # fmt: skip
             values = smooth(values)
-        figure.add_scatter(
-            x=places, y=values, name=safe(name), legendgroup=name, mode="lines" if len(steps) > 1 else "markers",
-            line=line, hovertemplate=f"{safe(name)}: %{{y:.4g}}",
-        )  # fmt: skip
+        if steps:
+            figure.add_scatter(
+                x=places, y=values, name=safe(name), legendgroup=name, mode="lines" if len(steps) > 1 else "markers",
+                line=line, hovertemplate=f"{safe(name)}: %{{y:{form}}}",
+            )  # fmt: skip
         measured = [
-            (place, sum(row["validation"][key] for key in asked.measured if _number(row["validation"].get(key))))
+            (place, value)
             for row, place in zip(rows, _places(rows, x), strict=True)
-            if place is not None and any(_number((row.get("validation") or {}).get(key)) for key in asked.measured)
+            if place is not None and (value := _measurement(row, asked)) is not None
         ]
         if measured:
+            # a line leads from one to the next where no steps do
             figure.add_scatter(
                 x=[place for place, _ in measured], y=[value for _, value in measured], legendgroup=name,
-                name=safe(f"{name}, {held_out}"), mode="markers", showlegend=False,
+                name=safe(name if not steps else f"{name}, {held_out}"), mode="markers" if steps else "lines+markers",
+                showlegend=not steps, line=line,
                 marker={"symbol": "diamond", "size": 9, "color": line["color"], "line": {"width": 1, "color": GREY}},
-                hovertemplate=f"{safe(name)}, {safe(held_out)}: %{{y:.4g}}",
+                hovertemplate=f"{safe(name)}, {safe(held_out)}: %{{y:{form}}}",
             )  # fmt: skip
     figure.update_traces(hoverlabel={"namelength": 0})
     figure.update_xaxes(
         title={"text": safe(axes[0]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID,
         type="log" if log else "linear", nticks=6,
-        dtick=1 if log and _decades(figure) >= 2 else None,  # else 2 and 5 stand between, and bare
+        dtick=_between(figure) if log else None,
     )  # fmt: skip
     figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6)
+    figure.update_yaxes(exponentformat="power")  # a rate of 0.00015 is not read as 150µ
     if asked.percent:
         figure.update_yaxes(tickformat=".0%", rangemode="tozero")
     # a figure drawn again every few seconds keeps what its reader zoomed to
@@ -128,10 +150,19 @@ def _places(rows: list[Mapping], x: str) -> list[float | None]:
     ]  # fmt: skip
 
 
-def _decades(figure: go.Figure) -> float:
-    """How many powers of ten the lines go over."""
+def _measurement(row: Mapping, metric: Metric) -> float | None:
+    """What a row measured of a metric; None if it did not."""
+    told = row.get("validation")
+    found = [told[key] for key in metric.measured if _number(told.get(key))] if isinstance(told, Mapping) else []
+    return sum(found) / (100 if metric.hundredths else 1) if found else None
+
+
+def _between(figure: go.Figure) -> int | str | None:
+    """Which ticks a logarithmic axis has: powers of ten alone where these are several, else 2 and 5 between them, which
+    stand there bare; over less than one it is left to Plotly."""
     places = [place for trace in figure.data for place in trace.x if place and place > 0]
-    return math.log10(max(places) / min(places)) if places else 0.0
+    decades = math.log10(max(places) / min(places)) if places else 0.0
+    return 1 if decades >= 2 else "D2" if decades >= 1 else None
 
 
 def _number(value) -> bool:

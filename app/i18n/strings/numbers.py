@@ -347,6 +347,28 @@ NUMBERS = {
         f"{_BERT}, §3.1, task 2",
         _ARXIV + "1810.04805",
     ),
+    "order_accuracy": Number(
+        ("sentence-order accuracy", "문장 순서 정답률"),
+        r"\frac{1}{N}\sum_n \mathbf 1\left[\hat y_n=y_n\right]",
+        (
+            "The share of pairs told right: two neighbouring passages, in their order or swapped. Half are swapped, so "
+            "guessing gives 50%. The topic gives nothing away, so it is harder than the next sentence.",
+            "이웃한 두 글이 제 순서인지 뒤바뀌었는지 바르게 가려낸 비율입니다. 반이 뒤바뀐 것이므로 찍어도 50%입니다. "
+            "주제로는 알 수 없어 다음 문장보다 어렵습니다.",
+        ),
+        "Lan et al. 2020, ALBERT, §3.1",
+        _ARXIV + "1909.11942",
+    ),
+    "error": Number(
+        ("mean distance from the value", "정답 값과의 평균 차이"),
+        r"\mathrm{MAE}=\frac{1}{N}\sum_n\left|\hat y_n-y_n\right|",
+        (
+            "How far the values are off, in the unit of the data. Compare it with always saying the mean.",
+            "값이 정답에서 평균 얼마나 벗어나는지, 데이터의 단위로 잰 것입니다. 늘 평균만 말했을 때와 견주어 보세요.",
+        ),
+        "Willmott and Matsuura 2005, Advantages of the mean absolute error",
+        "https://doi.org/10.3354/cr030079",
+    ),
     "loss": Number(
         ("loss", "손실"),
         r"\mathcal L=-\frac{1}{|M|}\sum_{t\in M}\ln p(w_t\mid t)\;\left(-\frac1N\sum_n\ln p(y_n)\right)",

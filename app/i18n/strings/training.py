@@ -29,6 +29,10 @@ STRINGS = {
     "training.loss": ("loss", "손실"),
     "training.masked_accuracy": ("missing words right", "빈칸 정답률"),
     "training.nsp_accuracy": ("next sentence right", "다음 문장 정답률"),
+    "training.order_accuracy": ("sentence order right", "문장 순서 정답률"),
+    "training.bits_per_character": ("bits per character", "글자당 비트"),
+    "training.tag_accuracy": ("tags right", "꼬리표 정답률"),
+    "training.error": ("distance from the value", "정답 값과의 차이"),
     "training.rate": ("learning rate", "학습률"),
     "training.held-out": ("held-out text", "따로 떼어 둔 글"),
     "training.diamonds": (
