@@ -2,16 +2,18 @@
 
 import csv
 import io
+import json
 import math
 
 import pytest
 import torch
 from test_app import HOSTILE, bodies, errors, opened
+from test_export import drawn_by, numbers, saved
 
 import bertlab
 from app.i18n.strings import STRINGS
 from app.parts import batch
-from bertlab.explore.facts import Entity, Tags, WordTags
+from bertlab.explore.facts import Classification, Entity, Tags, WordTags
 from bertlab.explore.many import TEXT_NAMES, ask_many
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import MissingHead
@@ -47,10 +49,20 @@ def test_a_word_s_effect_is_the_drop_of_the_log_odds_without_it(judge):
     assert first[1].effect == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_value_drops_by_itself(tmp_path, tiny_model, tiny_tokenizer):
-    model = Bert(tiny_model.config, ["regress"])
-    model.load_state_dict(tiny_model.state_dict(), strict=False)
-    session = bertlab.load(checkpoint.save(tmp_path / "stsb", model, tiny_tokenizer, {}, dtype=torch.float32))
+@pytest.fixture
+def saved_as(tmp_path, tiny_model, tiny_tokenizer):
+    """saved_as(head, record) is the directory of a checkpoint with such a head and record."""
+
+    def save(head: str, record: dict):
+        model = Bert(tiny_model.config.replace(labels=("no", "yes") if head == "classify" else ()), [head])
+        model.load_state_dict(tiny_model.state_dict(), strict=False)
+        return checkpoint.save(tmp_path / head, model, tiny_tokenizer, record, dtype=torch.float32)
+
+    return save
+
+
+def test_a_value_drops_by_itself(saved_as):
+    session = bertlab.load(saved_as("regress", {}))
     found = session.word_effects("Green tea.", "A bowl.")
     assert found.label is None
     expected = session.classify("Green tea.", "A bowl.").value - session.classify("Green tea.", "[MASK] bowl.").value
@@ -97,6 +109,39 @@ def test_the_classify_page_answers_as_it_is_typed(shipped):
     app.text_input[0].set_value("The harbour was dark and the boats stayed in.").run()
     assert next(body for body in bodies(app) if 'class="say"' in body) != before
     assert app.query_params["judged"] == "The harbour was dark and the boats stayed in."
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "learned from values between −1 and 7.5"), ("ko", "−1에서 7.5 사이")]
+)
+def test_a_value_stands_on_the_scale_it_was_taught(shipped, saved_as, monkeypatch, language, said):
+    app = opened("classify", lang=language, checkpoint=str(saved_as("regress", {"value_range": [-1, 7.5]})))
+    assert not app.exception, app.exception[0].message
+    assert any(said in body for body in bodies(app))
+    drawing = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert drawing["data"][0]["x"] == [-1, 7.5]
+    assert numbers(json.loads(drawn_by(saved(app)[0]["code"], monkeypatch).to_json())) == numbers(drawing)
+
+
+@pytest.mark.parametrize(
+    "told", [None, 5, [0], [5, 0], ["a", "b"], [0, float("nan")], [0, 10**400], [float("-inf"), 1], {"low": 0}]
+)
+def test_a_value_without_a_scale_says_none(shipped, saved_as, told):
+    app = opened("classify", checkpoint=str(saved_as("regress", {} if told is None else {"value_range": told})))
+    assert not app.exception, app.exception[0].message
+    assert not any("learned from values" in body for body in bodies(app))
+    low, high = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]["x"]
+    assert low in (0, -high)
+
+
+@pytest.mark.parametrize(
+    ("value", "scale"), [(3.2, (0, 5)), (0.4, (0, 1)), (-12.0, (-20, 20)), (1000.0, (0, 1000)), (7e4, (0, 1e5))]
+)
+def test_a_scale_that_was_not_told_is_round(value, scale):
+    drawn = labels.value_scale(Classification((), value))
+    assert tuple(drawn.data[0].x) == scale
+    assert list(drawn.data[1].x) == [value]
+    assert list(labels.value_scale(Classification((), value), (1.0, 2.0)).data[1].x) == [min(max(value, 1.0), 2.0)]
 
 
 @pytest.mark.parametrize("screen", ["classify", "tag"])

@@ -132,6 +132,7 @@ def test_glue_files(name, tmp_path, taught):
     assert index == tuple(map(str, range(12)))
     if name == "stsb":
         assert all(0 <= float(value) <= 5 and len(value.split(".")[1]) == 3 for value in said)
+        assert bertlab.load(path).value_range == (0.0, 5.0), "the values it has learned from"
     else:
         assert set(said) <= (set(spec.labels) if name in ("qnli", "rte") else {"0", "1"})
 
@@ -252,6 +253,8 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
     path = tmp_path / "run" / "checkpoint"
     if kind == "classify":
         assert bertlab.load(path).labels == ("1", "2", "3")
+    assert bertlab.load(path).texts == {"classify": 1, "regress": 2}.get(kind)
+    assert (bertlab.load(path).value_range is not None) == (kind == "regress")
     # the checkpoint knows what it was taught, so no flag is said again
     ask = ["evaluate", "own", "--checkpoint", str(path), "--data", str(data), "--out", str(tmp_path / "said.csv")]
     assert main([*ask, "--json"]) == 0, capsys.readouterr().err

@@ -7,10 +7,9 @@ from app.i18n import t
 from app.parts import batch
 from bertlab.explore.words import words
 from bertlab.views import labels
-from bertlab.views.numbers import percent
+from bertlab.views.numbers import Told, percent
 
 EAGER = 40  # words that are weighed at every keystroke; each takes a forward pass
-SCALE = (0.0, 5.0)  # of STS-B and KLUE-STS, the tasks with a value
 
 components.heading("classify")
 text = components.line(st, t("classify.text"), components.said("classify").judged, key="judged")
@@ -30,9 +29,11 @@ with components.told():
             components.figure(labels.label_bars(said), key="labels", code=code, data=data)
             components.explain("class_probability")
         else:
-            st.html(f'<p class="say"><b>{said.value:.2f}</b> · {t("classify.scale")}</p>')
-            code = components.lines(checkpoint, *opened, f"figure = labels.value_scale(said, *{SCALE!r})")
-            components.figure(labels.value_scale(said, *SCALE), key="value", code=code, data={"value": [said.value]})
+            taught = loaders.session(checkpoint).value_range
+            scale = f" · {t('classify.scale', low=taught[0], high=taught[1])}" if taught else ""
+            st.html(f'<p class="say"><b>{Told(said.value):.2f}</b>{scale}</p>')
+            code = components.lines(checkpoint, *opened, f"figure = labels.value_scale(said, {taught!r})")
+            components.figure(labels.value_scale(said, taught), key="value", code=code, data={"value": [said.value]})
     with right.container(key="effects"):
         st.subheader(t("classify.words"), anchor=False, help=t("classify.words.help"))
         count = len(words(text)) + len(words(pair))

@@ -53,6 +53,7 @@ STRONGEST = ("strongest", "scratch")
 # the same in Korean, before those; a task that is not here has no Korean checkpoint
 SUITING_KOREAN = {"classify": ("nsmc",), "tag": ("klue_ner", "wikiann_ko"), "answer": ("korquad",), "choose": ()}
 STRONGEST_KOREAN = ("korean",)
+LARGEST = 1e9  # of a value that a record is believed
 
 
 def load(source: str | Path, device: str = "cpu") -> "Session":
@@ -131,6 +132,14 @@ class Session:
         task = self.record.get("task")
         columns = task.get("text") if isinstance(task, dict) and task.get("kind") in ("classify", "regress") else None
         return len(columns) if isinstance(columns, list) and len(columns) in (1, 2) else None
+
+    @property
+    def value_range(self) -> tuple[float, float] | None:
+        """The least and the greatest value that `classify` was taught; None where its record does not say."""
+        match self.record.get("value_range"):
+            case [int() | float() as low, int() | float() as high] if -LARGEST < low < high < LARGEST:
+                return float(low), float(high)
+        return None
 
     @property
     def heads(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 Knows no model, no page and no language: the words on the axes are arguments.
 """
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -10,7 +11,7 @@ import plotly.graph_objects as go
 
 from bertlab.explore.facts import Classification, Tags, WordEffects
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, room, safe, short
-from bertlab.views.numbers import percent
+from bertlab.views.numbers import Told, percent
 from bertlab.views.passage import FONT, plain
 
 # every kind of entity has a colour and a line of its own, so that it is told apart without seeing the colour
@@ -39,20 +40,38 @@ def label_bars(said: Classification) -> go.Figure:
     return figure
 
 
-def value_scale(said: Classification, low: float, high: float) -> go.Figure:
-    """The value of a regression head on the scale it was taught, `low` to `high`; a value beyond stands at its end."""
+def value_scale(said: Classification, taught: tuple[float, float] | None = None) -> go.Figure:
+    """The value of a regression head on a scale.
+
+    Args:
+        taught: the least and the greatest value it has learned from; a value beyond stands at that end. Without them
+            the scale goes from 0 to a round number, and below 0 for a value below.
+    """
     figure = blank(height=88)
+    low, high = taught or _round_scale(said.value)
     place = min(max(said.value, low), high)
     figure.add_scatter(
         x=[low, high], y=[0, 0], mode="lines", line={"color": GRID, "width": 10}, hoverinfo="skip", showlegend=False
     )
     figure.add_scatter(
-        x=[place], y=[0], mode="markers+text", marker={"size": 20, "color": BLUE}, text=[f"{said.value:.2f}"],
+        x=[place], y=[0], mode="markers+text", marker={"size": 20, "color": BLUE}, text=[f"{Told(said.value):.2f}"],
         textposition="top center", cliponaxis=False, hoverinfo="skip", showlegend=False,
     )  # fmt: skip
     figure.update_yaxes(visible=False, range=[-0.6, 1])
     figure.update_xaxes(range=[low - 0.03 * (high - low), high + 0.03 * (high - low)], showgrid=False)
     return figure
+
+
+def _round_scale(value: float) -> tuple[float, float]:
+    """From 0, or as far below, to the first of 1, 2, 5, 10, 20, ... that a value does not exceed.
+
+    >>> _round_scale(3.2), _round_scale(-12.0), _round_scale(0.0)
+    ((0.0, 5.0), (-20.0, 20.0), (0.0, 1.0))
+    """
+    size = max(abs(value), 1.0)
+    power = 10.0 ** math.floor(math.log10(size))
+    high = next(step * power for step in (1, 2, 5, 10) if step * power >= size)
+    return (-high if value < 0 else 0.0), high
 
 
 def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:

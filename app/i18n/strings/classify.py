@@ -20,7 +20,10 @@ STRINGS = {
     "classify.weigh": ("Weigh all {count} words", "낱말 {count}개 모두 재기"),
     "classify.odds": ("drop of the log-odds without it", "없을 때 줄어드는 로그 오즈"),
     "classify.value": ("drop of the value without it", "없을 때 줄어드는 값"),
-    "classify.scale": ("on a scale from 0 to 5", "0에서 5까지의 값"),
+    "classify.scale": (
+        "learned from values between {low:.4g} and {high:.4g}",
+        "{low:.4g}에서 {high:.4g} 사이의 값으로 배움",
+    ),
     "classify.attention": ("Open in the Attention page", "어텐션 화면에서 보기"),
     "tag": ("Tag", "개체명"),
     "tag.title": ("Who, where, what?", "누가, 어디서, 무엇을?"),

@@ -135,6 +135,9 @@ def labelled_material(
         return found
 
     facts = {"examples": len(train), "skipped": len(complain), "held_out": sum(map(len, parts.values()))}
+    if spec.kind == "regress":
+        values = [row.target for row in train]
+        facts["value_range"] = [min(values), max(values)]
     labels = train.labels if spec.kind in ("classify", "tag") else ()
     batches = partial(learned.batches, share=processes.share())
     digest = _digest(learned.ids, np.array(str([row.target for row in train]).encode()))
