@@ -114,6 +114,13 @@ def said(task: str) -> Examples:
     return EXAMPLES["en"]
 
 
+def single(task: str) -> bool:
+    """Whether what this page opens was taught one text at a time; not while it cannot be opened."""
+    with suppress(BertlabError):
+        return loaders.session(_picked(task)).texts == 1
+    return False
+
+
 def _picked(task: str) -> loaders.Checkpoint:
     picked = st.session_state.get("opened", loaders.AUTO)
     if picked != loaders.AUTO:

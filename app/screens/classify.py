@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import components, loaders
+from app import components, loaders, url
 from app.i18n import t
 from app.parts import batch
 from bertlab.explore.words import words
@@ -11,9 +11,25 @@ from bertlab.views.numbers import Told, percent
 
 EAGER = 40  # words that are weighed at every keystroke; each takes a forward pass
 
+
+def second() -> str:
+    """The second text. The field is not there for a checkpoint that was taught single texts, until a link brings such a
+    text or the reader asks for one; then it stays, empty or not."""
+    if components.single("classify"):
+        wanted = "1" if url.recall("judged2") else url.recall("two")
+        url.keep("two", wanted)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(t("classify.single"), width="content")
+            if not wanted:
+                st.button(t("classify.second"), type="tertiary", on_click=url.keep, args=("two", "1"))
+        if not wanted:
+            return ""
+    return components.line(st, t("classify.pair"), "", key="judged2", placeholder=t("sentence.b.empty"))
+
+
 components.heading("classify")
 text = components.line(st, t("classify.text"), components.said("classify").judged, key="judged")
-pair = components.line(st, t("classify.pair"), "", key="judged2", placeholder=t("sentence.b.empty"))
+pair = second()
 with components.told():
     checkpoint = components.chosen("classify")
     asked = (text, pair or None)

@@ -47,7 +47,7 @@ def value_scale(said: Classification, taught: tuple[float, float] | None = None)
         taught: the least and the greatest value it has learned from; a value beyond stands at that end. Without them
             the scale goes from 0 to a round number, and below 0 for a value below.
     """
-    figure = blank(height=88)
+    figure = blank(height=104)
     low, high = taught or _round_scale(said.value)
     place = min(max(said.value, low), high)
     figure.add_scatter(
@@ -58,7 +58,10 @@ def value_scale(said: Classification, taught: tuple[float, float] | None = None)
         textposition="top center", cliponaxis=False, hoverinfo="skip", showlegend=False,
     )  # fmt: skip
     figure.update_yaxes(visible=False, range=[-0.6, 1])
-    figure.update_xaxes(range=[low - 0.03 * (high - low), high + 0.03 * (high - low)], showgrid=False)
+    figure.update_xaxes(
+        range=[low - 0.03 * (high - low), high + 0.03 * (high - low)], showgrid=False, tickvals=[low, high],
+        ticktext=[f"{Told(end):.4g}" for end in (low, high)],
+    )  # fmt: skip
     return figure
 
 

@@ -10,6 +10,11 @@ STRINGS = {
     "start.classify": ("One label for a text, as you type.", "글을 쓰는 대로 분류합니다."),
     "classify.text": ("Text", "글"),
     "classify.pair": ("Second text", "둘째 글"),
+    "classify.single": (
+        "This checkpoint was taught one text at a time.",
+        "이 체크포인트는 글을 하나씩 읽도록 배웠습니다.",
+    ),
+    "classify.second": ("Add a second text", "둘째 글 더하기"),
     "classify.words": ("Which words speak for it", "어느 낱말이 그 분류를 밀어 주나"),
     "classify.words.help": (
         "Each word is hidden in turn. Blue and underlined: without it the label would be less sure, so it speaks for "
@@ -70,11 +75,11 @@ STRINGS = {
         "{count}행은 한 번에 묻기에 많아, 앞의 {most}행만 묻습니다.",
     ),
     "batch.missing": (
-        "A text is missing in {count} of the rows, first in row {first}. They keep their places, and are not answered.",
+        "Rows without a text: {count}, the first is row {first}. Such a row keeps its place and is not answered.",
         "글이 없는 행이 {count}개 있습니다. 첫째는 {first}행입니다. 자리는 그대로 두고 묻지 않습니다.",
     ),
     "batch.unanswered": (
-        "{count} of {of} rows are not answered; the last column says why.",
+        "Not answered: {count} of {of} rows; the last column says why.",
         "{of}행 가운데 {count}행은 답하지 못했습니다. 까닭은 마지막 열에 있습니다.",
     ),
     "batch.ask": ("Ask all {count}", "{count}개 모두 묻기"),
