@@ -144,6 +144,46 @@ def test_a_scale_that_was_not_told_is_round(value, scale):
     assert list(labels.value_scale(Classification((), value), (1.0, 2.0)).data[1].x) == [min(max(value, 1.0), 2.0)]
 
 
+def second_field(app) -> list[str]:
+    return [field.value for field in app.text_input if field.key == "judged2"]
+
+
+@pytest.mark.parametrize("language", [0, 1])
+def test_a_second_text_for_a_checkpoint_of_single_texts_is_asked_for(shipped, saved_as, language):
+    record = {"task": {"kind": "classify", "text": ["sentence"]}}
+    path = str(saved_as("classify", record))
+    app = opened("classify", lang=["en", "ko"][language], checkpoint=path)
+    assert STRINGS["classify.single"][language] in [caption.value for caption in app.caption]
+    assert second_field(app) == []
+    app = next(b for b in app.button if b.label == STRINGS["classify.second"][language]).click().run()
+    assert second_field(app) == [""]
+    app.text_input(key="judged2").set_value("A bowl.").run()
+    linked = {name: "".join(value) for name, value in app.query_params.items()}
+    app.text_input(key="judged2").set_value("").run()
+    app.text_area[0].set_value("tea").run()
+    assert second_field(app) == [""], "it does not vanish under who empties it"
+    assert second_field(opened("classify", **linked)) == ["A bowl."]
+    assert second_field(opened("classify", checkpoint=path, judged2="A bowl.")) == ["A bowl."], "an older link"
+    assert not app.exception
+
+
+@pytest.mark.parametrize(
+    "task", [None, 3, {}, {"kind": "classify", "text": "sentence"}, {"kind": "classify", "text": ["a", "b"]}]
+)
+def test_a_second_text_is_offered_where_it_may_be_of_use(shipped, saved_as, task):
+    app = opened("classify", checkpoint=str(saved_as("classify", {"task": task})))
+    assert not app.exception, app.exception[0].message
+    assert second_field(app) == [""]
+    assert STRINGS["classify.single"][0] not in [caption.value for caption in app.caption]
+
+
+def test_a_table_for_a_checkpoint_of_single_texts_has_no_pairs_at_first(shipped, saved_as):
+    path = str(saved_as("classify", {"task": {"kind": "classify", "text": ["sentence"]}}))
+    app = opened("classify", checkpoint=path, **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA boat."})
+    assert not app.exception, app.exception[0].message
+    assert app.selectbox(key="pair-classify").value == ""
+
+
 @pytest.mark.parametrize("screen", ["classify", "tag"])
 def test_pasted_lines_become_a_table(shipped, screen):
     app = opened(screen)
