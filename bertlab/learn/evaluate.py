@@ -22,7 +22,7 @@ from bertlab.learn.pretraining.figures import checkpoint_second, pretraining_fig
 from bertlab.learn.tasks.answer_metrics import squad
 from bertlab.learn.tasks.evaluate_labelled import evaluate_labelled
 from bertlab.learn.tasks.own_task import OWN, Columns
-from bertlab.learn.tasks.questions import measured, squad_answers
+from bertlab.learn.tasks.questions import measured, spoken, squad_answers
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.files import write_whole
 from bertlab.spec.limits import check_limits
@@ -114,6 +114,7 @@ def evaluate(config: EvaluateConfig) -> dict:
         raise BertlabError(f"every question of {config.what} has an answer: --threshold is for SQuAD v2.0")
     source, complain = config.data or spec.hub_id, Complaints(config.damaged)
     rows = read_rows(source, config.split, complain)
+    spec = spoken(spec, rows)
     told = spec.unanswerable or any(row["answers"]["text"] for row in rows)
     if not told and not (config.out and config.checkpoint):
         raise BertlabError(

@@ -284,9 +284,8 @@ class Tokenizer:
 
     @cached_property
     def language(self) -> str:
-        """What it is made for, as far as pieces tell: "ko" where a third of them have Hangul, else "en"."""
-        korean = sum(_HANGUL.search(piece) is not None for piece in self._pieces)
-        return "ko" if 3 * korean >= len(self._pieces) else "en"
+        """What it is made for, as far as its pieces tell."""
+        return language_of(self._pieces)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The piece of every id, "##" kept."""
@@ -334,6 +333,15 @@ class Tokenizer:
             special += [*[False] * len(b), True]
             types += [1] * (len(b) + 1)
         return Encoding(tuple(ids), tuple(types), tuple(pieces), tuple(offsets), tuple(special))
+
+
+def language_of(texts: Sequence[str]) -> str:
+    """The language of texts, or of pieces: "ko" where a third of them have Hangul, else "en".
+
+    >>> language_of(["Who built it?", "방앗간은 언제 지었나?"]), language_of(["Who?"])
+    ('ko', 'en')
+    """
+    return "ko" if 3 * sum(_HANGUL.search(text) is not None for text in texts) >= len(texts) else "en"
 
 
 def _backend(

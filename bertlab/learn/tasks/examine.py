@@ -16,9 +16,9 @@ import torch
 from bertlab.learn.tasks.examine_questions import examine_questions
 from bertlab.learn.tasks.examined import Confusion, Examination, Given, Judged
 from bertlab.learn.tasks.labelled import answers, figures, fitting_labels, predict, tags_of
-from bertlab.learn.tasks.own_task import METRICS, OWN, Columns
+from bertlab.learn.tasks.own_task import OWN, Columns, plain
 from bertlab.spec.errors import DataError
-from bertlab.spec.tasks import KINDS, TASKS, TaskSpec, task
+from bertlab.spec.tasks import KINDS, TaskSpec, task
 from bertlab.text.batches import score
 from bertlab.text.damaged import Complaints
 from bertlab.text.examples import read_examples
@@ -51,7 +51,7 @@ def spec_for(loaded: Loaded, name: str = "", text: Sequence[str] = (), label: st
         spec = Columns().spec(OWN, noted)
     else:
         kind = next((kind for kind in KINDS if kind in loaded.heads), "classify")
-        spec = TASKS["squad"] if kind == "span" else TaskSpec(kind, "", "", METRICS[kind], "", id="")
+        spec = plain(kind)
     loaded.model.head(spec.kind)
     spec = spec.replace(text=tuple(text)) if text else spec
     return spec.replace(label=(label,)) if label else spec

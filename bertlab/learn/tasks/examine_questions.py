@@ -11,7 +11,7 @@ import numpy as np
 
 from bertlab.learn.tasks.answer_metrics import answer_f1, exact_match, normalised_answer, normalised_korean_answer
 from bertlab.learn.tasks.examined import Examination, Given, Group, Judged
-from bertlab.learn.tasks.questions import answer_all, measured
+from bertlab.learn.tasks.questions import answer_all, measured, spoken
 from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.decoding import Decoded
@@ -41,11 +41,12 @@ _LENGTHS = ((0, "0"), (1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"))
 def examine_questions(loaded: Loaded, rows: Given, spec: TaskSpec, most: int, progress: Callable) -> Examination:
     """`examine.examine` for questions. Raises DataError where none has an answer."""
     chosen = [rows.rows[row] for row in spaced(len(rows), most)]
-    language = "ko" if loaded.tokenizer.language == "ko" else "en"
+    spec = spoken(spec, rows.rows)
+    language = spec.language
     unanswerable = any(not row["answers"]["text"] for row in chosen)
     if all(not row["answers"]["text"] for row in chosen):
         raise DataError(f"{rows.name} has no labels, so nothing can be measured on it")
-    spec = spec.replace(unanswerable=unanswerable, language=language)
+    spec = spec.replace(unanswerable=unanswerable)
     decoded: list[Decoded] = []
     for first in progress(range(0, len(chosen), AT_ONCE)):
         decoded += answer_all(loaded.model, loaded.tokenizer, chosen[first : first + AT_ONCE])

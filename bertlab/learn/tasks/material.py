@@ -16,7 +16,7 @@ from torch import nn
 from bertlab.learn import processes
 from bertlab.learn.objectives import OBJECTIVES
 from bertlab.learn.tasks.labelled import answers, figures, predict
-from bertlab.learn.tasks.questions import squad_figures
+from bertlab.learn.tasks.questions import spoken, squad_figures
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import TaskSpec
@@ -173,6 +173,7 @@ def span_material(
     source = data or spec.hub_id
     complain = Complaints(damaged)
     rows = read_rows(source, "train", complain)
+    spec = spoken(spec, rows)
     if make_unanswerable is not None:
         if not spec.unanswerable:
             raise BertlabError("every question of this task has an answer: --make-unanswerable is for squad_v2")

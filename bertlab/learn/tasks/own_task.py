@@ -60,7 +60,7 @@ class Columns:
         elif self.kind is None:
             raise BertlabError(f"to use your own data, say of which kind it is: --kind {'|'.join(KINDS)}")
         else:
-            row = TaskSpec(self.kind, "", "", METRICS[self.kind], "", id="")
+            row = plain(self.kind)
             needed = {
                 "classify": "text_column",
                 "regress": "text_column",
@@ -93,6 +93,11 @@ class Columns:
         if self.id_column:
             changes["id"] = self.id_column
         return changes
+
+
+def plain(kind: Kind) -> TaskSpec:
+    """A task of one kind that nothing else is known of."""
+    return TaskSpec(kind, "", "", METRICS[kind], "", id="")
 
 
 def noted(spec: TaskSpec) -> dict:

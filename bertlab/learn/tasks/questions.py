@@ -14,8 +14,14 @@ from bertlab.spec.tasks import TaskSpec
 from bertlab.text.batches import score_spans
 from bertlab.text.decoding import Decoded, decode_all
 from bertlab.text.spans import span_windows
+from bertlab.text.tokenizer import language_of
 
 ROWS_AT_ONCE = 512
+
+
+def spoken(spec: TaskSpec, rows: Sequence[dict]) -> TaskSpec:
+    """The task with a language to compare answers in: its own, or where it says none that of the questions."""
+    return spec if spec.language else spec.replace(language=language_of([row["question"] for row in rows]))
 
 
 def answer_all(
