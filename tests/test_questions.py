@@ -1,6 +1,7 @@
 """Question answering from rows to "no answer": damaged rows, the threshold, KorQuAD's measure, a run of SQuAD v2.0."""
 
 import collections
+import csv
 import json
 import random
 import re
@@ -20,7 +21,7 @@ from bertlab.learn.tasks.material import with_head
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import task
 from bertlab.text.damaged import Complaints
-from bertlab.text.squad import read_squad
+from bertlab.text.squad import SQUAD, read_squad
 from bertlab.weights import checkpoint
 
 WHO = ["the baker", "the pilot", "a painter", "the gardener", "our neighbour", "the old sailor"]
@@ -68,9 +69,9 @@ def spoilt() -> list[dict]:
 @pytest.mark.parametrize(
     ("row", "line"),
     [
-        (1, r"question 1 \(id 0\) has an id that came before"),
-        (2, r"question 1 \(id 2\) has nothing but spaces in 'context'"),
-        (3, r"question 1 \(id 3\) has nothing but spaces in 'question'"),
+        (1, r"rows.json: row 2 \(id 0\) repeats the id of row 1"),
+        (2, r"rows.json: row 2 \(id 2\) has nothing but spaces in 'context'"),
+        (3, r"rows.json: row 2 \(id 3\) has nothing but spaces in 'question'"),
     ],
 )
 def test_a_row_that_is_no_question_stops_by_its_name(tmp_path, row, line):
@@ -86,10 +87,93 @@ def test_or_is_left_out_and_named(tmp_path, capsys):
     assert len(complaints) == 3
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 3
-    assert "came before" in said[0]
+    assert "row 2 (id 0) repeats" in said[0]
     assert said[2].endswith("only counted")
     with pytest.raises(DataError, match="holds no questions"):
         read_squad(write(tmp_path / "none.json", spoilt()[2:3]), Complaints("skip"))
+
+
+# -- tables of questions
+
+
+def table(path, rows: list[dict], **columns: list):
+    """Stories as a flat table in CSV or JSON lines, under names of its own."""
+    flat = [{"text": row["context"], "asked": row["question"], "said": row["answers"]["text"][0]} for row in rows]
+    for name, values in columns.items():
+        for row, value in zip(flat, values, strict=True):
+            row[name] = value
+    if path.suffix == ".csv":
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(flat[0]))
+            writer.writeheader()
+            writer.writerows(flat)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in flat), encoding="utf-8")
+    return path
+
+
+MINE = SQUAD.replace(text=("text", "asked"), label=("said",))
+
+
+@pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl", "mine.json"])
+def test_a_table_of_questions_is_read_by_its_columns(tmp_path, name):
+    stories = [story(number) for number in range(4)]
+    path = table(tmp_path / name, stories)
+    read = read_squad(path, spec=MINE)
+    kept = ("id", "context", "question", "answers")
+    assert [{key: row[key] for key in kept} for row in read] == [{key: row[key] for key in kept} for row in stories]
+    assert read[1]["where"] == f"{path}: row 2"
+    (tmp_path / "list.json").write_text(json.dumps([{**row, "answers": row["answers"]["text"]} for row in stories]))
+    assert [row["answers"] for row in read_squad(tmp_path / "list.json")] == [row["answers"] for row in stories]
+
+
+@pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl"])
+def test_an_answer_stands_where_its_column_says(tmp_path, name):
+    """Of an answer that comes twice; an empty cell leaves it to the first, and without answer none is there."""
+    stories = [{**story(0), "context": "tea or tea", "answers": {"text": [text]}} for text in ("tea", "tea", "")]
+    path = table(tmp_path / name, stories, answer_start=[7, "", ""], key=["x", "y", "z"])
+    read = read_squad(path, spec=MINE.replace(id="key"))
+    assert [row["answers"]["answer_start"] for row in read] == [[7], [0], []]
+    assert [row["id"] for row in read] == ["x", "y", "z"]
+
+
+def test_answers_that_are_not_in_their_passage_stop_or_are_left_out(tmp_path):
+    stories = [story(number) for number in range(4)]
+    stories[2]["answers"]["text"] = ["a unicorn"]
+    path = table(tmp_path / "mine.csv", stories)
+    with pytest.raises(DataError, match=r"mine.csv: row 3 has an answer, 'a unicorn', that is not at all in its"):
+        read_squad(path, spec=MINE)
+    kept = read_squad(path, complaints := Complaints("skip", shown=0), MINE)
+    assert [row["where"][-5:] for row in kept] == ["row 1", "row 2", "row 4"]
+    assert len(complaints) == 1
+    with pytest.raises(DataError, match="row 4 has 'here' where a number should be"):
+        read_squad(table(tmp_path / "mine.csv", [story(0)] * 4, answer_start=[*[""] * 3, "here"]), spec=MINE)
+
+
+@pytest.mark.parametrize(
+    ("answers", "line"),
+    [
+        ({"text": ["tea"]}, "no answers with text and answer_start"),
+        ({"text": ["tea"], "answer_start": [1, 2]}, "as many answer starts as answers"),
+        ({"text": [5], "answer_start": [0]}, "an answer that is no text"),
+        ({"text": ["tea"], "answer_start": [True]}, "has True where a number should be"),
+    ],
+)
+def test_answers_of_another_form_are_named(tmp_path, answers, line):
+    (tmp_path / "mine.json").write_text(json.dumps([{**story(0), "answers": answers}]))
+    with pytest.raises(DataError, match=rf"mine.json: row 1 \(id 0\).*{line}"):
+        read_squad(tmp_path / "mine.json")
+
+
+def test_a_row_keeps_its_number_through_every_filter(tmp_path, tiny_checkpoint, capsys):
+    stories = [story(number) for number in range(6)]
+    stories[1]["question"] = " "
+    stories[3]["answers"] = {"text": ["a unicorn"], "answer_start": [3]}
+    data = write(tmp_path / "rows.json", stories)
+    list(finetune(config(tmp_path, tiny_checkpoint, task="squad", data=data, damaged="skip")))
+    first, second = (line for line in capsys.readouterr().err.splitlines() if line.startswith("left out"))
+    assert "rows.json: row 2 (id 1) has nothing but spaces" in first
+    assert "rows.json: row 4 (id 3) has an answer" in second
 
 
 def config(tmp_path, base, **changes) -> FinetuneConfig:
@@ -103,7 +187,7 @@ def config(tmp_path, base, **changes) -> FinetuneConfig:
 
 def test_finetune_stops_at_an_answer_that_is_not_there_or_leaves_it_out(tmp_path, tiny_checkpoint):
     spoilt_file = write(tmp_path / "spoilt.json", spoilt()[4:])
-    with pytest.raises(DataError, match=r"row 0 \(id 4\).*'a unicorn', that is not at all in its passage"):
+    with pytest.raises(DataError, match=r"spoilt.json: row 1 \(id 4\).*'a unicorn', that is not at all in its passage"):
         list(finetune(config(tmp_path, tiny_checkpoint, data=spoilt_file)))
     list(finetune(config(tmp_path, tiny_checkpoint, data=spoilt_file, damaged="skip")))
     assert checkpoint.load(tmp_path / "run" / "checkpoint").record["skipped"] == 1

@@ -180,7 +180,7 @@ def test_labels_point_at_the_answer(tokenizer, answer, touched, max_tokens):
 
 def test_an_answer_elsewhere_is_refused_or_counted(tokenizer):
     rows = [row("good"), row("bad", starts=[1]), row("worse", starts=[-1]), row("last", texts=["Carla"])]
-    with pytest.raises(DataError, match=r"row 1 \(id bad\).*'Blue teapot'.*not at character 1 of"):
+    with pytest.raises(DataError, match=r"row 2 \(id bad\).*'Blue teapot'.*not at character 1 of"):
         span_features(tokenizer, rows)
     features = span_features(tokenizer, rows, complain=(complaints := Complaints("skip")))
     assert features.skipped == len(complaints) == 2
@@ -195,7 +195,7 @@ def test_unanswerable_rows_point_at_cls_only_when_allowed(tokenizer):
 
 
 def test_a_row_without_its_columns_is_named(tokenizer):
-    with pytest.raises(DataError, match=r"row 1.*'context'"):
+    with pytest.raises(DataError, match=r"row 2.*'context'"):
         span_features(tokenizer, [row(), {"id": "x", "question": "owns?"}])
 
 
@@ -288,7 +288,11 @@ def test_every_form_of_squad_gives_the_same_rows(tmp_path):
     (tmp_path / "squad.json.gz").write_bytes(gzip.compress(text.encode()))
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "squad.parquet")
     for name in ("squad.json", "squad.json.gz", "squad.parquet"):
-        assert read_squad(tmp_path / name) == rows, name
+        read = read_squad(tmp_path / name)
+        assert [found.pop("where") for found in read] == [
+            f"{tmp_path / name}: row {n} (id {'abc'[n - 1]})" for n in (1, 2, 3)
+        ]
+        assert read == rows, name
 
 
 @pytest.mark.parametrize(
@@ -300,7 +304,10 @@ def test_every_form_of_squad_gives_the_same_rows(tmp_path):
         (b"[]", "another shape"),
         (b'{"version": 1}', "the top has no 'data'"),
         (b'{"data": []}', "no questions"),
-        (b'{"data": [{"paragraphs": [{"context": "x", "qas": [{"id": "1"}]}]}]}', "question 0 has no 'question'"),
+        (
+            b'{"data": [{"paragraphs": [{"context": "x", "qas": [{"id": "1"}]}]}]}',
+            "paragraph 1, question 1 has no 'question'",
+        ),
         (
             b'{"data": [{"paragraphs": [{"context": 5, "qas": [{"id": "1", "question": "?"}]}]}]}',
             "no text in 'context'",

@@ -187,7 +187,7 @@ def test_a_held_out_question_without_answer_is_named_before_anything_is_learned(
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows_of(task("squad"))), place / "train.parquet")
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), place / "validation.parquet")
     asked = config(tmp_path, tiny_checkpoint, "squad", data=str(place))
-    with pytest.raises(BertlabError, match="question id3 has no answer"):
+    with pytest.raises(BertlabError, match=r"validation.parquet: row 4 \(id id3\) has no answer"):
         gather(asked)
     assert gather(replace(asked, damaged="skip")).facts["skipped"] == 1
 
@@ -225,12 +225,13 @@ OWN = {
     "regress": ["--text-column", "review", "--pair-column", "other", "--label-column", "score"],
     "choose": ["--text-column", "review", "--choice-columns", "a", "b", "--label-column", "right"],
     "tag": ["--text-column", "review", "--label-column", "tags"],
+    "span": ["--text-column", "review", "--pair-column", "other", "--label-column", "first"],
 }
 
 
 def own_csv(path):
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["review", "other", "stars", "score", "a", "b", "right", "tags"])
+        writer = csv.DictWriter(file, ["review", "other", "stars", "score", "a", "b", "right", "tags", "first"])
         writer.writeheader()
         for number, row in enumerate(rows_of(task("sst2"), 40)):
             text = row["sentence"]
@@ -238,6 +239,7 @@ def own_csv(path):
                 {
                     "review": text, "other": 'a "quoted", text', "stars": number % 3 + 1, "score": number / 7,
                     "a": "tea", "b": "bread\nand rain", "right": number % 2, "tags": "B-X" + " O" * text.count(" "),
+                    "first": text.split()[0],
                 }
             )  # fmt: skip
     return path
@@ -248,8 +250,11 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
     data = own_csv(tmp_path / "mine.csv")
     flags = ["finetune", "own", "--kind", kind, *OWN[kind], "--data", str(data), "--from", str(tiny_checkpoint)]
     flags += ["--out", str(tmp_path / "run"), "--epochs", "1", "--batch-size", "8", "--device", "cpu"]
+    if kind == "span":  # of questions nothing is held out
+        flags += ["--validation", str(data)]
     assert main(flags) == 0, capsys.readouterr().err
-    assert "examples" in capsys.readouterr().out
+    counted = "total" if kind == "span" else "examples"
+    assert counted in capsys.readouterr().out
     path = tmp_path / "run" / "checkpoint"
     if kind == "classify":
         assert bertlab.load(path).labels == ("1", "2", "3")
@@ -258,7 +263,7 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
     # the checkpoint knows what it was taught, so no flag is said again
     ask = ["evaluate", "own", "--checkpoint", str(path), "--data", str(data), "--out", str(tmp_path / "said.csv")]
     assert main([*ask, "--json"]) == 0, capsys.readouterr().err
-    assert json.loads(capsys.readouterr().out)["examples"] == 40
+    assert json.loads(capsys.readouterr().out)[counted] == 40
     assert (tmp_path / "said.csv").stat().st_size
 
 
@@ -269,6 +274,10 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
         (["--kind", "classify"], "--text-column"),
         (["--kind", "choose", "--text-column", "review"], "--choice-columns"),
         (["--kind", "tag", "--text-column", "review", "--pair-column", "other"], "--pair-column is for"),
+        (["--kind", "span", "--choice-columns", "a"], "--choice-columns is for choose"),
+        (["--kind", "span"], "no column 'context' or 'question'; it has review, other"),
+        ([*("--kind", "span"), *OWN["span"][:4]], "no column 'answers' to learn from"),
+        (["--kind", "span", *OWN["span"][:5], "a"], "row 1 has an answer, 'tea', that is not at all in its passage"),
         (["--kind", "classify", "--text-column", "reviews"], "no column 'reviews'; it has review, other"),
         (["--kind", "classify", "--text-column", "review"], "no column 'label' to learn from"),
         (["--kind", "classify", "--text-column", "review", "--label-column", "score"], "--kind regress"),
@@ -284,6 +293,20 @@ def test_own_rows_that_cannot_be(flags, message, tmp_path, tiny_checkpoint, caps
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_questions_of_one_s_own_are_compared_in_their_own_language(tmp_path, tiny_checkpoint):
+    rows = [{"context": f"방앗간은 {n}년에 지었다.", "question": "언제 지었나?", "answer": f"{n}년"} for n in range(20)]
+    data = str(jsonl(tmp_path / "mine.jsonl", rows))
+    settings = config(tmp_path, tiny_checkpoint, "own", kind="span", data=data, validation=data)
+    list(finetune(settings))
+    record = bertlab.load(tmp_path / "run" / "checkpoint").record
+    assert record["task"]["language"] == "ko"
+    said = tmp_path / "said.json"
+    said.write_text(json.dumps({str(n): f"{n}일" for n in range(20)}))
+    found = evaluate(EvaluateConfig("own", kind="span", data=data, predictions=said))
+    assert found["exact_match"] == 0
+    assert found["f1"] > 50, "characters are counted in Korean"
 
 
 def test_other_columns_of_a_known_task(tmp_path, tiny_checkpoint):

@@ -264,6 +264,13 @@ REFUSALS = {
     "{} has only {} rows: name the held-out ones with --validation": (
         "{0}에는 {1}행뿐입니다. 따로 잴 것을 --validation으로 알려 주세요."
     ),
+    "(id {}) {}": "(id {0}) {1}",
+    "has no text in {}": "{0} 열에 글이 없습니다.",
+    "has nothing but spaces in {}": "{0} 열에 빈칸뿐입니다.",
+    "has no answers with text and answer_start": "text와 answer_start가 있는 답이 없습니다.",
+    "needs as many answer starts as answers": "답의 수와 answer_start의 수가 다릅니다.",
+    "has an answer that is no text": "글이 아닌 답이 있습니다.",
+    "has an answer, {}, that is not at all in its passage": "답 {0}이(가) 글에 없습니다.",
     "has no list of texts in {}": "{0} 열에 글의 목록이 없습니다.",
     "is empty": "비어 있습니다.",
     "has {} choices, where the first row has {}": "고를 것이 {0}개인데 첫 행에는 {1}개입니다.",

@@ -81,7 +81,8 @@ def source(spec: TaskSpec) -> Source | None:
         return Source(path.strip(), split) if path.strip() else None
     if way == "paste":
         pasted = url.text(st.text_area, t("evaluation.paste"), "", key="pasted", height=180)
-        suffix = ".json" if spec.kind == "span" else ".jsonl" if pasted.lstrip()[:1] in ("{", "[") else ".csv"
+        # SQuAD's own form is one value over many lines
+        suffix = (".json" if spec.kind == "span" else ".jsonl") if pasted.lstrip()[:1] in ("{", "[") else ".csv"
         return _sent(f"rows{suffix}", pasted.encode("utf-8", "replace")) if pasted.strip() else None
     upload = st.file_uploader(t("evaluation.upload"), FILES, key="evaluation-upload")
     return _sent(Path(upload.name).name, upload.getvalue()) if upload else None

@@ -113,7 +113,7 @@ def evaluate(config: EvaluateConfig) -> dict:
     if config.threshold is not None and not spec.unanswerable:
         raise BertlabError(f"every question of {config.what} has an answer: --threshold is for SQuAD v2.0")
     source, complain = config.data or spec.hub_id, Complaints(config.damaged)
-    rows = read_rows(source, config.split, complain)
+    rows = read_rows(source, config.split, complain, spec)
     spec = spoken(spec, rows)
     told = spec.unanswerable or any(row["answers"]["text"] for row in rows)
     if not told and not (config.out and config.checkpoint):

@@ -20,13 +20,13 @@ class TaskSpec:
     metrics: as `learn.tasks.metrics` names them; the first one says which of two runs is better.
 
     text: the columns of the first and the second text; for choose, the context, then either one column with a list of
-    choices, or one column each; for tag, the tokens. start: for choose, a column that every choice begins with.
+    choices, or one column each; for tag, the tokens; for span, the passage and the question. start: for choose, a
+    column that every choice begins with.
     label: the column of the answer, and what others call it. labels: what the numbers in it mean, in their order; ()
     where the column itself holds names. id: the column that tells rows apart.
     validation, test: the splits that are measured, and those without answers. submission: the file a benchmark wants
     for each test split. names: whether it wants the labels' names there, and not their numbers.
-    unit: whether a tag belongs to a word or to a character. score: how SQuAD's measures are taken, see
-    `learn.tasks.answer_metrics`.
+    unit: whether a tag belongs to a word or to a character.
     """
 
     kind: Kind
@@ -68,6 +68,12 @@ def _glue(
     return row.replace(submission=(f"{file}.tsv",), **more)
 
 
+def questions(hub_id: str, source: str, language: str = "en", **more) -> TaskSpec:
+    """Answers in passages, in the columns of SQuAD; without hub id and language, anybody's."""
+    row = TaskSpec("span", hub_id, language, ("f1", "exact_match"), source, text=("context", "question"))
+    return row.replace(label=("answers", "answer"), **more)
+
+
 def _tags(hub_id: str, types: str, source: str, language: str = "en", **more) -> TaskSpec:
     """Entities in IOB2 tags, measured as `conlleval` does; their order is that of the hub's numbers."""
     labels = tuple(tag for name in types.split() for tag in (["O"] if name == "O" else [f"B-{name}", f"I-{name}"]))
@@ -97,10 +103,9 @@ TASKS = {
     "rte": _glue("rte", ("sentence1", "sentence2"), ("accuracy",), _ENTAILED, "RTE", "arXiv 1804.07461", names=True),
     # -- the other tasks of the paper --
     # Rajpurkar et al. 2016; Devlin et al. 2019, section 4.2
-    "squad": TaskSpec("span", "rajpurkar/squad", "en", ("f1", "exact_match"), "arXiv 1606.05250"),
+    "squad": questions("rajpurkar/squad", "arXiv 1606.05250"),
     # Rajpurkar et al. 2018; Devlin et al. 2019, section 4.3
-    "squad_v2": TaskSpec("span", "rajpurkar/squad_v2", "en", ("f1", "exact_match"), "arXiv 1806.03822",
-                         unanswerable=True),
+    "squad_v2": questions("rajpurkar/squad_v2", "arXiv 1806.03822", unanswerable=True),
     # Devlin et al. 2019, section 4.4; of the two sentences the second is only begun, and every choice goes on with it
     "swag": TaskSpec("choose", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326", start="sent2",
                      text=("sent1", "ending0", "ending1", "ending2", "ending3"), id=""),
@@ -122,10 +127,8 @@ TASKS = {
                          text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=()),
     "klue_ner": _tags("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",
                       test=()).replace(metrics=("entity_f1_macro", "character_f1_macro", "entity_f1")),
-    "klue_mrc": TaskSpec("span", "klue/klue:mrc", "ko", ("f1", "exact_match"), "arXiv 2105.09680", id="guid", test=(),
-                         unanswerable=True),
-    "korquad": TaskSpec("span", f"KorQuAD/squad_kor_v1{_PARQUET}", "ko", ("f1", "exact_match"), "arXiv 1909.07005",
-                        test=()),
+    "klue_mrc": questions("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True),
+    "korquad": questions(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
 }  # fmt: skip
 
 LEFT_OUT = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.damaged import Complaints
-from bertlab.text.rows import Rows
+from bertlab.text.rows import Rows, blank, value_of
 from bertlab.text.tags import fitting_tags, is_scheme
 
 MOST_LABELS = 1000
@@ -74,11 +74,12 @@ def read_examples(
         DataError: a column is missing; a row is damaged; no row is left; nothing to learn. One line, naming the row.
     """
     complain = Complaints() if complain is None else complain
-    columns, label = _columns(data, spec, training)
+    data.needs((*spec.text, *([spec.start] if spec.start else [])))
+    columns, label = spec.text, data.label(spec.label, training)
     read_text = {"choose": _choices, "tag": _tokens}.get(spec.kind, _texts)
     read_target = {"regress": _value, "choose": _choice, "tag": _tags}.get(spec.kind, _label)
-    cells = [] if label is None else [_cell(row, label) for row in data.rows]
-    given = [not _blank(cell) for cell in cells]
+    cells = [] if label is None else [value_of(row, label) for row in data.rows]
+    given = [not blank(cell) for cell in cells]
     if "-1" not in labels and all(_hidden(cell) for cell, told in zip(cells, given, strict=True) if told):
         given = [False] * len(cells)
     labels = labels or _labels(data, spec, label, [cell for cell, told in zip(cells, given, strict=True) if told])
@@ -107,7 +108,7 @@ def read_examples(
                 if not given[number - 1]:
                     raise DataError(f"has no label in {label!r}, where others have one")
                 known = data.names.get(label) or spec.labels
-                target = read_target(_cell(row, label), labels, known, texts)
+                target = read_target(value_of(row, label), labels, known, texts)
             if spec.id in row and seen.setdefault(id, number) != number:
                 raise DataError(f"repeats the id of row {seen[id]}")
             rows.append(Example(id, texts, target))
@@ -121,36 +122,7 @@ def read_examples(
     return found
 
 
-# -- which columns -----------------------------------------------------------------------------------------------
-
-
-def _columns(data: Rows, spec: TaskSpec, training: bool) -> tuple[tuple[str, ...], str | None]:
-    """The columns of the texts and of the label (None where there is none)."""
-    wanted = (*spec.text, *([spec.start] if spec.start else []))
-    missing = [column for column in wanted if column not in data.columns]
-    if missing:
-        raise DataError(
-            f"{data.name} has no column {' or '.join(map(repr, missing))}; it has {', '.join(data.columns)}"
-        )
-    label = next((name for name in spec.label if {name, name.partition(".")[0]} & {*data.columns}), None)
-    if label is None and training:
-        raise DataError(f"{data.name} has no column {spec.label[0]!r} to learn from; it has {', '.join(data.columns)}")
-    return spec.text, label
-
-
-def _cell(row: dict, column: str):
-    """The value of a column; "labels.label" is a field inside of one."""
-    if column in row:
-        return row[column]
-    value = row
-    for part in column.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
-
-
-def _blank(value: object) -> bool:
-    """Whether nothing is given: empty, null or NaN."""
-    return value is None or (isinstance(value, float) and math.isnan(value)) or str(value).strip() == ""
+# -- which cells hold what ----------------------------------------------------------------------------------------
 
 
 def _hidden(value: object) -> bool:
@@ -160,7 +132,7 @@ def _hidden(value: object) -> bool:
 
 def _id(row: dict, spec: TaskSpec, number: int) -> str:
     value = row.get(spec.id)
-    if spec.id in row and _blank(value):
+    if spec.id in row and blank(value):
         raise DataError(f"has no id in {spec.id!r}")
     return str(number - 1) if spec.id not in row else str(value)
 
@@ -175,7 +147,7 @@ def _labels(data: Rows, spec: TaskSpec, label: str | None, cells: list) -> tuple
     if label is not None and data.names.get(label):
         return data.names[label]
     if spec.kind == "tag":
-        return fitting_tags(str(tag) for cell in cells for tag in _listed(cell) if not _blank(tag))
+        return fitting_tags(str(tag) for cell in cells for tag in _listed(cell) if not blank(tag))
     found = {_named(cell) for cell in cells}
     if len(found) > MOST_LABELS or len(found) > max(20, len(cells) / 2):
         raise DataError(
@@ -285,7 +257,7 @@ def _tags(cell: object, labels: tuple[str, ...], known: tuple[str, ...], texts: 
     tags = _listed(cell)
     if len(tags) != len(texts):
         raise DataError(f"has {len(tags)} tags for {len(texts)} tokens")
-    if empty := next((token for tag, token in zip(tags, texts, strict=True) if _blank(tag)), None):
+    if empty := next((token for tag, token in zip(tags, texts, strict=True) if blank(tag)), None):
         raise DataError(f"has an empty tag for {empty!r}")
     return tuple(_number(tag, labels, known) for tag in tags)
 

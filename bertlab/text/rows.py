@@ -6,6 +6,7 @@ Parquet, CSV, TSV, JSON, JSON lines, any of the last four gzipped. Knows no task
 import csv
 import io
 import json
+import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,24 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def needs(self, columns: Iterable[str]) -> None:
+        """Raises DataError where one of these columns is missing, naming those that are there."""
+        if missing := [column for column in columns if column not in self.columns]:
+            raise DataError(
+                f"{self.name} has no column {' or '.join(map(repr, missing))}; it has {', '.join(self.columns)}"
+            )
+
+    def label(self, names: Sequence[str], training: bool) -> str | None:
+        """The first column of these names, or the one that a name such as "labels.label" lies in; None without any.
+
+        Raises:
+            DataError: there is none, and it is to be learned from.
+        """
+        found = next((name for name in names if {name, name.partition(".")[0]} & {*self.columns}), None)
+        if found is None and training:
+            raise DataError(f"{self.name} has no column {names[0]!r} to learn from; it has {', '.join(self.columns)}")
+        return found
 
 
 def read_split(source: str | Path, split: str) -> Rows:
@@ -119,6 +138,21 @@ def spaced(rows: int, few: int) -> list[int]:
     ([0, 4, 8], [0, 1])
     """
     return np.linspace(0, rows - 1, min(rows, few)).round().astype(int).tolist()
+
+
+def value_of(row: dict, column: str):
+    """The value of a column; "labels.label" is a field inside of one."""
+    if column in row:
+        return row[column]
+    value = row
+    for part in column.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def blank(value: object) -> bool:
+    """Whether a cell gives nothing: empty, null or NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or str(value).strip() == ""
 
 
 def _is_of(path: Path, name: str) -> bool:
@@ -244,7 +278,15 @@ def _table(name: str, text: str, delimiter: str, columns: Sequence[str] = ()) ->
 
 def _json(path: Path) -> Rows:
     text = read_text(path)
-    rows = parse_json(text, path) if text.lstrip().startswith("[") else parse_json_lines(text, path)
+    return objects(path, parse_json(text, path) if text.lstrip().startswith("[") else parse_json_lines(text, path))
+
+
+def objects(path: Path, rows: list) -> Rows:
+    """Rows out of JSON's values.
+
+    Raises:
+        DataError: one of them is no object with columns.
+    """
     if other := next((number for number, row in enumerate(rows, 1) if not isinstance(row, dict)), None):
         raise DataError(f"{path}: row {other} is no object with columns")
     columns: Iterable[str] = dict.fromkeys(column for row in rows for column in row)

@@ -127,7 +127,8 @@ class SpanWindows(Sequence):
 class SpanFeatures:
     """Windows and, for each, the positions of the answer's first and last token; 0 ([CLS]) where it is not inside.
 
-    rows_Q: the row each question came from. skipped: rows left out because their answer is missing or misplaced.
+    rows_Q: the row each question came from, counted from 0. skipped: rows left out because their answer is missing or
+    misplaced.
     """
 
     windows: SpanWindows
@@ -271,13 +272,14 @@ def span_features(
 def well_placed(
     rows: Sequence[Mapping], unanswerable: bool = False, complain: Complaints | None = None
 ) -> tuple[list[Mapping], list[int]]:
-    """The SQuAD rows whose first answer stands where it says, and their numbers.
+    """The SQuAD rows whose first answer stands where it says, and their places in `rows`, from 0.
 
     Args:
         unanswerable, complain: as for `span_features`.
 
     Raises:
-        DataError: a row lacks a column, or it is to stop at one that is wrong.
+        DataError: a row lacks a column, or it is to stop at one that is wrong; it is called by its "where", see
+            `text.squad`, or else by its number from 1.
     """
     complain = Complaints() if complain is None else complain
     kept, numbers = [], []
@@ -286,17 +288,18 @@ def well_placed(
             context, _, answers = row["context"], row["question"], row["answers"]
             texts, starts = answers["text"], answers["answer_start"]
         except (KeyError, TypeError) as error:
-            raise DataError(f"row {number} is not a SQuAD row: {error!r}") from None
+            raise DataError(f"row {number + 1} is not a SQuAD row: {error!r}") from None
         wrong = None
         if not len(texts) and not unanswerable:
             wrong = "has no answer; is this SQuAD v2.0? (squad_v2)"
         elif len(texts) and not texts[0]:
             wrong = "has an empty answer"
         elif len(texts) and (starts[0] < 0 or not context.startswith(texts[0], starts[0])):
-            where = f"character {starts[0]} of" if texts[0] in context else "all in"
-            wrong = f"has an answer, {texts[0]!r}, that is not at {where} its passage"
+            place = f"character {starts[0]} of" if texts[0] in context else "all in"
+            wrong = f"has an answer, {texts[0]!r}, that is not at {place} its passage"
         if wrong:
-            complain(f"row {number} (id {row.get('id', 'unknown')}) {wrong}")
+            where = row.get("where") or f"row {number + 1} (id {row.get('id', 'unknown')})"
+            complain(f"{where} {wrong}")
         else:
             kept.append(row)
             numbers.append(number)

@@ -1,38 +1,51 @@
-"""Question sets and predictions in files: SQuAD JSON or Parquet in, the hub's rows out.
+"""Question sets and predictions in files: SQuAD's nested JSON, or rows with columns in any form that `text.rows` reads.
 
-A row is {"id", "title", "context", "question", "answers": {"text": [...], "answer_start": [...]}}, as in the hub's
-`rajpurkar/squad` and `squad_v2`; no answers means unanswerable. Knows no tokens and no scores.
+A question read is {"id", "title", "context", "question", "answers": {"text": [...], "answer_start": [...]}}, as in the
+hub's `rajpurkar/squad` and `squad_v2`; no answers means unanswerable, or a test set. Beside these stands "where", its
+file, the number of its row from 1 and its id, for messages; and "is_impossible" where the file says so. Knows no tokens
+and no scores.
 """
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
 from bertlab.spec.errors import DataError
+from bertlab.spec.tasks import TASKS, TaskSpec
 from bertlab.text import hub
 from bertlab.text.damaged import Complaints
 from bertlab.text.files import is_parquet, parse_json, read_parquet, read_text
-from bertlab.text.rows import find_split
+from bertlab.text.rows import Rows, blank, find_split, objects, read_file, value_of
+
+SQUAD = TASKS["squad"]
 
 
-def read_squad(path: str | Path, complain: Complaints | None = None) -> list[dict]:
-    """The questions of a SQuAD v1.1, v2.0 or KorQuAD v1 file: JSON, gzipped JSON or Parquet.
+def read_squad(
+    path: str | Path, complain: Complaints | None = None, spec: TaskSpec = SQUAD, training: bool = False
+) -> list[dict]:
+    """The questions of a SQuAD v1.1, v2.0, KorQuAD v1 or KLUE-MRC file, or of any table with a row for each.
 
     Args:
-        complain: what happens to a question without text or passage, or with an id that came before; it stops if None.
+        path: SQuAD's JSON, gzipped or not; or Parquet, CSV, TSV, JSON lines, a JSON list.
+        complain: what happens to a question that cannot be used: one without text or passage, with an id that came
+            before, or with an answer that is not in its passage; it stops if None.
+        spec: what the columns of a table are called. The answer's column has SQuAD's answers, a text or a list of
+            texts; a text stands where a column answer_start says (characters from 0), or where it first occurs.
+        training: whether an answer is needed.
 
     Raises:
         DataError: the file is missing, damaged or something else; one line naming the first place that is wrong.
     """
-    path = Path(path)
-    rows = (
-        read_parquet(path).to_pylist()
-        if is_parquet(path)
-        else list(_flattened(path, parse_json(read_text(path), path)))
-    )
-    return usable(rows, str(path), complain)
+    return _questions(_table(Path(path)), complain, spec, training)
 
 
-def read_rows(source: str | Path, split: str, complain: Complaints | None = None) -> list[dict]:
+def read_rows(
+    source: str | Path,
+    split: str,
+    complain: Complaints | None = None,
+    spec: TaskSpec = SQUAD,
+    training: bool = False,
+) -> list[dict]:
     """The questions of a file as `read_squad` takes it, or of one split of a directory or a hub data set, as
     `rows.find_split` finds it.
 
@@ -41,32 +54,53 @@ def read_rows(source: str | Path, split: str, complain: Complaints | None = None
     """
     found = find_split(source, split)
     if found is not None:
-        return read_squad(found, complain)
-    return usable(hub.load(str(source), split).to_list(), f"{source} ({split})", complain)
+        return read_squad(found, complain, spec, training)
+    rows = hub.load(str(source), split)
+    table = Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list())
+    return _questions(table, complain, spec, training)
 
 
-def usable(rows: list[dict], source: str, complain: Complaints | None = None) -> list[dict]:
-    """The rows that are questions: with an id of their own, a question, a passage, and answers in the hub's form.
+def _table(path: Path) -> Rows:
+    """A row for each question."""
+    if is_parquet(path):
+        table = read_parquet(path)
+        return Rows(str(path), tuple(table.column_names), table.to_pylist())
+    if {".csv", ".tsv", ".jsonl"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+        return read_file(path)
+    data = parse_json(read_text(path), path, or_lines=True)
+    if isinstance(data, list) and data:
+        return objects(path, data)
+    questions = list(_flattened(path, data))
+    return Rows(str(path), tuple(questions[0]) if questions else (), questions)
 
-    Args:
-        source: what to call their origin.
-        complain: as for `read_squad`.
+
+def _questions(table: Rows, complain: Complaints | None, spec: TaskSpec, training: bool) -> list[dict]:
+    """The rows that are questions, in the hub's form.
 
     Raises:
-        DataError: there are none, or the first that is not one where `complain` says so.
+        DataError: there are none, or the first that is not one where `complain` says so; none has an answer to learn.
     """
-    complain, seen, kept = Complaints() if complain is None else complain, set(), []
-    for number, row in enumerate(map(_as_squad, rows)):
-        wrong = _wrong(row)
-        if wrong is None and row["id"] in seen:
-            wrong = "has an id that came before"
-        if wrong is None:
-            seen.add(row["id"])
-            kept.append(row)
-        else:
-            complain(f"{source}: question {number}{_called(row)} {wrong}")
+    if not table.rows:
+        raise DataError(f"{table.name} holds no questions")
+    table.needs(spec.text)
+    label = table.label(spec.label, training)
+    id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
+    complain, seen, kept = Complaints() if complain is None else complain, {}, []
+    for number, row in enumerate(table.rows, 1):
+        where = f"{table.name}: row {number}"
+        try:
+            id = _id(row, id_column, number)
+            where += f" (id {id})" if id_column else ""
+            question = _question(row, spec.text, label)
+            if seen.setdefault(id, number) != number:
+                raise DataError(f"repeats the id of row {seen[id]}")
+            kept.append({"id": id, **question, "where": where})
+        except DataError as error:
+            complain(f"{where} {error}")
     if not kept:
-        raise DataError(f"{source} holds no questions")
+        raise DataError(f"{table.name} holds no questions")
+    if training and not any(row["answers"]["text"] for row in kept):
+        raise DataError(f"{table.name} has no labels to learn from")
     return kept
 
 
@@ -74,7 +108,8 @@ def with_answers(rows: list[dict], source: str, complain: Complaints | None = No
     """The rows that can be measured where every question has an answer.
 
     Args:
-        source, complain: as for `usable`.
+        source: what to call their origin.
+        complain: as for `read_squad`, of a question without answer.
 
     Raises:
         DataError: there are none, or the first without an answer where `complain` says so.
@@ -85,7 +120,7 @@ def with_answers(rows: list[dict], source: str, complain: Complaints | None = No
     complain = Complaints() if complain is None else complain
     for row in rows:
         if not row["answers"]["text"]:
-            complain(f"{source}: question {row['id']} has no answer; is this SQuAD v2.0? (squad_v2)")
+            complain(f"{row['where']} has no answer; is this SQuAD v2.0? (squad_v2)")
     return kept
 
 
@@ -130,14 +165,15 @@ def read_scores(path: str | Path) -> dict[str, float]:
 def _flattened(path: Path, data) -> Iterable[dict]:
     where = "the top"
     try:
-        for a, article in enumerate(data["data"]):
+        for a, article in enumerate(data["data"], 1):
             where = f"article {a}"
-            for p, paragraph in enumerate(article["paragraphs"]):
-                for q, asked in enumerate(paragraph["qas"]):
+            for p, paragraph in enumerate(article["paragraphs"], 1):
+                for q, asked in enumerate(paragraph["qas"], 1):
                     where = f"article {a}, paragraph {p}, question {q}"
                     answers = asked.get("answers") or []
                     yield {
-                        "id": asked["id"],
+                        # KLUE-MRC's files call it so
+                        "id": asked["guid"] if "guid" in asked else asked["id"],
                         "title": article.get("title", ""),
                         "context": paragraph["context"],
                         "question": asked["question"],
@@ -145,6 +181,7 @@ def _flattened(path: Path, data) -> Iterable[dict]:
                             "text": [answer["text"] for answer in answers],
                             "answer_start": [answer["answer_start"] for answer in answers],
                         },
+                        "is_impossible": asked.get("is_impossible"),
                     }
     except KeyError as error:
         raise DataError(f"{path} is not a SQuAD file: {where} has no {error}") from None
@@ -152,33 +189,68 @@ def _flattened(path: Path, data) -> Iterable[dict]:
         raise DataError(f"{path} is not a SQuAD file: {where} has another shape") from None
 
 
-def _as_squad(row: object) -> object:
-    """KLUE-MRC's rows as SQuAD's: their id is called guid, and what is impossible has no answer."""
-    if isinstance(row, dict) and "guid" in row:
-        row = {"id": row["guid"], **row}
-        return row | {"answers": {"text": [], "answer_start": []}} if row.get("is_impossible") else row
-    return row
+# -- what is in a row --------------------------------------------------------------------------------------------
 
 
-def _called(row: object) -> str:
-    return f" (id {row['id']})" if isinstance(row, dict) and isinstance(row.get("id"), str) else ""
+def _id(row: dict, column: str | None, number: int) -> str:
+    """As the file has it, else the number of the row from 0, as `text.examples` gives it."""
+    if column is None:
+        return str(number - 1)
+    if blank(row.get(column)):
+        raise DataError(f"has no id in {column!r}")
+    return str(row[column])
 
 
-def _wrong(row: object) -> str | None:
-    """What keeps a row from being a question; None for one."""
-    if not isinstance(row, dict):
-        return "is no object with columns"
-    for column in ("id", "context", "question"):
-        if not isinstance(row.get(column), str):
-            return f"has no text in {column!r}"
-        if not row[column].strip():
-            return f"has nothing but spaces in {column!r}"
-    answers = row.get("answers")
-    if not isinstance(answers, dict) or not {"text", "answer_start"} <= answers.keys():
-        return "has no answers with text and answer_start"
-    texts, starts = answers["text"], answers["answer_start"]
-    if not (isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)):
-        return "needs as many answer starts as answers"
-    if not all(isinstance(text, str) for text in texts) or not all(type(start) is int for start in starts):
-        return "has an answer that is no text at a number"
-    return None
+def _question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
+    context, question = (_text(row, column) for column in columns)
+    found = {"title": row.get("title") or "", "context": context, "question": question}
+    # in a table of texts it is one too; and what is impossible has answers in KLUE-MRC that people took for right
+    if str(row.get("is_impossible")).strip().lower() in ("true", "1"):
+        return found | {"answers": {"text": [], "answer_start": []}, "is_impossible": True}
+    return found | {"answers": _answers(row, label, context)}
+
+
+def _text(row: dict, column: str) -> str:
+    if not isinstance(row.get(column), str):
+        raise DataError(f"has no text in {column!r}")
+    if not row[column].strip():
+        raise DataError(f"has nothing but spaces in {column!r}")
+    return row[column]
+
+
+def _answers(row: dict, label: str | None, context: str) -> dict[str, list]:
+    """The answers in the hub's form, or SQuAD's list of them, or a text or several; of those without a place the first
+    occurrence."""
+    given = None if label is None else value_of(row, label)
+    if isinstance(given, list) and given and all(isinstance(answer, dict) for answer in given):
+        given = {key: [answer.get(key) for answer in given] for key in ("text", "answer_start")}
+    if isinstance(given, dict):
+        texts, starts = given.get("text"), given.get("answer_start")
+        if not isinstance(texts, list) or not isinstance(starts, list):
+            raise DataError("has no answers with text and answer_start")
+    else:
+        texts = [] if blank(given) else given if isinstance(given, list) else [str(given)]
+        starts = row.get("answer_start")
+        if not isinstance(starts, list):  # of several texts it is the first one's
+            starts = [None if blank(starts) else starts, *[None] * len(texts)][: len(texts)]
+    if len(texts) != len(starts):
+        raise DataError("needs as many answer starts as answers")
+    if not all(isinstance(text, str) for text in texts):
+        raise DataError("has an answer that is no text")
+    places = [_place(text, start, context) for text, start in zip(texts, starts, strict=True)]
+    return {"text": texts, "answer_start": places}
+
+
+def _place(text: str, start: object, context: str) -> int:
+    """The character that an answer begins at."""
+    if start is None:
+        if text not in context:
+            raise DataError(f"has an answer, {text!r}, that is not at all in its passage")
+        return context.index(text)
+    try:
+        value = math.nan if isinstance(start, bool) else float(start)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not value.is_integer():
+        raise DataError(f"has {start!r} where a number should be")
+    return int(value)

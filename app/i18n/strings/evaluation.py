@@ -71,10 +71,11 @@ STRINGS = {
         "빈칸으로 나눈 글입니다. 이런 모양입니다.",
     ),
     "evaluation.empty.span": (
-        "Name a file of questions in SQuAD's form, JSON or Parquet: id, question, context, and answers with their "
-        "text and place; no answer where the passage has none. Such as:",
-        "SQuAD 형식의 질문 파일(JSON이나 Parquet)을 알려 주세요. id, question, context와 답의 글과 위치(answers)가 "
-        "있어야 하고, 답이 없으면 비워 둡니다. 이런 모양입니다.",
+        "Name a file of questions: SQuAD's JSON, or a table with columns question, context and answers (each answer's "
+        "text; its place where answer_start says, else where it first occurs); empty where the passage has none. Such "
+        "as:",
+        "질문 파일을 알려 주세요. SQuAD의 JSON이거나, question, context, answers(답의 글. 위치는 answer_start, 없으면 "
+        "처음 나오는 곳) 열이 있는 표입니다. 글에 답이 없으면 비워 둡니다. 이런 모양입니다.",
     ),
     "evaluation.try": ("Try these rows", "이것으로 해 보기"),
     "evaluation.run": ("Evaluate {count} rows", "{count}행 평가하기"),

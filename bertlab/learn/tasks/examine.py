@@ -72,7 +72,7 @@ def labelled_rows(source: str | Path, spec: TaskSpec, split: str = "validation")
         rows = read_file(found)
         return Given(rows.name, rows.columns, rows.rows, rows.names)
     complaints = Complaints("skip", shown=0)
-    questions = read_rows(found, split, complaints)
+    questions = read_rows(found, split, complaints, spec)
     columns = ("id", "question", "context", "answers")
     return Given(str(found), columns, questions, left_out=tuple(complaints.lines))
 

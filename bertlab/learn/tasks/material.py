@@ -168,11 +168,11 @@ def span_material(
     """Answers in passages; a row whose answer is not where it says is left out and counted.
 
     Raises:
-        BertlabError: rows that are not SQuAD's.
+        BertlabError: rows that are not questions, or nothing to learn.
     """
     source = data or spec.hub_id
     complain = Complaints(damaged)
-    rows = read_rows(source, "train", complain)
+    rows = read_rows(source, "train", complain, spec, training=True)
     spec = spoken(spec, rows)
     if make_unanswerable is not None:
         if not spec.unanswerable:
@@ -181,7 +181,7 @@ def span_material(
         rows = add_unanswerable(rows, make_unanswerable, seed)
     if validation is None and (data is None or has_split(data, "validation")):
         validation = source
-    held_out = read_rows(validation, "validation", complain) if validation else []
+    held_out = read_rows(validation, "validation", complain, spec) if validation else []
     if held_out and not spec.unanswerable:
         held_out = with_answers(held_out, validation, complain)
     found = span_features(loaded.tokenizer, rows, max_tokens, stride, unanswerable=spec.unanswerable, complain=complain)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import tyro
 
 from bertlab.spec.errors import BertlabError
-from bertlab.spec.tasks import KINDS, LEFT_OUT, TASKS, Kind, TaskSpec, task
+from bertlab.spec.tasks import KINDS, LEFT_OUT, TASKS, Kind, TaskSpec, questions, task
 
 OWN = "own"
 # what is left out may be named too, to be told why
@@ -20,7 +20,6 @@ METRICS = {
     "regress": ("spearman", "pearson"),
     "choose": ("accuracy",),
     "tag": ("entity_f1", "entity_precision", "entity_recall"),
-    "span": ("f1", "exact_match"),
 }
 _NAME = tyro.conf.arg(metavar="NAME")
 
@@ -32,13 +31,15 @@ class Columns:
     kind: Annotated[Kind | None, tyro.conf.arg(metavar="|".join(KINDS))] = None
     """Of a task of your own: a label, a number, one of several choices, a tag for every word, or an answer's place."""
     text_column: Annotated[str | None, _NAME] = None
-    """The text; for choose the context; for tag the tokens (a list, or words with spaces between)."""
+    """The text; for choose the context; for tag the tokens (a list, or words with spaces between); for span the
+    passage, `context` if not given."""
     pair_column: Annotated[str | None, _NAME] = None
-    """The second text of a pair."""
+    """The second text of a pair; for span the question, `question` if not given."""
     choice_columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """For choose: one column for each choice, or a single one with lists of choices."""
     label_column: Annotated[str | None, _NAME] = None
-    """The label, the number, the choice's number from 0, or the tags."""
+    """The label, the number, the choice's number from 0, the tags, or the answer's text (`answers` or `answer` if not
+    given): it stands where a column `answer_start` says (characters from 0), else where it first occurs."""
     id_column: Annotated[str | None, _NAME] = None
     """What tells rows apart; it names them in messages and predictions, and may not repeat."""
 
@@ -56,7 +57,9 @@ class Columns:
             if self.kind not in (None, row.kind):
                 raise BertlabError(f"{name} is of the kind {row.kind}; for your own data say `own` in its place")
         elif self.kind is None and remembered:
-            row = TaskSpec(**{key: tuple(v) if isinstance(v, list) else v for key, v in remembered.items()})
+            told = {key: tuple(value) if isinstance(value, list) else value for key, value in remembered.items()}
+            usual = plain("span") if told["kind"] == "span" else TaskSpec  # older records do not say these
+            row = TaskSpec(**{"text": usual.text, "label": usual.label, **told})
         elif self.kind is None:
             raise BertlabError(f"to use your own data, say of which kind it is: --kind {'|'.join(KINDS)}")
         else:
@@ -72,17 +75,17 @@ class Columns:
                 raise BertlabError(f"name the column to read with --{flag.replace('_', '-')}")
             if self.kind == "choose" and not self.text_column:
                 raise BertlabError("name the column of the context with --text-column")
-        if row.kind == "span" and (self.text_column or self.pair_column or self.label_column or self.choice_columns):
-            raise BertlabError("questions have SQuAD's columns (id, context, question, answers): rename yours")
-        if self.pair_column and row.kind not in ("classify", "regress"):
-            raise BertlabError(f"--pair-column is for classify and regress, not for {row.kind}")
+        if self.pair_column and row.kind not in ("classify", "regress", "span"):
+            raise BertlabError(f"--pair-column is for classify, regress and span, not for {row.kind}")
         if self.choice_columns and row.kind != "choose":
             raise BertlabError(f"--choice-columns is for choose, not for {row.kind}")
         return row.replace(**self._changes(row))
 
     def _changes(self, row: TaskSpec) -> dict:
         changes: dict = {}
-        if self.text_column or self.pair_column or self.choice_columns:
+        if row.kind == "span":
+            changes["text"] = (self.text_column or row.text[0], self.pair_column or row.text[1])
+        elif self.text_column or self.pair_column or self.choice_columns:
             first = self.text_column or (row.text[0] if row.text else "")
             rest = self.choice_columns or ((self.pair_column,) if self.pair_column else ())
             # a text column alone replaces the texts of a pair: what else could be meant
@@ -96,11 +99,11 @@ class Columns:
 
 
 def plain(kind: Kind) -> TaskSpec:
-    """A task of one kind that nothing else is known of."""
-    return TaskSpec(kind, "", "", METRICS[kind], "", id="")
+    """A task of one kind that nothing else is known of; questions have SQuAD's columns."""
+    return questions("", "", "") if kind == "span" else TaskSpec(kind, "", "", METRICS[kind], "", id="")
 
 
 def noted(spec: TaskSpec) -> dict:
-    """A task as a checkpoint's `bertlab.json` notes it: what differs from the defaults."""
-    plain = {f.name: f.default for f in fields(TaskSpec)}
-    return {name: value for name, value in asdict(spec).items() if value != plain[name]}
+    """A task as a checkpoint's `bertlab.json` notes it: what differs from the defaults, and its columns."""
+    usual = {f.name: f.default for f in fields(TaskSpec)}
+    return {name: value for name, value in asdict(spec).items() if value != usual[name] or name in ("text", "label")}
