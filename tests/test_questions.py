@@ -16,7 +16,7 @@ from bertlab.learn.evaluate import EvaluateConfig, evaluate, measured
 from bertlab.learn.evaluate import run as run_evaluate
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.tasks.answer_metrics import squad
-from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
+from bertlab.learn.tasks.finetune import FinetuneConfig, finetune, gather
 from bertlab.learn.tasks.material import with_head
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import task
@@ -201,12 +201,49 @@ def test_made_questions_need_a_task_that_allows_them(tmp_path, tiny_checkpoint):
         list(finetune(config(tmp_path, tiny_checkpoint, task="squad", make_unanswerable=0.5)))
 
 
-def test_a_dev_set_without_answers_is_refused():
-    rows = [{**story(1), "answers": {"text": [], "answer_start": []}}]
+def unanswered(path, count: int = 6, **more) -> str:
+    """Questions in a file of JSON lines, none of which has an answer."""
+    rows = [{**story(number), "answers": {"text": [], "answer_start": []}, **more} for number in range(count)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["squad", "squad_v2"])
+def test_a_dev_set_without_answers_is_refused(tmp_path, name):
     with pytest.raises(DataError, match="without answers"):
-        squad({"1": ""}, rows, "2.0")
-    with pytest.raises(DataError, match="without answers"):
-        squad({"1": ""}, rows, "1.1")
+        squad({"1": ""}, [{**story(1), "answers": {"text": [], "answer_start": []}}], "1.1")
+    said = tmp_path / "said.json"
+    said.write_text("{}")
+    with pytest.raises(BertlabError, match="has an answer, so nothing can be measured on it"):
+        evaluate(EvaluateConfig(name, data=unanswered(tmp_path / "dev.jsonl"), predictions=said))
+
+
+def test_questions_that_say_they_have_no_answer_are_measured(tmp_path):
+    data = unanswered(tmp_path / "dev.jsonl", 4, is_impossible=True)
+    said = tmp_path / "said.json"
+    said.write_text(json.dumps({"0": "", "1": "", "2": "", "3": "tea"}))
+    found = evaluate(EvaluateConfig("squad_v2", data=data, predictions=said))
+    assert (found["exact_match"], found["f1"], found["no_answer_total"]) == (75.0, 75.0, 4)
+    assert "has_answer_f1" not in found
+    rows = read_squad(data)
+    tuned = measured({row["id"]: "tea" for row in rows}, {row["id"]: 1.0 for row in rows}, rows, task("squad_v2"))
+    assert tuned["f1"] == 100.0
+    with pytest.raises(BertlabError, match="nothing can be measured"):
+        evaluate(EvaluateConfig("squad", data=data, predictions=said))
+
+
+@pytest.mark.parametrize("said", [True, "True", "1", 1, False, "False", "0", None, ""])
+def test_what_is_impossible_is_read_in_every_spelling(tmp_path, said):
+    (tmp_path / "mine.json").write_text(json.dumps([{**story(0), "is_impossible": said}]))
+    (row,) = read_squad(tmp_path / "mine.json")
+    assert row.get("is_impossible", False) is (not row["answers"]["text"]) is (said in (True, "True", "1"))
+
+
+@pytest.mark.parametrize("name", ["squad", "squad_v2"])
+def test_nothing_is_learned_from_questions_without_answers(tmp_path, tiny_checkpoint, name):
+    data = unanswered(tmp_path / "train.jsonl", is_impossible=True)
+    with pytest.raises(DataError, match="has no labels to learn from"):
+        gather(config(tmp_path, tiny_checkpoint, task=name, data=data))
 
 
 # -- the threshold

@@ -160,14 +160,15 @@ def test_predictions_that_are_no_answer(name, said, tmp_path, taught):
         evaluate(EvaluateConfig(name, data=str(data), predictions=mine))
 
 
-def test_questions_without_answers_are_only_predicted(tmp_path, taught):
-    _, path = taught("squad")
-    asked = [row | {"answers": {"text": [], "answer_start": []}} for row in rows_of(task("squad"), 6)]
-    data = jsonl(tmp_path / "test.json", [])
+@pytest.mark.parametrize("name", ["squad", "squad_v2"])
+def test_questions_without_answers_are_only_predicted(name, tmp_path, taught):
+    _, path = taught(name)
+    asked = rows_of(task("squad"), 6)
+    data = tmp_path / "test.json"
     data.write_text(json.dumps({"data": [{"paragraphs": [
         {"context": row["context"], "qas": [{"id": row["id"], "question": row["question"]}]} for row in asked
     ]}]}))  # fmt: skip
-    config = EvaluateConfig("squad", data=str(data), checkpoint=str(path), json=True)
+    config = EvaluateConfig(name, data=str(data), checkpoint=str(path), json=True)
     with pytest.raises(BertlabError, match=r"nothing can be measured on it: write .* with --out"):
         evaluate(config)
     said = tmp_path / "said.json"
@@ -176,20 +177,46 @@ def test_questions_without_answers_are_only_predicted(tmp_path, taught):
     with pytest.raises(BertlabError, match="nothing was measured"):
         run_evaluate(replace(config, out=said, record=True))
     assert (path / "bertlab.json").read_text() == before
-    assert json.loads((tmp_path / "said.json").read_text()).keys() == {row["id"] for row in asked}
+    assert json.loads(said.read_text()).keys() == {row["id"] for row in asked}
+    # a column of empty answers, or no such column, is the same
+    empty = [row | {"answers": {"text": [], "answer_start": []}} for row in asked]
+    bare = [{key: row[key] for key in ("id", "context", "question")} for row in asked]
+    for rows in (empty, bare):
+        assert evaluate(replace(config, data=str(jsonl(tmp_path / "rows.jsonl", rows)), out=said)) == {"questions": 6}
+    if name == "squad_v2":
+        for threshold, silent in ((1e9, False), (-1e9, True)):
+            evaluate(replace(config, out=said, threshold=threshold))
+            assert [not text for text in json.loads(said.read_text()).values()] == [silent] * 6
+        record = json.loads(before)
+        checkpoint.write_record(path, record | {"null_threshold": -1e9}, "")
+        evaluate(replace(config, out=said))
+        checkpoint.write_record(path, record, "")
+        assert not any(json.loads(said.read_text()).values()), "the stored threshold is used"
 
 
-def test_a_held_out_question_without_answer_is_named_before_anything_is_learned(tmp_path, tiny_checkpoint):
+@pytest.mark.parametrize(
+    ("name", "without", "line"),
+    [
+        ("squad", [3], r"validation.parquet: row 4 \(id id3\) has no answer"),
+        ("squad", range(12), "no question of .* has an answer, so nothing can be measured"),
+        ("squad_v2", range(12), "no question of .* has an answer, so nothing can be measured"),
+    ],
+)
+def test_a_held_out_question_without_answer_is_named_before_anything_is_learned(
+    name, without, line, tmp_path, tiny_checkpoint
+):
     rows = rows_of(task("squad"), 12)
-    rows[3]["answers"] = {"text": [], "answer_start": []}
     place = tmp_path / "data"
     place.mkdir()
+    for number in without:
+        rows[number]["answers"] = {"text": [], "answer_start": []}
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows_of(task("squad"))), place / "train.parquet")
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), place / "validation.parquet")
-    asked = config(tmp_path, tiny_checkpoint, "squad", data=str(place))
-    with pytest.raises(BertlabError, match=r"validation.parquet: row 4 \(id id3\) has no answer"):
+    asked = config(tmp_path, tiny_checkpoint, name, data=str(place))
+    with pytest.raises(BertlabError, match=line):
         gather(asked)
-    assert gather(replace(asked, damaged="skip")).facts["skipped"] == 1
+    if len(without) == 1:
+        assert gather(replace(asked, damaged="skip")).facts["skipped"] == 1
 
 
 def test_questions_are_made_of_answers_that_are_where_they_say(tmp_path, tiny_checkpoint):

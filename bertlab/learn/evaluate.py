@@ -29,7 +29,7 @@ from bertlab.spec.limits import check_limits
 from bertlab.spec.tasks import LEFT_OUT, TASKS
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Complaints, Damaged
-from bertlab.text.squad import read_predictions, read_rows, read_scores, with_answers
+from bertlab.text.squad import labelled, measurable, read_predictions, read_rows, read_scores
 from bertlab.weights import checkpoint
 
 
@@ -51,7 +51,8 @@ class EvaluateConfig(Columns):
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """A corpus of `bertlab prepare`, or a task's rows: a file, a directory or a hub id; the task's if not given."""
     split: str = "validation"
-    """Of a directory or the hub: which part to take; test sets without labels are only predicted."""
+    """Of a directory or the hub: which part to take; test sets without labels are only predicted, as are questions
+    none of which has an answer or says is_impossible."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """A directory or hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -115,13 +116,13 @@ def evaluate(config: EvaluateConfig) -> dict:
     source, complain = config.data or spec.hub_id, Complaints(config.damaged)
     rows = read_rows(source, config.split, complain, spec)
     spec = spoken(spec, rows)
-    told = spec.unanswerable or any(row["answers"]["text"] for row in rows)
+    told = labelled(rows, spec.unanswerable)
     if not told and not (config.out and config.checkpoint):
         raise BertlabError(
             f"no question of {source} has an answer, so nothing can be measured on it: "
             "write a checkpoint's answers to a file with --out"
         )
-    rows = (with_answers(rows, source, complain) if told and not spec.unanswerable else rows)[: config.limit]
+    rows = (measurable(rows, source, spec.unanswerable, complain) if told else rows)[: config.limit]
     version = "2.0" if spec.unanswerable else "1.1"
     if config.predictions is not None:
         scores = read_scores(config.no_answer) if config.no_answer else None
@@ -139,11 +140,11 @@ def evaluate(config: EvaluateConfig) -> dict:
         progress=progress,
     )
     threshold = config.threshold
-    if threshold is None and not config.record:
+    if threshold is None and not (config.record and told):
         threshold = loaded.null_threshold or 0.0
     figures = measured(answers, margins, rows, spec, threshold) if told else {"questions": len(rows)}
     if config.out:
-        silent = figures.get("null_threshold", math.inf)
+        silent = figures.get("null_threshold", threshold) if spec.unanswerable else math.inf
         said = {id: "" if margins[id] > silent else text for id, text in answers.items()}
         out = config.out if config.out.suffix and not config.out.is_dir() else config.out / "predictions.json"
         write_whole(out, json.dumps(said, ensure_ascii=False))

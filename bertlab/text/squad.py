@@ -104,22 +104,41 @@ def _questions(table: Rows, complain: Complaints | None, spec: TaskSpec, trainin
     return kept
 
 
-def with_answers(rows: list[dict], source: str, complain: Complaints | None = None) -> list[dict]:
-    """The rows that can be measured where every question has an answer.
+def labelled(rows: list[dict], unanswerable: bool) -> bool:
+    """Whether answers can be measured on these rows: one has an answer or, where there may be none, says
+    is_impossible.
+
+    Where all answers are empty and nothing says that they are impossible, this is taken to be a test set, whose answers
+    are kept secret: published ones look just so.
+
+    Args:
+        unanswerable: whether the task has questions without answer (SQuAD v2.0).
+
+    >>> labelled([{"answers": {"text": []}}], True)
+    False
+    >>> labelled([{"answers": {"text": []}, "is_impossible": True}, {"answers": {"text": []}}], True)
+    True
+    """
+    return any(row["answers"]["text"] or (unanswerable and row.get("is_impossible")) for row in rows)
+
+
+def measurable(rows: list[dict], source: str, unanswerable: bool, complain: Complaints | None = None) -> list[dict]:
+    """The rows that can be measured: all where there may be no answer, else those that have one.
 
     Args:
         source: what to call their origin.
-        complain: as for `read_squad`, of a question without answer.
+        unanswerable: as for `labelled`.
+        complain: as for `read_squad`, of a question that needs an answer.
 
     Raises:
         DataError: there are none, or the first without an answer where `complain` says so.
     """
-    kept = [row for row in rows if row["answers"]["text"]]
-    if not kept:
+    if not labelled(rows, unanswerable):
         raise DataError(f"no question of {source} has an answer, so nothing can be measured on it")
     complain = Complaints() if complain is None else complain
+    kept = [row for row in rows if unanswerable or row["answers"]["text"]]
     for row in rows:
-        if not row["answers"]["text"]:
+        if not (unanswerable or row["answers"]["text"]):
             complain(f"{row['where']} has no answer; is this SQuAD v2.0? (squad_v2)")
     return kept
 

@@ -94,7 +94,9 @@ def squad(
     is left out, as the script does. `missing` counts them.
 
     Args:
-        golds: rows with id and answers (SQuAD's columns, see `bertlab.text.squad`).
+        golds: rows with id and answers (SQuAD's columns, see `bertlab.text.squad`). In v2.0 one without any answer is
+            taken to have none, even if that is all of them, so a test set is to be refused before
+            (`text.squad.labelled`).
         no_answer: v2.0 only: a score for each id, high where there is no answer (a probability or a margin of logits).
         threshold: v2.0 only: a question whose no_answer score is above it is taken to be answered "".
         language: "ko" compares as KorQuAD's script does; with 2.0 that is F1 where KLUE-MRC reports ROUGE-W.
@@ -155,8 +157,6 @@ def _squad_v2(
     exact = np.array([max(exact_match(predictions[id], gold, language) for gold in golds[id]) for id in ids])
     f1 = np.array([max(answer_f1(predictions[id], gold, 1.0, language) for gold in golds[id]) for id in ids])
     has_answer = np.array([bool(answers[id]) for id in ids])
-    if not has_answer.any():
-        raise DataError(f"none of the {len(ids)} questions has a gold answer: is this a test set without answers?")
     scores = {"exact_match": exact, "f1": f1}
     found: dict[str, float] = {}
     best: dict[str, float] = {}

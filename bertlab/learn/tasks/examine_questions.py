@@ -16,6 +16,7 @@ from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.decoding import Decoded
 from bertlab.text.rows import spaced
+from bertlab.text.squad import labelled
 from bertlab.weights.checkpoint import Loaded
 
 AT_ONCE = 16  # questions between two steps of a progress bar
@@ -39,12 +40,12 @@ _LENGTHS = ((0, "0"), (1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"))
 
 
 def examine_questions(loaded: Loaded, rows: Given, spec: TaskSpec, most: int, progress: Callable) -> Examination:
-    """`examine.examine` for questions. Raises DataError where none has an answer."""
+    """`examine.examine` for questions. Raises DataError where they are not `labelled`."""
     chosen = [rows.rows[row] for row in spaced(len(rows), most)]
     spec = spoken(spec, rows.rows)
     language = spec.language
     unanswerable = any(not row["answers"]["text"] for row in chosen)
-    if all(not row["answers"]["text"] for row in chosen):
+    if not labelled(rows.rows, unanswerable):
         raise DataError(f"{rows.name} has no labels, so nothing can be measured on it")
     spec = spec.replace(unanswerable=unanswerable)
     decoded: list[Decoded] = []

@@ -27,7 +27,7 @@ from bertlab.text.examples import Examples, held_out, read_examples
 from bertlab.text.features import features
 from bertlab.text.rows import has_split, read_split, spaced, splits_there
 from bertlab.text.spans import Ragged, SpanFeatures, span_features, well_placed
-from bertlab.text.squad import read_rows, with_answers
+from bertlab.text.squad import measurable, read_rows
 from bertlab.text.unanswerable import add_unanswerable
 from bertlab.weights.checkpoint import Loaded
 
@@ -168,7 +168,7 @@ def span_material(
     """Answers in passages; a row whose answer is not where it says is left out and counted.
 
     Raises:
-        BertlabError: rows that are not questions, or nothing to learn.
+        BertlabError: rows that are not questions, nothing to learn, or held-out rows without answers.
     """
     source = data or spec.hub_id
     complain = Complaints(damaged)
@@ -182,8 +182,8 @@ def span_material(
     if validation is None and (data is None or has_split(data, "validation")):
         validation = source
     held_out = read_rows(validation, "validation", complain, spec) if validation else []
-    if held_out and not spec.unanswerable:
-        held_out = with_answers(held_out, validation, complain)
+    if held_out:
+        held_out = measurable(held_out, validation, spec.unanswerable, complain)
     found = span_features(loaded.tokenizer, rows, max_tokens, stride, unanswerable=spec.unanswerable, complain=complain)
     if not len(found):
         raise DataError("no row is left to learn from")
