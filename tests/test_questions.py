@@ -15,7 +15,7 @@ import bertlab
 from bertlab.learn.evaluate import EvaluateConfig, evaluate, measured
 from bertlab.learn.evaluate import run as run_evaluate
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.tasks.answer_metrics import squad
+from bertlab.learn.tasks.answer_metrics import answer_f1, exact_match, rouge_w, script_of, squad
 from bertlab.learn.tasks.finetune import FinetuneConfig, finetune, gather
 from bertlab.learn.tasks.material import with_head
 from bertlab.spec.errors import BertlabError, DataError
@@ -375,14 +375,69 @@ def test_korean_answers_are_compared_as_korquad_does():
         a, b = ([c for c in reference_korean(text) if not c.isspace()] for text in (given, gold))
         same = sum((collections.Counter(a) & collections.Counter(b)).values())
         f1 += 2 * same / (len(a) + len(b)) if same else 0.0
-    found = squad(answers, rows, language="ko")
+    found = squad(answers, rows, script="korquad")
     assert found["exact_match"] == pytest.approx(100 * exact / 300)
     assert found["f1"] == pytest.approx(100 * f1 / 300)
     with pytest.raises(DataError, match=re.escape("'fr'")):
-        squad(answers, rows, language="fr")
+        script_of(SQUAD.replace(language="fr"))
 
 
 def test_the_korquad_file_scores_itself(bertlab_data):
     rows = read_squad(bertlab_data / "tasks/korean/korquad/KorQuAD_v1.0_dev.json.gz")
-    found = squad({row["id"]: row["answers"]["text"][0] for row in rows}, rows, language="ko")
+    found = squad({row["id"]: row["answers"]["text"][0] for row in rows}, rows, script="korquad")
     assert (found["exact_match"], found["f1"], found["total"]) == (100.0, 100.0, 5774)
+
+
+# -- KLUE-MRC
+
+
+@pytest.mark.parametrize(
+    ("said", "gold", "worth"),
+    [
+        ("주전자", "주전자", 1.0),
+        ("", "", 1.0),
+        ("...", "", 1.0),  # nothing is left of it
+        ("", "주전자", 0.0),
+        ("주전자", "", 0.0),
+        ("찻잔", "주전자", 0.0),
+        ("주전자를", "주전자", 6 / 7),  # 3 of 4 and 3 of 3
+        ("1874년 봄", "1874년", 10 / 12),  # 5 of 7, the space counts, and 5 of 5
+        ("가나다라", "가나마라", 0.5),  # two of four; the fourth is no part of the run, as it would be in ROUGE-L
+        ("다가나", "가나다", 2 / 3),  # one run, however the rest lies
+        ("The Tea-Pot", "teapot", 12 / 16),  # case and marks do not count, an article does: 6 of 10 and 6 of 6
+        ("《주전자》", "주전자", 6 / 8),  # its script keeps these brackets
+    ],
+)
+def test_rouge_w_by_hand(said, gold, worth):
+    assert rouge_w(said, gold) == pytest.approx(worth)
+
+
+def test_rouge_w_is_the_longest_run_of_all():
+    rng = random.Random(5)
+    for length in (8, 300):
+        for _ in range(20):
+            a, b = ("".join(rng.choice("가나다") for _ in range(rng.randrange(1, length))) for _ in range(2))
+            run = max(
+                (j - i for i in range(len(a)) for j in range(i + 1, min(len(a), i + 30) + 1) if a[i:j] in b), default=0
+            )
+            assert rouge_w(a, b) == pytest.approx(2 * run / (len(a) + len(b)))
+
+
+def test_klue_mrc_is_measured_as_its_script_does():
+    spec = task("klue_mrc")
+    texts = {"0": ["파란 주전자", "주전자"], "1": [], "2": ["1874년"], "3": ["《태백산맥》"]}
+    rows = [{"id": id, "answers": {"text": golds, "answer_start": [0] * len(golds)}} for id, golds in texts.items()]
+    answers = {"0": "주전자", "1": "찻잔", "2": "1874년 봄", "3": "태백산맥"}
+    margins = {"0": -3.0, "1": 2.0, "2": -1.0, "3": -2.0}
+    found = measured(answers, margins, rows, spec, 0.0)
+    worth = [1.0, 1.0, 10 / 12, 8 / 10]
+    assert found["rouge_w"] == pytest.approx(25 * sum(worth))
+    assert found["exact_match"] == 50.0
+    assert found["has_answer_rouge_w"] == pytest.approx(100 * (sum(worth) - 1) / 3)
+    assert found["no_answer_rouge_w"] == 100.0
+    tuned = measured(answers, margins, rows, spec)
+    assert tuned["rouge_w"] == pytest.approx(tuned["best_rouge_w"]) == pytest.approx(found["rouge_w"])
+    assert tuned["null_threshold"] == pytest.approx(0.5), "halfway from the best threshold to the next margin"
+    assert exact_match("태백산맥", "《태백산맥》", "korquad") == 1.0
+    assert answer_f1("태백산맥", "《태백산맥》", script="klue") == pytest.approx(0.8)
+    assert "rouge_w" not in measured(answers, margins, rows, task("squad_v2"), 0.0)

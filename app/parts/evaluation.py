@@ -31,7 +31,7 @@ SHOWN = 20  # examples in the list
 EXPLAINED = {
     "accuracy": "accuracy", "f1": "f1_class", "f1_from_3": "f1_class", "matthews": "mcc", "pearson": "pearson",
     "spearman": "spearman", "entity_f1": "f1_entity", "entity_precision": "f1_entity", "entity_recall": "f1_entity",
-    "exact_match": "exact_match", "null_threshold": "tau",
+    "exact_match": "exact_match", "null_threshold": "tau", "rouge_w": "rouge_w",
 }  # fmt: skip
 
 

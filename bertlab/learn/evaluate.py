@@ -1,5 +1,6 @@
 """`bertlab evaluate`: what a checkpoint, or anybody's predictions, are worth. Pre-training's figures come from
-`pretraining.figures`, a question's EM and F1 from `tasks.questions`, all others from `tasks.evaluate_labelled`.
+`pretraining.figures`, a question's EM, F1 and ROUGE-W from `tasks.questions`, all others from
+`tasks.evaluate_labelled`.
 
 Knows no optimiser; a model goes in, a row of figures comes out.
 """
@@ -19,7 +20,7 @@ from bertlab.learn.card import card
 from bertlab.learn.devices import resolve_device
 from bertlab.learn.pretraining import cloze
 from bertlab.learn.pretraining.figures import checkpoint_second, pretraining_figures
-from bertlab.learn.tasks.answer_metrics import squad
+from bertlab.learn.tasks.answer_metrics import script_of, squad
 from bertlab.learn.tasks.evaluate_labelled import evaluate_labelled
 from bertlab.learn.tasks.own_task import OWN, Columns
 from bertlab.learn.tasks.questions import measured, spoken, squad_answers
@@ -126,9 +127,7 @@ def evaluate(config: EvaluateConfig) -> dict:
     version = "2.0" if spec.unanswerable else "1.1"
     if config.predictions is not None:
         scores = read_scores(config.no_answer) if config.no_answer else None
-        return squad(
-            read_predictions(config.predictions), rows, version, scores, config.threshold, language=spec.language
-        )
+        return squad(read_predictions(config.predictions), rows, version, scores, config.threshold, script_of(spec))
     loaded = _loaded(config, ("span",))
     progress = iter if config.json else tqdm
     answers, margins = squad_answers(

@@ -70,8 +70,8 @@ def _glue(
 
 def questions(hub_id: str, source: str, language: str = "en", **more) -> TaskSpec:
     """Answers in passages, in the columns of SQuAD; without hub id and language, anybody's."""
-    row = TaskSpec("span", hub_id, language, ("f1", "exact_match"), source, text=("context", "question"))
-    return row.replace(label=("answers", "answer"), **more)
+    row = TaskSpec("span", hub_id, language, ("f1", "exact_match"), source, label=("answers", "answer"))
+    return row.replace(text=("context", "question"), **more)
 
 
 def _tags(hub_id: str, types: str, source: str, language: str = "en", **more) -> TaskSpec:
@@ -127,7 +127,8 @@ TASKS = {
                          text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=()),
     "klue_ner": _tags("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",
                       test=()).replace(metrics=("entity_f1_macro", "character_f1_macro", "entity_f1")),
-    "klue_mrc": questions("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True),
+    "klue_mrc": questions("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True,
+                          metrics=("rouge_w", "exact_match")),
     "korquad": questions(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
 }  # fmt: skip
 

@@ -145,8 +145,10 @@ STRINGS = {
     "measure.entity_f1_macro": ("entities, mean F1 of the kinds", "개체명 갈래별 F1 평균"),
     "measure.character_f1_macro": ("characters, mean F1 of the tags", "글자 꼬리표별 F1 평균"),
     "measure.exact_match": ("exact match", "완전 일치"),
+    "measure.rouge_w": ("ROUGE-W", "ROUGE-W"),
     "measure.has_answer_f1": ("F1 where there is an answer", "답이 있을 때 F1"),
     "measure.no_answer_f1": ("right where there is none", "답이 없을 때 맞힘"),
     "measure.best_f1": ("F1 at the best threshold", "가장 좋은 문턱에서 F1"),
+    "measure.best_rouge_w": ("ROUGE-W at the best threshold", "가장 좋은 문턱에서 ROUGE-W"),
     "measure.null_threshold": ("threshold used (τ)", "쓴 문턱(τ)"),
 }

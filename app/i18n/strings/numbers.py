@@ -256,9 +256,9 @@ NUMBERS = {
         r"\text{answer}\iff \hat s_{ij}>s_{\text{null}}+\tau'\iff s_{\text{null}}-\hat s_{ij}<\tau\quad(\tau=-\tau')",
         (
             "How far *no answer* may lie above the best span before the model keeps silent. A higher τ answers more "
-            "often. It is chosen on the dev set, for the best F1.",
+            "often. It is chosen on the dev set, for the best F1 (KLUE-MRC: ROUGE-W).",
             "*답 없음*이 가장 나은 답보다 얼마나 높아야 모델이 입을 다무는지입니다. τ가 클수록 더 자주 답합니다. "
-            "개발 집합에서 F1이 가장 좋은 값으로 고릅니다.",
+            "개발 집합에서 F1(KLUE-MRC는 ROUGE-W)이 가장 좋은 값으로 고릅니다.",
         ),
         f"{_BERT}, §4.3",
         _ARXIV + "1810.04805",
@@ -415,6 +415,18 @@ NUMBERS = {
         ),
         "Rajpurkar et al. 2016, SQuAD, §6.1",
         _ARXIV + "1606.05250",
+    ),
+    "rouge_w": Number(
+        ("ROUGE-W", "ROUGE-W"),
+        r"F_1=\frac{2PR}{P+R},\quad P=\frac{|r|}{|a|},\;R=\frac{|r|}{|g|},\;r=\text{longest run of characters in both}",
+        (
+            "How long the longest run of characters is that an answer shares with the given one, both ways; the best "
+            "of the given answers counts, then the mean over questions. KLUE-MRC measures so.",
+            "답과 정답이 함께 가진 가장 긴 글자열을 양쪽에서 잰 값입니다. 정답이 여럿이면 가장 좋은 것을 쓰고, 질문 "
+            "전체를 평균합니다. KLUE-MRC가 이렇게 잽니다.",
+        ),
+        "Park et al. 2021, KLUE, §3.7",
+        _ARXIV + "2105.09680",
     ),
     "accuracy": Number(
         ("accuracy", "정확도"),

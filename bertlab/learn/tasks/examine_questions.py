@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bertlab.learn.tasks.answer_metrics import answer_f1, exact_match, normalised_answer, normalised_korean_answer
+from bertlab.learn.tasks.answer_metrics import answer_f1, exact_match, script_of, worded
 from bertlab.learn.tasks.examined import Examination, Given, Group, Judged
 from bertlab.learn.tasks.questions import answer_all, measured, spoken
 from bertlab.spec.errors import DataError
@@ -43,7 +43,7 @@ def examine_questions(loaded: Loaded, rows: Given, spec: TaskSpec, most: int, pr
     """`examine.examine` for questions. Raises DataError where they are not `labelled`."""
     chosen = [rows.rows[row] for row in spaced(len(rows), most)]
     spec = spoken(spec, rows.rows)
-    language = spec.language
+    script = script_of(spec)
     unanswerable = any(not row["answers"]["text"] for row in chosen)
     if not labelled(rows.rows, unanswerable):
         raise DataError(f"{rows.name} has no labels, so nothing can be measured on it")
@@ -58,34 +58,31 @@ def examine_questions(loaded: Loaded, rows: Given, spec: TaskSpec, most: int, pr
     judged, exact = [], []
     for row, found in zip(chosen, decoded, strict=True):
         said = "" if unanswerable and found.no_answer_margin > tau else found.text
-        golds = _golds(row, language)
-        exact.append(max(exact_match(said, gold, language) for gold in golds))
-        f1 = max(answer_f1(said, gold, float(unanswerable), language) for gold in golds)
-        chance = _chance(found, golds, unanswerable, language)
+        golds = worded(row["answers"]["text"], script)
+        exact.append(max(exact_match(said, gold, script) for gold in golds))
+        f1 = max(answer_f1(said, gold, float(unanswerable), script) for gold in golds)
+        chance = _chance(found, golds, unanswerable, script)
         judged.append(Judged(row["id"], (row["question"], row["context"]), golds[0], said, f1, chance))
     by_word, by_length = defaultdict(list), defaultdict(list)
     for number, row in enumerate(judged):
-        by_word[question_word(row.texts[0], language)].append(number)
+        by_word[question_word(row.texts[0], spec.language)].append(number)
         by_length[_length(row.given)].append(number)
     order = [name for _, name in _LENGTHS] + ["9+"]
     groups = {
         "question": [*sorted(by_word.items(), key=lambda item: -len(item[1]))],
         "length": [(name, by_length[name]) for name in order if name in by_length],
     }
-    shown = ("f1", "exact_match", "has_answer_f1", "no_answer_f1", "best_f1", "null_threshold", "total")
+    shown = (
+        "rouge_w", "f1", "exact_match", "has_answer_f1", "no_answer_f1", "best_rouge_w", "best_f1", "null_threshold",
+        "total",
+    )  # fmt: skip
     return Examination(
         rows.name, spec, {name: told[name] for name in shown if name in told}, tuple(judged), len(rows), rows.left_out,
         groups={by: tuple(_group(name, own, judged, exact) for name, own in found) for by, found in groups.items()},
     )  # fmt: skip
 
 
-def _golds(row: dict, language: str) -> list[str]:
-    """The given answers that hold a word, as SQuAD's scripts count them; "" where there is none."""
-    normalised = normalised_korean_answer if language == "ko" else normalised_answer
-    return [text for text in row["answers"]["text"] if normalised(text)] or [""]
-
-
-def _chance(found: Decoded, golds: Sequence[str], unanswerable: bool, language: str) -> float:
+def _chance(found: Decoded, golds: Sequence[str], unanswerable: bool, script: str) -> float:
     """The share of the given answers in a softmax over the n-best, and over "no answer" where that may be said."""
     said = [(span.text, span.score) for span in found.spans]
     if unanswerable:
@@ -94,7 +91,7 @@ def _chance(found: Decoded, golds: Sequence[str], unanswerable: bool, language: 
     if not len(scores):
         return 0.0
     shares = np.exp(scores - scores.max())
-    right = [any(exact_match(text, gold, language) for gold in golds) for text, _ in said]
+    right = [any(exact_match(text, gold, script) for gold in golds) for text, _ in said]
     return float(shares[right].sum() / shares.sum())
 
 

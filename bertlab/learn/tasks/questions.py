@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from bertlab.learn.tasks.answer_metrics import squad
+from bertlab.learn.tasks.answer_metrics import script_of, squad
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.batches import score_spans
 from bertlab.text.decoding import Decoded, decode_all
@@ -72,7 +72,7 @@ def squad_answers(model: nn.Module, tokenizer, rows: Sequence[dict], **options) 
 
 
 def squad_figures(model: nn.Module, tokenizer, rows: Sequence[dict], spec: TaskSpec, **options) -> dict:
-    """Exact match and F1 of a model's answers; where not every question has one, with tau tuned on these rows.
+    """The task's measures of a model's answers; where not every question has one, with tau tuned on these rows.
 
     Args:
         options: as for `answer_all`.
@@ -87,21 +87,22 @@ def measured(
     spec: TaskSpec,
     threshold: float | None = None,
 ) -> dict:
-    """Exact match and F1 in percent by the official definition; for v2.0 with "no answer" where the margin says so.
+    """The task's measures in percent by their official definition; for v2.0 with "no answer" where the margin says so.
 
     Args:
         answers, margins: as `squad_answers` gives them.
         threshold: tau, above which a margin means "no answer"; None takes the one with the best F1 on these rows, as
-            section 4.3 of the paper does on the dev set.
+            section 4.3 of the paper does on the dev set; in KLUE-MRC the best ROUGE-W.
 
     Returns:
         `answer_metrics.squad`'s figures; for v2.0 also null_threshold, the tau that was used.
     """
+    script = script_of(spec)
     if not spec.unanswerable:
-        return squad(answers, rows, "1.1", language=spec.language)
+        return squad(answers, rows, "1.1", script=script)
     if threshold is None:
-        best = squad(answers, rows, "2.0", margins, language=spec.language)["best_f1_threshold"]
+        best = squad(answers, rows, "2.0", margins, script=script)[f"best_{spec.metrics[0]}_threshold"]
         # halfway to the next margin, so that rounding the weights does not turn the question that the best one is of
         threshold = (best + min((m for m in margins.values() if best < m < math.inf), default=best)) / 2
-    found = squad(answers, rows, "2.0", margins, threshold, language=spec.language)
+    found = squad(answers, rows, "2.0", margins, threshold, script)
     return found | {"null_threshold": threshold}
