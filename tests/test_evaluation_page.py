@@ -151,6 +151,29 @@ def test_the_sample_rows_can_be_tried(shipped, measure, language):
     assert len(app.get("plotly_chart")) == 1
 
 
+def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped):
+    table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot.,What is hot?,coffee\n"
+    app = opened("evaluation", measure="question", **{"from": "paste"})
+    app = app.text_area(key="pasted").set_value(table).run()
+    app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    assert any("row 2 has an answer" in body for body in bodies(app))
+
+
+@pytest.mark.parametrize("task", ["klue_mrc", "squad_v2"])
+def test_korean_questions_are_examined_as_their_task_is_measured(shipped, tmp_path, task):
+    loaded = loaded_of(shipped, "squad")
+    text = "강가의 방앗간은 1874년에 지었다."
+    asked = [{"id": str(n), "context": text, "question": "언제?", "answer": "1874년" if n else ""} for n in range(4)]
+    spec = spec_for(loaded, task)
+    found = examine(loaded, labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
+    assert ("rouge_w" in found.figures) is (task == "klue_mrc")
+    for groups in found.groups.values():
+        weighed = sum(group.exact_match * len(group.rows) for group in groups) / 4
+        assert weighed == pytest.approx(found.figures["exact_match"])
+
+
 @pytest.mark.parametrize("rows", ["/nowhere/at.csv", "x" * 5000, "a\0b", "~nobody-of-that-name/x", HOSTILE[:45]])
 def test_rows_that_cannot_be_read_are_one_line(shipped, rows):
     app = opened("evaluation", rows=rows)
