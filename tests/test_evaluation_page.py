@@ -1,6 +1,7 @@
 """Evaluation on labelled rows: the facts behind the page agree with the official figures, and the page shows them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from bertlab.learn.tasks.answer_metrics import squad
 from bertlab.learn.tasks.evaluate_labelled import ask
 from bertlab.learn.tasks.examine import examine, labelled_rows, spec_for
 from bertlab.learn.tasks.labelled import figures
+from bertlab.learn.tasks.questions import answer_all
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import TASKS
@@ -159,6 +161,16 @@ def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped):
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("row 2 has an answer" in body for body in bodies(app))
+
+
+def test_questions_are_examined_with_the_windows_that_evaluate_takes(shipped, tmp_path):
+    loaded = replace(loaded_of(shipped, "squad"), record={"settings": {"stride": 5}})
+    text = "The keeper of the old mill carried the lantern. " * 12
+    asked = [{"id": str(n), "context": text, "question": "Who?", "answer": "mill"} for n in range(2)]
+    spec = spec_for(loaded, "squad")
+    found = examine(loaded, labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
+    decoded = answer_all(loaded.model, loaded.tokenizer, asked, stride=5)
+    assert [row.said for row in found.rows] == [one.text for one in decoded]
 
 
 @pytest.mark.parametrize("task", ["klue_mrc", "squad_v2"])

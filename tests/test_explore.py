@@ -3,7 +3,7 @@
 import random
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from itertools import pairwise
 
 import numpy as np
@@ -162,6 +162,15 @@ def test_a_passage_of_50000_characters_is_read_in_bounded_batches(session, batch
     again = session.answer(QUESTION, passage, stride=32, max_tokens=64, batch_size=5, n_best=3)
     assert again.answers[0].text == found.answers[0].text
     assert again.answers[0].score == pytest.approx(found.answers[0].score, rel=1e-4)
+
+
+def test_a_passage_is_read_in_windows_as_the_checkpoint_was_taught(session):
+    passage = " ".join([PASSAGE] * 9)
+    taught = Session(replace(session.loaded, record={"settings": {"stride": 16}}))
+    assert taught.answer(QUESTION, passage) == session.answer(QUESTION, passage, stride=16)
+    assert taught.answer(QUESTION, passage).windows != session.answer(QUESTION, passage).windows
+    assert taught.answer(QUESTION, passage, stride=128) == session.answer(QUESTION, passage)
+    assert taught.xray(QUESTION, passage).answers == taught.answer(QUESTION, passage)
 
 
 def test_a_question_may_be_longer_than_the_rest(session):

@@ -82,10 +82,11 @@ class Answer(Ask):
     """Answers to show."""
     max_answer_tokens: int = 30
     """Tokens in an answer."""
-    stride: int = 128
-    """A long passage is read in windows; how many tokens each begins after the one before."""
-    max_tokens: int = 384
-    """Tokens in a window, the question's included."""
+    stride: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """A long passage is read in windows; how many tokens each begins after the one before. If not given, as the
+    checkpoint was taught, or 128."""
+    max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Tokens in a window, the question's included. If not given, as the checkpoint was taught, and 384 at least."""
     batch_size: int = 8
     """Windows read at once."""
     null_threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None

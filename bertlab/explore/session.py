@@ -42,6 +42,7 @@ from bertlab.nn.model import Bert
 from bertlab.nn.surgery import Surgery
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, CheckpointError, TextError
+from bertlab.spec.tasks import TASKS
 from bertlab.text.tokenizer import Encoding, Tokenizer
 from bertlab.weights import checkpoint
 from bertlab.weights.hub import SHIPPED, shipped
@@ -205,8 +206,8 @@ class Session:
         passage: str,
         n_best: int = 20,
         max_answer_tokens: int = 30,
-        stride: int = 128,
-        max_tokens: int = 384,
+        stride: int | None = None,
+        max_tokens: int | None = None,
         batch_size: int = 8,
         null_threshold: float | None = None,
         progress: Callable = iter,
@@ -216,8 +217,9 @@ class Session:
         Args:
             n_best: answers at most.
             max_answer_tokens: tokens of an answer at most.
-            stride: a long passage is read in windows; each begins this many tokens after the one before.
-            max_tokens: tokens of a window, the question's included.
+            stride: a long passage is read in windows; each begins this many tokens after the one before. None is as
+                the checkpoint was taught, or 128.
+            max_tokens: tokens of a window, the question's included. None is as it was taught, and 384 at least.
             batch_size: windows read at once; it bounds the memory, however long the passage.
             null_threshold: tau; where the no-answer score is above the best answer's by more, the answer is "". None
                 takes the checkpoint's own, and a checkpoint without one always answers.
@@ -228,7 +230,7 @@ class Session:
         """
         reading = predict.read_spans(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            stride=stride, max_tokens=max_tokens, batch_size=batch_size, progress=progress,
+            batch_size=batch_size, progress=progress, **self._windows(stride, max_tokens),
         )  # fmt: skip
         tau = self.loaded.null_threshold if null_threshold is None else null_threshold
         return replace(predict.answers(reading, n_best), null_threshold=tau)
@@ -240,15 +242,15 @@ class Session:
         passage: str,
         n_best: int = 20,
         max_answer_tokens: int = 30,
-        stride: int = 128,
-        max_tokens: int = 384,
+        stride: int | None = None,
+        max_tokens: int | None = None,
         batch_size: int = 8,
         progress: Callable = iter,
     ) -> SpanXray:
         """What stands behind an answer, window by window; arguments and errors as of `answer`."""
         found = xray.xray(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            stride=stride, max_tokens=max_tokens, batch_size=batch_size, progress=progress,
+            batch_size=batch_size, progress=progress, **self._windows(stride, max_tokens),
         )  # fmt: skip
         return replace(found, answers=replace(found.answers, null_threshold=self.loaded.null_threshold))
 
@@ -260,8 +262,8 @@ class Session:
         window: int,
         start: int,
         end: int,
-        stride: int = 128,
-        max_tokens: int = 384,
+        stride: int | None = None,
+        max_tokens: int | None = None,
     ) -> SpanAttention:
         """Where the question's tokens and the answer's look in one window, in every head.
 
@@ -272,7 +274,7 @@ class Session:
             TextError: there is no such window, or it does not show the answer.
         """
         return xray.span_attention(
-            self.model, self.tokenizer, question, passage, window, start, end, stride=stride, max_tokens=max_tokens
+            self.model, self.tokenizer, question, passage, window, start, end, **self._windows(stride, max_tokens)
         )
 
     @torch.inference_mode()
@@ -423,6 +425,12 @@ class Session:
 
     def _probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:
         return probe(self.model, self.tokenizer, kind, text, pair, mask)
+
+    def _windows(self, stride: int | None, max_tokens: int | None) -> dict[str, int]:
+        """How a long passage is read: as asked, else as the checkpoint was taught."""
+        taught = {"stride": self.loaded.stride, "max_tokens": self.loaded.tokens_for(TASKS["squad"])}
+        asked = {"stride": stride, "max_tokens": max_tokens}
+        return taught | {name: value for name, value in asked.items() if value is not None}
 
     def _encoding(self, text: str, pair: str | None = None) -> Encoding:
         return encode(self.tokenizer, text, pair, self.config.max_positions)

@@ -99,28 +99,15 @@ def score(
 
 def score_spans(
     windows: Sequence,
-    score: Callable[[Batch], torch.Tensor],
+    ask: Callable[[Batch], torch.Tensor],
     pad_id: int,
     batch_size: int = 32,
     progress: Callable = iter,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Start and end logits of every window, longest first, so that memory is asked for once.
+    """Start and end logits of every window: two lists of float32 arrays [T], in the order of `windows`.
 
     Args:
-        windows: anything that `collate` takes.
-        score: a batch -> logits_BT2.
-        progress: wraps the parts the windows are taken in (say, `tqdm`).
-
-    Returns:
-        two lists of float32 arrays [T], in the order of `windows`.
+        ask: a batch -> logits_BT2; the others as of `score`.
     """
-    order = np.argsort([-len(windows[w]) for w in range(len(windows))], kind="stable")
-    starts: list[np.ndarray] = [np.empty(0)] * len(order)
-    ends: list[np.ndarray] = [np.empty(0)] * len(order)
-    for first in progress(range(0, len(order), batch_size)):
-        rows = order[first : first + batch_size]
-        own = [windows[int(w)] for w in rows]
-        logits_BT2 = score(collate(own, pad_id)).float().cpu().numpy()
-        for w, window, logits_T2 in zip(rows, own, logits_BT2, strict=True):
-            starts[w], ends[w] = logits_T2[: len(window), 0], logits_T2[: len(window), 1]
-    return starts, ends
+    said = [own[: len(w)] for own, w in zip(score(windows, ask, pad_id, batch_size, progress), windows, strict=True)]
+    return [own[:, 0] for own in said], [own[:, 1] for own in said]

@@ -100,7 +100,7 @@ def examine(loaded: Loaded, rows: Given, spec: TaskSpec, most: int = 500, progre
     if not usable.labelled:
         raise DataError(f"{rows.name} has no labels, so nothing can be measured on it")
     chosen = usable.of(spaced(len(usable), most))
-    read = features(loaded.tokenizer, chosen, min(spec.max_tokens, loaded.config.max_positions))
+    read = features(loaded.tokenizer, chosen, min(loaded.tokens_for(spec), loaded.config.max_positions))
     ask = _ask_tags if spec.kind == "tag" else _ask
     given, judged, confusion = ask(loaded, read, progress)
     return Examination(

@@ -49,8 +49,9 @@ def examine_questions(loaded: Loaded, rows: Given, spec: TaskSpec, most: int, pr
         raise DataError(f"{rows.name} has no labels, so nothing can be measured on it")
     spec = spec.replace(unanswerable=unanswerable)
     decoded: list[Decoded] = []
+    windows = {"max_tokens": loaded.tokens_for(spec), "stride": loaded.stride}
     for first in progress(range(0, len(chosen), AT_ONCE)):
-        decoded += answer_all(loaded.model, loaded.tokenizer, chosen[first : first + AT_ONCE])
+        decoded += answer_all(loaded.model, loaded.tokenizer, chosen[first : first + AT_ONCE], **windows)
     texts = {row["id"]: found.text for row, found in zip(chosen, decoded, strict=True)}
     margins = {row["id"]: found.no_answer_margin for row, found in zip(chosen, decoded, strict=True)}
     tau = (loaded.null_threshold or 0.0) if unanswerable else None
