@@ -6,7 +6,7 @@ Also writes predictions, for rows without labels too. Knows files and models; no
 from collections.abc import Callable
 
 from bertlab.learn.tasks import submission
-from bertlab.learn.tasks.labelled import answers, figures, fitting_labels, predict
+from bertlab.learn.tasks.labelled import answers, figures, fitting_labels, named, predict
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import TaskSpec
@@ -51,7 +51,7 @@ def evaluate_labelled(config, spec: TaskSpec, load: Callable[[tuple[str, ...]], 
             path = submission.place(config.out, config.what, examples, official.index(split), len(parts) > 1)
             submission.write(path, examples, given)
         told = figures(examples, given) if examples.labelled else {"examples": len(examples)}
-        found |= told if not nth else {f"{split.partition('_')[2] or split}_{k}": v for k, v in told.items()}
+        found |= named(told, split, first=not nth)
     return found
 
 

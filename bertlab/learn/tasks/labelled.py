@@ -75,6 +75,15 @@ def answers(spec: TaskSpec, predicted: Sequence) -> list:
     return [int(np.argmax(p)) for p in predicted] if spec.kind in ("classify", "choose") else list(predicted)
 
 
+def named(figures: dict, split: str, first: bool) -> dict:
+    """The figures of one split among several: the first one's as they are, another's under its name.
+
+    >>> named({"accuracy": 71.0}, "validation_mismatched", first=False)
+    {'mismatched_accuracy': 71.0}
+    """
+    return figures if first else {f"{split.partition('_')[2] or split}_{name}": v for name, v in figures.items()}
+
+
 def figures(examples: Examples, given: Sequence) -> dict:
     """The task's measures in percent, as leaderboards show them, the deciding one first, and how many were measured.
 

@@ -15,7 +15,7 @@ from torch import nn
 
 from bertlab.learn import processes
 from bertlab.learn.objectives import OBJECTIVES
-from bertlab.learn.tasks.labelled import answers, figures, predict
+from bertlab.learn.tasks.labelled import answers, figures, named, predict
 from bertlab.learn.tasks.questions import spoken, squad_figures
 from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError, DataError
@@ -131,7 +131,7 @@ def labelled_material(
             if limit is not None and limit < len(whole.examples):
                 own = features(loaded.tokenizer, whole.examples.of(spaced(len(whole.examples), limit)), max_tokens)
             told = figures(own.examples, answers(spec, predict(model, own, progress=progress)))
-            found |= told if not number else {f"{split.partition('_')[2] or split}_{k}": v for k, v in told.items()}
+            found |= named(told, split, first=not number)
         return found
 
     facts = {"examples": len(train), "skipped": len(complain), "held_out": sum(map(len, parts.values()))}
