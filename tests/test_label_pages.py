@@ -78,7 +78,7 @@ def test_many_texts_make_one_table_and_a_bad_one_says_why(judge, tagger):
     rows = ask_many(judge, "classify", [("Green tea.", None), ("tea " * 200, None), ("A bowl.", "Some bread.")])
     assert [set(row) for row in rows] == [set(rows[0])] * 3
     assert "64" in rows[1]["error"]
-    assert rows[1]["label"] == ""
+    assert rows[1]["label"] is None
     assert rows[2]["probability"] == judge.classify("A bowl.", "Some bread.").best.probability
     assert len(ask_many(tagger, "tag", [("The potter left.", None)])[0]["tags"].split()) == 4
     with pytest.raises(MissingHead):
@@ -130,18 +130,15 @@ def test_a_value_without_a_scale_says_none(shipped, saved_as, told):
     app = opened("classify", checkpoint=str(saved_as("regress", {} if told is None else {"value_range": told})))
     assert not app.exception, app.exception[0].message
     assert not any("learned from values" in body for body in bodies(app))
-    low, high = json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]["x"]
-    assert low in (0, -high)
+    charts = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
+    assert [drawn[0]["type"] for drawn in charts] == ["bar"]  # of the words; the value is a number alone
 
 
-@pytest.mark.parametrize(
-    ("value", "scale"), [(3.2, (0, 5)), (0.4, (0, 1)), (-12.0, (-20, 20)), (1000.0, (0, 1000)), (7e4, (0, 1e5))]
-)
-def test_a_scale_that_was_not_told_is_round(value, scale):
-    drawn = labels.value_scale(Classification((), value))
-    assert tuple(drawn.data[0].x) == scale
-    assert list(drawn.data[1].x) == [value]
-    assert list(labels.value_scale(Classification((), value), (1.0, 2.0)).data[1].x) == [min(max(value, 1.0), 2.0)]
+@pytest.mark.parametrize(("value", "place"), [(1.2, 1.2), (-12.0, 1.0), (7e4, 2.0)])
+def test_a_value_beyond_its_scale_stands_at_the_end(value, place):
+    drawn = labels.value_scale(Classification((), value), (1.0, 2.0))
+    assert list(drawn.data[0].x) == [1.0, 2.0]
+    assert list(drawn.data[1].x) == [place]
 
 
 def second_field(app) -> list[str]:
@@ -208,6 +205,11 @@ def asked(app, screen: str):
         ("Green tea.\tA bowl.\nRain.", None, 0),
         ("", None, 0),
         ('"Green tea', None, 0),
+        ("Text, or is it prose?\nYes, sir.\nNo, never.", None, 0),
+        ("Text, then answer.\nYes, sir.", None, 0),
+        ("\ttext\n0\tGood film.\n1\tBad film.", ("1", "text"), 2),
+        (",text,label\n0,Good film.,1", ("1", "text", "label"), 1),
+        ("문장,정답\n좋은 영화다.,긍정\n", ("문장", "정답"), 1),
         ("text\nGood, I think.\nBad", ("text",), 2),
         ('Sentence,stars\n"Good, I think.",4\n', ("Sentence", "stars"), 1),
         ('id\tsentence\n1\tGood, "I think.\n2\tBad.\n', ("id", "sentence"), 2),
@@ -219,7 +221,15 @@ def test_a_pasted_table_is_told_from_lines(pasted, columns, rows):
     assert (found and found.columns, len(found or ())) == (columns, rows)
 
 
-@pytest.mark.parametrize("pasted", ["text,label\nGood.,1\nBad.\n", 'text,label\n"Good.,1\nBad.,0', "text,text\na,b"])
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "text,label\nGood.,1\nBad.\n",
+        "text,label\nGood, I think.,1\nBad.,0",
+        'text,label\n"Good.,1\nBad.,0',
+        "text,text\na,b",
+    ],
+)
 def test_a_pasted_table_that_is_damaged_is_one_line(shipped, pasted):
     app = opened("tag", lang="ko", **{"batch-tag": pasted})
     assert not app.exception, app.exception[0].message
@@ -242,8 +252,12 @@ def test_a_pasted_table_is_asked_by_its_columns_and_they_stay_in_the_link(shippe
     assert list(again["pair"]) == ["", ""]
 
 
-def test_pasted_pairs_without_names_are_pairs(shipped):
-    app = opened("classify", **{"batch-classify": "Green tea.\tA bowl.\nRain fell.\t"})
+def test_pasted_pairs_without_names_are_pairs_where_pairs_were_taught(shipped, saved_as):
+    pasted = {"batch-classify": "Green tea.\tA bowl.\nRain fell.\t"}
+    unknown = opened("classify", **pasted)  # the second column may be anything
+    assert unknown.selectbox(key="pair-classify").value == ""
+    two = saved_as("classify", {"task": {"kind": "classify", "text": ["premise", "hypothesis"]}})
+    app = opened("classify", checkpoint=str(two), **pasted)
     assert STRINGS["batch.table.bare"][0].format(rows=2, columns=2) in [caption.value for caption in app.caption]
     table = asked(app, "classify").dataframe[-1].value
     assert list(table["pair"]) == ["A bowl.", ""]

@@ -21,6 +21,7 @@ from bertlab.learn.tasks.material import with_head
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.spec.tasks import task
 from bertlab.text.damaged import Complaints
+from bertlab.text.spans import well_placed
 from bertlab.text.squad import SQUAD, read_squad
 from bertlab.weights import checkpoint
 
@@ -137,13 +138,15 @@ def test_an_answer_stands_where_its_column_says(tmp_path, name):
     assert [row["id"] for row in read] == ["x", "y", "z"]
 
 
-def test_answers_that_are_not_in_their_passage_stop_or_are_left_out(tmp_path):
+def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path):
     stories = [story(number) for number in range(4)]
     stories[2]["answers"]["text"] = ["a unicorn"]
-    path = table(tmp_path / "mine.csv", stories)
-    with pytest.raises(DataError, match=r"mine.csv: row 3 has an answer, 'a unicorn', that is not at all in its"):
-        read_squad(path, spec=MINE)
-    kept = read_squad(path, complaints := Complaints("skip", shown=0), MINE)
+    rows = read_squad(table(tmp_path / "mine.csv", stories), spec=MINE)
+    said = {row["id"]: row["answers"]["text"][0] for row in rows}
+    assert squad(said, rows)["exact_match"] == 100.0
+    with pytest.raises(DataError, match=r"mine.csv: row 3 .*has an answer, 'a unicorn', that is not at all in its"):
+        well_placed(rows, False)
+    kept, _ = well_placed(rows, False, complaints := Complaints("skip", shown=0))
     assert [row["where"][-5:] for row in kept] == ["row 1", "row 2", "row 4"]
     assert len(complaints) == 1
     with pytest.raises(DataError, match="row 4 has 'here' where a number should be"):
@@ -232,11 +235,11 @@ def test_questions_that_say_they_have_no_answer_are_measured(tmp_path):
         evaluate(EvaluateConfig("squad", data=data, predictions=said))
 
 
-@pytest.mark.parametrize("said", [True, "True", "1", 1, False, "False", "0", None, ""])
+@pytest.mark.parametrize("said", [True, "True", "1", 1, 1.0, False, "False", "0", None, ""])
 def test_what_is_impossible_is_read_in_every_spelling(tmp_path, said):
     (tmp_path / "mine.json").write_text(json.dumps([{**story(0), "is_impossible": said}]))
     (row,) = read_squad(tmp_path / "mine.json")
-    assert row.get("is_impossible", False) is (not row["answers"]["text"]) is (said in (True, "True", "1"))
+    assert row.get("is_impossible", False) is (not row["answers"]["text"]) is (said in (True, "True", "1", 1.0))
 
 
 @pytest.mark.parametrize("name", ["squad", "squad_v2"])

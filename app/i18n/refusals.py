@@ -277,11 +277,9 @@ REFUSALS = {
     "repeats the id of row {}": "{0}행의 id가 되풀이됩니다.",
     "has no label in {}, where others have one": "다른 행에는 있는 {0} 열의 정답이 없습니다.",
     "{} tokens leave no room for a text": "토큰 {0}개로는 글이 들어갈 자리가 없습니다.",
+    "no way to compare answers in {} is known: {}": "{0} 언어의 답을 견주는 방법은 알려져 있지 않습니다. 가능한 것: {1}",
     "no question of {} has an answer, so nothing can be measured on it": (
         "{0}의 질문에는 답이 하나도 없어 잴 수 없습니다."
-    ),
-    "{}: question {} has no answer; is this SQuAD v2.0? (squad_v2)": (
-        "{0}: 질문 {1}에 답이 없습니다. SQuAD v2.0인가요? (squad_v2)"
     ),
     "{} has pieces with capitals, {} for one, and an uncased tokenizer never gives them: read it as a cased one": (
         "{0}에는 {1}처럼 대문자가 든 조각이 있는데, 대소문자를 가리지 않는 토크나이저는 그런 조각을 내지 않습니다. "

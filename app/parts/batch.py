@@ -69,9 +69,9 @@ def _chosen(table: Rows, question: str, checkpoint: loaders.Checkpoint) -> Texts
     text = components.column(left, t("batch.column"), text, table.columns, f"text-{question}")
     pair = ""
     if question == "classify":
-        nameless = "2" if table.columns == ("1", "2") else ""
-        single = loaders.session(checkpoint).texts == 1
-        pair = "" if single else guess_column(table.columns, PAIR_NAMES) or nameless
+        taught = loaders.session(checkpoint).texts
+        nameless = "2" if taught == 2 and table.columns == ("1", "2") else ""
+        pair = "" if taught == 1 else guess_column(table.columns, PAIR_NAMES) or nameless
         pair = components.column(right, t("batch.pair"), pair, ["", *table.columns], f"pair-{question}")
     return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in table.rows]
 

@@ -48,8 +48,10 @@ with components.told():
             taught = loaders.session(checkpoint).value_range
             scale = f" · {t('classify.scale', low=taught[0], high=taught[1])}" if taught else ""
             st.html(f'<p class="say"><b>{Told(said.value):.2f}</b>{scale}</p>')
-            code = components.lines(checkpoint, *opened, f"figure = labels.value_scale(said, {taught!r})")
-            components.figure(labels.value_scale(said, taught), key="value", code=code, data={"value": [said.value]})
+            if taught:  # else nothing says how much a value is
+                code = components.lines(checkpoint, *opened, f"figure = labels.value_scale(said, {taught!r})")
+                drawn = labels.value_scale(said, taught)
+                components.figure(drawn, key="value", code=code, data={"value": [said.value]})
     with right.container(key="effects"):
         st.subheader(t("classify.words"), anchor=False, help=t("classify.words.help"))
         count = len(words(text)) + len(words(pair))

@@ -14,7 +14,7 @@ FIGURES = {
     "masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%",
     "accuracy": "{:.1f}%", "entity_f1": "{:.1f}%", "spearman": "{:.1f}",
 }  # fmt: skip
-EXPLAINED = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy", "f1_entity")
+EXPLAINED = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy", "f1_entity", "spearman")
 
 
 def open_checkpoint(name: str) -> None:

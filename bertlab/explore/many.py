@@ -10,8 +10,11 @@ from bertlab.explore.session import Session
 from bertlab.spec.errors import BertlabError, MissingHead
 
 # what a column of texts, and one of second texts, is usually called
-TEXT_NAMES = ("text", "sentence", "sentence1", "document", "review", "question", "premise", "content")
-PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage")
+TEXT_NAMES = (
+    "text", "text1", "sentence", "sentence1", "document", "review", "question", "question1", "premise", "content",
+    "comment", "글", "본문", "문장", "문장1", "리뷰", "감상", "댓글", "내용", "질문", "전제",
+)  # fmt: skip
+PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2", "문장2", "가설", "지문")
 
 
 def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
@@ -26,8 +29,9 @@ def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
 
 def ask_many(
     session: Session, question: str, texts: Sequence[tuple[str, str | None]], progress: Callable = iter
-) -> list[dict[str, str | float]]:
-    """Ask "classify" or "tag" of every (text, pair) -> a row for each, all with the same columns.
+) -> list[dict[str, str | float | None]]:
+    """Ask "classify" or "tag" of every (text, pair) -> a row for each, all with the same columns; what could not be
+    asked has None in them and says why in "error".
 
     Without a pair a text is asked alone; a pair that is empty is a fault of its row.
 
@@ -48,7 +52,7 @@ def ask_many(
         except BertlabError as error:
             said.append(row | {"error": str(error)})
     columns: dict[str, None] = dict.fromkeys(name for row in said for name in row if name != "error")
-    return [{name: row.get(name, "") for name in (*columns, "error")} for row in said]
+    return [{name: row.get(name) for name in (*columns, "error")} for row in said]
 
 
 def _columns(fact: Classification | Tags) -> Mapping[str, str | float]:

@@ -105,6 +105,7 @@ def evaluate(config: EvaluateConfig) -> dict:
             rows=config.limit or 4096,
             max_tokens=config.max_tokens or 128,
             second=second,
+            progress=iter if config.json else tqdm,
         )
     noted = checkpoint.read_record(config.checkpoint).get("task") if config.what == OWN and config.checkpoint else None
     spec = config.spec(config.what, noted)

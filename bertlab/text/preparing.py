@@ -80,7 +80,7 @@ def prepare(
     Raises:
         DataError: unreadable sources, damage, or `out` holds something else.
     """
-    out, sources = Path(out).expanduser().absolute(), [str(source) for source in sources]
+    out, sources = Path(out).absolute(), [str(source) for source in sources]
     weights = list(weights or [1.0] * len(sources))
     if len(weights) != len(sources) or not all(0 <= w < 100 for w in weights) or (weights and not any(weights)):
         raise DataError(f"{len(sources)} sources need as many weights, from 0 to 100 and not all 0; got {weights}")

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from bertlab.text.files import parse_json, parse_json_lines, read_parquet, read_
 
 ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
 PASTED = "the pasted table"
+NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # of a column: no sentence
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".json.gz")
 
 
@@ -208,9 +210,9 @@ def _hub_names(feature: object) -> tuple[str, ...]:
 def pasted_table(text: str, known: Container[str]) -> Rows | None:
     """The rows of a table that somebody has pasted; None where the lines are texts.
 
-    A table begins with a line of column names, one of which is `known` (in lower case). Without such a line it is what
-    has equally many fields, two or more, between the tabs of every line; its columns are called 1, 2, and so on.
-    Commas alone make no table, since sentences have them.
+    A table begins with a line of column names, one of which is `known` (in lower case); one that is blank is called by
+    its number. Without such a line it is what has equally many fields, two or more, between the tabs of every line, and
+    all its columns are called by number. Commas alone make no table, since sentences have them.
 
     Raises:
         DataError: a table that is damaged; its line is named.
@@ -221,17 +223,21 @@ def pasted_table(text: str, known: Container[str]) -> Rows | None:
     ('1', '2')
     """
     text = text.strip("\r\n")
-    for delimiter in (",", "\t"):
-        found, whole = _fields(text, delimiter)
-        if not found or (whole and len(found) == 1):
-            continue
-        first = found[0]
-        regular = whole and len({*map(len, found)}) == 1
-        named = any(name.strip().lower() in known for name in first)
-        if named and (regular or (len(first) > 1 and (not whole or len(found[1]) == len(first)))):
-            return _table(PASTED, text, delimiter)
-        if delimiter == "\t" and regular and len(first) > 1:
-            return _table(PASTED, text, delimiter, [str(number) for number in range(1, len(first) + 1)])
+    line = text.partition("\n")[0]
+    delimiter = "," if "," in line and "\t" not in line else "\t"
+    found, whole = _fields(text, delimiter)
+    if not found or (whole and len(found) == 1):
+        return None
+    first, numbers = found[0], [str(number) for number in range(1, len(found[0]) + 1)]
+    regular = whole and len({*map(len, found)}) == 1
+    named = any(name.strip().lower() in known for name in first) and all(map(NAME.fullmatch, first))
+    if named and (regular or (len(first) > 1 and (not whole or len(first) in map(len, found[1:])))):
+        head, line, body = text.partition("\n")
+        if "" in (names := [name.strip() for name in first]):
+            head = delimiter.join(name or number for name, number in zip(names, numbers, strict=True))
+        return _table(PASTED, head + line + body, delimiter)
+    if delimiter == "\t" and regular and len(first) > 1:
+        return _table(PASTED, text, delimiter, numbers)
     return None
 
 

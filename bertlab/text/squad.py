@@ -28,15 +28,17 @@ def read_squad(
     Args:
         path: SQuAD's JSON, gzipped or not; or Parquet, CSV, TSV, JSON lines, a JSON list.
         complain: what happens to a question that cannot be used: one without text or passage, with an id that came
-            before, or with an answer that is not in its passage; it stops if None.
+            before, or with answers of another form; it stops if None.
         spec: what the columns of a table are called. The answer's column has SQuAD's answers, a text or a list of
-            texts; a text stands where a column answer_start says (characters from 0), or where it first occurs.
+            texts; a text stands where a column answer_start says (characters from 0), or where it first occurs, or
+            nowhere (-1): then it can be measured by, and `spans.well_placed` keeps it from being learned from.
         training: whether an answer is needed.
 
     Raises:
         DataError: the file is missing, damaged or something else; one line naming the first place that is wrong.
     """
-    return _questions(_table(Path(path)), complain, spec, training)
+    table, nested = _table(Path(path))
+    return _questions(table, complain, SQUAD if nested else spec, training)
 
 
 def read_rows(
@@ -60,18 +62,18 @@ def read_rows(
     return _questions(table, complain, spec, training)
 
 
-def _table(path: Path) -> Rows:
-    """A row for each question."""
+def _table(path: Path) -> tuple[Rows, bool]:
+    """A row for each question, and whether they were nested, under SQuAD's own names."""
     if is_parquet(path):
         table = read_parquet(path)
-        return Rows(str(path), tuple(table.column_names), table.to_pylist())
+        return Rows(str(path), tuple(table.column_names), table.to_pylist()), False
     if {".csv", ".tsv", ".jsonl"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
-        return read_file(path)
+        return read_file(path), False
     data = parse_json(read_text(path), path, or_lines=True)
     if isinstance(data, list) and data:
-        return objects(path, data)
+        return objects(path, data), False
     questions = list(_flattened(path, data))
-    return Rows(str(path), tuple(questions[0]) if questions else (), questions)
+    return Rows(str(path), tuple(questions[0]) if questions else (), questions), True
 
 
 def _questions(table: Rows, complain: Complaints | None, spec: TaskSpec, training: bool) -> list[dict]:
@@ -224,7 +226,7 @@ def _question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
     context, question = (_text(row, column) for column in columns)
     found = {"title": row.get("title") or "", "context": context, "question": question}
     # in a table of texts it is one too; and what is impossible has answers in KLUE-MRC that people took for right
-    if str(row.get("is_impossible")).strip().lower() in ("true", "1"):
+    if str(row.get("is_impossible")).strip().lower() in ("true", "1", "1.0"):
         return found | {"answers": {"text": [], "answer_start": []}, "is_impossible": True}
     return found | {"answers": _answers(row, label, context)}
 
@@ -261,14 +263,12 @@ def _answers(row: dict, label: str | None, context: str) -> dict[str, list]:
 
 
 def _place(text: str, start: object, context: str) -> int:
-    """The character that an answer begins at."""
+    """The character that an answer begins at; -1 where it is told in other words than the passage's."""
     if start is None:
-        if text not in context:
-            raise DataError(f"has an answer, {text!r}, that is not at all in its passage")
-        return context.index(text)
+        return context.find(text)
     try:
         value = math.nan if isinstance(start, bool) else float(start)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not value.is_integer():
         raise DataError(f"has {start!r} where a number should be")

@@ -3,7 +3,6 @@
 Knows no model, no page and no language: the words on the axes are arguments.
 """
 
-import math
 from collections.abc import Sequence
 from html import escape
 
@@ -40,15 +39,14 @@ def label_bars(said: Classification) -> go.Figure:
     return figure
 
 
-def value_scale(said: Classification, taught: tuple[float, float] | None = None) -> go.Figure:
-    """The value of a regression head on a scale.
+def value_scale(said: Classification, taught: tuple[float, float]) -> go.Figure:
+    """A value on the scale it was learned on; a value beyond stands at its end.
 
     Args:
-        taught: the least and the greatest value it has learned from; a value beyond stands at that end. Without them
-            the scale goes from 0 to a round number, and below 0 for a value below.
+        taught: the least and the greatest value of the rows that were learned from.
     """
     figure = blank(height=104)
-    low, high = taught or _round_scale(said.value)
+    low, high = taught
     place = min(max(said.value, low), high)
     figure.add_scatter(
         x=[low, high], y=[0, 0], mode="lines", line={"color": GRID, "width": 10}, hoverinfo="skip", showlegend=False
@@ -63,18 +61,6 @@ def value_scale(said: Classification, taught: tuple[float, float] | None = None)
         ticktext=[f"{Told(end):.4g}" for end in (low, high)],
     )  # fmt: skip
     return figure
-
-
-def _round_scale(value: float) -> tuple[float, float]:
-    """From 0, or as far below, to the first of 1, 2, 5, 10, 20, ... that a value does not exceed.
-
-    >>> _round_scale(3.2), _round_scale(-12.0), _round_scale(0.0)
-    ((0.0, 5.0), (-20.0, 20.0), (0.0, 1.0))
-    """
-    size = max(abs(value), 1.0)
-    power = 10.0 ** math.floor(math.log10(size))
-    high = next(step * power for step in (1, 2, 5, 10) if step * power >= size)
-    return (-high if value < 0 else 0.0), high
 
 
 def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:

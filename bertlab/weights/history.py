@@ -149,10 +149,11 @@ def watched(rows: Iterable[Mapping]) -> list[Watched]:
 
 
 def speed(rows: list[dict]) -> float | None:
-    """Tokens a second over the last fifty steps; None if the log does not say."""
-    steps = [row for row in rows if is_step(row)][-50:]
+    """Tokens a second of training, over the whole run; None if the log does not say."""
     known = [
-        (row["tokens"], row["seconds"]) for row in steps if _number(row.get("tokens")) and _number(row.get("seconds"))
+        (row["tokens"], row["seconds"])
+        for row in rows
+        if is_step(row) and _number(row.get("tokens")) and _number(row.get("seconds"))
     ]
     if len(known) < 2 or known[-1][1] <= known[0][1]:
         return None

@@ -4,6 +4,7 @@ A model and a held-out corpus in, figures out; knows no run.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -35,12 +36,14 @@ def pretraining_figures(
     max_tokens: int = 128,
     batch_size: int = 64,
     second: Second = "next",
+    progress: Callable = iter,
 ) -> dict:
     """Measure the objectives on the first `rows` pairs of a held-out corpus, 15 % masks, always the same ones; of a
     model that reads from left to right every next word in their place.
 
     Args:
         second: what the model was asked of a second sentence.
+        progress: wraps the parts that the pairs are taken in (say, `tqdm`).
 
     Returns:
         masked_accuracy (0..1), mlm_loss (nats a masked piece), bits_per_character (mlm_loss spread over the corpus's
@@ -56,7 +59,9 @@ def pretraining_figures(
     count = {"rows": 0, "masked": 0}
     sums: dict[str, float] = {}
     with torch.inference_mode():
-        while count["rows"] < rows and sampler.place.epoch == 0:
+        for _ in progress(range(0, rows, batch_size)):
+            if sampler.place.epoch:  # the corpus has no more
+                break
             batch = next(sampler).to(parameter.device)
             figures = loss(model, batch).figures
             _, _, labels_P = loss.hide(batch)

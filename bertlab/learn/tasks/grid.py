@@ -82,6 +82,10 @@ def run(config) -> list[dict]:
     metric = material.spec.metrics[0]
     claim(config, resolve_device(config.device), material.made_of)
     done = _finished(config.out)
+    if any(metric not in row["figures"] for row in done):
+        raise BertlabError(
+            f"the runs in {config.out} were judged by another measure than {metric}: choose another --out"
+        )
     everything = list(runs(config))
     for number, (setting, own) in enumerate(everything, 1):
         if any(row["setting"] == setting for row in done):
