@@ -154,13 +154,13 @@ def test_the_sample_rows_can_be_tried(shipped, measure, language):
 
 
 def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped):
-    table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot.,What is hot?,coffee\n"
+    table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot., ,Tea\n"
     app = opened("evaluation", measure="question", **{"from": "paste"})
     app = app.text_area(key="pasted").set_value(table).run()
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    assert any("row 2 has an answer" in body for body in bodies(app))
+    assert any("row 2 has nothing but spaces in" in body for body in bodies(app))
 
 
 def test_questions_are_examined_with_the_windows_that_evaluate_takes(shipped, tmp_path):

@@ -277,7 +277,7 @@ REFUSALS = {
     "repeats the id of row {}": "{0}행의 id가 되풀이됩니다.",
     "has no label in {}, where others have one": "다른 행에는 있는 {0} 열의 정답이 없습니다.",
     "{} tokens leave no room for a text": "토큰 {0}개로는 글이 들어갈 자리가 없습니다.",
-    "no way to compare answers in {} is known: {}": "{0} 언어의 답을 견주는 방법은 알려져 있지 않습니다. 가능한 것: {1}",
+    "no way to compare answers in {} is known: {}": "{0} 언어의 답은 견줄 수 없습니다. 되는 것: {1}",
     "no question of {} has an answer, so nothing can be measured on it": (
         "{0}의 질문에는 답이 하나도 없어 잴 수 없습니다."
     ),
