@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bertlab.spec.errors import DataError
 from bertlab.spec.tasks import TaskSpec
 from bertlab.text.damaged import Complaints
-from bertlab.text.rows import Rows, blank, value_of
+from bertlab.text.rows import Rows, blank, row_id, value_of
 from bertlab.text.tags import fitting_tags, is_scheme
 
 MOST_LABELS = 1000
@@ -95,7 +95,7 @@ def read_examples(
     for number, row in enumerate(data.rows, 1):
         where = f"{data.name}: row {number}"
         try:
-            id = _id(row, spec, number)
+            id = row_id(row, spec.id, number)
             where += f" (id {id})" if spec.id in row else ""
             texts = read_text(row, columns, spec)
             if not any(text.strip() for text in texts) or (spec.kind == "choose" and not all(map(str.strip, texts))):
@@ -128,13 +128,6 @@ def read_examples(
 def _hidden(value: object) -> bool:
     """Whether this is GLUE's -1, which stands in every row of a test set and says that its labels are kept secret."""
     return str(value).strip() in ("-1", "-1.0")
-
-
-def _id(row: dict, spec: TaskSpec, number: int) -> str:
-    value = row.get(spec.id)
-    if spec.id in row and blank(value):
-        raise DataError(f"has no id in {spec.id!r}")
-    return str(number - 1) if spec.id not in row else str(value)
 
 
 # -- what labels there are ---------------------------------------------------------------------------------------

@@ -157,6 +157,22 @@ def blank(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value)) or str(value).strip() == ""
 
 
+def row_id(row: dict, column: str | None, number: int) -> str:
+    """What a row calls itself; without such a column its number from 0.
+
+    Args:
+        number: the row's, from 1.
+
+    Raises:
+        DataError: the cell is there and empty.
+    """
+    if column is None or column not in row:
+        return str(number - 1)
+    if blank(row[column]):
+        raise DataError(f"has no id in {column!r}")
+    return str(row[column])
+
+
 def _is_of(path: Path, name: str) -> bool:
     stem = path.name.lower()
     stem = stem.removesuffix(max((suffix for suffix in SUFFIXES if stem.endswith(suffix)), key=len))

@@ -15,7 +15,7 @@ from bertlab.spec.tasks import TASKS, TaskSpec
 from bertlab.text import hub
 from bertlab.text.damaged import Complaints
 from bertlab.text.files import is_parquet, parse_json, read_parquet, read_text
-from bertlab.text.rows import Rows, blank, find_split, objects, read_file, value_of
+from bertlab.text.rows import Rows, blank, find_split, objects, read_file, row_id, value_of
 
 SQUAD = TASKS["squad"]
 
@@ -91,7 +91,7 @@ def _questions(table: Rows, complain: Complaints | None, spec: TaskSpec, trainin
     for number, row in enumerate(table.rows, 1):
         where = f"{table.name}: row {number}"
         try:
-            id = _id(row, id_column, number)
+            id = row_id(row, id_column, number)
             where += f" (id {id})" if id_column else ""
             question = _question(row, spec.text, label)
             if seen.setdefault(id, number) != number:
@@ -211,15 +211,6 @@ def _flattened(path: Path, data) -> Iterable[dict]:
 
 
 # -- what is in a row --------------------------------------------------------------------------------------------
-
-
-def _id(row: dict, column: str | None, number: int) -> str:
-    """As the file has it, else the number of the row from 0, as `text.examples` gives it."""
-    if column is None:
-        return str(number - 1)
-    if blank(row.get(column)):
-        raise DataError(f"has no id in {column!r}")
-    return str(row[column])
 
 
 def _question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
