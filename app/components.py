@@ -19,6 +19,7 @@ from app.i18n import language, refusal, t
 from app.i18n.examples import EXAMPLES, Examples
 from app.i18n.strings.numbers import NUMBERS
 from app.pages import script
+from bertlab.explore.session import Session
 from bertlab.explore.words import MASK
 from bertlab.explore.words import words as find_words
 from bertlab.spec.config import ModelConfig
@@ -109,16 +110,20 @@ def chosen(task: str) -> loaders.Checkpoint:
 
 def said(task: str) -> Examples:
     """Examples in the language of what this page opens; English while that cannot be opened."""
-    with suppress(BertlabError):
-        return EXAMPLES.get(loaders.session(_picked(task)).language, EXAMPLES["en"])
-    return EXAMPLES["en"]
+    session = reader(task)
+    return EXAMPLES.get(session.language if session else "en", EXAMPLES["en"])
 
 
-def single(task: str) -> bool:
-    """Whether what this page opens was taught one text at a time; not while it cannot be opened."""
+def reader(task: str) -> Session | None:
+    """What this page opens, for what stands above its answer; None while it cannot be opened."""
     with suppress(BertlabError):
-        return loaders.session(_picked(task)).texts == 1
-    return False
+        return loaders.session(_picked(task))
+    return None
+
+
+def compares(checkpoint: loaders.Checkpoint, task: str) -> bool:
+    """Whether it answers this of two texts only: it was taught pairs, and says of one text what means nothing."""
+    return task == "classify" and loaders.session(checkpoint).texts == 2
 
 
 def _picked(task: str) -> loaders.Checkpoint:

@@ -11,9 +11,9 @@ class Examples:
 
     short: for the picture of the first page. pair: two sentences for the input and the attention; changed: another
     B to compare. sentence: one to hide words of, `hidden` the number of the first. masked, other: the same with a
-    mask, and another to patch from. judged: a review. named: a sentence with names. follows: pairs for next
-    sentence, by what they show. questions: each answered in `passage`. moment: a pair for the time machine, with a
-    mask.
+    mask, and another to patch from. judged: a review. alike: two sentences that say nearly the same, for what compares
+    them. named: a sentence with names. follows: pairs for next sentence, by what they show. questions: each answered
+    in `passage`. moment: a pair for the time machine, with a mask.
     """
 
     short: str
@@ -24,6 +24,7 @@ class Examples:
     masked: str
     other: str
     judged: str
+    alike: Pair
     named: str
     follows: dict[str, Pair]
     passage: str
@@ -41,6 +42,7 @@ EXAMPLES = {
         masked="He opened the window and looked out at the [MASK].",
         other="She locked the door and walked down to the [MASK].",
         judged="A slow start, but the last half hour is a small wonder.",
+        alike=("A woman is slicing an onion in the kitchen.", "In the kitchen, a woman is cutting up an onion."),
         named="Last spring the University of Vienna invited Clara Schumann to play in Lake Garda's old theatre.",
         follows={
             "follow": (
@@ -81,6 +83,7 @@ EXAMPLES = {
         masked="그는 서울에서 태어나 대학교를 [MASK]하였다.",
         other="그는 부산에서 자라 중학교에 [MASK]하였다.",
         judged="처음은 느리지만 마지막 삼십 분이 정말 놀라운 영화다.",
+        alike=("한 여자가 부엌에서 양파를 썰고 있다.", "부엌에서 여자 한 명이 양파를 자르고 있다."),
         named="지난봄 서울대학교는 장영실을 주제로 한 강연을 부산에서 열었다.",
         follows={
             "follow": (

@@ -35,6 +35,9 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
         if not texts:
             st.caption(t("batch.empty"))
             return
+        if all(pair is None for _, pair in texts) and components.compares(checkpoint, question):
+            components.note(t("batch.pairs"))
+            return
         if len(texts) > MOST:
             components.note(t("batch.most", most=MOST, count=len(texts)))
         lacking = [any(part is not None and not part.strip() for part in row) for row in texts]

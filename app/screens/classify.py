@@ -1,4 +1,4 @@
-"""Classify: the label of a text or a pair as it is typed, and the words that speak for it."""
+"""Classify: the label or the value of a text or a pair as it is typed, and the words that speak for it."""
 
 import streamlit as st
 
@@ -12,10 +12,10 @@ from bertlab.views.numbers import Told, percent
 EAGER = 40  # words that are weighed at every keystroke; each takes a forward pass
 
 
-def second() -> str:
+def second(texts: int | None, example: str) -> str:
     """The second text. The field is not there for a checkpoint that was taught single texts, until a link brings such a
     text or the reader asks for one; then it stays, empty or not."""
-    if components.single("classify"):
+    if texts == 1:
         wanted = "1" if url.recall("judged2") else url.recall("two")
         url.keep("two", wanted)
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -24,14 +24,11 @@ def second() -> str:
                 st.button(t("classify.second"), type="tertiary", on_click=url.keep, args=("two", "1"))
         if not wanted:
             return ""
-    return components.line(st, t("classify.pair"), "", key="judged2", placeholder=t("sentence.b.empty"))
+    return components.line(st, t("classify.pair"), example, key="judged2", placeholder=t("sentence.b.empty"))
 
 
-components.heading("classify")
-text = components.line(st, t("classify.text"), components.said("classify").judged, key="judged")
-pair = second()
-with components.told():
-    checkpoint = components.chosen("classify")
+def answer(checkpoint: loaders.Checkpoint, text: str, pair: str) -> None:
+    """What is said of the text, or of the two, and what every word does for it."""
     asked = (text, pair or None)
     said = loaders.ask(checkpoint, "classify", *asked)
     left, right = st.columns([2, 3], gap="large")
@@ -70,4 +67,18 @@ with components.told():
             components.explain("word_effect")
     if st.button(t("classify.attention"), icon=":material/hub:"):
         components.into_attention(checkpoint, text, pair)
+
+
+reader, examples = components.reader("classify"), components.said("classify")
+taught_texts = reader.texts if reader else None
+first_example, second_example = examples.alike if taught_texts == 2 else (examples.judged, "")
+components.heading("classify")
+text = components.line(st, t("classify.text"), first_example, key="judged")
+pair = second(taught_texts, second_example)
+with components.told():
+    checkpoint = components.chosen("classify")
+    if components.compares(checkpoint, "classify") and not pair.strip():
+        components.note(t("classify.compares"))
+    else:
+        answer(checkpoint, text, pair)
     batch.box(checkpoint, "classify")

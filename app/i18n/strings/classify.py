@@ -15,6 +15,10 @@ STRINGS = {
         "이 체크포인트는 글을 하나씩 읽도록 배웠습니다.",
     ),
     "classify.second": ("Add a second text", "둘째 글 더하기"),
+    "classify.compares": (
+        "This checkpoint compares two texts: give a second one.",
+        "이 체크포인트는 두 글을 견줍니다. 둘째 글도 적어 주세요.",
+    ),
     "classify.words": ("Which words speak for it", "어느 낱말이 그 분류를 밀어 주나"),
     "classify.words.help": (
         "Each word is hidden in turn. Blue and underlined: without it the label would be less sure, so it speaks for "
@@ -81,6 +85,10 @@ STRINGS = {
     "batch.unanswered": (
         "Not answered: {count} of {of} rows; the last column says why.",
         "{of}행 가운데 {count}행은 답하지 못했습니다. 까닭은 마지막 열에 있습니다.",
+    ),
+    "batch.pairs": (
+        "This checkpoint compares two texts: give a table with a column for each, and choose the column of the second.",
+        "이 체크포인트는 두 글을 견줍니다. 글마다 열이 있는 표를 주고, 둘째 글이 있는 열을 골라 주세요.",
     ),
     "batch.ask": ("Ask all {count}", "{count}개 모두 묻기"),
     "batch.download": ("Download as CSV", "CSV로 내려받기"),

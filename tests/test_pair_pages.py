@@ -1,0 +1,77 @@
+"""The window with a checkpoint that compares two texts: it opens on a pair, and says nothing of one text alone."""
+
+import pytest
+import torch
+from test_app import bodies, errors, opened_bare
+
+from app.i18n.examples import EXAMPLES
+from app.i18n.strings import STRINGS
+from bertlab.nn.model import Bert
+from bertlab.weights import checkpoint
+
+LANGUAGES = ["en", "ko"]
+
+
+@pytest.fixture(scope="module")
+def comparers(tmp_path_factory, tiny_model, tiny_tokenizer) -> dict[str, str]:
+    """Checkpoints that were taught pairs, by what they give: a "value" (of English, and "값" of Korean) or a
+    "label"."""
+    made, directory = {}, tmp_path_factory.mktemp("comparers")
+    for name, head, language in (("value", "regress", "en"), ("값", "regress", "ko"), ("label", "classify", "en")):
+        task = {"kind": head, "text": ["sentence1", "sentence2"]}
+        record = {"task": task, "language": language} | ({"value_range": [0, 5]} if head == "regress" else {})
+        model = Bert(tiny_model.config.replace(labels=("no", "yes") if head == "classify" else ()), [head])
+        model.load_state_dict(tiny_model.state_dict(), strict=False)
+        place = directory / f"{head}-{language}"
+        made[name] = str(checkpoint.save(place, model, tiny_tokenizer, record, dtype=torch.float32))
+    return made
+
+
+def said(app) -> list[str]:
+    return [body for body in bodies(app) if 'class="say"' in body]
+
+
+def told(app, key: str, language: int) -> bool:
+    return any(STRINGS[key][language] in body for body in bodies(app))
+
+
+@pytest.mark.parametrize(("name", "language"), [("value", "en"), ("값", "ko"), ("label", "en")])
+def test_what_compares_two_texts_opens_on_two_that_are_alike(shipped, comparers, name, language):
+    app = opened_bare("classify", checkpoint=comparers[name])
+    assert not app.exception, app.exception[0].message
+    assert tuple(field.value for field in app.text_input) == EXAMPLES[language].alike
+    assert said(app)
+    assert "judged2" not in app.query_params, "the address stays bare of an example"
+
+
+@pytest.mark.parametrize("language", [0, 1])
+def test_of_one_text_it_says_what_is_missing_and_no_number(shipped, comparers, language):
+    app = opened_bare("classify", lang=LANGUAGES[language], checkpoint=comparers["value"])
+    app.text_input(key="judged2").set_value("").run()
+    assert not app.exception, app.exception[0].message
+    assert told(app, "classify.compares", language)
+    assert not said(app)
+    assert not app.get("plotly_chart")
+    linked = {name: "".join(value) for name, value in app.query_params.items()}
+    assert told(opened_bare("classify", **linked), "classify.compares", language), "the link shows the same"
+    app.text_input(key="judged2").set_value("A bowl.").run()
+    assert said(app)
+    assert not errors(app)
+
+
+@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("pasted", ["Green tea.\nA bowl.", "sentence,score\nGreen tea.,4\nA bowl.,1"])
+def test_many_single_texts_are_not_asked(shipped, comparers, language, pasted):
+    link = {"lang": LANGUAGES[language], "checkpoint": comparers["value"], "batch-classify": pasted}
+    app = opened_bare("classify", **link)
+    assert not app.exception, app.exception[0].message
+    assert told(app, "batch.pairs", language)
+    assert not [button for button in app.button if button.key == "ask-classify"]
+
+
+def test_many_pairs_are_asked(shipped, comparers):
+    app = opened_bare("classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA."})
+    assert not told(app, "batch.pairs", 0)
+    app = app.button(key="ask-classify").click().run()
+    assert not app.exception, app.exception[0].message
+    assert not any(app.dataframe[-1].value["error"])
