@@ -1,5 +1,7 @@
 """Evaluation on labelled rows: the facts behind the page agree with the official figures, and the page shows them."""
 
+import csv
+import io
 import json
 from dataclasses import replace
 
@@ -10,6 +12,8 @@ from task_rows import jsonl, rows_of
 from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
+import bertlab
+from app.parts.samples import sample
 from bertlab.learn.tasks.answer_metrics import squad
 from bertlab.learn.tasks.evaluate_labelled import ask
 from bertlab.learn.tasks.examine import examine, labelled_rows, spec_for
@@ -151,6 +155,23 @@ def test_the_sample_rows_can_be_tried(shipped, measure, language):
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert len(app.get("plotly_chart")) == 1
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_sample_rows_of_values_are_graded_pairs(language):
+    task = TASKS["stsb" if language == "en" else "klue_sts"]
+    rows = list(csv.DictReader(io.StringIO(sample(task, (), language))))
+    grades = [float(row[task.label[0]]) for row in rows]
+    assert (max(grades), min(grades)) == (5, 0)
+    assert len(set(grades)) >= 4
+    assert len({row[column] for row in rows for column in task.text}) == 2 * len(rows)
+
+
+def test_the_shipped_judge_of_pairs_agrees_with_the_sample_rows(tmp_path):
+    loaded = bertlab.load("stsb").loaded
+    spec, path = spec_for(loaded), tmp_path / "rows.csv"
+    path.write_text(sample(spec, (), "en"), encoding="utf-8")
+    assert examine(loaded, labelled_rows(path, spec), spec).figures["pearson"] > 80
 
 
 def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped):

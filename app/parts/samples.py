@@ -12,6 +12,11 @@ _TEXTS = {
         "classify": (("A small wonder from the first scene to the last.", 1), ("Two hours that feel like four.", 0),
                      ("Not bad at all, and at times very funny.", 1), ("It begins well and then forgets why.", 0)),
         "second": "The film lasts two hours.",
+        "alike": (("A man is playing the guitar on a bench.", "A man sits on a bench and plays the guitar.", 5.0),
+                  ("Two dogs are running across the snow.", "Two dogs run through deep snow.", 4.2),
+                  ("A woman is slicing an onion.", "A woman is peeling a potato.", 2.0),
+                  ("The children are playing football in the park.", "Some children are sitting in a park.", 1.6),
+                  ("A boat is crossing the lake.", "The bank raised its interest rates.", 0.0)),
         "tag": (("Clara Schumann played in Vienna .", "PER PER - - LOC -"),
                 ("The ferry leaves for Oslo at six .", "- - - - LOC - - -"),
                 ("Nobody asked Mr. Grieg about Bergen .", "- - - PER - LOC -")),
@@ -24,6 +29,11 @@ _TEXTS = {
         "classify": (("처음부터 끝까지 눈을 뗄 수 없었어요.", 1), ("두 시간이 네 시간 같았다.", 0),
                      ("기대 안 했는데 꽤 웃겼습니다.", 1), ("시작만 좋고 뒤로 갈수록 지루함", 0)),
         "second": "영화는 두 시간이다.",
+        "alike": (("한 남자가 벤치에 앉아 기타를 치고 있다.", "벤치에 앉은 남자가 기타를 연주한다.", 5.0),
+                  ("개 두 마리가 눈밭을 달리고 있다.", "개 두 마리가 깊은 눈 속을 달린다.", 4.2),
+                  ("한 여자가 양파를 썰고 있다.", "한 여자가 감자를 깎고 있다.", 2.0),
+                  ("아이들이 공원에서 축구를 하고 있다.", "아이들 몇 명이 공원에 앉아 있다.", 1.6),
+                  ("배 한 척이 호수를 건너고 있다.", "은행이 금리를 올렸다.", 0.0)),
         "tag": (("김소월 은 평양 에서 공부했다 .", "PER - LOC - - -"), ("기차 는 부산 으로 떠난다 .", "- - LOC - - -")),
         "choose": ("주전자가 끓어 넘쳤다.", "그래서 불을 줄였다.", "그래서 자전거를 샀다."),
         "span": ("강가의 방앗간은 1874년에 두 형제가 지었고, 삼십 년 뒤에 불에 탔다.",
@@ -55,7 +65,9 @@ def sample(spec: TaskSpec, labels: Sequence[str], language: str) -> str:
         row |= dict(zip(rest, many, strict=True)) if len(rest) > 1 else {rest[0] if rest else "choices": choices}
         return json.dumps(row | {label: 0}, ensure_ascii=False)
     rows = words[spec.kind if spec.kind == "tag" else "classify"]
-    if spec.kind == "tag":
+    if spec.kind == "regress" and len(rest) == 1:
+        table = [dict(zip((text, *rest, label), row, strict=True)) for row in words["alike"]]
+    elif spec.kind == "tag":
         table = [{text: tokens, label: " ".join(_tags(tags.split(), labels))} for tokens, tags in rows]
     else:
         values = (labels[0], labels[-1]) if labels else (1.0, 4.0)
