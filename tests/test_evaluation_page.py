@@ -13,10 +13,14 @@ from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
 import bertlab
+from app.i18n.strings import STRINGS
+from app.parts import evaluation
 from app.parts.samples import sample
+from bertlab.learn.tasks import own_task
 from bertlab.learn.tasks.answer_metrics import squad
 from bertlab.learn.tasks.evaluate_labelled import ask
 from bertlab.learn.tasks.examine import examine, labelled_rows, spec_for
+from bertlab.learn.tasks.examined import Examination
 from bertlab.learn.tasks.labelled import figures
 from bertlab.learn.tasks.questions import answer_all
 from bertlab.nn.model import Bert
@@ -120,7 +124,7 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("unknown label" in body for body in bodies(app)), "the row that is left out is named"
-    assert any("12 of 13 rows" in caption.value for caption in app.caption)
+    assert "All 12 rows that can be used; 1 cannot be." in [caption.value for caption in app.caption]
     (menu,), (chart,) = saved(app), app.get("plotly_chart")
     assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(json.loads(chart.proto.spec))
     ran = app.query_params["ran"]
@@ -141,7 +145,7 @@ def test_uploaded_rows_are_measured_and_a_ragged_one_is_named(shipped):
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    assert any("13 of 14 rows" in caption.value for caption in app.caption)
+    assert "All 13 rows that can be used; 1 cannot be." in [caption.value for caption in app.caption]
     (left_out,) = [body for body in bodies(app) if "mine.jsonl: row 13" in body]
     assert "/tmp" not in left_out
 
@@ -174,6 +178,54 @@ def test_the_shipped_judge_of_pairs_agrees_with_the_sample_rows(tmp_path):
     assert examine(loaded, labelled_rows(path, spec), spec).figures["pearson"] > 80
 
 
+@pytest.mark.parametrize(
+    ("language", "said", "listed"),
+    [
+        ("en", "All 4 rows that can be used; 23 cannot be.", "The first 20 of 23 rows left out, and why"),
+        ("ko", "쓸 수 있는 4행 모두입니다. 23행은 쓸 수 없습니다.", "뺀 23행 가운데 앞의 20행과 그 까닭"),
+    ],
+)
+def test_rows_left_out_are_counted_and_named_one_by_one(shipped, tmp_path, language, said, listed):
+    bad = [{"sentence": "Odd.", "label": f"<i>{n}"} for n in range(23)]
+    path = jsonl(tmp_path / "rows.jsonl", [*TEXTS[:2], *bad, *TEXTS[2:4]])
+    app = opened("evaluation", rows=str(path), lang=language)
+    app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
+    assert not app.exception, app.exception[0].message
+    assert said in [caption.value for caption in app.caption]
+    assert listed in [expander.label for expander in app.expander]
+    (names,) = [body for body in bodies(app) if "<li" in body]
+    assert names.count("<li") == 20
+    assert "&lt;i&gt;19" in names
+    assert "<i>" not in names
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "total", "useless", "said"),
+    [
+        ("classify", 4, 4, 0, "All 4 rows."),
+        ("classify", 2, 6, 2, "2 of the 4 rows that can be used, chosen evenly from the first to the last; 2 cannot"),
+        ("span", 4, 4, 2, "All 4 rows that can be used; 2 cannot be."),
+        ("span", 2, 4, 0, "2 of 4 rows, chosen evenly"),
+        ("regress", 1, 2, 1, "The only row that can be used; 1 cannot be."),
+    ],
+)
+def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless, said):
+    monkeypatch.setattr(evaluation, "t", lambda key, **values: STRINGS[key][0].format(**values))
+    left_out = ("row 1 is empty",) * useless
+    found = Examination("rows", own_task.plain(kind), {}, (None,) * asked, total, left_out)
+    assert evaluation.share(found).startswith(said)
+
+
+def test_correlations_are_no_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):
+    path = checkpoint.save(tmp_path / "sts", Bert(tiny_model.config, ("regress",)), tiny_tokenizer, {})
+    rows = jsonl(tmp_path / "rows.jsonl", rows_of(TASKS["stsb"], 6))
+    app = opened("evaluation", rows=str(rows), checkpoint=str(path), task="stsb")
+    app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
+    assert not app.exception, app.exception[0].message
+    (figures,) = [body for body in bodies(app) if "Pearson" in body]
+    assert "%" not in figures
+
+
 def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped):
     table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot., ,Tea\n"
     app = opened("evaluation", measure="question", **{"from": "paste"})
@@ -182,6 +234,7 @@ def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped):
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("row 2 has nothing but spaces in" in body for body in bodies(app))
+    assert "The only row that can be used; 1 cannot be." in [caption.value for caption in app.caption]
 
 
 def test_questions_are_examined_with_the_windows_that_evaluate_takes(shipped, tmp_path):

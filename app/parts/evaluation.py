@@ -19,6 +19,7 @@ from bertlab.spec.errors import BertlabError
 from bertlab.spec.tasks import KINDS, TASKS, TaskSpec
 from bertlab.views import evaluation
 from bertlab.views.numbers import Told
+from bertlab.views.passage import plain
 from bertlab.weights.checkpoint import Loaded
 
 QUESTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # a page -> what is asked there
@@ -27,6 +28,8 @@ LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags"
 TOKEN_NAMES = ("tokens", "words")
 FILES = ["csv", "tsv", "jsonl", "json", "parquet", "gz"]
 SHOWN = 20  # examples in the list
+NAMED = 20  # rows left out that are named
+BARE = {"null_threshold", "pearson", "spearman", "matthews"}  # figures that are no shares of anything
 # a figure by name -> what explains it; span's F1 is another than a label's
 EXPLAINED = {
     "accuracy": "accuracy", "f1": "f1_class", "f1_from_3": "f1_class", "matthews": "mcc", "pearson": "pearson",
@@ -171,16 +174,36 @@ def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most:
 def figures(found: Examination) -> None:
     """The task's measures, how many rows they are of, and what they mean."""
     shown = {name: value for name, value in found.figures.items() if name not in ("examples", "total")}
-    told = {name: f"{Told(value):.1f}{'%' * (name != 'null_threshold')}" for name, value in shown.items()}
+    told = {name: f"{Told(value):.1f}{'%' * (name not in BARE)}" for name, value in shown.items()}
     cells = "".join(f"<div><b>{value}</b><span>{t(f'measure.{name}')}</span></div>" for name, value in told.items())
     st.html(f'<div class="figures">{cells}</div>')
-    some = "rows" if len(found.rows) < found.total else "every"
-    st.caption(t(f"evaluation.{some}", count=len(found.rows), total=found.total))
+    st.caption(share(found))
     if found.spec.kind in ("classify", "choose"):
         st.caption(t("evaluation.commonest", share=found.confusion.commonest))
     if found.left_out:
-        components.note(t("evaluation.left-out", count=len(found.left_out), first=refusal(found.left_out[0])))
+        _left_out([refusal(line) for line in found.left_out])
     components.explain(*explanations(shown))
+
+
+def share(found: Examination) -> str:
+    """Of which rows the figures are: all that can be used, or some from all over; and how many cannot be."""
+    useless = len(found.left_out)
+    usable = found.total - useless * (found.spec.kind != "span")  # questions are counted without those
+    some = "rows" if len(found.rows) < usable else "only" if usable == 1 else "every"
+    return t(f"evaluation.{some}{'.used' if useless else ''}", count=len(found.rows), total=usable, useless=useless)
+
+
+def _left_out(lines: Sequence[str]) -> None:
+    """Rows that cannot be used: the first in a note, more of them in a list below it, so that each can be put right."""
+    many = len(lines)
+    if many == 1:
+        components.note(t("evaluation.left-out.one", first=lines[0]))
+        return
+    components.note(t("evaluation.left-out", count=many, first=lines[0]))
+    title = "evaluation.left-out.all" if many <= NAMED else "evaluation.left-out.some"
+    with st.expander(t(title, count=many, shown=NAMED)):
+        rows = "".join(f'<li dir="auto">{plain(line)}</li>' for line in lines[:NAMED])
+        st.html(f'<ul class="small">{rows}</ul>')
 
 
 def explanations(measures: Collection[str]) -> list[str]:

@@ -85,9 +85,22 @@ STRINGS = {
         "올린 파일은 링크에 담기지 않습니다.",
     ),
     "evaluation.every": ("All {total} rows.", "{total}행 모두입니다."),
+    "evaluation.every.used": (
+        "All {total} rows that can be used; {useless} cannot be.",
+        "쓸 수 있는 {total}행 모두입니다. {useless}행은 쓸 수 없습니다.",
+    ),
+    "evaluation.only": ("One row, which says little.", "한 행뿐이라 알 수 있는 것이 적습니다."),
+    "evaluation.only.used": (
+        "The only row that can be used; {useless} cannot be.",
+        "쓸 수 있는 단 한 행입니다. {useless}행은 쓸 수 없습니다.",
+    ),
     "evaluation.rows": (
         "{count} of {total} rows, chosen evenly from the first to the last.",
         "{total}행 가운데 처음부터 끝까지 고르게 뽑은 {count}행입니다.",
+    ),
+    "evaluation.rows.used": (
+        "{count} of the {total} rows that can be used, chosen evenly from the first to the last; {useless} cannot be.",
+        "쓸 수 있는 {total}행 가운데 처음부터 끝까지 고르게 뽑은 {count}행입니다. {useless}행은 쓸 수 없습니다.",
     ),
     "evaluation.commonest": (
         "Always giving the commonest answer would be right {share:.1%} of the time.",
@@ -96,6 +109,15 @@ STRINGS = {
     "evaluation.left-out": (
         "{count} rows cannot be used and are left out. The first: {first}",
         "쓸 수 없는 {count}행을 뺐습니다. 첫째: {first}",
+    ),
+    "evaluation.left-out.one": (
+        "One row cannot be used and is left out: {first}",
+        "쓸 수 없는 한 행을 뺐습니다. {first}",
+    ),
+    "evaluation.left-out.all": ("All {count} rows left out, and why", "뺀 {count}행 모두와 그 까닭"),
+    "evaluation.left-out.some": (
+        "The first {shown} of {count} rows left out, and why",
+        "뺀 {count}행 가운데 앞의 {shown}행과 그 까닭",
     ),
     "evaluation.confusion": ("What it takes for what", "무엇을 무엇으로 보나"),
     "evaluation.confusion.lead": (
@@ -136,9 +158,9 @@ STRINGS = {
     "measure.accuracy": ("accuracy", "정확도"),
     "measure.f1": ("F1", "F1"),
     "measure.f1_from_3": ("F1 of values from 3 on", "3점 이상의 F1"),
-    "measure.matthews": ("Matthews correlation", "매슈스 상관 계수"),
-    "measure.pearson": ("Pearson's r", "피어슨 상관 계수"),
-    "measure.spearman": ("Spearman's rho", "스피어만 순위 상관"),
+    "measure.matthews": ("Matthews correlation × 100", "매슈스 상관 계수 × 100"),
+    "measure.pearson": ("Pearson's r × 100", "피어슨 상관 계수 × 100"),
+    "measure.spearman": ("Spearman's rho × 100", "스피어만 순위 상관 × 100"),
     "measure.entity_f1": ("entities, F1", "개체명 F1"),
     "measure.entity_precision": ("entities, precision", "개체명 정밀도"),
     "measure.entity_recall": ("entities, recall", "개체명 재현율"),
