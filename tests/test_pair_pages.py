@@ -1,11 +1,14 @@
 """The window with a checkpoint that compares two texts: it opens on a pair, and says nothing of one text alone."""
 
+import json
+
 import pytest
 import torch
 from test_app import bodies, errors, opened_bare
 
 from app.i18n.examples import EXAMPLES
 from app.i18n.strings import STRINGS
+from app.i18n.strings.numbers import NUMBERS
 from bertlab.nn.model import Bert
 from bertlab.weights import checkpoint
 
@@ -42,6 +45,22 @@ def test_what_compares_two_texts_opens_on_two_that_are_alike(shipped, comparers,
     assert tuple(field.value for field in app.text_input) == EXAMPLES[language].alike
     assert said(app)
     assert "judged2" not in app.query_params, "the address stays bare of an example"
+
+
+@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("name", ["value", "label"])
+def test_a_value_is_spoken_of_as_a_value(shipped, comparers, name, language):
+    app = opened_bare("classify", lang=LANGUAGES[language], checkpoint=comparers[name])
+    assert not app.exception, app.exception[0].message
+    of, effect = ("classify.value", "word_effect_value") if name == "value" else ("classify", "word_effect")
+    assert app.title[0].value == STRINGS[f"{of}.title"][language]
+    assert told(app, f"{of}.lead", language)
+    (words,) = [heading for heading in app.subheader if heading.value == STRINGS[f"{of}.words"][language]]
+    assert words.help == STRINGS[f"{of}.words.help"][language]
+    formulas = [latex.value for latex in app.latex]
+    assert [NUMBERS[effect].formula in formula for formula in formulas][-1]
+    axis = json.loads(app.get("plotly_chart")[-1].proto.spec)["layout"]["yaxis"]["title"]["text"]
+    assert axis == STRINGS["classify.value" if name == "value" else "classify.odds"][language]
 
 
 @pytest.mark.parametrize("language", [0, 1])

@@ -50,21 +50,22 @@ def answer(checkpoint: loaders.Checkpoint, text: str, pair: str) -> None:
                 drawn = labels.value_scale(said, taught)
                 components.figure(drawn, key="value", code=code, data={"value": [said.value]})
     with right.container(key="effects"):
-        st.subheader(t("classify.words"), anchor=False, help=t("classify.words.help"))
+        of = "classify" if said.value is None else "classify.value"
+        st.subheader(t(f"{of}.words"), anchor=False, help=t(f"{of}.words.help"))
         count = len(words(text)) + len(words(pair))
         if count <= EAGER or st.button(t("classify.weigh", count=count), icon=":material/balance:", key="weigh"):
             effects = loaders.ask(checkpoint, "word_effects", *asked)
             st.html(labels.weighed_html(text, effects))
             if pair:
                 st.html(labels.weighed_html(pair, effects, second=True))
-            axis = t("classify.odds" if effects.label is not None else "classify.value")
+            axis = t("classify.odds" if said.value is None else "classify.value")
             code = components.lines(
                 checkpoint, "from bertlab.views import labels", f"effects = session.word_effects(*{asked!r})",
                 f"figure = labels.word_bars(effects, axis={axis!r})",
             )  # fmt: skip
             data = {"word": [w.text for w in effects.words], "effect": [w.effect for w in effects.words]}
             components.figure(labels.word_bars(effects, axis=axis), key="words-effects", code=code, data=data)
-            components.explain("word_effect")
+            components.explain("word_effect" if said.value is None else "word_effect_value")
     if st.button(t("classify.attention"), icon=":material/hub:"):
         components.into_attention(checkpoint, text, pair)
 
@@ -72,7 +73,7 @@ def answer(checkpoint: loaders.Checkpoint, text: str, pair: str) -> None:
 reader, examples = components.reader("classify"), components.said("classify")
 taught_texts = reader.texts if reader else None
 first_example, second_example = examples.alike if taught_texts == 2 else (examples.judged, "")
-components.heading("classify")
+components.heading("classify.value" if reader and "regress" in reader.heads else "classify")
 text = components.line(st, t("classify.text"), first_example, key="judged")
 pair = second(taught_texts, second_example)
 with components.told():

@@ -26,6 +26,18 @@ STRINGS = {
         "낱말을 하나씩 가려 봅니다. 파랑과 실선은 그 낱말이 없으면 확신이 줄어드는, 곧 분류를 밀어 주는 낱말입니다. "
         "주황과 점선은 거스르는 낱말입니다. 여럿이 함께일 때만 중요한 낱말은 이렇게 찾지 못합니다.",
     ),
+    "classify.value.title": ("What value does it get?", "값은 얼마일까요?"),
+    "classify.value.lead": (
+        "Change a word and watch the value move.",
+        "낱말을 바꾸며 값이 움직이는 것을 보세요.",
+    ),
+    "classify.value.words": ("Which words raise or lower it", "어느 낱말이 값을 올리고 내리나"),
+    "classify.value.words.help": (
+        "Each word is hidden in turn. Blue and underlined: without it the value is lower, so it raises the value. "
+        "Orange and dotted: it lowers it. Words that matter only together are not found this way.",
+        "낱말을 하나씩 가려 봅니다. 파랑과 실선은 그 낱말이 없으면 값이 줄어드는, 곧 값을 올리는 낱말입니다. 주황과 "
+        "점선은 값을 내리는 낱말입니다. 여럿이 함께일 때만 중요한 낱말은 이렇게 찾지 못합니다.",
+    ),
     "classify.weigh": ("Weigh all {count} words", "낱말 {count}개 모두 재기"),
     "classify.odds": ("drop of the log-odds without it", "없을 때 줄어드는 로그 오즈"),
     "classify.value": ("drop of the value without it", "없을 때 줄어드는 값"),

@@ -287,6 +287,18 @@ NUMBERS = {
         "Li et al. 2016, Understanding Neural Networks through Representation Erasure, §3",
         _ARXIV + "1612.08220",
     ),
+    "word_effect_value": Number(
+        ("effect of a word, as a difference of values", "낱말의 효과(값의 차)"),
+        r"\Delta_w=v-v_{\setminus w}",
+        (
+            "What the value loses when the word is hidden behind [MASK], on the value's own scale. Positive words "
+            "raise it, negative ones lower it.",
+            "낱말을 [MASK]로 가렸을 때 값이 줄어드는 만큼이며, 눈금은 값의 눈금 그대로입니다. 양수면 값을 올리는 낱말, "
+            "음수면 내리는 낱말입니다.",
+        ),
+        "Li et al. 2016, Understanding Neural Networks through Representation Erasure, §3",
+        _ARXIV + "1612.08220",
+    ),
     "patch": Number(
         ("effect of a patched state", "바꿔 넣은 상태의 효과"),
         r"\Delta=\operatorname{logit}p\left(h_t\leftarrow\tilde h_t\right)-\operatorname{logit}p",
