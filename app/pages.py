@@ -1,6 +1,8 @@
 """The pages of the window, by section, each with its icon. A new page is a row here, a file in `screens/` and one in
 `i18n/strings/`. Knows no page from inside."""
 
+from collections.abc import Collection
+
 SECTIONS = {
     "home": {"start": ":material/home:"},
     "see": {"input": ":material/text_fields:", "attention": ":material/hub:"},
@@ -23,6 +25,21 @@ SECTIONS = {
         "evaluation": ":material/fact_check:",
     },
 }
+
+# what a checkpoint has output layers for -> the page that asks it, the first that fits
+ASKS = {
+    "mlm": "fill-mask", "span": "question", "classify": "classify", "regress": "classify", "tag": "tag",
+    "nsp": "next-sentence",
+}  # fmt: skip
+
+
+def answering(heads: Collection[str]) -> str:
+    """The first page that a checkpoint with these output layers can answer; every one can show its attention.
+
+    >>> answering(("mlm", "nsp")), answering(())
+    ('fill-mask', 'attention')
+    """
+    return next((page for head, page in ASKS.items() if head in heads), "attention")
 
 
 def script(page: str) -> str:

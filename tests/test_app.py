@@ -136,6 +136,25 @@ def test_start_shows_what_was_measured(shipped):
     assert app.session_state["checkpoint"] == "scratch"
 
 
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("strongest", "fill-mask"), ("squad", "question"), ("sst2", "classify"), ("wikiann_en", "tag"),
+        ("bare", "attention"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("language", [0, 1])
+def test_the_chosen_card_leads_to_a_page_that_its_checkpoint_answers(shipped, name, page, language):
+    app = opened_bare("start", lang=["en", "ko"][language])
+    app = app.button(key=f"open-{name}").click().run()
+    assert not app.exception, app.exception[0].message
+    (chosen,) = [body for body in bodies(app) if STRINGS["start.open"][language] in body]
+    assert name in chosen
+    assert f"open-{name}" not in [button.key for button in app.button], "there is nothing left to open"
+    links = [link.proto.page for link in app.get("page_link")]
+    assert links.count(page) == 2, "one in the list of all pages, and one on the card"
+
+
 def test_hidden_words_come_from_the_link(shipped):
     app = opened("fill_mask", text="Green tea, some [MASK].", mask="1.99.x")
     assert not app.exception

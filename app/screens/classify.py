@@ -24,7 +24,8 @@ def second(texts: int | None, example: str) -> str:
                 st.button(t("classify.second"), type="tertiary", on_click=url.keep, args=("two", "1"))
         if not wanted:
             return ""
-    return components.line(st, t("classify.pair"), example, key="judged2", placeholder=t("sentence.b.empty"))
+    empty = None if texts == 2 else t("sentence.b.empty")
+    return components.line(st, t("classify.pair"), example, key="judged2", placeholder=empty)
 
 
 def answer(checkpoint: loaders.Checkpoint, text: str, pair: str) -> None:

@@ -6,7 +6,7 @@ import bertlab
 from app import components, loaders
 from app.i18n import t
 from app.i18n.strings import STRINGS
-from app.pages import SECTIONS, script
+from app.pages import SECTIONS, answering, script
 from app.parts import preview
 
 PAGES_IN_A_ROW = 3
@@ -23,9 +23,12 @@ def open_checkpoint(name: str) -> None:
 
 
 def card(name: str) -> None:
-    """A shipped checkpoint: what it is, what was measured on it, and a button that opens it."""
+    """A shipped checkpoint: what it is, what was measured on it, and a button that opens it; in the place of the
+    button, where it is open, the way to a page that asks it."""
     config, record = loaders.about(name)
-    st.html(f'<p class="name">{components.plain(name)}</p>')
+    opened = st.session_state.get("opened") == name
+    mark = f"<span>✓ {t('start.open')}</span>" if opened else ""
+    st.html(f'<p class="name">{components.plain(name)}{mark}</p>')
     if f"card.{name}" in STRINGS:
         st.html(f'<p class="small">{t(f"card.{name}")}</p>')
     measured = record.get("validation") or {}
@@ -34,11 +37,13 @@ def card(name: str) -> None:
     st.html(f'<div class="figures">{cells}</div>' if cells else "<div></div>")
     st.html(f'<p class="small">{components.size(config)}</p>')
     st.space("stretch")  # the buttons of all cards stand on one line
-    opened = st.session_state.get("opened") == name
-    st.button(
-        t("start.open" if opened else "start.use"), key=f"open-{name}", disabled=opened, width="stretch",
-        on_click=open_checkpoint, args=(name,),
-    )  # fmt: skip
+    if opened:
+        page = answering(loaders.session(loaders.checkpoint(name)).heads)
+        icon = next(pages[page] for pages in SECTIONS.values() if page in pages)
+        with st.container(key="chosen"):
+            st.page_link(script(page), label=t(page), icon=icon, width="stretch")
+    else:
+        st.button(t("start.use"), key=f"open-{name}", width="stretch", on_click=open_checkpoint, args=(name,))
 
 
 components.heading("start")

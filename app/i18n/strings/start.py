@@ -13,7 +13,7 @@ STRINGS = {
         "직접 만든 것이나 다른 사람의 것도 됩니다. 왼쪽 *체크포인트*에 폴더나 Hugging Face 이름을 적으세요.",
     ),
     "start.use": ("Look inside", "열어 보기"),
-    "start.open": ("Open now", "지금 열림"),
+    "start.open": ("Chosen", "선택됨"),
     "start.arcs": (
         "The strongest looks of layer {layer}, in every one of its heads: a colour is a head, a thicker arc is more "
         "attention.",
@@ -46,7 +46,7 @@ STRINGS = {
         "가장 강한 것에 영화평이 칭찬인지 아닌지 가르쳤습니다.",
     ),
     "card.stsb": (
-        "The strongest one, taught how much of what one sentence says another says too, from 0 to 5.",
+        "The strongest one, taught to score how alike two sentences are in meaning, from 0 to 5.",
         "가장 강한 것에 두 문장의 뜻이 얼마나 같은지 0에서 5까지 매기는 법을 가르쳤습니다.",
     ),
     "card.nsmc": (
