@@ -240,14 +240,14 @@ def test_a_pasted_table_is_asked_by_its_columns_and_they_stay_in_the_link(shippe
     app.text_area[0].set_value('id,premise,hypothesis\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,Boats.').run()
     assert STRINGS["batch.table"][language].format(rows=2, columns=3) in [caption.value for caption in app.caption]
     table = asked(app, "classify").dataframe[-1].value
-    assert list(table["text"]) == ["Green tea, some bread.", "Rain fell."]
-    assert list(table["pair"]) == ["A bowl.", "Boats."]
+    assert list(table["premise"]) == ["Green tea, some bread.", "Rain fell."]
+    assert list(table["hypothesis"]) == ["A bowl.", "Boats."]
     app.selectbox(key="text-classify").set_value("hypothesis").run()
     app.selectbox(key="pair-classify").set_value("").run()
     linked = {name: "".join(value) for name, value in app.query_params.items()}
     again = asked(opened("classify", **linked), "classify").dataframe[-1].value
-    assert list(again["text"]) == ["A bowl.", "Boats."]
-    assert list(again["pair"]) == ["", ""]
+    alone = bertlab.load("sst2").classify("A bowl.").best.probability
+    assert again["probability"][0] == pytest.approx(alone)
 
 
 def test_pasted_pairs_without_names_are_pairs_where_pairs_were_taught(shipped, saved_as):
@@ -258,7 +258,7 @@ def test_pasted_pairs_without_names_are_pairs_where_pairs_were_taught(shipped, s
     app = opened("classify", checkpoint=str(two), **pasted)
     assert STRINGS["batch.table.bare"][0].format(rows=2, columns=2) in [caption.value for caption in app.caption]
     table = asked(app, "classify").dataframe[-1].value
-    assert list(table["pair"]) == ["A bowl.", ""]
+    assert list(table["2"]) == ["A bowl.", ""]
     assert [bool(error) for error in table["error"]] == [False, True]
     app.text_area[0].set_value("text\tstars\nGood.\t4").run()
     assert (app.selectbox(key="text-classify").value, app.selectbox(key="pair-classify").value) == ("text", "")
@@ -273,8 +273,8 @@ def test_an_uploaded_table_is_asked_by_its_columns(shipped):
         "Review", "sentence2",
     )  # fmt: skip
     table = asked(app, "classify").dataframe[-1].value
-    assert list(table["text"]) == ["Green tea, some bread.", "Rain fell."]
-    assert list(table["pair"]) == ["A bowl.", "The boats."]
+    assert list(table["Review"]) == ["Green tea, some bread.", "Rain fell."]
+    assert list(table["sentence2"]) == ["A bowl.", "The boats."]
     assert not any(table["error"])
 
 

@@ -1,14 +1,19 @@
-"""The window with a checkpoint that compares two texts: it opens on a pair, and says nothing of one text alone."""
+"""The window with a checkpoint that compares two texts: it opens on a pair, and says nothing of one text alone. And the
+table of many answers."""
 
+import csv
+import io
 import json
 
 import pytest
 import torch
-from test_app import bodies, errors, opened_bare
+from test_app import bodies, errors, opened, opened_bare
 
+import bertlab
 from app.i18n.examples import EXAMPLES
 from app.i18n.strings import STRINGS
 from app.i18n.strings.numbers import NUMBERS
+from app.parts import batch
 from bertlab.nn.model import Bert
 from bertlab.weights import checkpoint
 
@@ -94,3 +99,47 @@ def test_many_pairs_are_asked(shipped, comparers):
     app = app.button(key="ask-classify").click().run()
     assert not app.exception, app.exception[0].message
     assert not any(app.dataframe[-1].value["error"])
+
+
+@pytest.fixture
+def saves(monkeypatch) -> list[bytes]:
+    """The files that the box has offered."""
+    made, write = [], batch.as_csv
+    monkeypatch.setattr(batch, "as_csv", lambda rows: made.append(write(rows)) or made[-1])
+    return made
+
+
+@pytest.mark.parametrize("screen", ["classify", "tag"])
+def test_the_columns_of_a_table_stand_before_its_answers(shipped, saves, screen):
+    given = "id,text,label,Probability,error\n7,Green tea.,1,0.5,\n9, ,0,,none\n8,A bowl.,0,,\n"
+    app = opened(screen, **{f"batch-{screen}": given})
+    app = app.button(key=f"ask-{screen}").click().run()
+    assert not app.exception, app.exception[0].message
+    table = app.dataframe[-1].value
+    columns = list(table.columns)
+    assert columns[:5] == ["id", "text", "label", "Probability", "error"]
+    assert columns[-1] == "error_2"
+    assert len({name.lower() for name in columns}) == len(columns)
+    assert "pair" not in columns
+    assert list(table["id"]) == ["7", "9", "8"]
+    assert [bool(error) for error in table["error_2"]] == [False, True, False]
+    if screen == "classify":
+        assert columns[5:7] == ["predicted", "probability_2"]
+        best = [bertlab.load("sst2").classify(text).best for text in ("Green tea.", "A bowl.")]
+        assert list(table["predicted"].fillna("")) == [best[0].label, "", best[1].label]
+    else:
+        assert columns[5:7] == ["predicted_entities", "predicted_tags"]
+        assert table["predicted_tags"][2].startswith("A/")
+    (saved,) = saves
+    first, *rows = csv.reader(io.StringIO(saved.decode("utf-8-sig")))
+    assert first == columns
+    assert [row[:3] for row in rows] == [["7", "Green tea.", "1"], ["9", " ", "0"], ["8", "A bowl.", "0"]]
+
+
+def test_lines_have_one_column_before_their_answers(shipped, comparers):
+    app = opened_bare("classify", **{"batch-classify": "Green tea.\nA bowl."})
+    app = app.button(key="ask-classify").click().run()
+    assert list(app.dataframe[-1].value.columns)[:3] == ["text", "predicted", "probability"]
+    app = opened_bare("classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nA.\tB."})
+    app = app.button(key="ask-classify").click().run()
+    assert list(app.dataframe[-1].value.columns) == ["1", "2", "predicted", "error"]

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
 
 import streamlit as st
 
@@ -13,6 +14,8 @@ from bertlab.text.rows import Rows, pasted_table, read_file
 
 MOST = 2_000  # rows that are asked of one visit: the cores are everybody's
 Texts = list[tuple[str, str | None]]
+# what is said of a row -> its column; a given table may well have a column `label` of its own
+ANSWERS = {"label": "predicted", "value": "predicted", "entities": "predicted_entities", "tags": "predicted_tags"}
 
 
 def box(checkpoint: loaders.Checkpoint, question: str) -> None:
@@ -49,9 +52,10 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
             st.session_state[kept] = (asked, said)
         found = st.session_state.get(kept)
         if found and found[0] == asked:
-            rows = [row | {"error": refusal(row["error"])} for row in found[1]]
-            if unanswered := sum(bool(row["error"]) for row in rows):
-                components.note(t("batch.unanswered", count=unanswered, of=len(rows)))
+            said = [row | {"error": refusal(row["error"])} for row in found[1]]
+            if unanswered := sum(bool(row["error"]) for row in said):
+                components.note(t("batch.unanswered", count=unanswered, of=len(said)))
+            rows = beside(_given(table, texts)[: len(said)], said)
             st.dataframe(rows, hide_index=True)
             st.download_button(
                 t("batch.download"), as_csv(rows), f"{question}.csv", "text/csv", on_click="ignore",
@@ -77,6 +81,34 @@ def _chosen(table: Rows, question: str, checkpoint: loaders.Checkpoint) -> Texts
         pair = "" if taught == 1 else guess_column(table.columns, PAIR_NAMES) or nameless
         pair = components.column(right, t("batch.pair"), pair, ["", *table.columns], f"pair-{question}")
     return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in table.rows]
+
+
+def _given(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
+    """What was given, row by row: every column of a table, or the lines."""
+    if table:
+        return [{column: _cell(row.get(column)) for column in table.columns} for row in table.rows]
+    return [{"text": text} for text, _ in texts]
+
+
+def beside(given: Sequence[dict], said: Sequence[dict]) -> list[dict]:
+    """The given rows with what was said of each behind them, as `ask_many` has it, in columns that no given one is
+    called.
+
+    >>> beside([{"id": "7", "label": "1"}], [{"text": "Tea.", "label": "no", "error": ""}])
+    [{'id': '7', 'label': '1', 'predicted': 'no', 'error': ''}]
+    >>> beside([{"predicted": "yes", "Error": "none"}], [{"text": "Tea.", "label": "no", "error": ""}])
+    [{'predicted': 'yes', 'Error': 'none', 'predicted_2': 'no', 'error_2': ''}]
+    """
+    taken = {column.lower() for row in given[:1] for column in row}
+    names = {}
+    for column in (column for row in said[:1] for column in row if column not in ("text", "pair")):
+        wanted = ANSWERS.get(column, column)
+        more = (f"{wanted}_{number}" for number in count(2))
+        names[column] = next(name for name in chain([wanted], more) if name.lower() not in taken)
+        taken.add(names[column].lower())
+    return [
+        own | {name: answer[column] for column, name in names.items()} for own, answer in zip(given, said, strict=True)
+    ]
 
 
 def _cell(value: object) -> str:
