@@ -410,7 +410,9 @@ def test_hostile_text_is_drawn_as_text(visit, page):
     for field in tab.locator("section.stMain, .stMain").locator("input[type=text], textarea").all():
         field.fill(HOSTILE)
         field.press("Control+Enter")
-    tab.wait_for_timeout(1500)
+    tab.wait_for_timeout(500)  # keystrokes are waited for, then the page is asked
+    tab.wait_for_selector('[data-test-script-state="notRunning"]')
+    tab.wait_for_timeout(200)
     assert tab.evaluate("window.owned") is None
     assert tab.locator("img[src=x]").count() == 0
 

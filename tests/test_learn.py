@@ -184,6 +184,7 @@ def test_bad_sources_get_one_line(make, line, tmp_path, corpus):
 
 def test_pretraining_learns_and_its_checkpoint_opens(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", steps=150, batch_size=16, validation=corpus, optim=OptimConfig(lr=3e-3))
+    config = replace(config, save_minutes=5.0)
     reports = list(pretrain(config))
     assert reports[-1].step == 150
     assert np.mean([r.loss for r in reports[-10:]]) < 0.7 * np.mean([r.loss for r in reports[:10]])
@@ -371,7 +372,7 @@ def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
         epochs=4, batch_size=16, max_tokens=64, dropout=0.0, optim=OptimConfig(lr=3e-3), precision="float32",
         device="cpu", threads=1, save_minutes=0.0,
     )  # fmt: skip
-    whole = [report.loss for report in finetune(replace(config, out=tmp_path / "whole"))]
+    whole = [report.loss for report in finetune(replace(config, out=tmp_path / "whole", save_minutes=5.0))]
     list(itertools.islice(finetune(config), 20))
     rest = [report.loss for report in finetune(config)]
     assert len(rest) <= len(whole) - 19
