@@ -238,6 +238,16 @@ def test_what_the_paper_did_not_measure_is_asked_for_by_name(tmp_path, corpus, d
     assert not any("ner" in row.paper for row in TABLES["table5"].rows.values())
 
 
+def test_a_table_of_which_nothing_was_begun_takes_other_settings(tmp_path, data, tiny_checkpoint):
+    config = ReproduceConfig(
+        table="table7", out=tmp_path / "t7", from_=str(tiny_checkpoint), ner="wnut17", device="cpu"
+    )
+    with pytest.raises(BertlabError, match="hub"):
+        list(reproduce(config))
+    asked = replace(config, ner="wikiann_en", data=data, epochs=1.0, max_tokens=32, lstm_width=8, rows=("last",))
+    assert [moment.doing for moment in reproduce(asked)][-1] == "done"
+
+
 def test_left_to_right_and_its_bilstm_share_a_pretraining(tmp_path, corpus, data):
     rows = ("left-to-right", "bilstm")
     config = settings(tmp_path, corpus, data, "table5", rows=rows, columns=("sst2",))

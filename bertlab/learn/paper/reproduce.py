@@ -346,7 +346,7 @@ def _settings(config: ReproduceConfig) -> dict:
 def _claim(config: ReproduceConfig) -> None:
     """Make the directory this table's, or find that it is."""
     path, settings = config.out / "reproduce.json", _settings(config)
-    if path.is_file():
+    if path.is_file() and any(other != path for other in config.out.iterdir()):  # else nothing was begun
         theirs = json.loads(path.read_text())
         # a table begun before there was a choice was read with Adam
         theirs["optim"] = asdict(OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)) | theirs.get("optim", {})
