@@ -239,8 +239,8 @@ def pasted_table(text: str, known: Container[str]) -> Rows | None:
     ('1', '2')
     """
     text = text.strip("\r\n")
-    line = text.partition("\n")[0]
-    delimiter = "," if "," in line and "\t" not in line else "\t"
+    head, _, body = text.partition("\n")
+    delimiter = "," if "," in head and "\t" not in head else "\t"
     found, whole = _fields(text, delimiter)
     if not found or (whole and len(found) == 1):
         return None
@@ -248,10 +248,9 @@ def pasted_table(text: str, known: Container[str]) -> Rows | None:
     regular = whole and len({*map(len, found)}) == 1
     named = any(name.strip().lower() in known for name in first) and all(map(NAME.fullmatch, first))
     if named and (regular or (len(first) > 1 and (not whole or len(first) in map(len, found[1:])))):
-        head, line, body = text.partition("\n")
         if "" in (names := [name.strip() for name in first]):
             head = delimiter.join(name or number for name, number in zip(names, numbers, strict=True))
-        return _table(PASTED, head + line + body, delimiter)
+        return _table(PASTED, f"{head}\n{body}", delimiter)
     if delimiter == "\t" and regular and len(first) > 1:
         return _table(PASTED, text, delimiter, numbers)
     return None
