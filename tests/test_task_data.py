@@ -13,8 +13,9 @@ from task_rows import directory_of, jsonl, rows_of
 from transformers import BertTokenizerFast
 
 from bertlab.learn.objectives import OBJECTIVES
-from bertlab.spec.errors import DataError
+from bertlab.spec.errors import DataError, NoSuchSplit
 from bertlab.spec.tasks import TaskSpec, task
+from bertlab.text import hub as hubs
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.damaged import Complaints
 from bertlab.text.examples import held_out, read_examples
@@ -128,23 +129,33 @@ def test_the_hub_and_a_file_give_the_same_examples(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("error", "there", "said"),
+    ("error", "said"),
     [
-        (ValueError("Unknown split \"validation\". Should be one of ['train']."), False, None),
-        (httpx2.ReadError("the connection was reset"), None, "does not give it: the connection was reset"),
-        (TimeoutError(), None, "does not give it: TimeoutError"),
+        (httpx2.ReadError("the connection was reset"), "does not give it: the connection was reset"),
+        (TimeoutError(), "does not give it: TimeoutError"),
     ],
 )
-def test_a_hub_without_a_split_is_not_a_hub_out_of_reach(monkeypatch, error, there, said):
+def test_a_hub_out_of_reach_is_not_one_without_a_split(monkeypatch, error, said):
     def load_dataset(*args, **options):
         raise error
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    if said is None:
-        assert has_split("some/tags", "validation") is there
-    else:
-        with pytest.raises(DataError, match=said):
-            has_split("some/tags", "validation")
+    with pytest.raises(DataError, match=said):
+        has_split("some/tags", "validation")
+
+
+def test_a_missing_split_is_told_by_what_the_library_itself_says(tmp_path, monkeypatch):
+    (tmp_path / "train.jsonl").write_text('{"text": "Tea."}\n')
+    real, files = datasets.load_dataset, {"train": str(tmp_path / "train.jsonl")}
+
+    def load_dataset(path, name, *, split, streaming, revision):
+        return real("json", data_files=files, split=split, streaming=streaming, cache_dir=tmp_path / "cache")
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    assert has_split("some/tags", "train")
+    assert not has_split("some/tags", "validation")
+    with pytest.raises(NoSuchSplit):
+        hubs.load("some/tags", "validation", streaming=True)
 
 
 # -- what is wrong with a row ------------------------------------------------------------------------------------
