@@ -16,6 +16,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from bertlab.nn.attention import additive_mask, attention, recorded_attention
 from bertlab.nn.dropout import Dropout, dropout
 from bertlab.nn.encoder import fuse
+from bertlab.nn.grouped import grouped_attention
 from bertlab.nn.heads import HEADS
 from bertlab.nn.model import Bert
 from bertlab.nn.padding import Tokens
@@ -288,16 +289,18 @@ def row_by_row(query_XND, key_XND, value_XND, rows, dropout):
 
 
 @pytest.mark.parametrize("left_to_right", [False, True])
-@pytest.mark.parametrize("ragged", [False, True], ids=["groups", "ragged"])
-def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, ragged, left_to_right, monkeypatch):
-    """Forward and backward."""
+@pytest.mark.parametrize("way", ["groups", "heads", "ragged"])
+def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, way, left_to_right, monkeypatch):
+    """Forward and backward; the way by heads in float32, which it is not taken for, so that digits can be compared."""
+    ragged = way == "ragged"
     monkeypatch.setattr("bertlab.nn.model.knows_ragged_rows", lambda like, head_size: ragged)
+    monkeypatch.setattr("bertlab.nn.model.pays_by_heads", lambda like: way == "heads")
     kernel = mock.Mock(side_effect=row_by_row)
     monkeypatch.setattr("bertlab.nn.attention.ragged_attention", kernel)
     model, batch = ours(hf), uneven_batch()
     model.config = model.config.replace(left_to_right=left_to_right)  # as pre-training says it, to a finished model
     real_BT, found = batch.attention_mask_BT, []
-    tokens = Tokens.in_groups(real_BT, real_BT.sum(1).tolist(), lambda real_GT: None)
+    tokens = Tokens.in_groups(real_BT, lambda real_GT: None)
     assert [(group.rows, group.longest) for group in tokens.groups] == [(2, 11), (2, 7), (2, 3), (1, 1), (1, 1)]
     for trace in (None, Trace.of("probs")):
         model.zero_grad()
@@ -309,6 +312,42 @@ def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, ragged, left
     assert kernel.call_count == ragged * CONFIG.num_layers
     begins_B = real_BT[:, 0]
     assert_close(model.pooled(batch)[begins_B], model(batch, trace=trace).pooled_BH[begins_B], tolerance=1e-4)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.25])
+def test_grouped_attention_knows_its_gradient(dropout):
+    """Against differences, in float64; chance is drawn alike each time."""
+    real_BT = uneven_batch().attention_mask_BT
+    tokens = Tokens.in_groups(real_BT, lambda real_GT: additive_mask(real_GT, torch.float64), num_heads=2)
+    assert len(tokens.place_X) == real_BT.numel()  # too few for TOKENS_STEP: all padding is among them
+    assert {group.longest for group in tokens.groups} == {32}
+    qkv_XH = torch.randn(len(tokens.place_X), 3 * 4, dtype=torch.float64, requires_grad=True)
+
+    def real_outputs(qkv_XH):
+        torch.manual_seed(0)
+        out_XH = grouped_attention(qkv_XH, tokens.groups, tokens.heads, dropout)
+        return out_XH[real_BT.flatten()]
+
+    assert torch.autograd.gradcheck(real_outputs, (qkv_XH,), fast_mode=True)
+    if not dropout:
+        hidden_BT3ND = qkv_XH.detach().view(*real_BT.shape, 3, 2, 2)
+        query, key, value = hidden_BT3ND.permute(2, 0, 3, 1, 4)
+        one_by_one = attention(query, key, value, additive_mask(real_BT, torch.float64))
+        assert_close(real_outputs(qkv_XH), one_by_one.transpose(1, 2).flatten(2)[real_BT], tolerance=1e-12)
+
+
+def test_bfloat16_meets_few_shapes(hf, monkeypatch):
+    """Whatever the lengths of the rows, products see multiples of a step, or the whole rectangle."""
+    monkeypatch.setattr("bertlab.nn.padding.TOKENS_STEP", 16)
+    model, batch, seen = ours(hf).to(torch.bfloat16), uneven_batch(), []
+    model.encoder.layers[0].feed_forward.register_forward_hook(
+        lambda module, inputs, output: seen.append(len(inputs[0]))
+    )
+    for shorter in range(12):
+        few = batch.attention_mask_BT & (torch.arange(11) >= shorter)
+        model(Batch(batch.input_ids_BT, batch.token_type_ids_BT, few))
+    assert set(seen) <= {16, 32, 48, 64, 80, few.numel()}
+    assert len(set(seen)) > 2
 
 
 @pytest.mark.cuda

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.nn.dropout import dropout as dropped_out
+from bertlab.nn.grouped import grouped_attention
 from bertlab.nn.padding import Offsets, Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
@@ -81,6 +82,9 @@ class SelfAttention(nn.Module):
         self, qkv_XH: torch.Tensor, tokens: Tokens, dropout: float, rows_R: torch.Tensor | None
     ) -> torch.Tensor:
         """[X, 3H] -> what the heads give, side by side, [X, H]; with rows_R only those, [R, H]."""
+        if tokens.heads is not None:
+            heads_XH = grouped_attention(qkv_XH, tokens.groups, tokens.heads, dropout)
+            return heads_XH if rows_R is None else heads_XH.index_select(0, tokens.index(rows_R))
         if tokens.offsets is None:
             parts = [
                 attention(*self._parted(qkv_GTH), group.mask_G11T, dropout).transpose(1, 2).flatten(2)

@@ -90,8 +90,8 @@ class Encoder(nn.Module):
     ) -> torch.Tensor:
         """The embeddings -> the last layer's output, both [B, T, H]; with rows_R only those rows of it, [R, H].
 
-        mask_B11T: see `attention.additive_mask`. tokens: leave padding out on the way; it comes out as zeros, and
-        nothing can be recorded or changed. below: how many blocks `hidden_BTH` has been through already.
+        mask_B11T: see `attention.additive_mask`. tokens: leave padding out on the way; what comes out there means
+        nothing, and nothing can be recorded or changed. below: how many blocks `hidden_BTH` has been through already.
         """
         if tokens is not None:
             assert trace is None, "what is recorded has its padding"

@@ -16,6 +16,7 @@ from torch import nn
 from bertlab.nn.attention import additive_mask, knows_ragged_rows, left_to_right_mask
 from bertlab.nn.embeddings import Embeddings
 from bertlab.nn.encoder import Encoder
+from bertlab.nn.grouped import pays_by_heads
 from bertlab.nn.heads import HEADS
 from bertlab.nn.padding import Tokens
 from bertlab.nn.surgery import Surgery
@@ -143,19 +144,21 @@ class Bert(nn.Module):
         self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor, kept: bool = False
     ) -> tuple[torch.Tensor | None, Tokens | None]:
         """How the encoder learns of padding: by a mask, if it is kept, or by the tokens that are none; where there is
-        none, by neither. A GPU is waited for here, as a step begins."""
+        none, mostly by neither. A GPU is waited for here, as a step begins."""
         if torch.compiler.is_compiling():
             return self._mask(attention_mask_BT, hidden_BTH), None
-        T = hidden_BTH.shape[1]
+        B, T = hidden_BTH.shape[:2]
         lengths = [] if attention_mask_BT is None else attention_mask_BT.sum(1).tolist()
-        if min(lengths, default=T) == T:
-            return self._mask(None, hidden_BTH), None
+        full = min(lengths, default=T) == T
         ragged = knows_ragged_rows(hidden_BTH, self.config.head_size)
-        if kept or not (ragged or hidden_BTH.device.type == "cpu"):
-            return self._mask(attention_mask_BT, hidden_BTH), None
+        by_heads = pays_by_heads(hidden_BTH)
+        if kept or (full and not by_heads) or not (ragged or hidden_BTH.device.type == "cpu"):
+            return self._mask(None if full else attention_mask_BT, hidden_BTH), None
         if ragged:
             return None, Tokens.in_a_row(attention_mask_BT, lengths, self.config.left_to_right)
-        return None, Tokens.in_groups(attention_mask_BT, lengths, partial(self._mask, hidden_BTH=hidden_BTH))
+        real_BT = torch.ones(B, T, dtype=torch.bool) if attention_mask_BT is None else attention_mask_BT
+        num_heads = self.config.num_heads if by_heads else None
+        return None, Tokens.in_groups(real_BT, partial(self._mask, hidden_BTH=hidden_BTH), num_heads=num_heads)
 
     def _mask(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
         mask_B11T = additive_mask(attention_mask_BT, hidden_BTH.dtype)

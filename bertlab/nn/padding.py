@@ -3,7 +3,8 @@
 Rows of unequal length are padded to the longest; in fine-tuning that is easily a third of a batch, or two. Linear
 layers, LayerNorms and GELUs treat every place by itself, so they need not see padding. Attention goes by rows, and its
 scores grow with the square of a row's length. A GPU has kernels that are told where each row begins (`Offsets`); on a
-processor the rows are parted into groups of like length, each padded to its own longest alone.
+processor the rows are parted into groups of like length, each padded to its own longest alone (`Tokens.groups`), and in
+bfloat16 the heads of a row are put one after the other (`HeadPlaces`).
 
 Shape legend: B batch, T tokens, X tokens that are no padding, G rows of a group, S places in all groups, padding
 counted, H any width, R rows asked for.
@@ -20,6 +21,9 @@ import torch
 AT_ONCE = 1 << 17
 # A group ends where a row would be padded by more than this share of the longest.
 SHORTER = 0.2
+# A processor's bfloat16 products are made anew, in milliseconds, for every shape that was not seen lately: there tokens
+# and places are counted in these steps, a little padding among them (BENCHMARKS.md, "A shape seen before").
+TOKENS_STEP, PLACES_STEP = 128, 32
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,47 @@ class Offsets:
 
 
 @dataclass(frozen=True)
+class HeadPlaces:
+    """Where the heads of X tokens stand, once as they come, [X, N], and once group after group as [G, N, T], P in
+    all; queries, keys and values one after the other.
+
+    num_heads: N.
+    come_3P: which of [X, 3, N] comes to each place; padding takes what the first token has.
+    out_XN, back_X3N: in which place the output of a head is, and the gradients of its query, key and value.
+    """
+
+    num_heads: int
+    come_3P: torch.Tensor
+    out_XN: torch.Tensor
+    back_X3N: torch.Tensor
+
+    @classmethod
+    def of(cls, sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> "HeadPlaces":
+        """Those of a batch, the same in all its layers.
+
+        >>> HeadPlaces.of([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).out_XN.view(3, 2).tolist()
+        [[0, 2], [1, 3], [4, 5]]
+        """
+        place_SN, places = [], 0
+        for rows, longest in sizes:
+            many = rows * num_heads * longest
+            place_GNT = torch.arange(places, places + many).view(rows, num_heads, longest)
+            place_SN.append(place_GNT.transpose(1, 2).reshape(-1, num_heads))
+            places += many
+        out_XN = torch.cat(place_SN)[slot_X]
+        back_X3N = torch.stack([out_XN, out_XN + places, out_XN + 2 * places], 1).flatten()
+        come_3P = torch.zeros(3 * places, dtype=torch.int64)
+        come_3P[back_X3N] = torch.arange(len(back_X3N))
+        return cls(num_heads, come_3P, out_XN.flatten(), back_X3N)
+
+
+@dataclass(frozen=True)
 class Tokens:
     """Where the tokens of a [B, T] batch stand, in it and for attention. place_X: int64, ascending, in the flattened
-    B * T. Either `offsets`, or `groups` and slot_X: int64, among the places of all groups.
+    B * T. Either `offsets`, or `groups` and slot_X: int64, among the places of all groups; perhaps `heads`.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
-    >>> tokens = Tokens.in_groups(mask_BT, [1, 3], lambda group_GT: None)
+    >>> tokens = Tokens.in_groups(mask_BT, lambda group_GT: None)
     >>> [(group.rows, group.longest) for group in tokens.groups], tokens.slot_X.tolist()
     ([(1, 3), (1, 1)], [3, 0, 1, 2])
     >>> tokens.take(torch.tensor([[[1.0], [9.0], [9.0]], [[2.0], [3.0], [4.0]]])).flatten().tolist()
@@ -74,6 +113,7 @@ class Tokens:
     offsets: Offsets | None = None
     slot_X: torch.Tensor | None = None
     groups: tuple[Group, ...] = ()
+    heads: HeadPlaces | None = None
 
     @classmethod
     def in_a_row(cls, attention_mask_BT: torch.Tensor, lengths: Sequence[int], left_to_right: bool) -> "Tokens":
@@ -89,38 +129,44 @@ class Tokens:
     def in_groups(
         cls,
         attention_mask_BT: torch.Tensor,
-        lengths: Sequence[int],
         mask: Callable[[torch.Tensor], torch.Tensor | None],
+        *,
+        num_heads: int | None = None,
     ) -> "Tokens":
         """The tokens of a batch, their rows in groups of like length.
 
         Args:
-            lengths: how many of them each row has.
             mask: the real places of a group, bool [G, T] -> what is added to its scores, or None.
+            num_heads: tell where each head stands (see `grouped_attention`), and take some padding for tokens, so that
+                few shapes come up (see `TOKENS_STEP`).
         """
-        place_X = attention_mask_BT.flatten().nonzero()[:, 0]
-        lengths_B = torch.tensor(lengths, device=place_X.device)
+        kept_BT = _filled_up(attention_mask_BT, TOKENS_STEP) if num_heads else attention_mask_BT
+        place_X, lengths_B = kept_BT.flatten().nonzero()[:, 0], kept_BT.sum(1)
         order_B = lengths_B.argsort(descending=True, stable=True)
-        sorted_B = lengths_B[order_B].tolist()
-        groups, first_B, slots = [], torch.empty_like(lengths_B), 0
+        sorted_B, step = lengths_B[order_B].tolist(), PLACES_STEP if num_heads else 1
+        sizes, first_B, slots = [], torch.empty_like(lengths_B), 0
         for begin, end in pairwise(_bounds(sorted_B)):
-            longest, rows_G = max(1, sorted_B[begin]), order_B[begin:end]
-            real_GT = torch.arange(longest, device=lengths_B.device) < lengths_B[rows_G, None]
-            groups.append(Group(end - begin, longest, mask(real_GT)))
-            first_B[rows_G] = slots + longest * torch.arange(end - begin, device=lengths_B.device)
+            longest = -(-max(1, sorted_B[begin]) // step) * step
+            sizes.append((end - begin, longest))
+            first_B[order_B[begin:end]] = slots + longest * torch.arange(end - begin, device=lengths_B.device)
             slots += longest * (end - begin)
         nth_X = torch.arange(len(place_X), device=place_X.device)
         row_X = place_X // attention_mask_BT.shape[1]
         before_B = lengths_B.cumsum(0) - lengths_B
         slot_X = first_B[row_X] + nth_X - before_B[row_X]
-        return cls(place_X, tuple(attention_mask_BT.shape), slot_X=slot_X, groups=tuple(groups))
+        real_S = torch.zeros(slots, dtype=torch.bool, device=place_X.device)
+        real_S[slot_X] = attention_mask_BT.flatten()[place_X].bool()
+        real = real_S.split([rows * longest for rows, longest in sizes])
+        groups = tuple(Group(*size, mask(part.view(size))) for size, part in zip(sizes, real, strict=True))
+        heads = HeadPlaces.of(sizes, slot_X, num_heads) if num_heads else None
+        return cls(place_X, tuple(attention_mask_BT.shape), slot_X=slot_X, groups=groups, heads=heads)
 
     def take(self, padded_BTH: torch.Tensor) -> torch.Tensor:
         """[B, T, H] -> [X, H]."""
         return padded_BTH.flatten(0, 1).index_select(0, self.place_X)
 
     def spread(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """[X, H] -> [B, T, H], with zeros for padding."""
+        """[X, H] -> [B, T, H], with zeros for padding that was left out."""
         B, T = self.shape
         return _placed(hidden_XH, self.place_X, B * T).view(B, T, -1)
 
@@ -149,6 +195,18 @@ def _bounds(lengths: Sequence[int]) -> list[int]:
             found.append(row)
             longest = length
     return [*found, len(lengths)]
+
+
+def _filled_up(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
+    """As much padding marked as tokens, the first there is, as makes their number a multiple, if there is so much.
+
+    >>> _filled_up(torch.tensor([[True, False, False], [True, True, True]]), 3).int().tolist()
+    [[1, 1, 1], [1, 1, 1]]
+    """
+    kept_X = mask_BT.flatten().bool().clone()
+    tokens, padding_X = int(kept_X.sum()), (~kept_X).nonzero()[:, 0]
+    kept_X[padding_X[: max(1, -(-tokens // step)) * step - tokens]] = True
+    return kept_X.view(mask_BT.shape)
 
 
 def _placed(hidden_XH: torch.Tensor, place_X: torch.Tensor, places: int) -> torch.Tensor:
