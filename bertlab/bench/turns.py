@@ -69,7 +69,8 @@ def peak_memory_mb(device: torch.device) -> int:
 
 
 class Memory:
-    """Made after our first turn and before the peer is: parts on a GPU what each side needs at most."""
+    """Made after our first turn and before the peer is: parts what each side needs at most. A processor's is that of
+    the whole process, with Python and its libraries, first with our model alone and then with both."""
 
     def __init__(self, device: torch.device):
         self.device, self.ours = device, peak_memory_mb(device)
@@ -81,7 +82,7 @@ class Memory:
         """Figures for a table, after the peer's first turn and before our next."""
         peak = peak_memory_mb(self.device)
         if self.device.type != "cuda":
-            return {"peak_memory_mb": peak}
+            return {"bertlab_peak_memory_mb": self.ours, "both_peak_memory_mb": peak}
         return {"bertlab_peak_memory_mb": self.ours, "transformers_peak_memory_mb": peak - self.held}
 
 
