@@ -12,7 +12,7 @@ def documents(lengths, sources=None) -> Documents:
     starts = np.concatenate([[0], np.cumsum(segments)])
     document_start = np.concatenate([[0], np.cumsum([len(d) for d in lengths])])
     source_D = np.array(sources if sources is not None else [0] * len(lengths))
-    return Documents(np.arange(starts[-1]), starts, document_start, source_D)
+    return Documents(np.arange(starts[-1]), starts, document_start, source_D, np.arange(len(lengths)))
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +89,31 @@ def test_short_documents_do_not_tell_either():
 
 
 def test_a_document_alone_keeps_its_own():
-    lonely = documents([[10] * 50, [10] * 50], sources=[0, 1])
-    pairs = make_pairs(lonely, 64, np.random.default_rng(0))
-    assert len(pairs)
-    assert (pairs.label_E == IS_NEXT).all()
+    for copies in (1, 5):
+        lonely = documents([[10] * 50]).repeated(np.array([copies]))
+        pairs = make_pairs(lonely, 64, np.random.default_rng(0))
+        assert len(pairs)
+        assert (pairs.label_E == IS_NEXT).all()
+
+
+def test_sources_of_few_documents_are_drawn_from_together_and_others_apart():
+    """A folder of files, one text each, has as many sources as documents."""
+    sources = np.array([*range(2, 32), *[0] * 16, *[1] * 16])
+    library = documents([[10] * 50] * len(sources), sources)
+    pairs = make_pairs(library, 64, np.random.default_rng(0))
+    a, b = sources[pairs.document_a_E], sources[pairs.document_b_E]
+    for few in (True, False):
+        assert np.mean(pairs.label_E[(a > 1) == few] == NOT_NEXT) == pytest.approx(0.5, abs=0.1)
+    assert np.array_equal(np.minimum(a, 2), np.minimum(b, 2))
+
+
+def test_copies_of_a_document_are_no_other_document():
+    library = documents([[10] * 50] * 20).repeated(np.array([40] + [1] * 19))
+    pairs = make_pairs(library, 64, np.random.default_rng(0))
+    random = pairs.label_E == NOT_NEXT
+    assert random.sum() > 200
+    whose = library.original_D
+    assert (whose[pairs.document_a_E[random]] != whose[pairs.document_b_E[random]]).all()
 
 
 def test_the_same_seed_gives_the_same_pairs(library):

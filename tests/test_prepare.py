@@ -154,6 +154,15 @@ def test_neither_workers_nor_stacks_lose_or_double_a_document(config, tmp_path, 
     assert many.facts["bytes"] == sum(len(text) for i in range(3) for text in stories(60, seed=i))
 
 
+def test_a_single_document_is_told_to_have_no_random_second_sentence(config, tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("\n".join(stories(3)))
+    run(replace(config, text=(str(tmp_path / "a.txt"),)))
+    assert "single document" in capsys.readouterr().out
+    (tmp_path / "a.txt").write_text("\n \n".join(stories(3)))
+    assert run(replace(config, text=(str(tmp_path / "a.txt"),), out=tmp_path / "three")).facts["documents"] == 3
+    assert "single document" not in capsys.readouterr().out
+
+
 def test_documents_of_all_files_lie_mixed(config, tmp_path):
     files = [jsonl(tmp_path / f"{name}-0.jsonl", stories(200)) for name in ("first", "second")]
     found = run(replace(config, text=tuple(map(str, files)))).rows["source"][:]

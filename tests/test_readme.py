@@ -7,10 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from stories import squad_file, stories
 
 from bertlab.cli import main
+from bertlab.text.corpus import Corpus
+from bertlab.text.pairs import IS_NEXT, NOT_NEXT, make_pairs
 from bertlab.weights.hub import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,6 +64,8 @@ def test_its_training_runs_from_text_to_figures(tmp_path, monkeypatch, capsys):
         assert main([*words, *smaller[words[0]]]) == 0, capsys.readouterr().err
     figures = capsys.readouterr().out
     assert "f1" in figures
+    pairs = make_pairs(Corpus.open(tmp_path / "runs" / "corpus").documents(0), 64, np.random.default_rng(0))
+    assert set(pairs.label_E) == {IS_NEXT, NOT_NEXT}
     assert json.loads((tmp_path / "runs" / "squad" / "checkpoint" / "bertlab.json").read_text())["from"] == "mine"
 
 

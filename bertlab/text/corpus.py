@@ -95,7 +95,7 @@ class Corpus:
         tokens, _ = flat("input_ids")
         segment_lengths, segments_D = flat("segment_lengths")
         _, source_D = np.unique(table.column("source").to_numpy(), return_inverse=True)
-        return Documents(tokens, _starts(segment_lengths), _starts(segments_D), source_D)
+        return Documents(tokens, _starts(segment_lengths), _starts(segments_D), source_D, np.arange(size))
 
     def times(self, block: int, rng: np.random.Generator) -> np.ndarray | None:
         """How often an epoch takes each document of a block, by its source's weight; None: each once.

@@ -3,7 +3,8 @@
 Follows `create_pretraining_data.py` of google-research/bert, made anew each epoch, with three changes that keep length
 and source from giving the label away (a classifier of lengths alone must stay near 50 %): a random B comes from a
 document of the same source and has the length of the B it replaces; a segment longer than half a pair is cut, so that a
-chunk has at least two; a last segment that would be alone joins the chunk before it, or is left out this time.
+chunk has at least two; a last segment that would be alone joins the chunk before it, or is left out this time. Sources
+of few documents, such as files of one text each, count as one source, or nothing could be drawn from them.
 
 Two later objectives are made from the same chunks: A and B in their order or swapped (ALBERT, Lan et al. 2019, section
 3.1), and one run of text with no second sentence (RoBERTa's DOC-SENTENCES, Liu et al. 2019, section 4.2). Knows token
@@ -19,6 +20,7 @@ import numpy as np
 
 IS_NEXT, NOT_NEXT = 0, 1
 IN_ORDER, SWAPPED = 0, 1
+FEW = 16  # documents of a source below which its random Bs come from all sources as small
 
 Second = Literal["next", "order", "none"]
 
@@ -28,13 +30,15 @@ class Documents:
     """Consecutive documents of a prepared corpus, laid out flat.
 
     tokens: ids, one after another. segment_start: S + 1 places in `tokens`. document_start: D + 1 places in
-    `segment_start`. source_D: a number for each document's source.
+    `segment_start`. source_D: a number for each document's source. original_D: copies of one document have the same
+    number here.
     """
 
     tokens: np.ndarray
     segment_start: np.ndarray
     document_start: np.ndarray
     source_D: np.ndarray
+    original_D: np.ndarray
 
     def __len__(self) -> int:
         return len(self.source_D)
@@ -42,7 +46,8 @@ class Documents:
     def repeated(self, times_D: np.ndarray) -> "Documents":
         """Each document as often as `times_D` says, one after the other.
 
-        >>> two = Documents(np.array([7, 8, 9]), np.array([0, 1, 2, 3]), np.array([0, 1, 3]), np.array([0, 1]))
+        >>> starts, which = np.array([0, 1, 2, 3]), np.array([0, 1])
+        >>> two = Documents(np.array([7, 8, 9]), starts, np.array([0, 1, 3]), source_D=which, original_D=which)
         >>> two.repeated(np.array([0, 2])).tokens
         array([8, 9, 8, 9])
         """
@@ -56,6 +61,7 @@ class Documents:
             np.cumsum(np.concatenate([[0], *lengths], dtype=np.int64)),
             np.cumsum(np.concatenate([[0], [len(some) for some in lengths]], dtype=np.int64)),
             self.source_D[which],
+            self.original_D[which],
         )
 
 
@@ -87,14 +93,14 @@ def make_pairs(
 
     Args:
         second: "next": half of the pairs keep their own B; the others get one from another document of the same source,
-            and the segments they did not use go back. A document alone in its source keeps its own B throughout.
+            and the segments they did not use go back. Where there is no other, a document keeps its own B throughout.
             "order": every pair keeps its own B, and half of them stand the other way round. "none": [CLS] A [SEP].
     """
     if second == "none":
         return _runs(documents, max_tokens - 2, rng, short_probability)
     longest = max(1, (max_tokens - 3) // 2)
     tokens_D = np.diff(documents.segment_start[documents.document_start])
-    others = {source: np.flatnonzero(documents.source_D == source) for source in np.unique(documents.source_D)}
+    candidates_D = _candidates(documents)
     cuts_D = [_cuts(documents, d, longest) for d in range(len(documents))]
     rows: list[tuple[int, ...]] = []
     for d in range(len(documents)):
@@ -102,7 +108,7 @@ def make_pairs(
         if rng.random() < short_probability:
             target = int(rng.integers(2, target + 1))
         cuts = cuts_D[d].tolist()
-        candidates = others[documents.source_D[d]]
+        candidates = candidates_D[d]
         first = 0
         while first < len(cuts) - 1:
             last = _chunk_end(cuts, first, target)
@@ -111,11 +117,11 @@ def make_pairs(
             label, other, first_next = IS_NEXT, d, last
             if middle == last and first:
                 break
-            if second == "next" and len(candidates) > 1 and (middle == last or rng.random() < 0.5):
+            if second == "next" and len(candidates) and (middle == last or rng.random() < 0.5):
                 label, first_next = NOT_NEXT, middle
                 full = cuts[last] - cuts[first] >= target
                 wanted = target - (a[1] - a[0]) if full else b[1] - b[0]
-                other = _other_document(candidates, d, tokens_D, wanted, rng)
+                other = _other_document(candidates, d, documents.original_D, tokens_D, wanted, rng)
                 b = _random_span(cuts_D[other], max(1, wanted), full, rng)
             if b[1] > b[0]:
                 a, b = _truncated(a, b, target, rng)
@@ -143,12 +149,32 @@ def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_pr
     return Pairs(*np.array(rows, dtype=np.int64).reshape(-1, 7).T)
 
 
-def _other_document(candidates: np.ndarray, d: int, tokens_D: np.ndarray, wanted: int, rng: np.random.Generator) -> int:
-    """A document that is not d; one of a few drawn that is long enough, so that short ones do not shorten random Bs."""
+def _candidates(documents: Documents) -> list[np.ndarray]:
+    """For each document those of its source, or of all sources of few documents; none where it is the only one."""
+    _, first = np.unique(documents.original_D, return_index=True)
+    count_S = np.bincount(documents.source_D[first])
+    pool_D = np.where(count_S[documents.source_D] < FEW, -1, documents.source_D)
+    pools = {pool: np.flatnonzero(pool_D == pool) for pool in np.unique(pool_D)}
+    for pool, members in pools.items():
+        if len(np.unique(documents.original_D[members])) == 1:
+            pools[pool] = members[:0]
+    return [pools[pool] for pool in pool_D]
+
+
+def _other_document(
+    candidates: np.ndarray,
+    d: int,
+    original_D: np.ndarray,
+    tokens_D: np.ndarray,
+    wanted: int,
+    rng: np.random.Generator,
+) -> int:
+    """A document that is neither d nor a copy of it; one of a few drawn that is long enough, so that short ones do not
+    shorten random Bs."""
     drawn = candidates[rng.integers(0, len(candidates), 16)]
-    drawn = drawn[drawn != d]
+    drawn = drawn[original_D[drawn] != original_D[d]]
     if not len(drawn):
-        drawn = candidates[candidates != d]
+        drawn = candidates[original_D[candidates] != original_D[d]]
     enough = drawn[tokens_D[drawn] >= wanted]
     return int(enough[0] if len(enough) else drawn[np.argmax(tokens_D[drawn])])
 

@@ -29,7 +29,7 @@ class PrepareConfig:
     """
 
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
-    """Files (.parquet, .jsonl, .txt), directories of them, or hub ids."""
+    """Files (.parquet, .jsonl, .json, .txt), directories of them, or hub ids. In .txt a blank line ends a document."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The prepared corpus; its `tokenizer` folder holds the vocabulary."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
@@ -79,6 +79,8 @@ def run(config: PrepareConfig) -> Corpus:
         f"{config.out}: {facts['documents']:,} documents, {facts['tokens']:,} tokens, "
         f"{facts['characters'] / facts['tokens']:.2f} characters a token"
     )
+    if facts["documents"] == 1:
+        print("a single document: no second sentence can come from another (in .txt, a blank line ends a document)")
     if damages := facts.get("damages"):
         print(f"{damages:,} damaged left out, all in {config.out / 'damaged.jsonl'}:")
         print(*(f"  {line}" for line in facts["damaged"]), *["  ..."] * (damages > len(facts["damaged"])), sep="\n")
