@@ -179,12 +179,38 @@ def test_the_second_time_it_is_there_at_once_until_something_changes(config, tmp
     assert "it was there already" in capsys.readouterr().out
     assert len(corpus.rows) == 20
     assert run(replace(config, weights=(2.0,))).facts["weights"] == [2.0]
-    for changed in ({"vocab_size": 95}, {"seed": 1}, {"damaged": "skip"}, {"column": "body"}):
-        with pytest.raises((TypeError, DataError)):
+
+
+def test_another_corpus_is_never_replaced(config, tmp_path):
+    text, other = (jsonl(tmp_path / name, stories(20)) for name in ("a.jsonl", "b.jsonl"))
+    config = replace(config, text=(str(text),), tokenizer=None, vocab_size=90)
+    run(config)
+    before = {path: path.stat().st_mtime_ns for path in config.out.rglob("*")}
+    for changed, said in (
+        ({"text": (str(other),)}, "other texts"),
+        ({"vocab_size": 95}, "another vocabulary"),
+        ({"tokenizer": str(tmp_path / "vocabulary")}, "another vocabulary"),
+        ({"seed": 1}, "another --seed"),
+        ({"damaged": "skip", "column": "body"}, "another --column, another --damaged"),
+    ):
+        with pytest.raises(DataError) as error:
             run(replace(config, **changed))
+        assert str(error.value) == f"{config.out} holds a corpus of {said}: name another --out, or remove it"
     jsonl(text, stories(21))
-    with pytest.raises(TypeError):
+    with pytest.raises(DataError, match="out holds a corpus of texts that have changed since: name another --out"):
         run(config)
+    assert {path: path.stat().st_mtime_ns for path in config.out.rglob("*")} == before
+
+
+def test_a_corpus_of_the_hub_that_is_there_needs_no_hub(config, tmp_path, monkeypatch):
+    rows = datasets.Dataset.from_dict({"text": stories(20)})
+    monkeypatch.setattr(sources.hub, "load", lambda name, split, streaming=False: rows)
+    sources._hub_rows.cache_clear()
+    config = replace(config, text=("owner/name",))
+    expected = documents(run(config))
+    sources._hub_rows.cache_clear()
+    monkeypatch.setattr(sources.hub, "load", None)
+    assert documents(run(config)) == expected
 
 
 def test_a_corpus_prepared_before_stacks_still_opens(config, tmp_path):

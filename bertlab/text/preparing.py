@@ -28,7 +28,7 @@ from bertlab.spec.files import write_whole
 from bertlab.text import helpers
 from bertlab.text.corpus import Corpus, segments
 from bertlab.text.damaged import Complaints, Damaged
-from bertlab.text.sources import NO_TEXT, Damage, Shard, row_number, shards, texts
+from bertlab.text.sources import NO_TEXT, Damage, Shard, files_of, row_number, shards, texts
 from bertlab.text.tokenizer import Tokenizer
 
 STACK = 16 << 20  # bytes of text whose documents are shuffled among each other
@@ -37,6 +37,12 @@ TOKENS_AT_ONCE = 1 << 20  # that a process holds
 FILE = 4 << 30  # bytes of tokens in one Arrow file
 STREAM_BAR = "tokenising {elapsed} {postfix}"
 BAR = "tokenising {percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}"
+SAID = {
+    "sources": "other texts",
+    "files": "texts that have changed since",
+    "learnt": "another vocabulary",
+    "vocabulary": "another vocabulary",
+}
 
 
 @dataclass
@@ -78,30 +84,32 @@ def prepare(
         stream: take hub data sets as they come instead of downloading them first.
 
     Raises:
-        DataError: unreadable sources, damage, or `out` holds something else.
+        DataError: unreadable sources, damage, or `out` holds something else, another corpus included.
     """
     out, sources = Path(out).absolute(), [str(source) for source in sources]
     weights = list(weights or [1.0] * len(sources))
     if len(weights) != len(sources) or not all(0 <= w < 100 for w in weights) or (weights and not any(weights)):
         raise DataError(f"{len(sources)} sources need as many weights, from 0 to 100 and not all 0; got {weights}")
-    found, broken = shards(sources, column, stream, workers)
     settings = {
         "sources": sources,
         "column": column,
         "seed": seed,
         "damaged": damaged,
         "stream": stream,
-        "files": _stamp(found, broken),
+        "files": _stamp(sources),
         "learnt": learnt,
         "vocabulary": vocabulary.digest if isinstance(vocabulary, Tokenizer) else None,
     }
     there = made(out)
-    if there and _same(there["settings"], settings):
+    if there:
+        if changed := _changed(there["settings"], settings):
+            raise DataError(f"{out} holds a corpus of {', '.join(changed)}: name another --out, or remove it")
         if there.get("weights", [1.0] * len(sources)) != weights:
             _write_json(out / "corpus.json", there | {"weights": weights})
         return Corpus.open(out)
-    if out.exists() and any(out.iterdir()) and not there:
+    if out.exists() and any(out.iterdir()):
         raise DataError(f"{out} exists and is no prepared corpus; name another directory")
+    found, broken = shards(sources, column, stream, workers)
     if broken and damaged == "stop":
         Complaints("stop")(str(broken[0]))
     if not found:
@@ -136,15 +144,18 @@ def made(out: Path) -> dict | None:
         raise DataError(f"{out / 'corpus.json'} is damaged: remove {out} to prepare it anew") from error
 
 
-def _same(theirs: dict, ours: dict) -> bool:
-    """Whether a corpus was made with these settings; one made before there was a setting is not asked for it."""
+def _changed(theirs: dict, ours: dict) -> list[str]:
+    """In what a corpus differs from what is asked; one made before there was a setting is not asked for it."""
     asked = [name for name in theirs if name != "vocabulary" or ours["vocabulary"]]
-    return all(theirs[name] == ours.get(name) for name in asked)
+    changed = [name for name in asked if theirs[name] != ours.get(name)]
+    if "sources" in changed:
+        changed = [name for name in changed if name != "files"]
+    return list(dict.fromkeys(SAID.get(name, f"another --{name}") for name in changed))
 
 
-def _stamp(found: list[Shard], broken: list[Damage]) -> str:
-    """Changes when a file does."""
-    files = sorted({item.path for item in (*found, *broken)})
+def _stamp(sources: list[str]) -> str:
+    """Changes when a file does; what lies on the hub is not asked for."""
+    files = sorted({str(file) for source in sources for file in files_of(source) or ()})
     stats = [(path, os.stat(path)) for path in files if os.path.exists(path)]
     return hashlib.sha256(repr([(path, s.st_size, s.st_mtime_ns) for path, s in stats]).encode()).hexdigest()[:16]
 
@@ -162,7 +173,7 @@ def _building(out: Path) -> Iterator[Path]:
         (building / "rows").mkdir(parents=True)
         yield building
         if out.exists():
-            shutil.rmtree(out)
+            out.rmdir()  # it was empty; what came to lie there since is not ours to remove
         building.rename(out)
     except OSError as error:
         raise DataError(f"{out} cannot be written: {error.strerror or error}") from error

@@ -28,7 +28,8 @@ ROWS = 1000  # of a hub data set
 @dataclass(frozen=True)
 class Shard:
     """A stretch of a source: bytes first..last of a file; row group `first` of a Parquet file, which begins with row
-    `last`; rows first..last of a hub data set; or share `first` of `last` of one that is streamed.
+    `last`; rows first..last of a hub data set; of one that is streamed, shard `first` of its `last` ("part"), or row
+    `first` and every `last`-th after it ("share").
 
     label: the style of the text, from the file's name. nth: of which of the named sources. size: bytes, about.
     """
@@ -72,21 +73,9 @@ def shards(
     found: list[Shard] = []
     damaged: list[Damage] = []
     for nth, source in enumerate(sources):
-        path = Path(source)
-        if path.is_dir():
-            files = sorted(p for p in path.rglob("*") if p.suffix in KINDS)
-            if not files:
-                raise DataError(f"{source} holds no {', '.join(KINDS)} file")
-        elif path.exists():
-            if path.suffix not in KINDS:
-                raise DataError(f"{source} is not one of {', '.join(KINDS)}")
-            files = [path]
-        elif path.suffix in KINDS or source.count("/") != 1:
-            raise DataError(f"there is no file {source}")
-        else:
+        if (files := files_of(source)) is None:
             found += _of_hub(source, nth, column, stream, workers)
-            continue
-        for file in files:
+        for file in files or ():
             try:
                 found += _of_file(file, nth, column)
             except (OSError, pa.ArrowException) as error:
@@ -94,6 +83,22 @@ def shards(
             except _Unusable as error:
                 damaged.append(Damage(str(file), None, str(error)))
     return found, damaged
+
+
+def files_of(source: str) -> list[Path] | None:
+    """The files of a source, in order; None if it is on the hub. Raises DataError where there are none."""
+    path = Path(source)
+    if path.is_dir():
+        if files := sorted(p for p in path.rglob("*") if p.suffix in KINDS):
+            return files
+        raise DataError(f"{source} holds no {', '.join(KINDS)} file")
+    if path.exists():
+        if path.suffix in KINDS:
+            return [path]
+        raise DataError(f"{source} is not one of {', '.join(KINDS)}")
+    if path.suffix in KINDS or source.count("/") != 1:
+        raise DataError(f"there is no file {source}")
+    return None
 
 
 class _Unusable(Exception):

@@ -31,7 +31,7 @@ class PrepareConfig:
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
     """Files (.parquet, .jsonl, .json, .txt), directories of them, or hub ids. In .txt a blank line ends a document."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """The prepared corpus; its `tokenizer` folder holds the vocabulary."""
+    """The prepared corpus; its `tokenizer` folder holds the vocabulary. One that is there is opened, never replaced."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """Whose vocabulary to use: a checkpoint's (a directory, a shipped name or a hub id) or a vocab.txt; without it one
     is learnt from the text."""
