@@ -22,7 +22,7 @@ from bertlab.spec.errors import DataError
 from bertlab.text import preparing, sources
 from bertlab.text.corpus import Corpus
 from bertlab.text.sampler import Longer, PairSampler
-from bertlab.text.sources import Damage, Shard, row_number, shards, texts
+from bertlab.text.sources import Damage, Shard, damage_of, row_number, shards, texts
 
 WORDS = [
     "the",
@@ -126,7 +126,7 @@ def test_a_stream_gives_its_share_of_the_sample_and_is_read_no_further(tmp_path,
             yield number, text, None
 
     monkeypatch.setattr(prepare_command, "texts", rows)
-    shares = [Shard("owner/name", "stream", "", 0, share, 2, 0) for share in range(2)]
+    shares = [Shard("owner/name", "share", "", 0, share, 2, 0) for share in range(2)]
     assert sum(map(len, prepare_command._evenly(shares, "text", 10_000))) < 11_000
     assert len(read) < 110
 
@@ -385,6 +385,63 @@ def test_damage_is_named_and_stops_the_run_or_is_counted(name, workers, config, 
     listed = [json.loads(line) for line in (config.out / "damaged.jsonl").read_text().splitlines()]
     assert [(d["path"], d["row"]) for d in listed] == [(str(path), row)]
     assert len(corpus.rows) >= 5
+
+
+@pytest.fixture
+def streamed(tmp_path, monkeypatch):
+    """Files -> the source that streams them as a data set of the hub."""
+
+    def serve(*files: Path) -> str:
+        def load(name, split, streaming=False):
+            kind, names = {".jsonl": "json"}.get(files[0].suffix, files[0].suffix[1:]), [str(file) for file in files]
+            return datasets.load_dataset(kind, data_files=names, split=split, streaming=streaming, cache_dir=tmp_path)
+
+        monkeypatch.setattr(sources.hub, "load", load)
+        sources._hub_rows.cache_clear()
+        return "owner/name"
+
+    yield serve
+    sources._hub_rows.cache_clear()
+
+
+@pytest.mark.parametrize("spoil", [b"Two, and, three.\n", b"A caf\xe9.\n"], ids=["no table", "no UTF-8"])
+def test_a_damaged_stream_is_named_and_stops_the_run_or_is_left_out(spoil, config, tmp_path, streamed):
+    (tmp_path / "b.csv").write_bytes(b"text\nOne.\n" + spoil)
+    config = replace(config, text=(streamed(tmp_path / "b.csv"),), stream=True)
+    with pytest.raises(DataError, match=r"^owner/name row 1: and what comes after it cannot be read: .*--damaged skip"):
+        run(config)
+    good = jsonl(tmp_path / "good.jsonl", stories(5))
+    corpus = run(replace(config, text=(str(good), *config.text), damaged="skip"))
+    assert (corpus.facts["documents"], corpus.facts["damages"]) == (5, 1)
+
+
+def test_a_row_of_a_stream_is_named_as_it_can_be_found(tmp_path, streamed):
+    """By its number in the data set, or in the one of its shards that a process reads alone."""
+    files = [jsonl(tmp_path / f"{i}.jsonl", [*stories(5), "", *stories(3)]) for i in range(2)]
+
+    def damaged(workers):
+        found, _ = shards([streamed(*files[: 3 - workers])], stream=True, workers=workers)
+        return [str(damage_of(s, i, why)) for s in found for i, text, why in texts(s) if text is None]
+
+    assert damaged(2) == ["owner/name row 6: has no text"]
+    assert damaged(1) == [f"owner/name shard {n} of 2 row 6: has no text" for n in (1, 2)]
+
+
+def test_a_row_of_the_hub_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    class Rows(list):
+        column_names, data = ["text"], pa.table({"text": ["x"]})
+
+        def __getitem__(self, i):
+            if i == sources.ROWS:
+                raise pa.ArrowInvalid("spoiled")
+            return {"text": "x"}
+
+    monkeypatch.setattr(sources.hub, "load", lambda name, split, streaming: Rows(range(sources.ROWS + 5)))
+    sources._hub_rows.cache_clear()
+    found, _ = shards(["owner/name"])
+    damage = [damage_of(s, i, why) for s in found for i, text, why in texts(s) if text is None]
+    assert [(d.path, d.row) for d in damage] == [("owner/name", sources.ROWS + 1)]
+    sources._hub_rows.cache_clear()
 
 
 def test_every_damaged_row_is_listed_and_the_first_few_are_printed(config, tmp_path, capsys):

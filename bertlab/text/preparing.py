@@ -28,7 +28,7 @@ from bertlab.spec.files import write_whole
 from bertlab.text import helpers
 from bertlab.text.corpus import Corpus, segments
 from bertlab.text.damaged import Complaints, Damaged
-from bertlab.text.sources import NO_TEXT, Damage, Shard, files_of, row_number, shards, texts
+from bertlab.text.sources import NO_TEXT, Damage, Shard, damage_of, files_of, shards, texts
 from bertlab.text.tokenizer import Tokenizer
 
 STACK = 16 << 20  # bytes of text whose documents are shuffled among each other
@@ -289,7 +289,7 @@ def _tokenise(numbered: tuple[int, Shard]) -> tuple[list[int], list[Damage], Tal
             for (i, text, why), document in zip(some, cut, strict=True):
                 found = [segment for segment in (next(ids) for _ in document) if segment]
                 if not found:
-                    damage = Damage(shard.path, row_number(shard, i), why or NO_TEXT)
+                    damage = damage_of(shard, i, why or NO_TEXT)
                     if not _job.skip:
                         Complaints("stop")(str(damage))
                     damaged.append(damage)

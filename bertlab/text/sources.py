@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets.distributed import split_dataset_by_node
@@ -45,7 +44,10 @@ class Shard:
 
 @dataclass(frozen=True)
 class Damage:
-    """What cannot be used of a source: a row, counted from 1, or the whole of a file."""
+    """What cannot be used of a source: a row, counted from 1, or the whole of a file.
+
+    path: of the file; of a hub data set its id, and of which shard of it where only so the row can be found.
+    """
 
     path: str
     row: int | None
@@ -146,14 +148,17 @@ def _next_start(file, at: int, kind: str) -> int:
 
 def _of_hub(name: str, nth: int, column: str, stream: bool, workers: int) -> list[Shard]:
     rows = _hub_rows(name, stream)
-    names = rows.column_names or list(next(iter(rows), {}))
+    try:
+        names = rows.column_names or list(next(iter(rows), {}))
+    except hub.UNREADABLE:
+        names = [column]  # who reads it will name the row
     if column not in names:
         raise DataError(f"{name} has no column {column!r}; it has {', '.join(names) or 'no rows'}")
     label = name.split("/")[1].split(":")[0]
     if stream:
         # one of the hub's own shards each, or every reader would go through all of them for its own rows
-        shares = rows.num_shards if rows.num_shards >= workers else workers
-        return [Shard(name, "stream", label, nth, share, shares, 0) for share in range(shares)]
+        kind, shares = ("part", rows.num_shards) if rows.num_shards >= workers else ("share", workers)
+        return [Shard(name, kind, label, nth, share, shares, 0) for share in range(shares)]
     each = rows.data.nbytes / max(1, len(rows))
     spans = [(a, min(a + ROWS, len(rows))) for a in range(0, len(rows), ROWS)]
     return [Shard(name, "rows", label, nth, a, b, int(each * (b - a))) for a, b in spans]
@@ -165,12 +170,17 @@ def _hub_rows(name: str, stream: bool):
 
 
 def texts(shard: Shard, column: str = "text") -> Iterator[tuple[int, str | None, str]]:
-    """The rows of a shard: which one (see `row_number`), its text, and, where that is None, why."""
+    """The rows of a shard: which one (see `row_number`), its text, and, where that is None, why.
+
+    Raises DataError where a hub data set cannot be opened.
+    """
     i = -1
     try:
         for i, text, why in _texts(shard, column):
             yield i, text, why
-    except (OSError, pa.ArrowException, datasets.exceptions.DatasetsError) as error:
+    except DataError:
+        raise
+    except hub.UNREADABLE as error:
         yield i + 1, None, f"and what comes after it cannot be read: {first_line(error)}"
 
 
@@ -192,10 +202,17 @@ def _texts(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
         yield from _of_row_group(shard, column)
     elif shard.kind == "rows":
         rows = _hub_rows(shard.path, False)
-        yield from ((i, *_of_value(rows[i], column)) for i in range(shard.first, shard.last))
+        yield from ((i, *_of_value(rows[shard.first + i], column)) for i in range(shard.last - shard.first))
     else:
         stream = split_dataset_by_node(_hub_rows(shard.path, True), shard.first, shard.last)
         yield from ((i, *_of_value(row, column)) for i, row in enumerate(stream))
+
+
+def damage_of(shard: Shard, i: int, why: str) -> Damage:
+    """What is wrong with the i-th row of a shard."""
+    # how many rows lie before a shard of the hub is not known
+    of = f" shard {shard.first + 1} of {shard.last}" if shard.kind == "part" and shard.last > 1 else ""
+    return Damage(shard.path + of, row_number(shard, i), why)
 
 
 def row_number(shard: Shard, i: int) -> int:
@@ -206,7 +223,9 @@ def row_number(shard: Shard, i: int) -> int:
                 file.read(min(SHARD_BYTES, shard.first - at)).count(b"\n") for at in range(0, shard.first, SHARD_BYTES)
             )
         return before + i + 1
-    return (shard.last if shard.kind == "parquet" else 0) + i + 1
+    if shard.kind == "share":
+        return shard.first + i * shard.last + 1
+    return {"parquet": shard.last, "rows": shard.first}.get(shard.kind, 0) + i + 1
 
 
 def _lines(shard: Shard) -> Iterator[bytes]:
