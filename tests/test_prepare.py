@@ -131,6 +131,31 @@ def test_a_stream_gives_its_share_of_the_sample_and_is_read_no_further(tmp_path,
     assert len(read) < 110
 
 
+@pytest.mark.parametrize(("asked", "expected"), [(10**6, 300_000), (200_000, 200_000), (30_000, 30_000)])
+def test_of_many_small_shards_the_sample_takes_as_many_as_it_needs(asked, expected, monkeypatch):
+    monkeypatch.setattr(prepare_command, "texts", lambda shard, column: [(0, str(shard.first).ljust(100), "")])
+    small = [Shard("a", "lines", "", 0, i, i + 100, 100) for i in range(3000)]
+    taken = list(prepare_command._evenly(small, "text", asked))
+    assert sum(map(len, taken)) == pytest.approx(expected, rel=0.01)
+    halves = Counter(int(text) < 1500 for text in taken)
+    assert halves[True] == pytest.approx(halves[False], rel=0.02)
+
+
+def test_of_many_large_shards_the_sample_opens_few_all_over(monkeypatch):
+    opened = []
+
+    def rows(shard, column):
+        opened.append(shard.first)
+        return ((i, "tea " * 25, "") for i in range(shard.size // 100))
+
+    monkeypatch.setattr(prepare_command, "texts", rows)
+    large = [Shard("a", "lines", "", 0, i, 0, 10**6) for i in range(3000)]
+    taken = sum(map(len, prepare_command._evenly(large, "text", 10**6)))
+    assert taken == pytest.approx(10**6, rel=0.03)
+    assert len(opened) <= 257
+    assert max(np.diff(opened)) < 20
+
+
 # -- preparing ---------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 Knows no model.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from bertlab.text.preparing import made, prepare
 from bertlab.text.sources import Shard, texts
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import hub
+
+BITES = 256  # that a sample is taken in, at most: to open a shard for a few words costs more than they are worth
 
 
 @dataclass(frozen=True)
@@ -108,14 +111,22 @@ def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard
 
 
 def _evenly(found: list[Shard], column: str, characters: int) -> Iterator[str]:
-    """The beginnings of shards all over the sources, each with its share of about so many characters."""
-    chosen = found[:: -(-len(found) // 256)]
-    size = sum(shard.size for shard in chosen)
-    for shard in chosen:
+    """About so many characters, from the beginnings of shards all over the sources; all there is, if it is no more.
+
+    Every shard adds its part to what is owed, and one is opened when that comes to a bite: a long one for its part, and
+    of many small ones as many as it takes.
+    """
+    size, bite = sum(shard.size for shard in found), characters / BITES
+    rate = characters / size if size > characters else math.inf
+    owed = bite
+    for shard in found:
         # the size of what is streamed is not known
-        left = characters * shard.size / size if shard.size else characters / len(chosen)
+        owed += rate * shard.size if shard.size else characters / len(found)
+        if owed <= bite:
+            continue
         for _, text, _ in texts(shard, column):
             yield text or ""
-            left -= len(text or "")
-            if left < 0 and (size > characters or not shard.size):
+            owed -= len(text or "")
+            if owed < 0:
                 break
+        owed = min(owed, bite)  # what one has not is not asked of the next
