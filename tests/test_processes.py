@@ -33,6 +33,7 @@ from bertlab.text.masking import MaskRule
 from bertlab.text.rows import Rows
 from bertlab.text.sampler import PairSampler
 from bertlab.text.tokenizer import Tokenizer
+from bertlab.weights import checkpoint
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 30
@@ -83,14 +84,14 @@ def same(ours: list[dict], theirs: list[dict], tolerance: float = 2e-4) -> None:
         assert [row[name] for row in ours] == pytest.approx([row[name] for row in theirs], rel=tolerance), name
 
 
-def torchrun(corpus: Path, out: Path, more: str = "") -> subprocess.Popen:
+def torchrun(corpus: Path, out: Path, more: str = "", program: str = "-m bertlab") -> subprocess.Popen:
     """As a user starts it, with the same settings as `settings`."""
     flags = (
         f"--preset tiny --steps {STEPS} --batch-size 9 --max-tokens 32 --precision float32 --device cpu --threads 1 "
         f"--optim.lr 1e-3 --no-snapshots --save-minutes 0 {more}"
     )
     launch = [sys.executable, *["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]]
-    words = [*launch, "-m", "bertlab", "pretrain", str(corpus), "--out", str(out), *flags.split()]
+    words = [*launch, *program.split(), "pretrain", str(corpus), "--out", str(out), *flags.split()]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -223,6 +224,44 @@ def test_a_process_that_dies_ends_the_run_and_one_process_goes_on_from_its_state
     assert 3 <= len(rows(out)) < STEPS
     list(pretrain(settings(corpus, out)))
     same(rows(out), alone)
+
+
+DIVERGING = """
+import sys, time
+from types import SimpleNamespace
+from bertlab.cli import dispatch
+from bertlab.learn.divergence import Diverged, Watch
+from bertlab.weights import checkpoint
+
+write, right = checkpoint.save, Watch.see
+
+def slowly(*what, **how):
+    time.sleep(3)
+    write(*what, **how)
+
+def see(watch, loss, norm):
+    watch.seen = getattr(watch, "seen", 0) + 1
+    if watch.seen == 6:
+        raise Diverged("the loss is nan")
+    right(watch, loss, norm)
+
+checkpoint.save, Watch.see = slowly, see
+dispatch.time = SimpleNamespace(sleep=lambda seconds: None)
+sys.exit(dispatch.main(sys.argv[1:]))
+"""
+
+
+def test_the_last_good_state_is_kept_before_any_process_ends(corpus, tmp_path):
+    """Writing it takes longer than the other process waits with its own line, as with a large model."""
+    program = tmp_path / "diverging.py"
+    program.write_text(DIVERGING)
+    process = torchrun(corpus, tmp_path / "run", program=str(program))
+    _, err = process.communicate(timeout=90)
+    assert process.returncode != 0
+    assert checkpoint.load(tmp_path / "run" / "last-good").record["steps"] == 5, err
+    assert "bertlab: the loss is nan at step 6; step 5 is kept: try a lower --optim.lr, and --from" in err
+    assert "process 1: the loss is nan at step 6; step 5 is kept" in err or "process 1" not in err
+    assert "nothing was saved" not in err
 
 
 def until(process: subprocess.Popen, happened) -> None:

@@ -121,15 +121,16 @@ class Trainer:
         self.gradient = GlobalGradient(self.optimizer.worker, self.loss, self.accumulate)
 
     def __iter__(self) -> Iterator[StepReport]:
-        saved = time.monotonic()
+        saved = self.progress.seconds
         while (done := self._share()) < 1.0:
             report = self._step(done)
             yield report
             if self.device.type == "cpu" and self.progress.step % TIDY == 0:
                 devices.give_back()
-            if self.state_path and self.watch.calm and time.monotonic() - saved > self.save_every_seconds:
+            # by the clock that all processes share, so that all know what is saved
+            if self.state_path and self.watch.calm and self.progress.seconds - saved > self.save_every_seconds:
                 self.save()
-                saved = time.monotonic()
+                saved = self.progress.seconds
         if self.state_path:
             self.save()
 
@@ -174,8 +175,11 @@ class Trainer:
 
     def save(self) -> None:
         """Write the whole state beside its place, then rename: a kill leaves the old one or the new one."""
-        if not processes.leading():
-            return
+        if processes.leading():
+            self._write()
+        self.saved_step = self.progress.step
+
+    def _write(self) -> None:
         facts = {
             "progress": asdict(self.progress),
             "place": asdict(self.batches.place),
@@ -187,7 +191,6 @@ class Trainer:
         try:
             save_file(tensors, building, metadata={"trainer": json.dumps(facts)})
             os.replace(building, self.state_path)
-            self.saved_step = self.progress.step
         except (OSError, SafetensorError) as error:
             building.unlink(missing_ok=True)
             raise CheckpointError(f"the run's state cannot be written to {self.state_path}: {error}") from error

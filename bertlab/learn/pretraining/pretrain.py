@@ -6,6 +6,7 @@ snapshots/ (log-spaced checkpoints) and checkpoint/ (the result). Knows no termi
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -232,14 +233,14 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
             yield report
     except Diverged as error:
         write({"step": trainer.progress.step + 1, "diverged": str(error)})
-        if trainer.saved_step is None:
-            raise
-        trainer.go_back()
-        try:
-            keep(config.out / "last-good", {}, torch.float32)
-        except CheckpointError:
-            raise error from None
-        raise Diverged(f"{error}, and --from {config.out / 'last-good'}") from None
+        if trainer.saved_step is not None and processes.leading():
+            trainer.go_back()
+            with suppress(CheckpointError):
+                keep(config.out / "last-good", {}, torch.float32)
+                error = Diverged(f"{error}, and --from {config.out / 'last-good'}")
+        # torchrun ends all processes with the first that ends
+        processes.leave()
+        raise error from None
     keep(config.out / "checkpoint", measure(4 * config.evaluate_rows))
     processes.leave()
 
