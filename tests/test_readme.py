@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from stories import squad_file, stories
+from torch.distributed.run import parse_args
 
 from bertlab.cli import main
 from bertlab.text.corpus import Corpus
@@ -25,6 +26,12 @@ COMMANDS = [
     if language == "sh"
     for line in block.splitlines()
     if line.startswith("bertlab ")
+]
+LAUNCHED = [
+    shlex.split(line, comments=True)[1:]
+    for _, block in BLOCKS
+    for line in block.replace("\\\n", " ").splitlines()
+    if line.startswith("torchrun ")
 ]
 TRAINING = ("prepare", "pretrain", "finetune", "evaluate")
 
@@ -67,6 +74,21 @@ def test_its_training_runs_from_text_to_figures(tmp_path, monkeypatch, capsys):
     pairs = make_pairs(Corpus.open(tmp_path / "runs" / "corpus").documents(0), 64, np.random.default_rng(0))
     assert set(pairs.label_E) == {IS_NEXT, NOT_NEXT}
     assert json.loads((tmp_path / "runs" / "squad" / "checkpoint" / "bertlab.json").read_text())["from"] == "mine"
+
+
+@pytest.mark.parametrize("words", LAUNCHED, ids=" ".join)
+def test_what_torchrun_starts_is_understood_and_ends(words, monkeypatch, capsys):
+    launch = parse_args(words)
+    assert (launch.module, launch.training_script) == (True, "bertlab")
+    asked = []
+    monkeypatch.setattr("bertlab.learn.pretraining.pretrain.run", asked.append)
+    assert main(launch.training_script_args) == 0, capsys.readouterr().err
+    assert asked[0].minutes or asked[0].steps < 100_000
+
+
+def test_each_of_its_runs_has_a_directory_of_its_own():
+    directories = [words[words.index("--out") + 1] for words in [*COMMANDS, *LAUNCHED] if "--out" in words]
+    assert len(directories) == len(set(directories)) > len(LAUNCHED) > 0, directories
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
