@@ -15,12 +15,13 @@ import pytest
 import torch
 from task_rows import rows_of
 
+from bertlab.learn import processes
 from bertlab.learn.gradient import GlobalGradient
 from bertlab.learn.objectives import OBJECTIVES, PretrainingLoss, span_loss
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
-from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
+from bertlab.learn.pretraining.pretrain import PretrainConfig, helpers, pretrain
 from bertlab.learn.tasks.material import with_head
 from bertlab.nn.model import Bert
 from bertlab.spec.presets import preset
@@ -182,6 +183,20 @@ def test_shares_of_a_batch_are_its_rows(corpus):
         for r, part in enumerate(parts):
             assert torch.equal(part.key_B, batch.key_B[r::4])
             assert torch.equal(part.inputs.input_ids_BT, batch.inputs.input_ids_BT[r::4])
+
+
+@pytest.mark.parametrize(
+    ("count", "here", "helping"), [(1, 64, 2), (8, 256, 16), (8, 96, 12), (8, 8, 2), (16, 256, 32)]
+)
+def test_pairs_are_drawn_by_more_where_more_processes_need_them(monkeypatch, count, here, helping):
+    """Eight processes a machine; each draws for all, so its helpers grow with their number while there are cores."""
+    monkeypatch.setattr(processes.os, "sched_getaffinity", lambda pid: set(range(here)), raising=False)
+    monkeypatch.setattr(processes, "count", lambda: count)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", str(min(8, count)))
+    config = settings(Path("corpus"), Path("run"))
+    assert helpers(config, torch.device("cuda")) == helping
+    assert helpers(config, torch.device("cpu")) == 0
+    assert helpers(replace(config, ahead=5), torch.device("cuda")) == 5
 
 
 # -- processes ---------------------------------------------------------------------------------------------------

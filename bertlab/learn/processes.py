@@ -64,6 +64,12 @@ def count() -> int:
     return dist.get_world_size() if _met() else 1
 
 
+def cores() -> int:
+    """Processor cores for each process of this run on this machine."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, here // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
 def leading() -> bool:
     """Whether this process is the one that writes and prints."""
     return not _spawned() or os.environ["RANK"] == "0"

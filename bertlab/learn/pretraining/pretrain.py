@@ -106,8 +106,9 @@ class PretrainConfig(RunConfig):
     """Random weights as the paper's, or with the first layers' heads born looking at the tokens next to each: that
     leaves the first plateau of the loss sooner. Either way the result is an ordinary BERT."""
     ahead: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Processes that draw the next pairs meanwhile, so that a GPU need not wait: 2 for each GPU if not given, and none
-    where a processor trains, which would do their work itself."""
+    """Processes that draw the next pairs meanwhile, so that a GPU need not wait. If not given, each GPU has twice as
+    many as there are GPUs, since each draws the pairs of all and keeps its own, but no more than its share of the
+    cores, and at least 2; none where a processor trains, which would do their work itself."""
     evaluate_every: int = 1000
     """Steps between measurements on --validation."""
     evaluate_rows: int = 1024
@@ -163,7 +164,7 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
         share=processes.share(),
         second=config.second,
         longer=Longer(config.then_tokens, config.then_share) if config.then_tokens else None,
-        ahead=config.ahead if config.ahead is not None else 2 * (device.type == "cuda"),
+        ahead=helpers(config, device),
     )
     loss = PretrainingLoss(_mask_rule(config, tokenizer).to(device), config.second, model.config.left_to_right)
     fills = not model.config.left_to_right
@@ -278,6 +279,14 @@ def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
             f"--tokenizer {config.from_}, or keep the encoder alone with --new-vocabulary"
         )
     return corpus, tokenizer, _left_to_right(_with_dropout(loaded.model, config.dropout), config)
+
+
+def helpers(config: PretrainConfig, device: torch.device) -> int:
+    """How many processes draw pairs for this one."""
+    if config.ahead is not None:
+        return config.ahead
+    # each of n processes draws the pairs of all n and keeps its own
+    return max(2, min(2 * processes.count(), processes.cores())) if device.type == "cuda" else 0
 
 
 def _mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
