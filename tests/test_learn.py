@@ -259,6 +259,13 @@ def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path):
         assert torch.equal(a, b)
 
 
+def test_the_card_of_a_bfloat16_run_is_what_its_checkpoint_gives(corpus, tmp_path):
+    list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, precision="bfloat16")))
+    made = tmp_path / "run" / "checkpoint"
+    found = evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=256, json=True))
+    assert checkpoint.load(made).record["validation"] == pytest.approx(found, rel=1e-6)
+
+
 def test_a_run_whose_blocks_are_compiled_gives_the_same_losses(corpus, tmp_path, monkeypatch):
     list(pretrain(settings(corpus, tmp_path / "plain")))
     monkeypatch.setattr(devices, "compiles", lambda device: True)

@@ -182,11 +182,12 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
         for journal in journals:
             journal.write(row)
 
-    def measure(rows: int) -> dict:
+    def measure(rows: int, final: bool = False) -> dict:
         if validation is None or not processes.leading():
             return {}
-        measured = trainer.optimizer.measured
-        figures = pretraining_figures(measured, tokenizer, validation, rows=rows, second=config.second)
+        # on the way what is fastest; at the end what the checkpoint will open as, so that it repeats the card's figures
+        model = _as_stored(trainer.optimizer.result) if final else trainer.optimizer.measured
+        figures = pretraining_figures(model, tokenizer, validation, rows=rows, second=config.second)
         write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
         return figures
 
@@ -242,7 +243,7 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
         # torchrun ends all processes with the first that ends
         processes.leave()
         raise error from None
-    keep(config.out / "checkpoint", measure(4 * config.evaluate_rows))
+    keep(config.out / "checkpoint", measure(4 * config.evaluate_rows, final=True))
     processes.leave()
 
 
@@ -279,6 +280,13 @@ def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
             f"--tokenizer {config.from_}, or keep the encoder alone with --new-vocabulary"
         )
     return corpus, tokenizer, _left_to_right(_with_dropout(loaded.model, config.dropout), config)
+
+
+def _as_stored(model: Bert) -> Bert:
+    """The model as it opens again: float32, of weights stored in half precision."""
+    opened = Bert(model.config, heads=model.head_names)
+    opened.load_state_dict({name: tensor.half() for name, tensor in model.state_dict().items()})
+    return opened.to(next(model.parameters()).device)
 
 
 def helpers(config: PretrainConfig, device: torch.device) -> int:
