@@ -36,7 +36,7 @@ class RunConfig:
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The run's directory."""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Stop after this much training time, the rate falling to zero on time."""
+    """Stop after this much training time, the rate falling to zero on time; measuring and saving come on top."""
     batch_size: int = 32
     """Sentence pairs or questions a step, over all processes."""
     accumulate: int = 1
