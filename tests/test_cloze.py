@@ -1,5 +1,6 @@
 """Sentences with a gap: what is told of a model while it learns, on its card, and in TensorBoard."""
 
+import itertools
 import json
 import sys
 from dataclasses import replace
@@ -164,3 +165,18 @@ def test_every_row_of_the_log_is_in_the_event_files(corpus, tmp_path):
         assert drawn == pytest.approx({row["step"]: row[name] for row in rows if name in row}, rel=1e-5)
     assert 10 in {event.step for event in events.Scalars("validation/masked_accuracy")}
     assert events.Tensors("watched/text_summary")[0].step == 0
+
+
+def test_a_run_that_goes_on_hides_what_is_drawn_anew(corpus, tmp_path):
+    """Killed before its first save, all of it; killed later, what came after the save."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    config = settings(corpus, tmp_path / "run", steps=9, validation=corpus, tensorboard=True, save_minutes=5.0)
+    list(itertools.islice(pretrain(config), 5))
+    config = replace(config, save_minutes=0.0)
+    list(itertools.islice(pretrain(config), 5))
+    list(pretrain(config))
+    events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
+    events.Reload()
+    assert [event.step for event in events.Scalars("training/loss")] == list(range(1, 10))
+    assert [event.step for event in events.Scalars("validation/masked_accuracy")] == [0, 9]

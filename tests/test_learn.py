@@ -281,6 +281,37 @@ def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path):
         assert torch.equal(a, b)
 
 
+def test_a_run_killed_before_its_first_save_writes_no_row_twice(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", validation=corpus, save_minutes=5.0)
+    list(itertools.islice(pretrain(config), 3))
+    assert not (tmp_path / "run" / "state.safetensors").exists()
+    list(pretrain(config))
+    rows = rows_of(tmp_path / "run")
+    for name, steps in {"validation": [0, 12], "watched": [0, 10], "loss": list(range(1, 13))}.items():
+        assert [row["step"] for row in rows if name in row] == steps, name
+
+
+def test_a_finished_run_given_again_writes_nothing_and_says_so(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", validation=corpus)
+    list(pretrain(config))
+    files = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    told = []
+    assert list(pretrain(replace(config, tensorboard=True), told.append)) == []
+    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == files
+    assert told == [
+        f"{tmp_path / 'run'} was finished with step 12, so nothing is done: "
+        "`bertlab evaluate pretraining --record` measures its checkpoint again"
+    ]
+    # killed while it wrote its checkpoint, it makes it
+    shutil.rmtree(tmp_path / "run" / "checkpoint")
+    list(pretrain(config))
+    assert checkpoint.load(tmp_path / "run" / "checkpoint").record["steps"] == 12
+
+
+def rows_of(out: Path) -> list[dict]:
+    return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+
+
 def test_the_card_of_a_bfloat16_run_is_what_its_checkpoint_gives(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, precision="bfloat16")))
     made = tmp_path / "run" / "checkpoint"

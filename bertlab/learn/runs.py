@@ -102,7 +102,7 @@ def open_run(
         save_every_seconds=60 * config.save_minutes,
         accumulate=config.accumulate,
     )
-    return trainer, RunLog(config.out / "log.jsonl", trainer.progress.step)
+    return trainer, RunLog(config.out / "log.jsonl", trainer.saved_step)
 
 
 def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype:
@@ -184,15 +184,15 @@ def record(config: RunConfig, trainer: Trainer, *, settings: dict, **facts) -> d
 class RunLog:
     """One JSON row a line; opening it for a run that goes on at `step` drops the rows after that step.
 
-    Only the first of several processes writes.
+    A run of which nothing was saved (None) begins with an empty log. Only the first of several processes writes.
     """
 
-    def __init__(self, path: Path, step: int):
+    def __init__(self, path: Path, step: int | None):
         self._file = None
         if not processes.leading():
             return
         kept = []
-        if path.is_file():
+        if step is not None and path.is_file():
             for line in path.read_text().splitlines():
                 try:
                     row = json.loads(line)

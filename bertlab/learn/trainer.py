@@ -134,6 +134,11 @@ class Trainer:
         if self.state_path:
             self.save()
 
+    @property
+    def done(self) -> bool:
+        """Whether there is no step left to do."""
+        return self._share() >= 1.0
+
     def _share(self) -> float:
         by_time = self.progress.seconds / (60 * self.minutes) if self.minutes else 0.0
         return max(self.progress.step / self.steps, by_time)

@@ -9,16 +9,18 @@ from bertlab.spec.errors import BertlabError
 class Board:
     """Writes events under `path`; opening it for a run that goes on at `step` hides what was drawn after that step.
 
+    For a run of which nothing was saved (None) it hides all.
+
     Raises:
         BertlabError: the package tensorboard is not installed.
     """
 
-    def __init__(self, path: Path, step: int):
+    def __init__(self, path: Path, step: int | None):
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise BertlabError("--tensorboard needs the package tensorboard: pip install tensorboard") from None
-        self._writer = SummaryWriter(str(path), purge_step=step + 1 if step else None)
+        self._writer = SummaryWriter(str(path), purge_step=0 if step is None else step + 1)
 
     def write(self, row: dict) -> None:
         """A row of log.jsonl: of a step, of a measurement, or of watched sentences."""

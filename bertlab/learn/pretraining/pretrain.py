@@ -24,7 +24,7 @@ from bertlab.learn.pretraining.board import Board
 from bertlab.learn.pretraining.figures import pretraining_figures
 from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
-from bertlab.learn.trainer import StepReport
+from bertlab.learn.trainer import StepReport, Trainer
 from bertlab.nn.model import Bert
 from bertlab.nn.neighbours import look_at_neighbours
 from bertlab.spec.config import ModelConfig
@@ -141,7 +141,7 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
     If the loss leaps up or is no number, the weights saved last are kept in `config.out`/last-good.
 
     Args:
-        tell: takes the lines about watched sentences.
+        tell: takes the lines about watched sentences, and the one that says that the run was finished before.
 
     Raises:
         BertlabError: a corpus of another vocabulary, a directory of another run, settings that cannot be, a loss that
@@ -174,9 +174,15 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
     made_of = {"documents": facts["documents"], "tokens": facts["tokens"], "vocabulary": tokenizer.digest}
     made_of |= {"order": facts["settings"]["seed"], "weights": facts.get("weights")}
     trainer, log = open_run(config, model, batches, loss, config.steps, made_of)
+    if _finished(config, trainer):
+        if processes.leading():
+            measured = "`bertlab evaluate pretraining --record` measures its checkpoint again"
+            tell(f"{config.out} was finished with step {trainer.progress.step:,}, so nothing is done: {measured}")
+        processes.leave()
+        return
     journals = [log]
     if config.tensorboard and processes.leading():
-        journals.append(Board(config.out / "tensorboard", trainer.progress.step))
+        journals.append(Board(config.out / "tensorboard", trainer.saved_step))
 
     def write(row: dict) -> None:
         for journal in journals:
@@ -295,6 +301,15 @@ def helpers(config: PretrainConfig, device: torch.device) -> int:
         return config.ahead
     # each of n processes draws the pairs of all n and keeps its own
     return max(2, min(2 * processes.count(), processes.cores())) if device.type == "cuda" else 0
+
+
+def _finished(config: PretrainConfig, trainer: Trainer) -> bool:
+    """Whether the run did all its steps before, and its checkpoint is of the last."""
+    try:
+        record = checkpoint.read_record(config.out / "checkpoint")
+    except CheckpointError:  # none, or damaged: it is made again
+        return False
+    return trainer.done and record.get("steps") == trainer.progress.step
 
 
 def _mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
