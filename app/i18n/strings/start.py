@@ -37,9 +37,9 @@ STRINGS = {
         "가장 강한 것에 글에서 답을 찾고, 없으면 없다고 하는 법을 가르쳤습니다.",
     ),
     "card.korean": (
-        "Began as the English one from scratch and read Korean for nearly three hours: grammar, set phrases, little of "
-        "the world.",
-        "영어로 배운 것에서 출발해 한국어를 세 시간 가까이 읽었습니다. 문법과 굳은 표현은 알고 세상일은 거의 모릅니다.",
+        "Began as random numbers and read Korean for an hour and a half: grammar, set phrases, which sentence follows, "
+        "little of the world.",
+        "난수에서 출발해 한국어를 한 시간 반 동안 읽었습니다. 문법과 굳은 표현, 이어지는 문장은 알고 세상일은 거의 모릅니다.",
     ),
     "card.sst2": (
         "The strongest one, taught to tell praise from blame in film reviews.",
