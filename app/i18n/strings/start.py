@@ -39,7 +39,8 @@ STRINGS = {
     "card.korean": (
         "Began as random numbers and read Korean for an hour and a half: grammar, set phrases, which sentence follows, "
         "little of the world.",
-        "난수에서 출발해 한국어를 한 시간 반 동안 읽었습니다. 문법과 굳은 표현, 이어지는 문장은 알고 세상일은 거의 모릅니다.",
+        "난수에서 출발해 한국어를 한 시간 반 동안 읽었습니다. 문법과 굳은 표현, 이어지는 문장은 알고 세상일은 거의 "
+        "모릅니다.",
     ),
     "card.sst2": (
         "The strongest one, taught to tell praise from blame in film reviews.",
