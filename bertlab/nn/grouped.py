@@ -21,7 +21,7 @@ class _GroupedAttention(torch.autograd.Function):
         qkv_3PD = qkv_XH.reshape(-1, head_size).index_select(0, places.come_3P).view(3, -1, head_size)
         out_PD = torch.empty_like(qkv_3PD[0])
         kept_by_group, scale = [], head_size**-0.5
-        for group, (query, key, value, out) in _by_group(groups, qkv_3PD, out_PD[None]):
+        for group, (query, key, value, out) in _by_group(groups, places.num_heads, qkv_3PD, out_PD[None]):
             scores = torch.empty(*query.shape[:2], group.longest, dtype=query.dtype)
             torch.baddbmm(scores, query, key.mT, beta=0, alpha=scale, out=scores)
             if group.mask_G11T is not None:
@@ -40,7 +40,7 @@ class _GroupedAttention(torch.autograd.Function):
         grad_PD = torch.zeros_like(qkv_3PD[0])
         grad_PD.index_copy_(0, ctx.places.out_XN, grad_XH.reshape(-1, grad_PD.shape[-1]))
         found_3PD = torch.empty_like(qkv_3PD)
-        turns = _by_group(ctx.groups, qkv_3PD, found_3PD, grad_PD[None])
+        turns = _by_group(ctx.groups, ctx.places.num_heads, qkv_3PD, found_3PD, grad_PD[None])
         for nth, (_, (query, key, value, to_query, to_key, to_value, grad)) in enumerate(turns):
             probs, factor = kept_by_group[2 * nth : 2 * nth + 2]
             torch.bmm((probs if factor is None else probs * factor).mT, grad, out=to_value)
@@ -70,11 +70,9 @@ def grouped_attention(
     return _GroupedAttention.apply(qkv_XH, groups, places, dropout)
 
 
-def _by_group(groups: tuple[Group, ...], *of_heads: torch.Tensor):
+def _by_group(groups: tuple[Group, ...], num_heads: int, *of_heads: torch.Tensor):
     """Each group, with its own part of each tensor [.., P, D] as [G * N, T, D]."""
-    parts = [part_PD for tensor in of_heads for part_PD in tensor]
-    places, first = sum(group.rows * group.longest for group in groups), 0
-    num_heads = len(parts[0]) // places
+    parts, first = [part_PD for tensor in of_heads for part_PD in tensor], 0
     for group in groups:
         here = slice(first, first + group.rows * group.longest * num_heads)
         yield group, [part_PD[here].view(group.rows * num_heads, group.longest, -1) for part_PD in parts]

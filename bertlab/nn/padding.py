@@ -28,8 +28,8 @@ TOKENS_STEP, PLACES_STEP = 128, 32
 
 @dataclass(frozen=True)
 class Group:
-    """G rows padded to T places, T that of the longest. mask_G11T: see `attention.additive_mask`; [G or 1, 1, T, T] for
-    a model that reads from left to right."""
+    """G rows padded to T places, as many as the longest has, or a step more. mask_G11T: see `attention.additive_mask`;
+    [G or 1, 1, T, T] for a model that reads from left to right."""
 
     rows: int
     longest: int

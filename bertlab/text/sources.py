@@ -77,7 +77,8 @@ def shards(
     for nth, source in enumerate(sources):
         if (files := files_of(source)) is None:
             found += _of_hub(source, nth, column, stream, workers)
-        for file in files or ():
+            continue
+        for file in files:
             try:
                 found += _of_file(file, nth, column)
             except (OSError, pa.ArrowException) as error:
