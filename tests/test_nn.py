@@ -16,8 +16,9 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from bertlab.nn.attention import additive_mask, attention, recorded_attention
 from bertlab.nn.dropout import Dropout, dropout
 from bertlab.nn.encoder import fuse
-from bertlab.nn.grouped import grouped_attention
+from bertlab.nn.grouped import asked_attention, grouped_attention
 from bertlab.nn.heads import HEADS
+from bertlab.nn.linear import Linear, bias_goes_along
 from bertlab.nn.model import Bert
 from bertlab.nn.padding import Tokens
 from bertlab.nn.surgery import Surgery
@@ -334,6 +335,49 @@ def test_grouped_attention_knows_its_gradient(dropout):
         query, key, value = hidden_BT3ND.permute(2, 0, 3, 1, 4)
         one_by_one = attention(query, key, value, additive_mask(real_BT, torch.float64))
         assert_close(real_outputs(qkv_XH), one_by_one.transpose(1, 2).flatten(2)[real_BT], tolerance=1e-12)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.25])
+def test_a_few_queries_get_what_they_would_among_all(dropout):
+    """Rows are asked three tokens, one twice, one alone, or nothing; gradients against differences, in float64."""
+    real_BT = uneven_batch().attention_mask_BT
+    tokens = Tokens.in_groups(real_BT, lambda real_GT: additive_mask(real_GT, torch.float64), num_heads=2)
+    rows_R = torch.tensor([2, 7 * 11 + 4, 0, 9, 3 * 11 + 1, 7 * 11, 7 * 11 + 4])
+    query_RH, key_value_XH = (torch.randn(rows, 4 * n).double() for n, rows in ((1, 7), (2, real_BT.numel())))
+    parts = [part.requires_grad_() for part in (query_RH, key_value_XH)]
+    heads, asked = tokens.heads, tokens.asked(rows_R)
+    assert [longest for _, longest in asked.sizes] == [3]
+
+    def outputs(query_RH, key_value_XH):
+        torch.manual_seed(0)
+        return asked_attention(query_RH, key_value_XH, tokens.groups, heads, asked, dropout)
+
+    assert torch.autograd.gradcheck(outputs, parts, fast_mode=True)
+    if not dropout:
+        query_XH = torch.randn(real_BT.numel(), 4).double()
+        query_XH[rows_R[:-1]] = query_RH.detach()[:-1]
+        all_XH = grouped_attention(torch.cat([query_XH, key_value_XH], 1), tokens.groups, heads)
+        assert_close(outputs(*parts)[:-1], all_XH[rows_R[:-1]], tolerance=1e-12)
+
+
+def test_tokens_that_see_only_those_before_them_are_not_asked_alone():
+    real_BT = uneven_batch().attention_mask_BT
+    for T, can in ((1, True), (32, False)):
+        tokens = Tokens.in_groups(real_BT, lambda real_GT, T=T: torch.zeros(len(real_GT), 1, T, 32), num_heads=2)
+        assert tokens.can_ask is can
+
+
+@pytest.mark.skipif(not bias_goes_along(torch.empty(1).bfloat16()), reason="this processor adds the bias afterwards")
+def test_linear_layers_give_and_learn_what_they_do_elsewhere():
+    layer, found = Linear(8, 3).bfloat16(), []
+    for way in (layer, lambda inputs: F.linear(inputs, layer.weight, layer.bias)):
+        layer.zero_grad()
+        inputs = torch.linspace(-2, 2, 80).view(2, 5, 8).bfloat16().requires_grad_()
+        out = way(inputs)
+        (out.float() ** 2).sum().backward()
+        found.append([out, inputs.grad, layer.weight.grad.clone(), layer.bias.grad.clone()])
+    for own, other in zip(*found, strict=True):
+        assert_close(own, other, tolerance=0.03)
 
 
 def test_bfloat16_meets_few_shapes(hf, monkeypatch):

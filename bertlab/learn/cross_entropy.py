@@ -10,6 +10,7 @@ Shape legend: P rows, H hidden, V vocabulary.
 import torch
 import torch.nn.functional as F
 
+from bertlab.nn.linear import product
 from bertlab.text.masking import IGNORED
 
 SMALLEST = torch.finfo(torch.float32).tiny
@@ -27,7 +28,7 @@ class _DecodedCrossEntropy(torch.autograd.Function):
         (at_once, multiple), V = _sizes(hidden_PH.device), len(weight_VH)
         if more := -V % multiple:
             weight_VH, bias_V = F.pad(weight_VH, (0, 0, 0, more)), F.pad(bias_V, (0, more), value=float("-inf"))
-        buffer_PV = F.linear(hidden_PH, weight_VH, bias_V)
+        buffer_PV = product(hidden_PH, weight_VH, bias_V)
         used_P = labels_P != IGNORED
         count = used_P.sum().clamp(min=1)
         loss = torch.zeros((), dtype=torch.float32, device=hidden_PH.device)
@@ -51,6 +52,8 @@ class _DecodedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_loss, _grad_hits):
         grad_PH, grad_VH, grad_V = ctx.saved_tensors
+        if grad_loss.device.type == "cpu" and grad_loss == 1:  # as mostly; a GPU would be waited for
+            return grad_PH, grad_VH, grad_V, None
         scale = grad_loss.to(grad_PH.dtype)
         return grad_PH * scale, grad_VH * scale, grad_V * scale, None
 

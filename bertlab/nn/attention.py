@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.nn.dropout import dropout as dropped_out
-from bertlab.nn.grouped import grouped_attention
+from bertlab.nn.grouped import asked_attention, grouped_attention
+from bertlab.nn.linear import Linear, linear
 from bertlab.nn.padding import Offsets, Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
@@ -24,8 +25,8 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.num_heads = config.num_heads
         self.dropout = config.attention_dropout
-        self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
-        self.out = nn.Linear(config.hidden_size, config.hidden_size)
+        self.qkv = Linear(config.hidden_size, 3 * config.hidden_size)
+        self.out = Linear(config.hidden_size, config.hidden_size)
 
     def forward(
         self,
@@ -44,6 +45,8 @@ class SelfAttention(nn.Module):
         then nothing is recorded or changed, [X, H] comes out, and `mask_B11T` is not read.
         """
         dropout = self.dropout if self.training else 0.0
+        if tokens is not None and rows_R is not None and tokens.can_ask:
+            return self.out(self._asked(hidden_BTH, tokens, dropout, rows_R))
         if tokens is not None:
             return self.out(self._without_padding(self.qkv(hidden_BTH), tokens, dropout, rows_R))
         query_BNTD, key_BNTD, value_BNTD = self._parted(self.qkv(hidden_BTH))
@@ -94,6 +97,13 @@ class SelfAttention(nn.Module):
         qkv_X3ND = qkv_XH.unflatten(-1, (3, self.num_heads, -1))
         heads_XH = ragged_attention(*qkv_X3ND.unbind(1), tokens.offsets, dropout).flatten(1)
         return heads_XH if rows_R is None else heads_XH.index_select(0, tokens.index(rows_R))
+
+    def _asked(self, hidden_XH: torch.Tensor, tokens: Tokens, dropout: float, rows_R: torch.Tensor) -> torch.Tensor:
+        """[X, H] -> what the heads give to the rows asked about, who alone have queries, [R, H]."""
+        (weight, bias), H = (self.qkv.weight, self.qkv.bias), hidden_XH.shape[1]
+        query_RH = linear(hidden_XH.index_select(0, tokens.index(rows_R)), weight[:H], bias[:H])
+        key_value_XH = linear(hidden_XH, weight[H:], bias[H:])
+        return asked_attention(query_RH, key_value_XH, tokens.groups, tokens.heads, tokens.asked(rows_R), dropout)
 
     def _parted(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """[B, T, 3H] -> query, key and value, each [B, N, T, D]."""

@@ -13,6 +13,7 @@ from torch import nn
 
 from bertlab.nn.attention import SelfAttention
 from bertlab.nn.dropout import Dropout
+from bertlab.nn.linear import Linear
 from bertlab.nn.padding import Tokens
 from bertlab.nn.surgery import Surgery
 from bertlab.nn.trace import Trace
@@ -24,8 +25,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.up = nn.Linear(config.hidden_size, config.intermediate_size)
-        self.down = nn.Linear(config.intermediate_size, config.hidden_size)
+        self.up = Linear(config.hidden_size, config.intermediate_size)
+        self.down = Linear(config.intermediate_size, config.hidden_size)
         self.gelu = ACTIVATIONS[config.activation]
 
     def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:

@@ -12,6 +12,7 @@ counted, H any width, R rows asked for.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 import torch
@@ -58,24 +59,23 @@ class Offsets:
 
 @dataclass(frozen=True)
 class HeadPlaces:
-    """Where the heads of X tokens stand, once as they come, [X, N], and once group after group as [G, N, T], P in
-    all; queries, keys and values one after the other.
+    """Where the heads of X tokens stand, once as they come, [X, N], and once group after group as [G, N, T], P in all.
 
-    num_heads: N.
-    come_3P: which of [X, 3, N] comes to each place; padding takes what the first token has.
-    out_XN, back_X3N: in which place the output of a head is, and the gradients of its query, key and value.
+    sizes: G and T of each group. num_heads: N.
+    come_P: which of [X, N] comes to each place; padding takes what the first token has.
+    place_XN: in which place each is.
     """
 
+    sizes: tuple[tuple[int, int], ...]
     num_heads: int
-    come_3P: torch.Tensor
-    out_XN: torch.Tensor
-    back_X3N: torch.Tensor
+    come_P: torch.Tensor
+    place_XN: torch.Tensor
 
     @classmethod
     def of(cls, sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> "HeadPlaces":
         """Those of a batch, the same in all its layers.
 
-        >>> HeadPlaces.of([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).out_XN.view(3, 2).tolist()
+        >>> HeadPlaces.of([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).place_XN.view(3, 2).tolist()
         [[0, 2], [1, 3], [4, 5]]
         """
         place_SN, places = [], 0
@@ -84,17 +84,46 @@ class HeadPlaces:
             place_GNT = torch.arange(places, places + many).view(rows, num_heads, longest)
             place_SN.append(place_GNT.transpose(1, 2).reshape(-1, num_heads))
             places += many
-        out_XN = torch.cat(place_SN)[slot_X]
-        back_X3N = torch.stack([out_XN, out_XN + places, out_XN + 2 * places], 1).flatten()
-        come_3P = torch.zeros(3 * places, dtype=torch.int64)
-        come_3P[back_X3N] = torch.arange(len(back_X3N))
-        return cls(num_heads, come_3P, out_XN.flatten(), back_X3N)
+        place_XN = torch.cat(place_SN)[slot_X].flatten()
+        come_P = torch.zeros(places, dtype=torch.int64)
+        come_P[place_XN] = torch.arange(len(place_XN))
+        return cls(tuple(sizes), num_heads, come_P, place_XN)
+
+    @cached_property
+    def of_three(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """`come_P` and `place_XN` for queries, keys and values side by side, [X, 3, N], which go to [3, P]."""
+        return self._beside(3)
+
+    @cached_property
+    def of_two(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The same for keys and values, [X, 2, N] and [2, P].
+
+        >>> [found.tolist() for found in HeadPlaces.of([(1, 2)], torch.tensor([0, 1]), num_heads=1).of_two]
+        [[0, 2, 1, 3], [0, 2, 1, 3]]
+        """
+        return self._beside(2)
+
+    def parted(self, heads_PD: torch.Tensor) -> list[torch.Tensor]:
+        """[P, D] -> [G * N, T, D] of each group."""
+        parts = heads_PD.split([rows * self.num_heads * longest for rows, longest in self.sizes])
+        return [
+            part.view(rows * self.num_heads, longest, -1)
+            for part, (rows, longest) in zip(parts, self.sizes, strict=True)
+        ]
+
+    def _beside(self, many: int) -> tuple[torch.Tensor, torch.Tensor]:
+        nth_M1 = torch.arange(many)[:, None]
+        token_P, head_P = self.come_P // self.num_heads, self.come_P % self.num_heads
+        come_MP = (token_P * many + nth_M1) * self.num_heads + head_P
+        place_XMN = self.place_XN.view(-1, 1, self.num_heads) + len(self.come_P) * nth_M1
+        return come_MP.flatten(), place_XMN.flatten()
 
 
 @dataclass(frozen=True)
 class Tokens:
     """Where the tokens of a [B, T] batch stand, in it and for attention. place_X: int64, ascending, in the flattened
-    B * T. Either `offsets`, or `groups` and slot_X: int64, among the places of all groups; perhaps `heads`.
+    B * T. Either `offsets`, or `groups` and, int64, slot_X: among the places of all groups, and group_row_B: where each
+    row is among those of all groups; perhaps `heads`.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
     >>> tokens = Tokens.in_groups(mask_BT, lambda group_GT: None)
@@ -113,6 +142,7 @@ class Tokens:
     offsets: Offsets | None = None
     slot_X: torch.Tensor | None = None
     groups: tuple[Group, ...] = ()
+    group_row_B: torch.Tensor | None = None
     heads: HeadPlaces | None = None
 
     @classmethod
@@ -144,6 +174,8 @@ class Tokens:
         place_X, lengths_B = kept_BT.flatten().nonzero()[:, 0], kept_BT.sum(1)
         order_B = lengths_B.argsort(descending=True, stable=True)
         sorted_B, step = lengths_B[order_B].tolist(), PLACES_STEP if num_heads else 1
+        group_row_B = torch.empty_like(order_B)
+        group_row_B[order_B] = torch.arange(len(order_B), device=order_B.device)
         sizes, first_B, slots = [], torch.empty_like(lengths_B), 0
         for begin, end in pairwise(_bounds(sorted_B)):
             longest = -(-max(1, sorted_B[begin]) // step) * step
@@ -159,7 +191,8 @@ class Tokens:
         real = real_S.split([rows * longest for rows, longest in sizes])
         groups = tuple(Group(*size, mask(part.view(size))) for size, part in zip(sizes, real, strict=True))
         heads = HeadPlaces.of(sizes, slot_X, num_heads) if num_heads else None
-        return cls(place_X, tuple(attention_mask_BT.shape), slot_X=slot_X, groups=groups, heads=heads)
+        shape = tuple(attention_mask_BT.shape)
+        return cls(place_X, shape, slot_X=slot_X, groups=groups, group_row_B=group_row_B, heads=heads)
 
     def take(self, padded_BTH: torch.Tensor) -> torch.Tensor:
         """[B, T, H] -> [X, H]."""
@@ -184,6 +217,23 @@ class Tokens:
     def index(self, rows_R: torch.Tensor) -> torch.Tensor:
         """Places in B * T -> the same ones counted without padding; a place in padding becomes some token's."""
         return torch.searchsorted(self.place_X, rows_R).clamp(max=len(self.place_X) - 1)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a few tokens may look at all others by themselves, see `asked`: not where each sees others."""
+        masks = [group.mask_G11T for group in self.groups]
+        return self.heads is not None and all(mask is None or mask.shape[2] == 1 for mask in masks)
+
+    def asked(self, rows_R: torch.Tensor) -> HeadPlaces:
+        """Where the heads of a few tokens stand (places in B * T), in the same groups: each row has as many places as
+        are asked of the one with the most in its group. See `can_ask`."""
+        row_R = self.group_row_B[rows_R // self.shape[1]]
+        many_B = row_R.bincount(minlength=self.shape[0])
+        sizes = [(len(many), max(1, int(many.max()))) for many in many_B.split([group.rows for group in self.groups])]
+        places_B = torch.cat([torch.full((rows,), most) for rows, most in sizes])
+        nth_R, order_R = torch.empty_like(row_R), row_R.argsort(stable=True)
+        nth_R[order_R] = torch.arange(len(row_R)) - (many_B.cumsum(0) - many_B)[row_R[order_R]]
+        return HeadPlaces.of(sizes, (places_B.cumsum(0) - places_B)[row_R] + nth_R, self.heads.num_heads)
 
 
 def _bounds(lengths: Sequence[int]) -> list[int]:
