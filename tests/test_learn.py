@@ -43,20 +43,26 @@ from bertlab.weights import checkpoint
 # -- parts -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("share", [0.0, 0.25], ids=["labels alone", "a teacher too"])
 @pytest.mark.parametrize("sizes", [(64, 1), (4096, 64)], ids=["a processor's", "a GPU's"])
-def test_cross_entropy_equals_torchs_and_so_do_its_gradients(sizes, monkeypatch):
+def test_cross_entropy_equals_torchs_and_so_do_its_gradients(sizes, share, monkeypatch):
     monkeypatch.setattr(cross_entropy, "_sizes", lambda device: sizes)
     torch.manual_seed(0)
     leaves = [torch.randn(150, 16), torch.randn(37, 16), torch.randn(37)]
     labels_P = torch.randint(0, 37, (150,))
     labels_P[::7] = -100
     ours, theirs = ([leaf.clone().requires_grad_() for leaf in leaves] for _ in range(2))
-    loss, hits = decoded_cross_entropy(*ours, labels_P)
+    taught_PV = 2 * torch.randn(150, 37) if share else None
+    loss, plain, hits = decoded_cross_entropy(*ours, labels_P, taught_PV, share)
     (3 * loss).backward()
     logits = F.linear(*theirs)
-    expected = F.cross_entropy(logits, labels_P)
+    expected = against_labels = F.cross_entropy(logits, labels_P)
+    if share:
+        used_P = labels_P != -100
+        expected = (1 - share) * expected + share * F.cross_entropy(logits[used_P], taught_PV[used_P].softmax(-1))
     (3 * expected).backward()
     assert loss.item() == pytest.approx(expected.item(), abs=1e-5)
+    assert plain.item() == pytest.approx(against_labels.item(), abs=1e-5)
     assert hits == (logits.argmax(-1) == labels_P).sum()
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a.grad, b.grad, atol=1e-6, rtol=1e-5)

@@ -14,6 +14,7 @@ from test_pairs import bag_of_lengths_accuracy, documents, library  # noqa: F401
 from bertlab.learn.evaluate import EvaluateConfig, evaluate
 from bertlab.learn.objectives import PretrainingLoss
 from bertlab.learn.pretraining.pretrain import pretrain
+from bertlab.nn.model import Bert
 from bertlab.spec.errors import BertlabError
 from bertlab.text.corpus import Corpus
 from bertlab.text.masking import MaskRule
@@ -210,3 +211,62 @@ def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, second
     whole = [report.loss for report in pretrain(config)]
     pieces = [report.loss for report in pretrain(replace(config, out=tmp_path / "pieces", accumulate=2))]
     assert pieces == pytest.approx(whole, rel=1e-3)
+
+
+# -- a teacher
+
+
+@pytest.fixture(scope="module")
+def teacher(corpus, tmp_path_factory):
+    """A run's checkpoint that knows the stories a little."""
+    out = tmp_path_factory.mktemp("teacher") / "knowing"
+    list(pretrain(settings(corpus, out, steps=60, batch_size=16, layers=1)))
+    return out / "checkpoint"
+
+
+def test_a_pupil_comes_nearer_to_its_teacher_than_the_same_without(corpus, teacher, tmp_path):
+    """Of another shape, by what the two put into the gaps of held-out pairs."""
+    tokenizer = Tokenizer.load(corpus / "tokenizer")
+    batch = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=9))
+    inputs, index_P, _ = PretrainingLoss(MaskRule.of(tokenizer)).hide(batch)
+    taught, figures = {"teacher": str(teacher), "teacher_share": 0.9}, {}
+    for name, more in (("taught", taught), ("alone", {})):
+        list(pretrain(settings(corpus, tmp_path / name, steps=30, batch_size=16, seed=5, **more)))
+        models = [checkpoint.load(place).model for place in (teacher, tmp_path / name / "checkpoint")]
+        with torch.no_grad():
+            theirs, own = (model.mlm(model.hidden_rows(inputs, index_P)).log_softmax(-1) for model in models)
+        figures[name] = torch.nn.functional.kl_div(own, theirs, reduction="batchmean", log_target=True).item()
+    assert figures["taught"] < 0.8 * figures["alone"]
+    card = (tmp_path / "taught" / "checkpoint" / "README.md").read_text()
+    assert "teacher knowing, teacher_share 0.9" in card
+    assert str(tmp_path) not in card
+
+
+def test_a_run_with_a_teacher_goes_on_bit_for_bit(corpus, teacher, tmp_path):
+    whole, halves = (settings(corpus, tmp_path / name, teacher=str(teacher)) for name in ("whole", "halves"))
+    list(pretrain(whole))
+    for report in pretrain(halves):
+        if report.step == 6:
+            break
+    list(pretrain(halves))
+    assert losses(tmp_path / "halves") == losses(tmp_path / "whole")
+
+
+def test_who_cannot_teach_is_told_in_one_line(corpus, teacher, tiny_checkpoint, tmp_path):
+    def line(**changes) -> str:
+        with pytest.raises(BertlabError) as error:
+            list(pretrain(settings(corpus, tmp_path / "run", **{"teacher": str(teacher), **changes})))
+        assert not (tmp_path / "run").exists()
+        return str(error.value)
+
+    assert "has another vocabulary than" in line(teacher=str(tiny_checkpoint))
+    assert "has none" in line(left_to_right=True, second="none")
+    assert "--teacher-share is 1.0" in line(teacher_share=1.0)
+    loaded = checkpoint.load(teacher)
+    short = loaded.config.replace(max_positions=16)
+    for name, config, heads, words in (
+        ("headless", loaded.config, ("nsp",), "has no masked-word"),
+        ("short", short, ("mlm",), "too long for the teacher: it has 16 positions"),
+    ):
+        checkpoint.save(tmp_path / name, Bert(config, heads), loaded.tokenizer, {"steps": 1})
+        assert words in line(teacher=str(tmp_path / name))

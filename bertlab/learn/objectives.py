@@ -51,11 +51,15 @@ class PretrainingLoss:
     """MLM mean + the mean of what is asked of the second sentence, over a `PairBatch` (Devlin et al. 2019, appendix
     A.2), masks drawn on the batch's device.
 
-    left_to_right: for a model that reads so; every next word takes the place of the masked ones (section 5.1)."""
+    left_to_right: for a model that reads so; every next word takes the place of the masked ones (section 5.1).
+    teacher: with an mlm head over the same vocabulary; what it would put into each gap has `teacher_share` of the
+    weight of what stood there (Hinton et al. 2015; Sanh et al. 2019)."""
 
     rule: MaskRule
     second: Second = "next"
     left_to_right: bool = False
+    teacher: nn.Module | None = None
+    teacher_share: float = 0.5
 
     def hide(self, batch) -> tuple:
         """What is read, the places asked about and what stands there, see `mask_tokens` and `next_tokens`."""
@@ -68,10 +72,11 @@ class PretrainingLoss:
         cls_R = torch.arange(B if asked else 0, device=index_P.device) * T
         hidden_RH = model.hidden_rows(inputs, torch.cat([cls_R, index_P]))
         head = model.heads["mlm"]
-        mlm, hits = decoded_cross_entropy(
-            head.transform(hidden_RH[len(cls_R) :]), model.embeddings.token.weight, head.bias, labels_P
-        )
-        figures = {"mlm_loss": mlm.detach(), "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
+        mlm, plain, hits = decoded_cross_entropy(
+            head.transform(hidden_RH[len(cls_R) :]), model.embeddings.token.weight, head.bias, labels_P,
+            self._taught(inputs, index_P), self.teacher_share,
+        )  # fmt: skip
+        figures = {"mlm_loss": plain, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
         parts = {"mlm": mlm}
         if asked:
             logits_B2 = model.head(asked.head)(model.pooler(hidden_RH[:B, None])).float()
@@ -80,6 +85,11 @@ class PretrainingLoss:
                 hits = (logits_B2.argmax(-1) == batch.nsp_labels_B).float().mean()
             figures |= {f"{asked.name}_loss": second.detach(), f"{asked.name}_accuracy": hits}
         return Loss(sum(parts.values()), figures, inputs.attention_mask_BT.sum(), parts)
+
+    @torch.no_grad()
+    def _taught(self, inputs, index_P: torch.Tensor) -> torch.Tensor | None:
+        """What the teacher makes of the same gaps -> logits_PV."""
+        return None if self.teacher is None else self.teacher.mlm(self.teacher.hidden_rows(inputs, index_P))
 
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
         """How many masked words and sentence pairs the means are over."""
