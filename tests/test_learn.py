@@ -30,7 +30,7 @@ from bertlab.learn.pretraining.figures import pretraining_figures
 from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
 from bertlab.learn.pretraining.pretrain import pretrain
-from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
+from bertlab.learn.tasks.finetune import FinetuneConfig, finetune, measured_run
 from bertlab.nn import encoder
 from bertlab.nn.model import Bert
 from bertlab.spec.config import ModelConfig
@@ -446,6 +446,10 @@ def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
     loaded = checkpoint.load(tmp_path / "squad" / "checkpoint")
     assert loaded.heads == ("span",)
     assert loaded.record["validation"]["f1"] > 60
+    before, told = (tmp_path / "squad" / "log.jsonl").read_bytes(), []
+    assert list(measured_run(config, tell=told.append)) == []
+    assert "so nothing is done: `bertlab evaluate squad --record` measures" in told[0]
+    assert (tmp_path / "squad" / "log.jsonl").read_bytes() == before
 
 
 def test_evaluate_measures_a_checkpoint_and_records_it(corpus, tmp_path, capsys):

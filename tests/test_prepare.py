@@ -216,7 +216,7 @@ def test_another_corpus_is_never_replaced(config, tmp_path):
         ({"vocab_size": 95}, "another vocabulary"),
         ({"tokenizer": str(tmp_path / "vocabulary")}, "another vocabulary"),
         ({"seed": 1}, "another --seed"),
-        ({"damaged": "skip", "column": "body"}, "another --column, another --damaged"),
+        ({"column": "body", "stream": True}, "another --column, another --stream"),
     ):
         with pytest.raises(DataError) as error:
             run(replace(config, **changed))
@@ -225,6 +225,18 @@ def test_another_corpus_is_never_replaced(config, tmp_path):
     with pytest.raises(DataError, match="out holds a corpus of texts that have changed since: name another --out"):
         run(config)
     assert {path: path.stat().st_mtime_ns for path in config.out.rglob("*")} == before
+
+
+def test_the_same_texts_written_otherwise_open_what_is_there(config, tmp_path, monkeypatch):
+    """And where nothing was damaged, whatever was to be done about damage."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts").mkdir()
+    jsonl(tmp_path / "texts" / "a.jsonl", stories(20))
+    run(replace(config, text=("texts",)))
+    before = (config.out / "corpus.json").stat().st_mtime_ns
+    for text in ("texts/", "./texts"):
+        run(replace(config, text=(text,), damaged="skip"))
+    assert (config.out / "corpus.json").stat().st_mtime_ns == before
 
 
 def test_a_corpus_of_the_hub_that_is_there_needs_no_hub(config, tmp_path, monkeypatch):

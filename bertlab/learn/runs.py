@@ -5,6 +5,7 @@ Knows neither the model nor the data.
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
@@ -18,9 +19,10 @@ from bertlab.learn import processes
 from bertlab.learn.devices import hardware, resolve_device
 from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
 from bertlab.learn.trainer import Batches, Trainer
-from bertlab.spec.errors import BertlabError
+from bertlab.spec.errors import BertlabError, CheckpointError
 from bertlab.spec.files import write_whole
 from bertlab.spec.limits import check_limits
+from bertlab.weights import checkpoint
 
 # settings that do not change the losses, so a run that goes on may have others
 FREE = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
@@ -179,6 +181,26 @@ def record(config: RunConfig, trainer: Trainer, *, settings: dict, **facts) -> d
         "finished": time.strftime("%Y-%m-%d", time.gmtime()),
         "note": config.note,
     }
+
+
+def finished(config: RunConfig, trainer: Trainer) -> bool:
+    """Whether the run did all its steps before, and its checkpoint is of the last."""
+    try:
+        told = checkpoint.read_record(config.out / "checkpoint")
+    except CheckpointError:  # none, or damaged: it is made again
+        return False
+    return trainer.done and told.get("steps") == trainer.progress.step
+
+
+def tell_finished(config: RunConfig, trainer: Trainer, what: str, tell: Callable[[str], None]) -> None:
+    """Say that there is nothing to do, and how to measure again.
+
+    Args:
+        what: `bertlab evaluate` calls it.
+    """
+    if processes.leading():
+        measured = f"`bertlab evaluate {what} --record` measures its checkpoint again"
+        tell(f"{config.out} was finished with step {trainer.progress.step:,}, so nothing is done: {measured}")
 
 
 class RunLog:

@@ -23,8 +23,8 @@ from bertlab.learn.pretraining import cloze
 from bertlab.learn.pretraining.board import Board
 from bertlab.learn.pretraining.figures import pretraining_figures
 from bertlab.learn.progress import show
-from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
-from bertlab.learn.trainer import StepReport, Trainer
+from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished
+from bertlab.learn.trainer import StepReport
 from bertlab.nn.model import Bert
 from bertlab.nn.neighbours import look_at_neighbours
 from bertlab.spec.config import ModelConfig
@@ -182,10 +182,8 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
     trainer, log = open_run(config, model, batches, loss, config.steps, made_of)
     if teacher:
         teacher.to(trainer.device, trainer.dtype)
-    if _finished(config, trainer):
-        if processes.leading():
-            measured = "`bertlab evaluate pretraining --record` measures its checkpoint again"
-            tell(f"{config.out} was finished with step {trainer.progress.step:,}, so nothing is done: {measured}")
+    if finished(config, trainer):
+        tell_finished(config, trainer, "pretraining", tell)
         processes.leave()
         return
     journals = [log]
@@ -311,15 +309,6 @@ def helpers(config: PretrainConfig, device: torch.device) -> int:
         return config.ahead
     # each of n processes draws the pairs of all n and keeps its own
     return max(2, min(2 * processes.count(), processes.cores())) if device.type == "cuda" else 0
-
-
-def _finished(config: PretrainConfig, trainer: Trainer) -> bool:
-    """Whether the run did all its steps before, and its checkpoint is of the last."""
-    try:
-        record = checkpoint.read_record(config.out / "checkpoint")
-    except CheckpointError:  # none, or damaged: it is made again
-        return False
-    return trainer.done and record.get("steps") == trainer.progress.step
 
 
 def _told(config: PretrainConfig) -> dict:

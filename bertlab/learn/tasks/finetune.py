@@ -4,7 +4,7 @@ A run is one directory, as in `bertlab pretrain`. Knows rows of tasks, not their
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from bertlab.learn import processes
 from bertlab.learn.card import card
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.progress import show
-from bertlab.learn.runs import RunConfig, open_run, prepare_machine, record
+from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished
 from bertlab.learn.tasks.material import SHOWN, Material, labelled_material, span_material
 from bertlab.learn.tasks.own_task import OWN, Columns, TaskName, noted
 from bertlab.learn.trainer import StepReport
@@ -126,14 +126,24 @@ def finetune(config: FinetuneConfig, material: Material | None = None) -> Iterat
     return (report for report in measured_run(config, material) if isinstance(report, StepReport))
 
 
-def measured_run(config: FinetuneConfig, material: Material | None = None) -> Iterator[StepReport | Measured]:
-    """`finetune`, also yielding what is measured on the way and at the end."""
+def measured_run(
+    config: FinetuneConfig, material: Material | None = None, tell: Callable[[str], None] = lambda line: None
+) -> Iterator[StepReport | Measured]:
+    """`finetune`, also yielding what is measured on the way and at the end.
+
+    Args:
+        tell: takes the line that says that the run was finished before.
+    """
     material = material or gather(config)
     prepare_machine(config)
     spec, loaded, measure = material.spec, material.loaded, material.measure
     batches = material.batches(config.batch_size, config.seed)
     steps = max(1, round((config.epochs or spec.epochs) * len(batches)))
     trainer, log = open_run(config, material.model(config.dropout), batches, material.loss, steps, material.made_of)
+    if material.build is None and finished(config, trainer):
+        tell_finished(config, trainer, config.task, tell)
+        processes.leave()
+        return
 
     def measured(model, limit: int | None, progress) -> Measured:
         found = Measured(
@@ -200,7 +210,7 @@ def run(config: FinetuneConfig) -> None:
         grid.run(config)
         return
     material = gather(config)
-    show(tabled(measured_run(config, material)), *SHOWN[material.spec.kind])
+    show(tabled(measured_run(config, material, tqdm.write)), *SHOWN[material.spec.kind])
     if not processes.leading():
         return
     record = json.loads((config.out / "checkpoint" / "bertlab.json").read_text())
