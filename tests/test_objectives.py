@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -250,6 +251,24 @@ def test_a_run_with_a_teacher_goes_on_bit_for_bit(corpus, teacher, tmp_path):
             break
     list(pretrain(halves))
     assert losses(tmp_path / "halves") == losses(tmp_path / "whole")
+    other = shutil.copytree(tmp_path / "whole" / "checkpoint", tmp_path / "other")
+    config = replace(whole, out=tmp_path / "again", steps=1, teacher=str(other))
+    list(pretrain(config))
+    shutil.rmtree(other)
+    shutil.copytree(teacher, other)
+    with pytest.raises(BertlabError, match=r"was begun on other data \(teacher .*, now "):
+        list(pretrain(config))
+
+
+@pytest.mark.parametrize(("taught", "learns"), [(0, 3), (3, 0)])
+def test_tables_with_rows_beyond_the_vocabulary_teach_and_learn(tiny_model, tiny_tokenizer, corpus, taught, learns):
+    def padded(rows: int) -> Bert:
+        torch.manual_seed(rows)
+        return Bert(tiny_model.config.replace(vocab_size=tiny_model.config.vocab_size + rows), ("mlm", "nsp"))
+
+    batch = next(PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), 4, 32, seed=1))
+    loss = PretrainingLoss(MaskRule.of(tiny_tokenizer), teacher=padded(taught), teacher_share=0.5)
+    assert 0 < loss(padded(learns), batch).value.item() < 100
 
 
 def test_who_cannot_teach_is_told_in_one_line(corpus, teacher, tiny_checkpoint, tmp_path):
@@ -260,7 +279,10 @@ def test_who_cannot_teach_is_told_in_one_line(corpus, teacher, tiny_checkpoint, 
         return str(error.value)
 
     assert "has another vocabulary than" in line(teacher=str(tiny_checkpoint))
-    assert "has none" in line(left_to_right=True, second="none")
+    left_to_right = tmp_path / "left"
+    list(pretrain(settings(corpus, left_to_right, steps=1, left_to_right=True, second="none")))
+    for way in ({"left_to_right": True}, {"from_": str(left_to_right / "checkpoint")}):
+        assert "is shown none" in line(second="none", **way)
     assert "--teacher-share is 1.0" in line(teacher_share=1.0)
     loaded = checkpoint.load(teacher)
     short = loaded.config.replace(max_positions=16)

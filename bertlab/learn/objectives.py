@@ -74,7 +74,7 @@ class PretrainingLoss:
         head = model.heads["mlm"]
         mlm, plain, hits = decoded_cross_entropy(
             head.transform(hidden_RH[len(cls_R) :]), model.embeddings.token.weight, head.bias, labels_P,
-            self._taught(inputs, index_P), self.teacher_share,
+            self._taught(inputs, index_P, len(model.embeddings.token.weight)), self.teacher_share,
         )  # fmt: skip
         figures = {"mlm_loss": plain, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
         parts = {"mlm": mlm}
@@ -87,9 +87,13 @@ class PretrainingLoss:
         return Loss(sum(parts.values()), figures, inputs.attention_mask_BT.sum(), parts)
 
     @torch.no_grad()
-    def _taught(self, inputs, index_P: torch.Tensor) -> torch.Tensor | None:
-        """What the teacher makes of the same gaps -> logits_PV."""
-        return None if self.teacher is None else self.teacher.mlm(self.teacher.hidden_rows(inputs, index_P))
+    def _taught(self, inputs, index_P: torch.Tensor, size: int) -> torch.Tensor | None:
+        """What the teacher makes of the same gaps -> logits_PV, with as many columns as the pupil has."""
+        if self.teacher is None:
+            return None
+        logits = self.teacher.mlm(self.teacher.hidden_rows(inputs, index_P))
+        # either's table may have a few rows beyond the vocabulary
+        return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
 
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
         """How many masked words and sentence pairs the means are over."""

@@ -45,7 +45,7 @@ class SelfAttention(nn.Module):
         then nothing is recorded or changed, [X, H] comes out, and `mask_B11T` is not read.
         """
         dropout = self.dropout if self.training else 0.0
-        if tokens is not None and rows_R is not None and tokens.can_ask:
+        if tokens is not None and tokens.can_ask and rows_R is not None and len(rows_R):
             return self.out(self._asked(hidden_BTH, tokens, dropout, rows_R))
         if tokens is not None:
             return self.out(self._without_padding(self.qkv(hidden_BTH), tokens, dropout, rows_R))

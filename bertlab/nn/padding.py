@@ -220,7 +220,8 @@ class Tokens:
 
     @property
     def can_ask(self) -> bool:
-        """Whether a few tokens may look at all others by themselves, see `asked`: not where each sees others."""
+        """Whether a few tokens may look at all others by themselves, see `asked`: not where it depends on a token which
+        others it sees, from left to right."""
         masks = [group.mask_G11T for group in self.groups]
         return self.heads is not None and all(mask is None or mask.shape[2] == 1 for mask in masks)
 

@@ -86,7 +86,7 @@ def prepare(
     Raises:
         DataError: unreadable sources, damage, or `out` holds something else, another corpus included.
     """
-    out, sources = Path(out).absolute(), [_plain(str(source)) for source in sources]
+    out, sources = Path(out).absolute(), [str(source) for source in sources]
     weights = list(weights or [1.0] * len(sources))
     if len(weights) != len(sources) or not all(0 <= w < 100 for w in weights) or (weights and not any(weights)):
         raise DataError(f"{len(sources)} sources need as many weights, from 0 to 100 and not all 0; got {weights}")
@@ -144,19 +144,12 @@ def made(out: Path) -> dict | None:
         raise DataError(f"{out / 'corpus.json'} is damaged: remove {out} to prepare it anew") from error
 
 
-def _plain(source: str) -> str:
-    """A path as one writes it, or a hub id as it is.
-
-    >>> _plain("./bertlab/")
-    'bertlab'
-    """
-    return os.path.normpath(source) if os.path.exists(source) else source
-
-
 def _changed(facts: dict, ours: dict) -> list[str]:
     """In what a corpus differs from what is asked; one made before there was a setting is not asked for it, and where
     nothing was damaged it does not matter what was to be done about it."""
     theirs, free = facts["settings"], set() if facts.get("damages") else {"damaged"}
+    if [os.path.normpath(source) for source in theirs["sources"]] == [*map(os.path.normpath, ours["sources"])]:
+        free |= {"sources", "files"} if theirs.get("files") == ours["files"] else {"sources"}
     free |= set() if ours["vocabulary"] else {"vocabulary"}
     asked = [name for name in theirs if name not in free]
     changed = [name for name in asked if theirs[name] != ours.get(name)]

@@ -129,7 +129,8 @@ def finetune(config: FinetuneConfig, material: Material | None = None) -> Iterat
 def measured_run(
     config: FinetuneConfig, material: Material | None = None, tell: Callable[[str], None] = lambda line: None
 ) -> Iterator[StepReport | Measured]:
-    """`finetune`, also yielding what is measured on the way and at the end.
+    """`finetune`, also yielding what is measured on the way and at the end; of a run that was finished before, what
+    was measured then.
 
     Args:
         tell: takes the line that says that the run was finished before.
@@ -143,6 +144,8 @@ def measured_run(
     if material.build is None and finished(config, trainer):
         tell_finished(config, trainer, config.task, tell)
         processes.leave()
+        if figures := checkpoint.read_record(config.out / "checkpoint")["validation"]:
+            yield Measured(trainer.progress.step, trainer.progress.seconds, figures, final=True)
         return
 
     def measured(model, limit: int | None, progress) -> Measured:
