@@ -39,6 +39,18 @@ def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
     components.table({t(f"training.{name}"): values for name, values in columns.items()})
 
 
+def apart(settings: dict[str, list]) -> None:
+    """The settings in which the runs differ; whichever are fewer are the columns."""
+    flags = [f"--{flag}" for flag in settings]
+    told = [["–" if value is None else str(value) for value in values] for values in settings.values()]
+    st.subheader(t("training.apart"), anchor=False)
+    if len(flags) <= len(picked):
+        components.table({t("training.run"): picked, **dict(zip(flags, told, strict=True))})
+    else:
+        by_run = [list(column) for column in zip(*told, strict=True)]
+        components.table({t("training.flag"): flags, **dict(zip(picked, by_run, strict=True))})
+
+
 def called(metric: str) -> str:
     """What a metric is called here: those of fine-tuning as the evaluation calls them."""
     return t(f"measure.{metric}") if metric in curves.MEASURES else t(f"training.{metric}")
@@ -56,6 +68,8 @@ def drawn() -> None:
         elif not rows[name]:
             components.note(f"{name}: {t('training.silent')}")
     table(ends, rows)
+    if differing := history.differences(history.settings(known[name]) for name in picked):
+        apart(differing)
     thin = {name: loaders.thinned(known[name]) for name in picked if rows[name]}
     places = ", ".join(f"{name!r}: history.thin(history.read_log(Path({str(known[name])!r})))" for name in thin)
     metrics = [metric for metric in curves.METRICS if any(curves.has(found, metric) for found in thin.values())]

@@ -10,7 +10,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,7 @@ SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots",
 SILENT = 300  # seconds without a row after which a run without a result counts as stopped
 ROWS = 400  # of a thinned log, about
 _STANDS = {"step", "tokens", "seconds", "progress", "rate", "step_seconds"}  # what a mean over steps would blur
+_FOUND = {"made_of", "precision_begun"}  # in run.json beside the settings
 _NATS, _TIMES = 1.0, 1.25  # how far above its lowest a loss must be, both, to count as diverged
 _WINDOW = 20  # steps whose mean loss is compared for that
 
@@ -73,6 +74,32 @@ def is_run(directory: Path) -> bool:
 def settings(run: Path) -> dict:
     """What run.json says; {} if it is missing or damaged."""
     return _json(run / SETTINGS)
+
+
+def differences(runs: Iterable[Mapping]) -> dict[str, list]:
+    """The settings in which runs differ, by the names of their flags, with each run's own; None where it has none.
+
+    Args:
+        runs: what run.json says of each, see `settings`.
+
+    >>> differences([{"seed": 1, "optim": {"lr": 0.1}, "mask": 0.15}, {"seed": 1, "optim": {"lr": 0.2}}])
+    {'optim.lr': [0.1, 0.2], 'mask': [0.15, None]}
+    """
+    flat = [dict(_flags(run)) for run in runs]
+    names = dict.fromkeys(name for found in flat for name in found)
+    columns = {name: [found.get(name) for found in flat] for name in names}
+    return {name: values for name, values in columns.items() if any(value != values[0] for value in values)}
+
+
+def _flags(found: Mapping, above: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in found.items():
+        if name in _FOUND:
+            continue
+        flag = f"{above}{name.rstrip('_').replace('_', '-')}"
+        if isinstance(value, Mapping):
+            yield from _flags(value, f"{flag}.")
+        else:
+            yield flag, value
 
 
 def read_log(run: Path) -> list[dict]:

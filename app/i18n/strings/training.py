@@ -59,6 +59,8 @@ STRINGS = {
         "{run}: 스텝 {step:,}까지 와서 발산했습니다. 손실이 수가 아니거나 가장 낮았을 때보다 훨씬 큽니다. "
         "--optim.lr을 낮춰 보세요.",
     ),
+    "training.apart": ("What sets these runs apart", "이 기록들의 다른 점"),
+    "training.flag": ("setting", "설정"),
     "training.watched": ("What it says of the same sentences", "같은 문장에 대한 대답"),
     "training.sentence": ("sentence", "문장"),
     "training.guesses": ("best guesses", "가장 그럴듯한 낱말"),
