@@ -54,15 +54,15 @@ def test_every_run_of_a_directory_is_drawn_and_how_it_stands_is_said(shipped, se
 def test_what_sets_runs_apart_is_told(shipped, several):
     (several / "stopped" / "run.json").write_text(json.dumps({"corpus": "/data/corpora/tea", "optim": {"lr": 0.5}}))
     app = opened("training", runs=str(several), curves='["done","stopped"]')
-    cell = r'<th scope="row"[^>]*>(--[\w.-]+)</th><td><span>done</span>(.*?)</td><td><span>stopped</span>(.*?)</td>'
+    cell = r'<th scope="row"[^>]*>([a-z.-]+)</th><td><span>done</span>(.*?)</td><td><span>stopped</span>(.*?)</td>'
     assert re.findall(cell, said(app)) == [
-        ("--preset", "tiny", "–"), ("--minutes", "2.0", "–"), ("--optim.lr", "–", "0.5"),
+        ("preset", "tiny", "–"), ("minutes", "2.0", "–"), ("optim.lr", "–", "0.5"),
     ]  # fmt: skip
     app = opened("training", runs=str(several), curves='["done","going"]')
     assert STRINGS["training.apart"][0] not in [heading.value for heading in app.subheader]
     (several / "going" / "run.json").write_text(json.dumps(history.settings(several / "done") | {"minutes": 9}))
     app = opened("training", runs=str(several), curves='["done","going"]')
-    row = r'<th scope="row"[^>]*>(\w+)</th><td><span>--minutes</span>(.*?)</td>'
+    row = r'<th scope="row"[^>]*>(\w+)</th><td><span>minutes</span>(.*?)</td>'
     assert re.findall(row, said(app)) == [("done", "2.0"), ("going", "9")]
 
 

@@ -41,14 +41,13 @@ def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
 
 def apart(settings: dict[str, list]) -> None:
     """The settings in which the runs differ; whichever are fewer are the columns."""
-    flags = [f"--{flag}" for flag in settings]
     told = [["–" if value is None else str(value) for value in values] for values in settings.values()]
     st.subheader(t("training.apart"), anchor=False)
-    if len(flags) <= len(picked):
-        components.table({t("training.run"): picked, **dict(zip(flags, told, strict=True))})
+    if len(settings) <= len(picked):
+        components.table({t("training.run"): picked, **dict(zip(settings, told, strict=True))})
     else:
         by_run = [list(column) for column in zip(*told, strict=True)]
-        components.table({t("training.flag"): flags, **dict(zip(picked, by_run, strict=True))})
+        components.table({t("training.flag"): list(settings), **dict(zip(picked, by_run, strict=True))})
 
 
 def called(metric: str) -> str:
