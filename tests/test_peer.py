@@ -23,6 +23,7 @@ from bertlab.cli import main
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
 from bertlab.learn.tasks.material import with_head
+from bertlab.nn.linear import Linear
 from bertlab.spec.tasks import task
 from bertlab.text.batches import shuffled_epoch
 from bertlab.text.spans import span_features
@@ -133,6 +134,12 @@ def test_the_fused_attention_of_a_processor_is_counted():
     assert forward == 2 * one_product
     both = arithmetic(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD).sum().backward())
     assert both == (2 + 5) * one_product  # the way back makes the scores again, and four products more
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_linear_layers_arithmetic_is_counted_in_either_type(dtype):
+    layer, inputs = Linear(8, 3).to(dtype), torch.ones(2, 5, 8, dtype=dtype)
+    assert arithmetic(lambda: layer(inputs)) == 2 * 2 * 5 * 8 * 3
 
 
 def test_bench_pretrain_says_how_much_of_the_machine_is_used(capsys):
