@@ -360,6 +360,18 @@ def test_a_few_queries_get_what_they_would_among_all(dropout):
         assert_close(outputs(*parts)[:-1], all_XH[rows_R[:-1]], tolerance=1e-12)
 
 
+def test_bfloat16_takes_the_bias_along_and_asks_the_last_layer_alone(hf):
+    """What is only faster, and so would not be missed."""
+    model, batch = ours(hf).bfloat16(), uneven_batch()
+    alone = mock.patch("bertlab.nn.attention.asked_attention", wraps=asked_attention)
+    along = mock.patch("bertlab.nn.linear._Linear.apply", wraps=F.linear)
+    with alone as asked, along as multiplied:
+        model.hidden_rows(batch, torch.arange(len(batch.input_ids_BT)) * 11)
+    assert asked.call_count == 1
+    if bias_goes_along(torch.empty(1).bfloat16()):
+        assert multiplied.call_count == 4 * CONFIG.num_layers + 1
+
+
 def test_tokens_that_see_only_those_before_them_are_not_asked_alone():
     real_BT = uneven_batch().attention_mask_BT
     for T, can in ((1, True), (32, False)):

@@ -147,12 +147,12 @@ def made(out: Path) -> dict | None:
 def _changed(facts: dict, ours: dict) -> list[str]:
     """In what a corpus differs from what is asked; one made before there was a setting is not asked for it, and where
     nothing was damaged it does not matter what was to be done about it."""
-    theirs, free = facts["settings"], set() if facts.get("damages") else {"damaged"}
-    if [os.path.normpath(source) for source in theirs["sources"]] == [*map(os.path.normpath, ours["sources"])]:
-        free |= {"sources", "files"} if theirs.get("files") == ours["files"] else {"sources"}
-    free |= set() if ours["vocabulary"] else {"vocabulary"}
-    asked = [name for name in theirs if name not in free]
-    changed = [name for name in asked if theirs[name] != ours.get(name)]
+    theirs, ours = (
+        found | {"sources": [os.path.normpath(source) for source in found["sources"]]}
+        for found in (facts["settings"], ours)
+    )
+    free = {"damaged": not facts.get("damages"), "vocabulary": not ours["vocabulary"]}
+    changed = [name for name in theirs if theirs[name] != ours.get(name) and not free.get(name)]
     if "sources" in changed:
         changed = [name for name in changed if name != "files"]
     return list(dict.fromkeys(SAID.get(name, f"another --{name}") for name in changed))

@@ -144,7 +144,8 @@ def measured_run(
     if material.build is None and finished(config, trainer):
         tell_finished(config, trainer, config.task, tell)
         processes.leave()
-        if figures := checkpoint.read_record(config.out / "checkpoint")["validation"]:
+        figures = checkpoint.read_record(config.out / "checkpoint")["validation"]
+        if figures and processes.leading():
             yield Measured(trainer.progress.step, trainer.progress.seconds, figures, final=True)
         return
 
