@@ -17,6 +17,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from stories import losses, settings, squad_file, stories
+from torch.utils.flop_counter import FlopCounterMode
 
 from bertlab.bench.pretrain import BenchConfig, bench
 from bertlab.cli import main
@@ -66,6 +67,18 @@ def test_cross_entropy_equals_torchs_and_so_do_its_gradients(sizes, share, monke
     assert hits == (logits.argmax(-1) == labels_P).sum()
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a.grad, b.grad, atol=1e-6, rtol=1e-5)
+
+
+def test_cross_entropy_that_is_only_measured_multiplies_once():
+    torch.manual_seed(0)
+    leaves = [leaf.requires_grad_() for leaf in (torch.randn(150, 16), torch.randn(37, 16), torch.randn(37))]
+    labels_P = torch.randint(0, 37, (150,))
+    labels_P[::7] = -100
+    learnt = decoded_cross_entropy(*leaves, labels_P)
+    with torch.inference_mode(), FlopCounterMode(display=False) as counter:
+        measured = decoded_cross_entropy(*leaves, labels_P)
+    assert [figure.item() for figure in measured] == [figure.item() for figure in learnt]
+    assert counter.get_total_flops() == 2 * 150 * 16 * 37
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def _sizes(device: torch.device) -> tuple[int, int]:
 
 class _DecodedCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, hidden_PH, weight_VH, bias_V, labels_P, taught_PV, share):
+    def forward(ctx, hidden_PH, weight_VH, bias_V, labels_P, taught_PV, share, learns):
         (at_once, multiple), V = _sizes(hidden_PH.device), len(weight_VH)
         if more := -V % multiple:
             weight_VH, bias_V = F.pad(weight_VH, (0, 0, 0, more)), F.pad(bias_V, (0, more), value=float("-inf"))
@@ -47,10 +47,13 @@ class _DecodedCrossEntropy(torch.autograd.Function):
                 taught = torch.softmax(taught_PV[rows], -1, dtype=torch.float32)
                 theirs -= ((taught * probs.clamp(min=SMALLEST).log()).sum(-1) * used).sum()
                 probs.sub_(taught, alpha=share)
+            if not learns:
+                continue
             probs.scatter_add_(1, label, torch.full_like(at_label, share - 1)).mul_(used[:, None] / count)
             if place is None:
                 logits.copy_(probs)
-        ctx.save_for_backward(buffer_PV @ weight_VH, (buffer_PV.t() @ hidden_PH)[:V], buffer_PV.sum(0)[:V])
+        if learns:
+            ctx.save_for_backward(buffer_PV @ weight_VH, (buffer_PV.t() @ hidden_PH)[:V], buffer_PV.sum(0)[:V])
         loss, own = ((1 - share) * own + share * theirs) / count, own / count
         ctx.mark_non_differentiable(own, hits)
         return loss, own, hits
@@ -59,9 +62,9 @@ class _DecodedCrossEntropy(torch.autograd.Function):
     def backward(ctx, grad_loss, *_):
         grad_PH, grad_VH, grad_V = ctx.saved_tensors
         if grad_loss.device.type == "cpu" and grad_loss == 1:  # as mostly; a GPU would be waited for
-            return grad_PH, grad_VH, grad_V, None, None, None
+            return grad_PH, grad_VH, grad_V, *[None] * 4
         scale = grad_loss.to(grad_PH.dtype)
-        return grad_PH * scale, grad_VH * scale, grad_V * scale, None, None, None
+        return grad_PH * scale, grad_VH * scale, grad_V * scale, *[None] * 4
 
 
 def decoded_cross_entropy(
@@ -76,7 +79,7 @@ def decoded_cross_entropy(
     for how many rows no other is likelier than their label.
 
     Rows labelled IGNORED do not count. A label's chance is taken to be 1e-38 at least, so that a row costs at most 87.
-    Gradients are made on the way forward, so it is for training.
+    Gradients are made on the way forward, unless none are asked for (`torch.no_grad`).
 
     Args:
         taught_PV: logits of a teacher; what is minimised has `share` of its weight against their softmax (Hinton et al.
@@ -84,4 +87,4 @@ def decoded_cross_entropy(
     """
     if taught_PV is None:
         share = 0.0
-    return _DecodedCrossEntropy.apply(hidden_PH, weight_VH, bias_V, labels_P, taught_PV, share)
+    return _DecodedCrossEntropy.apply(hidden_PH, weight_VH, bias_V, labels_P, taught_PV, share, torch.is_grad_enabled())
