@@ -5,6 +5,7 @@ Whatever a user typed is drawn as text: it goes through `html.escape`, a canvas 
 
 import html
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -240,8 +241,8 @@ def shown(number: float | None, form: str) -> str:
 
 def table(columns: dict[str, list[str]]) -> None:
     """A few rows, all of them in sight: on a telephone each is a block under its first column. {name: texts}."""
-    names = [plain(name) for name in columns]
-    rows = [[plain(text) for text in row] for row in zip(*columns.values(), strict=True)]
+    names = [_breakable(name) for name in columns]
+    rows = [[_breakable(text) for text in row] for row in zip(*columns.values(), strict=True)]
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(
         f'<tr><th scope="row" dir="auto">{first}</th>'
@@ -249,7 +250,13 @@ def table(columns: dict[str, list[str]]) -> None:
         + "</tr>"
         for first, *rest in rows
     )
-    st.html(f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
+    made = f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    st.html(f'<div class="rows-room">{made}</div>')
+
+
+def _breakable(text: str) -> str:
+    """A text as it is drawn, which may go on in another line after the / of a path and the _ of a name."""
+    return re.sub(r"(?<=\w[/_])(?=\w)", "<wbr>", plain(text))
 
 
 def figure(

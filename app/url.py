@@ -138,6 +138,7 @@ def _follow(name: str, default: str, key: str) -> None:
     untouched = key not in state or str(state[key]) == old
     if old != default and state["url.kept"].get(name) == old and untouched:
         state["url.kept"][name] = default
+        state.get("url.seen", {}).get(state["url.page"], {}).pop(name, None)  # not the reader's change: no undo
         state.pop(key, None)
 
 
@@ -209,9 +210,18 @@ def choice(widget: Callable, label: str, options: list[str], *, key: str, **sett
     return value
 
 
-def several(widget: Callable, label: str, options: list[str], default: list[str], *, key: str, **settings) -> list[str]:
-    """A choice of any number of options; those of a link that are not there are passed over."""
-    written = _written(default)
+def several(
+    widget: Callable, label: str, options: list[str], default: list[str], *, key: str, of: str = "", **settings
+) -> list[str]:
+    """A choice of any number of options; those of a link that are not there are passed over.
+
+    of: what the options belong to, a directory say; when the reader goes to another, the choice begins anew.
+    """
+    state, written = st.session_state, _written(default)
+    if state.get(f"{key}.of", of) != of and not state["url.fresh"]:
+        state["url.kept"].pop(key, None)
+        state.pop(key, None)
+    state[f"{key}.of"] = of
     kept = _read(recall(key, written), default)
     kept = [option for option in kept if option in options] if isinstance(kept, list) else default
     _seed(key, kept)
@@ -219,6 +229,15 @@ def several(widget: Callable, label: str, options: list[str], default: list[str]
     value = _drawn(widget, label, key=key, options=options, **settings)
     keep(key, _written(value), written)
     return value
+
+
+def last(name: str, now):
+    """What this was when the page was drawn last, and from now on `now`; that itself where the reader has come from
+    elsewhere or took something back."""
+    state = st.session_state
+    before = now if state["url.fresh"] else state.get(f"{name}.last", now)
+    state[f"{name}.last"] = now
+    return before
 
 
 # -- what is set in a picture ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
+from app import url
 from app.i18n.strings import STRINGS
 from bertlab.views import curves
 from bertlab.weights import history
@@ -51,12 +52,64 @@ def test_every_run_of_a_directory_is_drawn_and_how_it_stands_is_said(shipped, se
     assert "gone diverged" in errors(app)[0]
 
 
+def test_another_directory_brings_its_own_runs_the_latest_first_of_all(shipped, several, monkeypatch):
+    monkeypatch.setenv("BERTLAB_RUNS", str(several))
+    monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
+    other = several / "other"
+    for number in range(6):
+        shutil.copytree(several / "done", other / f"run{number}")
+        os.utime(other / f"run{number}" / "log.jsonl", (time.time() - 60 * number,) * 2)
+    app = opened("training")
+    assert app.multiselect[0].value == ["done", "going", "gone", "stopped"]
+    app.multiselect[0].set_value(["done"]).run()
+    app.text_input(key="runs").set_value(str(other)).run()
+    assert app.multiselect[0].value == ["run0", "run1", "run2", "run3"]
+    app.text_input(key="runs").set_value("/nowhere/<b>").run()
+    assert "There is no run in /nowhere/&lt;b&gt;" in errors(app)[0]
+    assert app.multiselect[0].value == ["done", "going", "gone", "stopped"]
+    app.button(key="undo").click().run()
+    assert app.multiselect[0].value == ["run0", "run1", "run2", "run3"]
+    app.button(key="undo").click().run()
+    assert app.multiselect[0].value == ["done"]
+
+
+def test_the_table_tells_of_many_steps_and_of_held_out_text(shipped, several):
+    rows = [{"step": n, "tokens": n, "seconds": n, "loss": 9.0 if n <= 20 else 2.0 + n % 2} for n in range(1, 121)]
+    rows += [{"step": 60, "validation": {"masked_accuracy": 0.2}}, {"step": 120, "validation": {"mlm_loss": 1.5}}]
+    rows[-1]["validation"]["masked_accuracy"] = 0.25
+    log_of(several, "long", rows)
+    app = opened("training", runs=str(several), curves='["long","stopped"]')
+    row = r"<span>loss, last 100 steps</span>(.*?)</td><td><span>held-out text</span>(.*?)</td>"
+    assert re.findall(row, said(app))[0] == ("2.500", "25.0% missing words right")
+    assert curves.held_out(rows[:3]) is None
+
+
+def test_a_figure_with_many_runs_is_higher():
+    rows = [{"step": step, "tokens": step, "loss": 1.0} for step in range(3)]
+    few, many = (curves.run_curves({f"run {n}": rows for n in range(count)}, "loss") for count in (2, 20))
+    assert many.layout.height > few.layout.height + 20
+
+
+def test_a_run_under_way_is_drawn_live_until_its_reader_wants_to_look(shipped, several):
+    app = opened("training", runs=str(several), curves='["done"]')
+    assert not app.toggle
+    app = opened("training", runs=str(several), curves='["going"]')
+    assert app.toggle(key="training.live").value
+    app.toggle(key="training.live").set_value(False).run()
+    assert len(app.get("plotly_chart")) == 4
+
+
 def test_what_sets_runs_apart_is_told(shipped, several):
-    (several / "stopped" / "run.json").write_text(json.dumps({"corpus": "/data/corpora/tea", "optim": {"lr": 0.5}}))
-    app = opened("training", runs=str(several), curves='["done","stopped"]')
-    cell = r'<th scope="row"[^>]*>([a-z.-]+)</th><td><span>done</span>(.*?)</td><td><span>stopped</span>(.*?)</td>'
+    for name, told in {
+        "gone": {"preset": "tiny", "optim": {"lr": 0.1}, "minutes": 2.0, "corpus": "/data/corpora/milk"},
+        "stopped": {"task": "tea", "optim": {"lr": 0.5}, "minutes": None, "corpus": "/data/corpora/tea"},
+    }.items():
+        (several / name / "run.json").write_text(json.dumps(told))
+    app = opened("training", runs=str(several), curves='["gone","stopped"]')
+    cell = r'<th scope="row"[^>]*>([a-z.-]+)</th><td><span>gone</span>(.*?)</td><td><span>stopped</span>(.*?)</td>'
     assert re.findall(cell, said(app)) == [
-        ("preset", "tiny", "–"), ("minutes", "2.0", "–"), ("optim.lr", "–", "0.5"),
+        ("optim.lr", "0.1", "0.5"), ("minutes", "2.0", "–"),
+        ("corpus", "/data/<wbr>corpora/<wbr>milk", "/data/<wbr>corpora/<wbr>tea"),
     ]  # fmt: skip
     app = opened("training", runs=str(several), curves='["done","going"]')
     assert STRINGS["training.apart"][0] not in [heading.value for heading in app.subheader]

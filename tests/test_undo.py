@@ -2,9 +2,11 @@
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_app import SCREENS, opened
+from test_app import SCREENS, opened, opened_bare
 
-from app import url
+from app import components, url
+from app.i18n import language
+from app.i18n.examples import EXAMPLES
 from app.i18n.strings import STRINGS
 
 KINDS = ("text_input", "text_area", "slider", "number_input", "toggle", "checkbox", "button_group", "radio")
@@ -129,6 +131,31 @@ def test_hidden_words_come_back(shipped, monkeypatch):
     assert "mask" not in parameters(app)
     undo(app)
     assert parameters(app)["mask"] == "1"
+
+
+def test_a_hidden_word_goes_with_its_text(shipped, monkeypatch):
+    monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
+    app = opened("fill_mask", text="She opened the window.", mask="3")
+    app.text_input(key="text").set_value("Today she opened the big window.").run()
+    assert app.session_state["url.kept"]["mask"] == "5"
+    app.text_input(key="text").set_value("Rain.").run()
+    assert app.session_state["url.kept"]["mask"] == ""
+    app.button(key="undo").click().run()
+    assert app.session_state["url.kept"]["mask"] == "5"
+
+
+def test_an_example_in_another_language_is_nothing_to_take_back(shipped, monkeypatch):
+    monkeypatch.setattr(components, "said", lambda task: EXAMPLES[language()])
+    app = opened_bare("next_sentence")
+    app.session_state["lang"] = "ko"
+    app.run()
+    korean = app.text_input(key="first").value
+    app.session_state["lang"] = "en"
+    app.run()
+    english = app.text_input(key="first").value
+    app.button(key="undo").click().run()
+    assert app.text_input(key="first").value == english != korean
+    assert [toast.value for toast in app.toast] == [STRINGS["undo.nothing"][0]]
 
 
 def test_a_checkpoint_is_taken_back_and_the_language_stays(shipped, monkeypatch):

@@ -36,9 +36,7 @@ WORDS = {
 REFUSALS = {
     # texts
     "the text is empty: type some words": "글이 비어 있습니다. 몇 낱말을 적어 보세요.",
-    "the second text is empty: type some words, or leave it out": (
-        "둘째 글이 비어 있습니다. 몇 낱말을 적거나 빼 두세요."
-    ),
+    "the second text is empty: type some words": "둘째 글이 비어 있습니다. 몇 낱말을 적어 보세요.",
     "the {} is empty: type a {}": "{0}: 비어 있습니다. 적어 보세요.",
     "the text has {} tokens, the model reads at most {}: shorten it": (
         "글이 토큰 {0}개인데 이 모델은 {1}개까지만 읽습니다. 글을 줄여 보세요."
@@ -106,8 +104,8 @@ REFUSALS = {
     "there is no run in {}: name the directory that bertlab pretrain wrote with --out": (
         "{0}: 학습 기록이 없습니다. bertlab pretrain이 --out으로 쓴 폴더를 적으세요."
     ),
-    "{} has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on": (
-        "{0}: 스냅샷이 없습니다. 학습은 0, 10, 30, 100 … 걸음마다 하나씩 남깁니다."
+    "{} has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on, unless --no-snapshots": (
+        "{0}: 스냅샷이 없습니다. 학습은 --no-snapshots가 아니면 0, 10, 30, 100 … 걸음마다 하나씩 남깁니다."
     ),
     "the text has {} pieces: with {} snapshots of {} heads the time machine takes {} at most": (
         "글이 {0}조각입니다. 스냅샷 {1}개, 헤드 {2}개이면 타임머신은 {3}조각까지 그립니다."

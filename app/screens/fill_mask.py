@@ -4,7 +4,7 @@ import streamlit as st
 
 from app import components, loaders, url
 from app.i18n import t
-from bertlab.explore.words import MASK, mask_spans, words
+from bertlab.explore.words import MASK, carried, mask_spans, words
 from bertlab.views import figures
 
 components.heading("fill-mask")
@@ -21,7 +21,12 @@ def remember(numbers: set[int]) -> None:
 
 # compared as strings: a link may hold any number of digits
 asked = set(url.recall("mask", default).split("."))
-hidden = {number for number, (start, end) in enumerate(found) if str(number) in asked and text[start:end] != MASK}
+now = [text[start:end] for start, end in found]
+before = url.last("mask", now)
+if before != now:  # the text was edited: a hidden word stays hidden where it went
+    kept = carried((int(number) for number in asked if number in map(str, range(len(before)))), before, now)
+    asked = set(default.split(".")) if default else set(map(str, kept))
+hidden = {number for number, word in enumerate(now) if str(number) in asked and word != MASK}
 remember(hidden)
 components.words(text, hidden, on_click=lambda number: remember(hidden ^ {number}))
 left, right = st.columns([3, 2], vertical_alignment="center")

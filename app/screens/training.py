@@ -10,14 +10,20 @@ from bertlab.views import curves
 from bertlab.views.numbers import percent
 from bertlab.weights import history
 
+RUNS = "runs"  # where runs are looked for until another directory is named
 AGAIN = 5  # seconds between looks at a run that is under way
 AT_FIRST = 4  # runs drawn until some are chosen
 ROWS_OF_WATCHED = 200
 
 components.heading("training")
-directory = components.line(st, t("training.directory"), "runs", key="runs", help=t("training.directory.help"))
+directory = components.line(st, t("training.directory"), RUNS, key="runs", help=t("training.directory.help"))
 known = loaders.runs(directory)
-picked = url.several(st.multiselect, t("training.runs"), list(known), list(known)[:AT_FIRST], key="curves")
+if known and directory.strip() not in ("", RUNS) and not history.find_runs(directory):
+    components.note(t("training.none", directory=directory[:100]), "error")
+picked = url.several(
+    st.multiselect, t("training.runs"), list(known), loaders.latest(known, directory, AT_FIRST), key="curves",
+    of=directory, placeholder=t("training.choose"),
+)  # fmt: skip
 left, right = st.columns(2)
 shown = {"format_func": lambda name: t(f"training.{name}"), "required": True}
 x = url.choice(left.segmented_control, t("training.x"), list(curves.PLACES), key="over", **shown)
@@ -32,7 +38,8 @@ def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
         "tokens": [components.shown(last[name].get("tokens"), ",") for name in ends],
         "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in ends],
         "speed": [components.shown(history.speed(rows[name]), ",.0f") for name in ends],
-        "loss": [components.shown(last[name].get("loss"), ".3f") for name in ends],
+        "recent": [components.shown(history.recent(rows[name], "loss"), ".3f") for name in ends],
+        "held-out": [measured(rows[name]) for name in ends],
     }
     states = [t(f"training.state.{end.state}") for end in ends.values()]
     columns = {"run": list(ends), "state": states} | numbers
@@ -48,6 +55,14 @@ def apart(settings: dict[str, list]) -> None:
     else:
         by_run = [list(column) for column in zip(*told, strict=True)]
         components.table({t("training.flag"): list(settings), **dict(zip(picked, by_run, strict=True))})
+
+
+def measured(rows: list[dict]) -> str:
+    """What a run was last found to get right of held-out text."""
+    if (found := curves.held_out(rows)) is None:
+        return "–"
+    metric, value = found
+    return f"{percent(value) if curves.METRICS[metric].percent else format(value, '.3f')} {called(metric)}"
 
 
 def called(metric: str) -> str:
@@ -88,16 +103,19 @@ def drawn() -> None:
         measures = [metric for metric in metrics if metric in curves.MEASURES]
         others = [metric for metric in metrics if metric in NUMBERS and metric not in measures]
         components.explain(*others, *evaluation.explanations(measures))
-    for name in thin:
-        if found := history.watched(rows[name])[::-1][:ROWS_OF_WATCHED]:
-            st.subheader(t("training.watched"), anchor=False)
-            said = [
-                " | ".join(" · ".join(f"{piece} {percent(share)}" for piece, share in mask) for mask in row.guesses)
-                for row in found
-            ]
-            columns = (t("training.run"), t("training.step"), t("training.sentence"), t("training.guesses"))
-            values = ([name] * len(found), [row.step for row in found], [row.text for row in found], said)
-            st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
+    said = {name: found for name in thin if (found := history.watched(rows[name])[::-1][:ROWS_OF_WATCHED])}
+    if said:
+        st.subheader(t("training.watched"), anchor=False)
+    for name, found in said.items():
+        st.html(f'<p class="name" dir="auto">{components.plain(name)}</p>')
+        guesses = [
+            " | ".join(" · ".join(f"{piece} {percent(share)}" for piece, share in mask) for mask in row.guesses)
+            for row in found
+        ]
+        # the guesses first: on a narrow screen a long sentence runs out to the right
+        columns = (t("training.step"), t("training.guesses"), t("training.sentence"))
+        values = ([row.step for row in found], guesses, [row.text for row in found])
+        st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
 
 
 if not known:
@@ -106,5 +124,7 @@ elif not picked:
     components.note(t("training.nothing"))
 else:
     live = any(history.end(known[name], loaders.log(known[name])).state == "running" for name in picked)
+    # a figure drawn anew forgets what its reader zoomed to
+    watching = live and st.toggle(t("training.live"), True, key="training.live", help=t("training.live.help"))
     with st.container(key="runs-drawn"):
-        st.fragment(drawn, run_every=AGAIN if live else None)()
+        st.fragment(drawn, run_every=AGAIN if watching else None)()

@@ -24,7 +24,7 @@ def encode(tokenizer: Tokenizer, text: str, pair: str | None, max_tokens: int) -
     if 0 not in filled:
         raise TextError("the text is empty: type some words")
     if pair is not None and 1 not in filled:
-        raise TextError("the second text is empty: type some words, or leave it out")
+        raise TextError("the second text is empty: type some words")
     return encoding
 
 

@@ -6,7 +6,8 @@ and no model.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 
 from bertlab.spec.errors import TextError
 from bertlab.text.tokenizer import SPECIAL_PIECES
@@ -51,6 +52,25 @@ def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
         parts += [text[place:start], MASK]
         place = end
     return "".join([*parts, text[place:]])
+
+
+def carried(numbers: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
+    """Where words that are known by their numbers stand in an edited text; those that are gone are left out.
+
+    >>> before = ["She", "opened", "the", "window"]
+    >>> carried({3}, before, ["Today", *before]), carried({3}, before, [*before[:3], "windows"])
+    ({4}, {3})
+    >>> carried({3}, before, ["Rain", "falls", "on", "tea"])
+    set()
+    """
+    edits = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
+    if all(kind != "equal" for kind, *_ in edits):
+        return set()
+    places = {}
+    for _, start, end, to, to_end in edits:
+        if end - start == to_end - to:  # the same words, or as many others: one that is being written
+            places |= zip(range(start, end), range(to, to_end), strict=True)
+    return {places[number] for number in numbers if number in places}
 
 
 def _kind(character: str) -> str:

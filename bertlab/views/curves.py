@@ -48,6 +48,8 @@ METRICS = {
     "rate": Metric("rate", noisy=False),
 }
 PLACES = ("tokens", "step", "seconds")
+# pixels: of a figure, and of its legend a line, a mark with the room around it, a letter, and how wide it is
+HEIGHT, LINE, MARK, LETTER, WIDE = 300, 26, 52, 8, 440
 
 
 def has(rows: Iterable[Mapping], metric: str) -> bool:
@@ -75,7 +77,7 @@ def run_curves(
         log: a logarithmic x axis.
         held_out: what the diamonds are called; axes: the words at x and y.
     """
-    figure = go.Figure(layout={"template": TEMPLATE, "height": 300})
+    figure = go.Figure(layout={"template": TEMPLATE})
     asked = METRICS[metric]
     form = ".1%" if asked.percent else ".4g"
     for number, (name, rows) in enumerate(runs.items()):
@@ -120,9 +122,28 @@ def run_curves(
     figure.update_yaxes(exponentformat="power")  # a rate of 0.00015 is not read as 150µ
     if asked.percent:
         figure.update_yaxes(tickformat=".0%", rangemode="tozero")
-    # a figure drawn again every few seconds keeps what its reader zoomed to
-    figure.update_layout(hovermode="x unified", margin={"t": 36}, uirevision=f"{metric}{x}{log}", showlegend=True)
+    # a legend of many lines makes the figure higher, and leaves the curves their room
+    figure.update_layout(height=HEIGHT + LINE * (_lines(figure) - 1), legend={"maxheight": 0.9})
+    figure.update_layout(hovermode="x unified", margin={"t": 36}, showlegend=True)
     return figure
+
+
+def held_out(rows: Iterable[Mapping]) -> tuple[str, float] | None:
+    """The first metric after the loss that a run was measured by on held-out text, and its last value; None if it was
+    not measured."""
+    rows = list(rows)
+    for name, metric in METRICS.items():
+        found = [value for row in rows if (value := _measurement(row, metric)) is not None]
+        if found and name != "loss":
+            return name, found[-1]
+    return None
+
+
+def _lines(figure: go.Figure) -> int:
+    """About how many lines the legend of a figure half a page wide has."""
+    names = [trace.name for trace in figure.data if trace.showlegend is not False]
+    beside = max(1, WIDE // (MARK + LETTER * max(map(len, names), default=0)))
+    return max(1, math.ceil(len(names) / beside))
 
 
 def smooth(values: list[float], reach: int = 10) -> list[float]:

@@ -22,6 +22,7 @@ RUNS = "BERTLAB_RUNS"  # names a directory of runs to take the place of the ship
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
 SILENT = 300  # seconds without a row after which a run without a result counts as stopped
 ROWS = 400  # of a thinned log, about
+RECENT = 100  # steps
 _STANDS = {"step", "tokens", "seconds", "progress", "rate", "step_seconds"}  # what a mean over steps would blur
 _FOUND = {"made_of", "precision_begun"}  # in run.json beside the settings
 _NATS, _TIMES = 1.0, 1.25  # how far above its lowest a loss must be, both, to count as diverged
@@ -77,18 +78,20 @@ def settings(run: Path) -> dict:
 
 
 def differences(runs: Iterable[Mapping]) -> dict[str, list]:
-    """The settings in which runs differ, by the names of their flags, with each run's own; None where it has none.
+    """The settings in which runs differ, by the names of their flags, with each run's own; None where it has none. What
+    only some runs know, as those of another command, counts if these differ.
 
     Args:
         runs: what run.json says of each, see `settings`.
 
     >>> differences([{"seed": 1, "optim": {"lr": 0.1}, "mask": 0.15}, {"seed": 1, "optim": {"lr": 0.2}}])
-    {'optim.lr': [0.1, 0.2], 'mask': [0.15, None]}
+    {'optim.lr': [0.1, 0.2]}
     """
     flat = [dict(_flags(run)) for run in runs]
     names = dict.fromkeys(name for found in flat for name in found)
-    columns = {name: [found.get(name) for found in flat] for name in names}
-    return {name: values for name, values in columns.items() if any(value != values[0] for value in values)}
+    known = {name: [found[name] for found in flat if name in found] for name in names}
+    apart = [name for name, values in known.items() if any(value != values[0] for value in values)]
+    return {name: [found.get(name) for found in flat] for name in apart}
 
 
 def _flags(found: Mapping, above: str = "") -> Iterator[tuple[str, object]]:
@@ -175,6 +178,16 @@ def watched(rows: Iterable[Mapping]) -> list[Watched]:
     return found
 
 
+def recent(rows: list[dict], name: str, steps: int = RECENT) -> float | None:
+    """The mean of a number over the last steps of a log, as one step's batch says little; None where there is none.
+
+    >>> recent([{"step": 1, "loss": 9.0}, {"step": 2, "loss": 2.0}, {"step": 3, "loss": 1.0}], "loss", 2)
+    1.5
+    """
+    found = [row[name] for row in rows if is_step(row) and _number(row.get(name))][-steps:]
+    return sum(found) / len(found) if found else None
+
+
 def speed(rows: list[dict]) -> float | None:
     """Tokens a second of training, over the whole run; None if the log does not say."""
     known = [
@@ -208,7 +221,9 @@ def snapshots(run: Path) -> list[Snapshot]:
                     ),
                 )  # fmt: skip
     if not found:
-        raise DataError(f"{run} has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on")
+        raise DataError(
+            f"{run} has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on, unless --no-snapshots"
+        )
     return [found[step] for step in sorted(found)]
 
 

@@ -58,7 +58,7 @@ STRINGS = {
         "τ에서 시작합니다.",
     ),
     "question.none": (
-        "No answer, says BERT: {probability:.0%}.",
-        "BERT의 판단: 답이 없음 {probability:.0%}.",
+        "Chance that there is no answer, says BERT: {probability:.0%}.",
+        "BERT가 본, 답이 없을 확률: {probability:.0%}.",
     ),
 }

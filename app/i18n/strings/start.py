@@ -63,7 +63,7 @@ STRINGS = {
     "figure.f1": ("answers, F1", "답 찾기 F1"),
     "figure.exact_match": ("answers, exact", "답 찾기 일치"),
     "figure.accuracy": ("reviews right", "감상평 정답"),
-    "figure.spearman": ("rank correlation", "순위 상관"),
+    "figure.spearman": ("rank correlation × 100", "순위 상관 × 100"),
     "figure.entity_f1": ("names, F1", "이름 찾기 F1"),
     "figure.tokens": ("tokens read", "읽은 토큰"),
 }

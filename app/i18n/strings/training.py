@@ -17,11 +17,24 @@ STRINGS = {
         "함께 제공되는 기록은 늘 고를 수 있습니다.",
     ),
     "training.runs": ("Runs", "학습 기록"),
+    "training.choose": ("Choose runs", "학습 기록을 고르세요"),
+    "training.none": (
+        "There is no run in {directory}: name a directory that bertlab pretrain wrote, or the one it lies in. "
+        "Below are the runs that come with bertlab.",
+        "{directory}: 학습 기록이 없습니다. bertlab pretrain이 쓴 폴더나 그것이 든 폴더를 적으세요. "
+        "아래는 함께 제공되는 기록입니다.",
+    ),
+    "training.live": ("Draw live", "실시간으로 그리기"),
+    "training.live.help": (
+        "A run is under way, and everything is drawn anew every few seconds. Switch it off to zoom into a curve or to "
+        "hide a run in peace.",
+        "진행 중인 학습이 있어 몇 초마다 새로 그립니다. 곡선을 확대하거나 기록을 숨기고 천천히 보려면 끄세요.",
+    ),
     "training.x": ("Over", "가로축"),
     "training.tokens": ("tokens", "토큰"),
     "training.step": ("steps", "스텝"),
     "training.seconds": ("seconds", "초"),
-    "training.scale": ("Scale", "눈금"),
+    "training.scale": ("Scale of that axis", "가로축 눈금"),
     "training.linear": ("linear", "선형"),
     "training.log": ("logarithmic", "로그"),
     "training.nothing": ("Choose a run above to see its curves.", "위에서 학습 기록을 고르면 곡선이 보입니다."),
@@ -34,6 +47,7 @@ STRINGS = {
     "training.tag_accuracy": ("tags right", "꼬리표 정답률"),
     "training.error": ("distance from the value", "정답 값과의 차이"),
     "training.rate": ("learning rate", "학습률"),
+    "training.recent": ("loss, last 100 steps", "손실, 최근 100스텝"),
     "training.held-out": ("held-out text", "따로 떼어 둔 글"),
     "training.diamonds": (
         "Lines are the text being read, faint as it was and full as a running mean; diamonds are held-out text.",

@@ -225,7 +225,7 @@ class Side {
       blocks.push(element("div", { class: "bl-words" }, element("div", { class: "bl-name" }, text.follows),
         element("div", { class: "bl-word" }, element("bdi", {}, share >= 0.5 ? text.yes : text.no),
           element("span", { class: "bl-bar-room bl-half" }, element("span", { class: "bl-bar-part", style: `width:${(share * 100).toFixed(2)}%` })),
-          element("span", { class: "bl-share" }, percent(share)), spark(data.follows, 1, at))));
+          element("span", { class: "bl-share" }, percent(Math.max(share, 1 - share))), spark(data.follows, 1, at))));
     } else blocks.push(element("p", { class: "bl-name" }, text.noPair));
     this.said.replaceChildren(...blocks);
   }
@@ -373,7 +373,7 @@ class TimelineView {
     for (const side of this.sides) side.destroy();
     this.curve?.destroy();
     this.sides = [];
-    this.playButton = element("button", { type: "button", class: "bl-play", onclick: () => this.play() });
+    this.playButton = element("button", { type: "button", class: "bl-play", disabled: !last, onclick: () => this.play() });
     this.slider = element("input", {
       type: "range", min: 0, max: last, step: 1, class: "bl-slider", "aria-label": text.moment,
       oninput: () => { this.stop(); this.go(Number(this.slider.value)); },
