@@ -88,6 +88,20 @@ def test_short_documents_do_not_tell_either():
     assert bag_of_lengths_accuracy(make_pairs(short, 128, np.random.default_rng(0))) < 0.58
 
 
+@pytest.mark.parametrize("share", [0.5, 1.0], ids=["half of the documents", "all documents"])
+def test_documents_of_one_sentence_do_not_tell_either(share):
+    rng = np.random.default_rng(3)
+    lengths = [rng.integers(5, 40, 1 if rng.random() < share else rng.integers(3, 9)).tolist() for _ in range(4000)]
+    library = documents(lengths)
+    pairs = make_pairs(library, 128, np.random.default_rng(4))
+    assert np.mean(pairs.label_E == IS_NEXT) == pytest.approx(0.5, abs=4 * 0.5 / len(pairs) ** 0.5)
+    assert bag_of_lengths_accuracy(pairs) < 0.56
+    lone_D = np.diff(library.document_start) == 1
+    inside_E = np.isin(pairs.b_start_E, library.segment_start, invert=True)
+    for label in (IS_NEXT, NOT_NEXT):  # nor does it where B begins
+        assert inside_E[(pairs.label_E == label) & lone_D[pairs.document_a_E]].mean() > 0.9
+
+
 def test_a_document_alone_keeps_its_own():
     for copies in (1, 5):
         lonely = documents([[10] * 50]).repeated(np.array([copies]))

@@ -339,6 +339,31 @@ def test_weights_say_how_often_an_epoch_takes_each_source(config, tmp_path, tiny
     assert (again.key_B == keys[len(places) // 2]).all()
 
 
+def test_an_epoch_may_leave_out_every_document(config, tmp_path, tiny_tokenizer):
+    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(3))),), weights=(0.1,)))
+    sampler = PairSampler(corpus, tiny_tokenizer, 4, 64, seed=0)
+    epochs = [sampler.place.epoch for _ in range(20) if len(next(sampler))]
+    assert epochs[-1] > 40  # most of them had none
+
+
+def test_a_large_batch_leaves_little_out(config, tmp_path, tiny_tokenizer):
+    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(600, lines=2))),)))
+    small = replace(corpus, block_size=20)
+    sampler = PairSampler(small.in_blocks_for(32 * 64), tiny_tokenizer, 32, 64, seed=0)
+    assert {len(next(sampler)) for _ in range(40)} == {32}
+    assert len(next(PairSampler(small, tiny_tokenizer, 32, 64, seed=0))) < 32
+    sizes = [len(small.documents(block)) for block in range(small.num_blocks)]
+    assert sum(sizes) == 600
+    assert set(replace(corpus, block_size=32).documents(block).__len__() for block in range(19)) == {31, 32}
+
+
+def test_a_text_that_tells_of_special_pieces_holds_none(config, tmp_path, tiny_tokenizer):
+    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", ["Tea [SEP] and [MASK].\nA [PAD] bowl."])),)))
+    ids = {id for document in documents(corpus) for id in document}
+    assert not ids & {tiny_tokenizer.sep_id, tiny_tokenizer.mask_id, tiny_tokenizer.pad_id}
+    assert tiny_tokenizer.mask_id in tiny_tokenizer.encode_ids(["Tea [SEP] and [MASK]."])[0]
+
+
 def _block(sampler: PairSampler, place) -> int:
     return int(np.random.default_rng([sampler.seed, place.epoch]).permutation(sampler.corpus.num_blocks)[place.block])
 

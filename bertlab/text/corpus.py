@@ -6,7 +6,7 @@ drawn from it anew each epoch. `text/preparing.py` makes one. Knows no model.
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import datasets
@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from bertlab.spec.errors import DataError, first_line
-from bertlab.text.pairs import Documents
+from bertlab.text.pairs import Documents, starts
 from bertlab.text.tokenizer import Tokenizer
 
 # a sentence ends at . ! ? or their full-width forms, closing quotes and brackets included, before white space
 SENTENCE_END = re.compile(r"""(?<=[.!?。！？])["'”’)\]]*\s+""")
+
+BATCHES = 16  # at least in a block, or about one in 32 pairs would be left out
 
 
 def segments(text: str) -> list[str]:
@@ -82,10 +84,20 @@ class Corpus:
     def num_blocks(self) -> int:
         return -(-len(self.rows) // self.block_size)
 
+    def in_blocks_for(self, tokens: int) -> "Corpus":
+        """The same with blocks so large that a batch of so many tokens is a small part of one: of the pairs of a block
+        those that do not fill a last batch are left out."""
+        documents = BATCHES * tokens * self.facts["documents"] // max(1, self.facts["tokens"])
+        return replace(self, block_size=max(self.block_size, documents))
+
+    def _span(self, block: int) -> tuple[int, int]:
+        """The first document of a block and how many it has: all blocks about as many, `block_size` at most."""
+        first, end = (len(self.rows) * edge // self.num_blocks for edge in (block, block + 1))
+        return first, end - first
+
     def documents(self, block: int) -> Documents:
-        """The documents of one block, flat: `block_size` of them, the last block fewer."""
-        first = block * self.block_size
-        size = min(self.block_size, len(self.rows) - first)
+        """The documents of one block, flat."""
+        first, size = self._span(block)
         table = self.rows.data.slice(first, size)
 
         def flat(column):
@@ -95,7 +107,7 @@ class Corpus:
         tokens, _ = flat("input_ids")
         segment_lengths, segments_D = flat("segment_lengths")
         _, source_D = np.unique(table.column("source").to_numpy(), return_inverse=True)
-        return Documents(tokens, _starts(segment_lengths), _starts(segments_D), source_D, np.arange(size))
+        return Documents(tokens, starts(segment_lengths), starts(segments_D), source_D, np.arange(size))
 
     def times(self, block: int, rng: np.random.Generator) -> np.ndarray | None:
         """How often an epoch takes each document of a block, by its source's weight; None: each once.
@@ -105,11 +117,6 @@ class Corpus:
         weights = np.array(self.facts.get("weights", [1.0]))
         if (weights == 1).all():
             return None
-        first = block * self.block_size
-        size = min(self.block_size, len(self.rows) - first)
+        first, size = self._span(block)
         weight_D = weights[self.rows.data.slice(first, size).column("nth").to_numpy()]
         return (weight_D + rng.random(size)).astype(np.int64)
-
-
-def _starts(lengths: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

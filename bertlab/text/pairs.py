@@ -4,7 +4,8 @@ Follows `create_pretraining_data.py` of google-research/bert, made anew each epo
 and source from giving the label away (a classifier of lengths alone must stay near 50 %): a random B comes from a
 document of the same source and has the length of the B it replaces; a segment longer than half a pair is cut, so that a
 chunk has at least two; a last segment that would be alone joins the chunk before it, or is left out this time. Sources
-of few documents, such as files of one text each, count as one source, or nothing could be drawn from them.
+of few documents, such as files of one text each, count as one source, or nothing could be drawn from them. Where a
+document is one sentence alone, that is parted at random, and its random Bs are the ends of others like it.
 
 Two later objectives are made from the same chunks: A and B in their order or swapped (ALBERT, Lan et al. 2019, section
 3.1), and one run of text with no second sentence (RoBERTa's DOC-SENTENCES, Liu et al. 2019, section 4.2). Knows token
@@ -58,8 +59,8 @@ class Documents:
         tokens = [self.tokens[starts[0] : starts[-1]] for starts in segments]
         return Documents(
             np.concatenate([self.tokens[:0], *tokens]),
-            np.cumsum(np.concatenate([[0], *lengths], dtype=np.int64)),
-            np.cumsum(np.concatenate([[0], [len(some) for some in lengths]], dtype=np.int64)),
+            starts(np.concatenate([np.zeros(0, np.int64), *lengths])),
+            starts(np.array([len(some) for some in lengths], np.int64)),
             self.source_D[which],
             self.original_D[which],
         )
@@ -100,8 +101,12 @@ def make_pairs(
         return _runs(documents, max_tokens - 2, rng, short_probability)
     longest = max(1, (max_tokens - 3) // 2)
     tokens_D = np.diff(documents.segment_start[documents.document_start])
-    candidates_D = _candidates(documents)
     cuts_D = [_cuts(documents, d, longest) for d in range(len(documents))]
+    lone_D = np.array([len(cuts) == 2 and cuts[1] - cuts[0] > 1 for cuts in cuts_D], dtype=bool)
+    candidates_D = _candidates(documents.original_D, 2 * documents.source_D + lone_D)
+    for d in lone_D.nonzero()[0]:
+        begin, end = cuts_D[d]
+        cuts_D[d] = np.array([begin, rng.integers(begin + 1, end), end])
     rows: list[tuple[int, ...]] = []
     for d in range(len(documents)):
         target = max_tokens - 3
@@ -112,25 +117,37 @@ def make_pairs(
         first = 0
         while first < len(cuts) - 1:
             last = _chunk_end(cuts, first, target)
-            middle = int(rng.integers(first + 1, last)) if last - first > 1 else last
+            if last - first == 1:
+                break
+            middle = int(rng.integers(first + 1, last))
             a, b = (cuts[first], cuts[middle]), (cuts[middle], cuts[last])
             label, other, first_next = IS_NEXT, d, last
-            if middle == last and first:
-                break
-            if second == "next" and len(candidates) and (middle == last or rng.random() < 0.5):
+            if second == "next" and len(candidates) and rng.random() < 0.5:
                 label, first_next = NOT_NEXT, middle
                 full = cuts[last] - cuts[first] >= target
                 wanted = target - (a[1] - a[0]) if full else b[1] - b[0]
                 other = _other_document(candidates, d, documents.original_D, tokens_D, wanted, rng)
-                b = _random_span(cuts_D[other], max(1, wanted), full, rng)
-            if b[1] > b[0]:
-                a, b = _truncated(a, b, target, rng)
-                if second == "order" and rng.random() < 0.5:
-                    label, a, b = SWAPPED, b, a
-                rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, other))
+                if lone_D[d] and lone_D[other]:  # B begins inside of a sentence, as its own one would
+                    begin, _, end = cuts_D[other]
+                    b = (max(begin, end - max(1, wanted)), end)
+                else:
+                    b = _random_span(cuts_D[other], max(1, wanted), full, rng)
+            a, b = _truncated(a, b, target, rng)
+            if second == "order" and rng.random() < 0.5:
+                label, a, b = SWAPPED, b, a
+            rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, other))
             first = first_next
     columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T
     return Pairs(*columns)
+
+
+def starts(lengths: np.ndarray) -> np.ndarray:
+    """Where each of some things that follow each other begins, and the end.
+
+    >>> starts(np.array([2, 3]))
+    array([0, 2, 5])
+    """
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
 def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_probability: float) -> Pairs:
@@ -149,14 +166,14 @@ def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_pr
     return Pairs(*np.array(rows, dtype=np.int64).reshape(-1, 7).T)
 
 
-def _candidates(documents: Documents) -> list[np.ndarray]:
-    """For each document those of its source, or of all sources of few documents; none where it is the only one."""
-    _, first = np.unique(documents.original_D, return_index=True)
-    count_S = np.bincount(documents.source_D[first])
-    pool_D = np.where(count_S[documents.source_D] < FEW, -1, documents.source_D)
+def _candidates(original_D: np.ndarray, kind_D: np.ndarray) -> list[np.ndarray]:
+    """For each document those of its kind, or of all kinds of few documents; none where it is the only one."""
+    _, first = np.unique(original_D, return_index=True)
+    count_K = np.bincount(kind_D[first])
+    pool_D = np.where(count_K[kind_D] < FEW, -1, kind_D)
     pools = {pool: np.flatnonzero(pool_D == pool) for pool in np.unique(pool_D)}
     for pool, members in pools.items():
-        if len(np.unique(documents.original_D[members])) == 1:
+        if len(np.unique(original_D[members])) == 1:
             pools[pool] = members[:0]
     return [pools[pool] for pool in pool_D]
 

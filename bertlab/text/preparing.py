@@ -290,7 +290,7 @@ def _tokenise(numbered: tuple[int, Shard]) -> tuple[list[int], list[Damage], Tal
     with pa.OSFile(_job.shard(nth), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
         while some := list(islice(rows, 64)):
             cut = [segments(text or "") for _, text, _ in some]
-            ids = iter(_job.tokenizer.encode_ids([segment for document in cut for segment in document]))
+            ids = iter(_job.tokenizer.encode_plain([segment for document in cut for segment in document]))
             for (i, text, why), document in zip(some, cut, strict=True):
                 found = [segment for segment in (next(ids) for _ in document) if segment]
                 if not found:

@@ -18,6 +18,8 @@ from bertlab.text.batch import Batch, PairBatch
 from bertlab.text.corpus import Corpus
 from bertlab.text.pairs import Documents, Pairs, Second, make_pairs
 
+EMPTY = 20  # epochs in a row without a pair, after which there is none: a small weight may leave all documents out
+
 
 @dataclass(frozen=True)
 class Place:
@@ -81,12 +83,11 @@ class PairSampler:
         return self
 
     def __next__(self) -> PairBatch:
-        documents, pairs, order_E = self._block(self.place)
-        for _ in range(self.corpus.num_blocks):
+        for _ in range(EMPTY * self.corpus.num_blocks):
+            documents, pairs, order_E = self._block(self.place)
             if len(order_E):
                 break
             self.place = self._next_block()
-            documents, pairs, order_E = self._block(self.place)
         else:
             raise DataError("the corpus has no document of two sentences, so no pair can be made from it")
         batch_size, _ = self._size()

@@ -282,6 +282,17 @@ class Tokenizer:
         rows = self._backend.encode_batch_fast([_valid(text) for text in texts], add_special_tokens=False)
         return [row.ids for row in rows]
 
+    def encode_plain(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode_ids` where no text stands for a special piece: what looks like one, "[SEP]" say, is five letters."""
+        rows = self._plain.encode_batch_fast([_valid(text) for text in texts], add_special_tokens=False)
+        return [row.ids for row in rows]
+
+    @cached_property
+    def _plain(self) -> tokenizers.Tokenizer:
+        backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
+        backend.encode_special_tokens = True
+        return backend
+
     @cached_property
     def language(self) -> str:
         """What it is made for, as far as its pieces tell."""

@@ -162,7 +162,7 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
     if validation:
         validation.check_vocabulary(tokenizer, config.validation, config.corpus / "tokenizer")
     batches = PairSampler(
-        corpus,
+        corpus.in_blocks_for(config.batch_size * config.max_tokens),
         tokenizer,
         config.batch_size,
         config.max_tokens,
