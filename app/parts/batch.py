@@ -16,6 +16,7 @@ MOST = 2_000  # rows that are asked of one visit: the cores are everybody's
 Texts = list[tuple[str, str | None]]
 # what is said of a row -> its column; a given table may well have a column `label` of its own
 ANSWERS = {"label": "predicted", "value": "predicted", "entities": "predicted_entities", "tags": "predicted_tags"}
+TOLD = (*dict.fromkeys(ANSWERS.values()), "probability", "error")  # the columns that have a name in each language
 
 
 def box(checkpoint: loaders.Checkpoint, question: str) -> None:
@@ -56,7 +57,8 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
             if unanswered := sum(bool(row["error"]) for row in said):
                 components.note(t("batch.unanswered", count=unanswered, of=len(said)))
             rows = beside(_given(table, texts)[: len(said)], said)
-            st.dataframe(rows, hide_index=True)
+            said_columns = [name for name in (*(() if table else ("text",)), *TOLD) if name in rows[0]]
+            st.dataframe(rows, hide_index=True, column_config={name: t(f"batch.{name}") for name in said_columns})
             st.download_button(
                 t("batch.download"), as_csv(rows), f"{question}.csv", "text/csv", on_click="ignore",
                 icon=":material/download:",
