@@ -4,27 +4,35 @@ Knows a row of losses, nothing of what they measure.
 """
 
 import math
-from collections import deque
+from dataclasses import dataclass, field
 from statistics import median, median_low
 
 from bertlab.spec.errors import BertlabError
 
 LONG, SHORT = 100, 10  # steps that say what is usual, and steps that must be unusual
 TIMES, NATS = 1.25, 1.0  # how far above the usual: both, since a small loss may double by chance
+FIRST_TIMES, FIRST_NATS = 3.0, 6.0  # how far above the first loss: a checkpoint may forget all that it knew, and learn
+SETTLED = 3  # losses that must be as usual before what is saved counts as good
 
 
 class Diverged(BertlabError):
     """The loss or the gradient is no number, or the loss has risen for good."""
 
 
+@dataclass
 class Watch:
     """Judges each step's loss by the median of the hundred before the last ten, and by the lowest that this ever was.
 
     One bad batch is no divergence: the median of the last ten must be up by a quarter and by a nat. The lowest median
     is there for a rise over hundreds of steps, which the last hundred go along with; the first to count is of a whole
-    hundred, as fewer may be low by chance. `calm` says that the last loss gives no reason for doubt, so that what is
-    saved then is from before any leap, or from the beginning of a slow rise. Nothing is judged before twice ten losses
-    are known, so a run just opened, or one told to `forget`, finds its own measure first.
+    hundred, as fewer may be low by chance. `calm` says that the last losses give no reason for doubt, so that what is
+    saved then is from before any leap, or from the beginning of a slow rise.
+
+    A run may also be ruined before there is anything usual. The first loss alone is surely from before that: no update
+    led to it. As it is one batch's and may be low by chance, all of the last ten must be far above it, and it counts
+    only until a whole hundred does. A run told to `forget` begins anew in this too.
+
+    All fields are numbers, so a run that goes on can take up the watch where it was.
 
     >>> watch = Watch()
     >>> for loss in [4.0] * 40 + [9.0]:
@@ -37,14 +45,13 @@ class Watch:
     bertlab.learn.divergence.Diverged: the loss rose from 4.00 to 9.00
     """
 
-    def __init__(self):
-        self.forget()
+    losses: list[float] = field(default_factory=list)
+    lowest: float | None = None
+    calm: bool = True
 
     def forget(self) -> None:
         """What comes now is of another kind (longer pairs, say), and what was is no measure for it."""
-        self._losses: deque[float] = deque(maxlen=LONG + SHORT)
-        self._lowest = math.inf
-        self.calm = True
+        self.losses, self.lowest = [], None
 
     def see(self, loss: float, norm: float = 0.0) -> None:
         """Take in the loss of a step, and the norm of its gradient. Raises Diverged."""
@@ -52,14 +59,21 @@ class Watch:
             if not math.isfinite(figure):
                 self.calm = False
                 raise Diverged(f"the {name} is {figure}")
-        self._losses.append(loss)
-        if len(self._losses) < 2 * SHORT:
-            return
-        losses = list(self._losses)
-        usual = median(losses[:-SHORT])
-        if len(losses) == LONG + SHORT:
-            self._lowest = usual = min(usual, self._lowest)
+        self.losses = [*self.losses, loss][-(LONG + SHORT) :]
+        usual, last = self._usual(), self.losses[-SHORT:]
         bound = max(TIMES * usual, usual + NATS)
-        self.calm = loss <= bound
-        if (now := median_low(losses[-SHORT:])) > bound:
+        self.calm = max(last[-SETTLED:]) <= bound
+        if len(self.losses) >= 2 * SHORT and (now := median_low(last)) > bound:
             raise Diverged(f"the loss rose from {usual:.2f} to {now:.2f}")
+        first = self.losses[0]
+        if self.lowest is None and (now := min(last)) > max(FIRST_TIMES * first, first + FIRST_NATS):
+            raise Diverged(f"the loss rose from {first:.2f} to {now:.2f}")
+
+    def _usual(self) -> float:
+        """What the last losses are measured by: the first loss while there are few, then a median."""
+        if len(self.losses) < 2 * SHORT:
+            return self.losses[0]
+        usual = median(self.losses[:-SHORT])
+        if len(self.losses) == LONG + SHORT:
+            self.lowest = usual = usual if self.lowest is None else min(usual, self.lowest)
+        return usual

@@ -81,7 +81,8 @@ class Trainer:
         state_path: where the run's state is kept; if a file is there, the run goes on from it.
         accumulate: how many pieces to take each batch in.
 
-    Iterating raises Diverged when the loss is no number or leaps up for good; what was saved last is from before.
+    Iterating raises Diverged when the loss is no number or leaps up for good; what was saved last is from before, as a
+    step's state is saved only once the loss of the step after it is known to be as usual.
 
     Where `torchrun` started several processes, each runs one of these over its rows of the same global batches. Reports
     are of the global batch, and the first process alone writes the state.
@@ -100,6 +101,7 @@ class Trainer:
     accumulate: int = 1
     progress: Progress = field(default_factory=Progress)
     saved_step: int | None = None
+    saved_seconds: float = 0.0
 
     def __post_init__(self):
         self.model.to(self.device).train()
@@ -121,16 +123,11 @@ class Trainer:
         self.gradient = GlobalGradient(self.optimizer.worker, self.loss, self.accumulate)
 
     def __iter__(self) -> Iterator[StepReport]:
-        saved = self.progress.seconds
         while (done := self._share()) < 1.0:
             report = self._step(done)
             yield report
             if self.device.type == "cpu" and self.progress.step % TIDY == 0:
                 devices.give_back()
-            # by the clock that all processes share, so that all know what is saved
-            if self.state_path and self.watch.calm and self.progress.seconds - saved > self.save_every_seconds:
-                self.save()
-                saved = self.progress.seconds
         if self.state_path:
             self.save()
 
@@ -143,7 +140,13 @@ class Trainer:
         by_time = self.progress.seconds / (60 * self.minutes) if self.minutes else 0.0
         return max(self.progress.step / self.steps, by_time)
 
+    def _due(self) -> bool:
+        """Whether to save: by the clock that all processes share, so that all know what is saved."""
+        waited = self.progress.seconds - self.saved_seconds
+        return self.state_path is not None and self.watch.calm and waited > self.save_every_seconds
+
     def _step(self, done: float) -> StepReport:
+        stand = self._stand() if self._due() else None
         began = time.monotonic()
         if self.batches.turn(done):
             self.watch.forget()
@@ -163,6 +166,11 @@ class Trainer:
         except Diverged as error:
             kept = "nothing was saved before" if self.saved_step is None else f"step {self.saved_step} is kept"
             raise Diverged(f"{error} at step {self.progress.step + 1}; {kept}: try a lower --optim.lr") from None
+        if stand and self.watch.calm:
+            # the weights are still those that the step before left, and now known to be good
+            saving = time.monotonic()
+            self._save(*stand)
+            began += time.monotonic() - saving
         self.optimizer.step(rate)
         # one clock for all, or they would not end with the same step
         seconds = processes.of_first(time.monotonic() - began)
@@ -180,18 +188,26 @@ class Trainer:
 
     def save(self) -> None:
         """Write the whole state beside its place, then rename: a kill leaves the old one or the new one."""
-        if processes.leading():
-            self._write()
-        self.saved_step = self.progress.step
+        self._save(*self._stand())
 
-    def _write(self) -> None:
+    def _stand(self) -> tuple[dict, dict[str, torch.Tensor]]:
+        """What a step changes before it changes the weights: counts, places and watch, and the random state."""
         facts = {
             "progress": asdict(self.progress),
             "place": asdict(self.batches.place),
+            "watch": asdict(self.watch),
         }
-        tensors = self.optimizer.state() | {"rng": torch.get_rng_state()}
+        random = {"rng": torch.get_rng_state()}
         if self.device.type == "cuda":
-            tensors["rng.cuda"] = torch.cuda.get_rng_state()
+            random["rng.cuda"] = torch.cuda.get_rng_state()
+        return facts, random
+
+    def _save(self, facts: dict, random: dict[str, torch.Tensor]) -> None:
+        if processes.leading():
+            self._write(facts, self.optimizer.state() | random)
+        self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
+
+    def _write(self, facts: dict, tensors: dict[str, torch.Tensor]) -> None:
         building = self.state_path.with_suffix(".building")
         try:
             save_file(tensors, building, metadata={"trainer": json.dumps(facts)})
@@ -211,7 +227,8 @@ class Trainer:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
             self.optimizer.restore(tensors)
             self.progress = Progress(**facts["progress"])
-            self.saved_step = self.progress.step
+            self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
+            self.watch = Watch(**facts.get("watch", {}))  # none in older states
             self.batches.place = type(self.batches.place)(**facts["place"])
         except (OSError, SafetensorError, KeyError, TypeError, RuntimeError, ValueError) as error:
             raise CheckpointError(f"{self.state_path} is no state of this run: {error}") from error
