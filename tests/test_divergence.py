@@ -87,6 +87,16 @@ def test_a_restless_beginning_is_no_divergence(begun):
     show(Watch(), begun)
 
 
+@pytest.mark.parametrize("rows", [4, 32])
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_squared_errors_scatter_and_are_no_divergence(rows, scale):
+    """A regression that learns nothing, in whatever unit: the means of a batch's squares."""
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(10):
+        values = scale * torch.randn(400, rows, generator=generator)
+        show(Watch(), values.square().mean(1).tolist())
+
+
 def test_one_low_loss_among_high_ones_is_not_calm():
     watch = Watch()
     show(watch, [*[4.0] * 120, 9.0, 9.0, 9.0, 4.9, 4.0])

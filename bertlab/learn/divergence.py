@@ -11,7 +11,8 @@ from bertlab.spec.errors import BertlabError
 
 LONG, SHORT = 100, 10  # steps that say what is usual, and steps that must be unusual
 TIMES, NATS = 1.25, 1.0  # how far above the usual: both, since a small loss may double by chance
-FIRST_TIMES, FIRST_NATS = 3.0, 6.0  # how far above the first loss: a checkpoint may forget all that it knew, and learn
+SCATTERS = 3  # and as many times over as the losses scatter, to this power: a squared error is not in nats
+FIRST_TIMES, FIRST_NATS = 3.0, 6.0  # how far above the first loss: a checkpoint may forget all it knew, and learn again
 SETTLED = 3  # losses that must be as usual before what is saved counts as good
 
 
@@ -23,14 +24,15 @@ class Diverged(BertlabError):
 class Watch:
     """Judges each step's loss by the median of the hundred before the last ten, and by the lowest that this ever was.
 
-    One bad batch is no divergence: the median of the last ten must be up by a quarter and by a nat. The lowest median
-    is there for a rise over hundreds of steps, which the last hundred go along with; the first to count is of a whole
-    hundred, as fewer may be low by chance. `calm` says that the last losses give no reason for doubt, so that what is
-    saved then is from before any leap, or from the beginning of a slow rise.
+    One bad batch is no divergence: the median of the last ten must be up by a quarter and by a nat, and by more where
+    losses scatter widely. The lowest median is there for a rise over hundreds of steps, which the last hundred go along
+    with; the first to count is of a whole hundred, as fewer may be low by chance. `calm` says that the last losses give
+    no reason for doubt, scatter or not, so that what is saved then is from before any leap, or from the beginning of a
+    slow rise.
 
-    A run may also be ruined before there is anything usual. The first loss alone is surely from before that: no update
-    led to it. As it is one batch's and may be low by chance, all of the last ten must be far above it, and it counts
-    only until a whole hundred does. A run told to `forget` begins anew in this too.
+    Before twice ten losses are known nothing is usual yet, and a run may already be ruined. Its first loss is surely
+    from before that, as no update led to it; but it is one batch's and may be low by chance, so all of the last ten
+    must be far above it. A run told to `forget` begins anew in this too.
 
     All fields are numbers, so a run that goes on can take up the watch where it was.
 
@@ -46,7 +48,7 @@ class Watch:
     """
 
     losses: list[float] = field(default_factory=list)
-    lowest: float | None = None
+    lowest: list[float] | None = None  # a median, with its scatter
     calm: bool = True
 
     def forget(self) -> None:
@@ -60,20 +62,26 @@ class Watch:
                 self.calm = False
                 raise Diverged(f"the {name} is {figure}")
         self.losses = [*self.losses, loss][-(LONG + SHORT) :]
-        usual, last = self._usual(), self.losses[-SHORT:]
+        (usual, scatter), last = self._usual(), self.losses[-SHORT:]
         bound = max(TIMES * usual, usual + NATS)
         self.calm = max(last[-SETTLED:]) <= bound
-        if len(self.losses) >= 2 * SHORT and (now := median_low(last)) > bound:
+        if self._begins:
+            now, bound = min(last), max(FIRST_TIMES * usual, usual + FIRST_NATS)
+        else:
+            now, bound = median_low(last), max(bound, usual * scatter**SCATTERS)
+        if now > bound:
             raise Diverged(f"the loss rose from {usual:.2f} to {now:.2f}")
-        first = self.losses[0]
-        if self.lowest is None and (now := min(last)) > max(FIRST_TIMES * first, first + FIRST_NATS):
-            raise Diverged(f"the loss rose from {first:.2f} to {now:.2f}")
 
-    def _usual(self) -> float:
-        """What the last losses are measured by: the first loss while there are few, then a median."""
-        if len(self.losses) < 2 * SHORT:
-            return self.losses[0]
-        usual = median(self.losses[:-SHORT])
+    @property
+    def _begins(self) -> bool:
+        return len(self.losses) < 2 * SHORT
+
+    def _usual(self) -> list[float]:
+        """The median of the losses before the last ten (the first of them all, as the run begins), and their scatter:
+        how many times the median the upper quarter begins at."""
+        before = sorted(self.losses[:1] if self._begins else self.losses[:-SHORT])
+        usual = median(before)
+        found = [usual, before[3 * len(before) // 4] / usual if usual else 1.0]
         if len(self.losses) == LONG + SHORT:
-            self.lowest = usual = usual if self.lowest is None else min(usual, self.lowest)
-        return usual
+            self.lowest = found = min(found, self.lowest or found)
+        return found
