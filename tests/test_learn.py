@@ -34,6 +34,7 @@ from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.learn.tasks.finetune import FinetuneConfig, finetune, measured_run
 from bertlab.nn import encoder
 from bertlab.nn.model import Bert
+from bertlab.spec import lock
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, CheckpointError, DataError
 from bertlab.text.corpus import Corpus
@@ -325,6 +326,53 @@ def test_a_finished_run_given_again_writes_nothing_and_says_so(corpus, tmp_path)
     shutil.rmtree(tmp_path / "run" / "checkpoint")
     list(pretrain(config))
     assert checkpoint.load(tmp_path / "run" / "checkpoint").record["steps"] == 12
+
+
+def test_a_second_start_of_a_run_that_is_under_way_is_refused(corpus, tmp_path, capsys):
+    config = settings(corpus, tmp_path / "run")
+    first = pretrain(config)
+    next(first)
+    words = f"pretrain {corpus} --out {config.out} --preset tiny --device cpu --precision float32".split()
+    assert main(words) == 2
+    line = f"bertlab: the run in {config.out} is under way in another process: wait until that ends, or choose another"
+    assert capsys.readouterr().err == f"{line} --out\n"
+    assert [report.step for report in first] == list(range(2, 13))
+    told = []
+    assert list(pretrain(config, told.append)) == []
+    assert "was finished with step 12" in told[0]
+
+
+HOLDER = """
+import os, sys, time
+from pathlib import Path
+from bertlab.spec.lock import alone
+place = Path(sys.argv[1])
+with alone(place, "it"):
+    helper = os.fork()  # has the file too, and outlives the block
+    if not helper:
+        time.sleep(60)
+        os._exit(0)
+with alone(place, "it"):
+    print(helper, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="has no such locks")
+def test_a_lock_goes_with_its_block_or_with_the_process_that_held_it(tmp_path, monkeypatch):
+    place = tmp_path / "run" / ".lock"
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(place)], stdout=subprocess.PIPE, text=True)
+    os.kill(int(process.stdout.readline()), signal.SIGKILL)
+    with pytest.raises(BertlabError, match="it is under way in another process"), lock.alone(place, "it"):
+        pass
+    with monkeypatch.context() as windows:
+        windows.setattr(lock, "fcntl", None)
+        with lock.alone(place, "it"):
+            pass
+    process.kill()
+    process.wait()
+    with lock.alone(place, "it"):
+        pass
 
 
 def rows_of(out: Path) -> list[dict]:

@@ -304,3 +304,14 @@ def test_a_mistake_is_said_once(tmp_path):
     _, err = process.communicate(timeout=90)
     assert process.returncode != 0
     assert err.count("is no prepared corpus") == 1
+
+
+def test_a_second_start_ends_all_its_processes_and_harms_nothing(corpus, alone, tmp_path):
+    first = pretrain(settings(corpus, tmp_path / "run"))
+    begun = list(itertools.islice(first, 3))
+    process = torchrun(corpus, tmp_path / "run")
+    _, err = process.communicate(timeout=90)
+    assert process.returncode != 0
+    assert err.count(f"the run in {tmp_path / 'run'} is under way in another process") == 1
+    assert len(begun) + len(list(first)) == STEPS
+    same(rows(tmp_path / "run"), alone)

@@ -20,6 +20,7 @@ from bertlab.learn.tasks import grid
 from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
 from bertlab.learn.tasks.labelled import figures, fitting_labels
 from bertlab.spec.errors import BertlabError
+from bertlab.spec.lock import alone
 from bertlab.spec.tasks import TASKS, TaskSpec, task
 from bertlab.text.examples import read_examples
 from bertlab.text.rows import Rows
@@ -498,7 +499,7 @@ def test_seeds_and_a_grid(tmp_path, tiny_checkpoint, capsys):
     record = checkpoint.load(tmp_path / "grid" / "checkpoint").record
     assert record["validation"]["accuracy"] == best
     left = sorted(path.name for path in next((tmp_path / "grid" / "runs").iterdir()).iterdir())
-    assert left == ["log.jsonl", "run.json"], "a finished run leaves its log and no weights"
+    assert left == [".lock", "log.jsonl", "run.json"], "a finished run leaves its log and no weights"
 
     # a grid that was stopped goes on: only the run that is missing is made
     (tmp_path / "grid" / "grid.jsonl").write_text("".join(json.dumps(row) + "\n" for row in done[:-1]))
@@ -509,6 +510,15 @@ def test_seeds_and_a_grid(tmp_path, tiny_checkpoint, capsys):
     finished = [json.loads(line) for line in (tmp_path / "grid" / "grid.jsonl").read_text().splitlines()]
     assert [row["setting"] for row in finished] == [row["setting"] for row in done]
     assert finished[-1]["figures"] == done[-1]["figures"]
+
+
+@pytest.mark.parametrize("more", [(), ("--seeds", "2")], ids=["one run", "several"])
+def test_what_is_under_way_is_not_started_again(tmp_path, tiny_checkpoint, capsys, more):
+    words = grid_words(tmp_path, tiny_checkpoint, *more)
+    with alone(tmp_path / "grid" / ".lock", "another"):
+        assert main(words) == 2
+    assert f"the run in {tmp_path / 'grid'} is under way in another process" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "grid").iterdir()] == [".lock"]
 
 
 def test_the_paper_s_grid(tmp_path, tiny_checkpoint):

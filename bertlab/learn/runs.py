@@ -6,6 +6,7 @@ Knows neither the model nor the data.
 import json
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,7 @@ from bertlab.learn.trainer import Batches, Trainer
 from bertlab.spec.errors import BertlabError, CheckpointError
 from bertlab.spec.files import write_whole
 from bertlab.spec.limits import check_limits
+from bertlab.spec.lock import alone
 from bertlab.weights import checkpoint
 
 # settings that do not change the losses, so a run that goes on may have others
@@ -77,16 +79,19 @@ def prepare_machine(config: RunConfig) -> torch.device:
 
 
 def open_run(
-    config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int, made_of: dict
+    config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int, made_of: dict, held: ExitStack
 ) -> tuple[Trainer, "RunLog"]:
     """Claim the directory, and take up the run where it stands.
 
     Args:
         made_of: what would change if the data did, see `claim`.
+        held: the directory is this process's own until this is left, see `at_work`.
 
     Raises:
-        BertlabError: the directory holds a run of other settings, a damaged state, or cannot be written.
+        BertlabError: the run is under way elsewhere; the directory holds a run of other settings, a damaged state, or
+            cannot be written.
     """
+    held.enter_context(at_work(config))
     device = resolve_device(config.device)
     kinds = (torch.float32, torch.bfloat16)
     # the first process may find another precision faster here than the others would
@@ -105,6 +110,14 @@ def open_run(
         accumulate=config.accumulate,
     )
     return trainer, RunLog(config.out / "log.jsonl", trainer.saved_step)
+
+
+def at_work(config: RunConfig) -> AbstractContextManager:
+    """Round all that is done in a run's directory: a second start of the same run is refused meanwhile.
+
+    Only the first of several processes asks; when it is refused it ends, and the others with it.
+    """
+    return alone(config.out / ".lock", f"the run in {config.out}") if processes.leading() else nullcontext()
 
 
 def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype:

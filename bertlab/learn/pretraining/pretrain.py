@@ -7,7 +7,7 @@ snapshots/ (log-spaced checkpoints) and checkpoint/ (the result). Knows no termi
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -151,8 +151,13 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
 
     Raises:
         BertlabError: a corpus of another vocabulary, a directory of another run, settings that cannot be, a loss that
-            is no number or leapt up for good.
+            is no number or leapt up for good, or the run is under way in another process.
     """
+    with ExitStack() as held:
+        yield from _pretrain(config, tell, held)
+
+
+def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitStack) -> Iterator[StepReport]:
     _check(config)
     device = prepare_machine(config)
     corpus, tokenizer, model = _open(config)
@@ -183,7 +188,7 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
     made_of = {"documents": facts["documents"], "tokens": facts["tokens"], "vocabulary": tokenizer.digest}
     made_of |= {"order": facts["settings"]["seed"], "weights": facts.get("weights")}
     made_of |= {"teacher": _digest(teacher)} if teacher else {}
-    trainer, log = open_run(config, model, batches, loss, config.steps, made_of)
+    trainer, log = open_run(config, model, batches, loss, config.steps, made_of, held)
     if teacher:
         teacher.to(trainer.device, trainer.dtype)
     if finished(config, trainer):

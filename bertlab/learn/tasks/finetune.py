@@ -5,6 +5,7 @@ A run is one directory, as in `bertlab pretrain`. Knows rows of tasks, not their
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -121,7 +122,8 @@ def finetune(config: FinetuneConfig, material: Material | None = None) -> Iterat
         material: what `gather` gave, if the caller has it already.
 
     Raises:
-        BertlabError: data that is not the task's, a directory of another run, a loss that is no number.
+        BertlabError: data that is not the task's, a directory of another run, a loss that is no number, or the run is
+            under way in another process.
     """
     return (report for report in measured_run(config, material) if isinstance(report, StepReport))
 
@@ -135,12 +137,19 @@ def measured_run(
     Args:
         tell: takes the line that says that the run was finished before.
     """
-    material = material or gather(config)
+    with ExitStack() as held:
+        yield from _measured_run(config, material or gather(config), tell, held)
+
+
+def _measured_run(
+    config: FinetuneConfig, material: Material, tell: Callable[[str], None], held: ExitStack
+) -> Iterator[StepReport | Measured]:
     prepare_machine(config)
     spec, loaded, measure = material.spec, material.loaded, material.measure
     batches = material.batches(config.batch_size, config.seed)
     steps = max(1, round((config.epochs or spec.epochs) * len(batches)))
-    trainer, log = open_run(config, material.model(config.dropout), batches, material.loss, steps, material.made_of)
+    model = material.model(config.dropout)
+    trainer, log = open_run(config, model, batches, material.loss, steps, material.made_of, held)
     if material.build is None and finished(config, trainer):
         tell_finished(config, trainer, config.task, tell)
         processes.leave()

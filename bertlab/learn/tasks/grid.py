@@ -15,8 +15,8 @@ from pathlib import Path
 from bertlab.learn import processes
 from bertlab.learn.devices import resolve_device
 from bertlab.learn.progress import show
-from bertlab.learn.runs import claim
-from bertlab.learn.tasks.material import SHOWN
+from bertlab.learn.runs import at_work, claim
+from bertlab.learn.tasks.material import SHOWN, Material
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.files import write_whole
 from bertlab.spec.limits import check_limits
@@ -69,9 +69,10 @@ def run(config) -> list[dict]:
     The best one's checkpoint is in `config.out`/checkpoint; the others keep their log only.
 
     Raises:
-        BertlabError: settings that cannot be, no held-out rows to judge by, or a directory of another grid.
+        BertlabError: settings that cannot be, no held-out rows to judge by, or a directory of another grid or of one
+            that is under way.
     """
-    from bertlab.learn.tasks.finetune import gather, measured_run, tabled
+    from bertlab.learn.tasks.finetune import gather
 
     check_limits(config)
     if processes.count() > 1:
@@ -79,6 +80,13 @@ def run(config) -> list[dict]:
     material = gather(config)
     if material.measure is None:
         raise BertlabError("several runs are judged by held-out rows: name some with --validation")
+    with at_work(config):
+        return _run(config, material)
+
+
+def _run(config, material: Material) -> list[dict]:
+    from bertlab.learn.tasks.finetune import measured_run, tabled
+
     metric = material.spec.metrics[0]
     claim(config, resolve_device(config.device), material.made_of)
     done = _finished(config.out)
