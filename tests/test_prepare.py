@@ -18,7 +18,7 @@ import pytest
 from bertlab.cli import main
 from bertlab.learn.pretraining import prepare as prepare_command
 from bertlab.learn.pretraining.prepare import PrepareConfig, run
-from bertlab.spec.errors import DataError
+from bertlab.spec.errors import BertlabError, DataError
 from bertlab.text import preparing, sources
 from bertlab.text.corpus import Corpus
 from bertlab.text.sampler import Longer, PairSampler
@@ -237,6 +237,26 @@ def test_the_same_texts_written_otherwise_open_what_is_there(config, tmp_path, m
     for text in ("texts/", "./texts"):
         run(replace(config, text=(text,), damaged="skip"))
     assert (config.out / "corpus.json").stat().st_mtime_ns == before
+
+
+def test_what_is_being_prepared_is_not_begun_again(config, tmp_path, monkeypatch):
+    """Nor is anything of it removed; what a killed one left is."""
+    config = replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(20))),))
+    said, dealt = [], preparing._dealt
+
+    def dealt_twice(*job):
+        with pytest.raises(BertlabError) as error:
+            run(config)
+        said.append(str(error.value))
+        return dealt(*job)
+
+    (tmp_path / "out.building" / "corpus" / "left").mkdir(parents=True)
+    monkeypatch.setattr(preparing, "_dealt", dealt_twice)
+    assert run(config).facts["documents"] == 20
+    assert len(said) == 1
+    assert said[0].startswith(f"the preparation of {config.out} is under way in another process: wait until")
+    assert sorted(path.name for path in config.out.iterdir()) == ["corpus.json", "rows", "tokenizer"]
+    assert not (tmp_path / "out.building").exists()
 
 
 def test_a_corpus_of_the_hub_that_is_there_needs_no_hub(config, tmp_path, monkeypatch):

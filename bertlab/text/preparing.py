@@ -25,6 +25,7 @@ from tqdm import tqdm
 
 from bertlab.spec.errors import DataError
 from bertlab.spec.files import write_whole
+from bertlab.spec.lock import alone
 from bertlab.text import helpers
 from bertlab.text.corpus import Corpus, segments
 from bertlab.text.damaged import Complaints, Damaged
@@ -85,6 +86,7 @@ def prepare(
 
     Raises:
         DataError: unreadable sources, damage, or `out` holds something else, another corpus included.
+        BertlabError: another process is preparing it.
     """
     out, sources = Path(out).absolute(), [str(source) for source in sources]
     weights = list(weights or [1.0] * len(sources))
@@ -114,8 +116,8 @@ def prepare(
         Complaints("stop")(str(broken[0]))
     if not found:
         raise _nothing(sources, broken)
-    tokenizer = vocabulary if isinstance(vocabulary, Tokenizer) else vocabulary(found)
     with _building(out) as building:
+        tokenizer = vocabulary if isinstance(vocabulary, Tokenizer) else vocabulary(found)
         began = time.monotonic()
         job = _Job(tokenizer, building, column, seed, damaged == "skip", _stacks(found))
         tally = _dealt(job, found, broken, workers)
@@ -171,19 +173,24 @@ def _write_json(path: Path, facts: dict) -> None:
 
 @contextmanager
 def _building(out: Path) -> Iterator[Path]:
-    """A directory that takes the place of `out` when all went well, and leaves nothing when not."""
-    building = out.with_name(out.name + ".building")
-    shutil.rmtree(building, ignore_errors=True)
-    try:
-        (building / "rows").mkdir(parents=True)
-        yield building
-        if out.exists():
-            out.rmdir()  # it was empty; what came to lie there since is not ours to remove
-        building.rename(out)
-    except OSError as error:
-        raise DataError(f"{out} cannot be written: {error.strerror or error}") from error
-    finally:
+    """A directory that takes the place of `out` when all went well, and leaves nothing when not.
+
+    Only one process at a time has it.
+    """
+    place = out.with_name(out.name + ".building")
+    with alone(place / ".lock", f"the preparation of {out}"):
+        building = place / "corpus"
         shutil.rmtree(building, ignore_errors=True)
+        try:
+            (building / "rows").mkdir(parents=True)
+            yield building
+            if out.exists():
+                out.rmdir()  # it was empty; what came to lie there since is not ours to remove
+            building.rename(out)
+        except OSError as error:
+            raise DataError(f"{out} cannot be written: {error.strerror or error}") from error
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 # -- dealing out -------------------------------------------------------------------------------------------------
