@@ -487,8 +487,25 @@ def test_another_vocabulary_is_refused(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
     source = json.loads((corpus / "corpus.json").read_text())["settings"]["sources"]
     prepare(PrepareConfig(tuple(source), tmp_path / "other", vocab_size=120, workers=1))
+    more = settings(tmp_path / "other", tmp_path / "more", from_=str(tmp_path / "run" / "checkpoint"), preset="mini")
     with pytest.raises(BertlabError, match="another vocabulary"):
-        list(pretrain(settings(tmp_path / "other", tmp_path / "more", from_=str(tmp_path / "run" / "checkpoint"))))
+        list(pretrain(more))
+
+
+def test_what_random_weights_would_be_is_no_matter_of_a_checkpoint(corpus, tmp_path, tiny_checkpoint, capsys):
+    words = ["pretrain", str(corpus), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "run")]
+    given = "--preset tiny --layers 1 --hidden 8 --attention-heads 2 --init 0.1 --start paper"
+    for more, idle in (
+        (given, "--preset, --layers, --hidden, --attention-heads, --init, --start"),
+        ("--recipe google --start neighbours", "--start"),
+        ("--recipe fast --preset base", "--preset"),
+    ):
+        assert main([*words, *more.split()]) == 2
+        line = f"bertlab: --from continues a model of its own size and weights: leave out {idle}\n"
+        assert capsys.readouterr().err == line
+    for recipe in ("plain", "google", "fast"):
+        assert main([*words, "--recipe", recipe]) == 2
+        assert "was tokenised with another vocabulary" in capsys.readouterr().err
 
 
 def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):

@@ -23,6 +23,7 @@ from bertlab.text import preparing, sources
 from bertlab.text.corpus import Corpus
 from bertlab.text.sampler import Longer, PairSampler
 from bertlab.text.sources import Damage, Shard, damage_of, row_number, shards, texts
+from bertlab.text.tokenizer import Tokenizer
 
 WORDS = [
     "the",
@@ -214,7 +215,7 @@ def test_another_corpus_is_never_replaced(config, tmp_path):
     for changed, said in (
         ({"text": (str(other),)}, "other texts"),
         ({"vocab_size": 95}, "another vocabulary"),
-        ({"tokenizer": str(tmp_path / "vocabulary")}, "another vocabulary"),
+        ({"tokenizer": str(tmp_path / "vocabulary"), "vocab_size": PrepareConfig.vocab_size}, "another vocabulary"),
         ({"seed": 1}, "another --seed"),
         ({"column": "body", "stream": True}, "another --column, another --stream"),
     ):
@@ -317,6 +318,18 @@ def test_a_vocabulary_is_named_as_a_checkpoint_is(config, tmp_path, tiny_checkpo
     words = ["prepare", str(text), "--out", str(tmp_path / "other"), "--tokenizer", "./nobody"]
     assert main(words) == 2
     assert capsys.readouterr().err.splitlines()[-1] == "bertlab: there is no directory ./nobody"
+
+
+@pytest.mark.parametrize(
+    ("cased", "idle"), [(False, "--vocab-size, --sample"), (True, "--vocab-size, --sample, --cased")]
+)
+def test_a_vocabulary_that_is_given_is_not_learnt(config, tmp_path, cased, idle):
+    config = replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(9))),))
+    with pytest.raises(DataError, match=f"--tokenizer brings a vocabulary as it is: leave out {idle}$"):
+        run(replace(config, vocab_size=8000, sample=9, cased=cased))
+    # a vocab.txt does not say it itself
+    run(replace(config, tokenizer=config.tokenizer / "vocab.txt", cased=True))
+    assert not Tokenizer.load(config.out / "tokenizer").lowercase
 
 
 def _die(numbered):

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import tyro
 
+from bertlab.spec.errors import DataError
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Damaged
 from bertlab.text.preparing import made, prepare
@@ -63,6 +64,7 @@ class PrepareConfig:
 
 def run(config: PrepareConfig) -> Corpus:
     """Prepare a corpus; prints what came of it."""
+    _check(config)
     before = made(config.out)
     vocabulary, learnt = _vocabulary(config)
     corpus = prepare(
@@ -93,6 +95,18 @@ def run(config: PrepareConfig) -> Corpus:
         speed = facts["bytes"] / 1e6 / max(facts["seconds"], 0.01)
         print(f"{facts['bytes'] / 1e6:,.1f} MB of text in {facts['seconds']:,.1f} s: {speed:.1f} MB/s{again}")
     return corpus
+
+
+def _check(config: PrepareConfig) -> None:
+    """Refuse what only a vocabulary that is learnt heeds, beside one that is given."""
+    if config.tokenizer is None:
+        return
+    # of a vocab.txt nothing but the flag says whether it is cased
+    learnt = ("vocab_size", "sample") if Path(config.tokenizer).is_file() else ("vocab_size", "sample", "cased")
+    if idle := [
+        f"--{name.replace('_', '-')}" for name in learnt if getattr(config, name) != getattr(PrepareConfig, name)
+    ]:
+        raise DataError(f"--tokenizer brings a vocabulary as it is: leave out {', '.join(idle)}")
 
 
 def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:

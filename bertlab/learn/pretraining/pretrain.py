@@ -42,6 +42,8 @@ from bertlab.weights.vocabulary import with_vocabulary
 
 Preset = Literal[tuple(PRESETS)]
 STORED = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
+# settings of random weights, which a checkpoint has its own in the place of
+BORN = ("preset", "layers", "hidden", "attention_heads", "init", "start")
 # settings that a card states
 TOLD = ("max_tokens", "then_tokens", "then_share", "mask", "mask_share", "random_share", "whole_word", "dropout")
 
@@ -276,8 +278,18 @@ def _check(config: PretrainConfig) -> None:
         raise BertlabError("--mask-share and --random-share are shares, together at most 1")
     if config.new_vocabulary and config.from_ is None:
         raise BertlabError("--new-vocabulary keeps an encoder: name the checkpoint it comes from with --from")
+    if config.from_ is not None and (idle := _born_otherwise(config)):
+        raise BertlabError(f"--from continues a model of its own size and weights: leave out {', '.join(idle)}")
     if config.then_tokens and config.then_tokens <= config.max_tokens:
         raise BertlabError(f"--then-tokens is {config.then_tokens}: it must be more than --max-tokens")
+
+
+def _born_otherwise(config: PretrainConfig) -> list[str]:
+    """Flags for random weights that were given, as far as that can be told: they differ from the recipe's."""
+    from bertlab.learn.pretraining.recipes import RECIPES
+
+    plain = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
+    return [f"--{name.replace('_', '-')}" for name in BORN if getattr(config, name) != getattr(plain, name)]
 
 
 def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
