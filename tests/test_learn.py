@@ -386,6 +386,20 @@ def test_the_card_of_a_bfloat16_run_is_what_its_checkpoint_gives(corpus, tmp_pat
     assert checkpoint.load(made).record["validation"] == pytest.approx(found, rel=1e-6)
 
 
+def test_the_command_on_a_card_measures_what_the_run_did(corpus, tmp_path, capsys):
+    list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, snapshots=True)))
+    for place, pairs in (("checkpoint", 256), ("snapshots/step-00000010", 64)):
+        made = tmp_path / "run" / place
+        record = checkpoint.load(made).record
+        command = record["evaluate_command"].replace("CHECKPOINT", str(made)).replace("VALIDATION", str(corpus))
+        assert main([*command.split()[1:], "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["rows"] == pairs
+        assert found == pytest.approx(record["validation"], rel=0.01), "a snapshot was measured before it was halved"
+    run_evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=128, record=True))
+    assert checkpoint.load(made).record["evaluate_command"].endswith(" --limit 128")
+
+
 def test_a_run_whose_blocks_are_compiled_gives_the_same_losses(corpus, tmp_path, monkeypatch):
     list(pretrain(settings(corpus, tmp_path / "plain")))
     monkeypatch.setattr(devices, "compiles", lambda device: True)

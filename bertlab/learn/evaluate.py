@@ -19,7 +19,7 @@ from tqdm import tqdm
 from bertlab.learn.card import card
 from bertlab.learn.devices import resolve_device
 from bertlab.learn.pretraining import cloze
-from bertlab.learn.pretraining.figures import checkpoint_second, pretraining_figures
+from bertlab.learn.pretraining.figures import PAIRS, checkpoint_second, evaluate_command, pretraining_figures
 from bertlab.learn.tasks.answer_metrics import script_of, squad
 from bertlab.learn.tasks.evaluate_labelled import evaluate_labelled
 from bertlab.learn.tasks.own_task import OWN, Columns
@@ -102,7 +102,7 @@ def evaluate(config: EvaluateConfig) -> dict:
             loaded.model,
             loaded.tokenizer,
             corpus,
-            rows=config.limit or 4096,
+            rows=config.limit or PAIRS,
             max_tokens=config.max_tokens or 128,
             second=second,
             progress=iter if config.json else tqdm,
@@ -174,6 +174,7 @@ def run(config: EvaluateConfig) -> None:
         told = {**loaded.record, "validation": figures}
         if config.what == "pretraining":
             told["cloze"] = cloze.examples(loaded.model, loaded.tokenizer)
+            told["evaluate_command"] = evaluate_command(config.limit or PAIRS)
         if "null_threshold" in figures:
             told["null_threshold"] = figures["null_threshold"]
         checkpoint.write_record(loaded.path, told, card(loaded.name, told))

@@ -18,6 +18,7 @@ from bertlab.text.sampler import PairSampler
 from bertlab.weights import checkpoint
 
 VALIDATION_SEED = 20181011  # one fixed set of pairs and masks, whatever the run's own seed
+PAIRS = 4096  # that `bertlab evaluate` takes if it is not told how many
 
 
 def checkpoint_second(loaded: checkpoint.Loaded) -> Second:
@@ -25,6 +26,16 @@ def checkpoint_second(loaded: checkpoint.Loaded) -> Second:
     if "nsp" not in loaded.heads:
         return "none"
     return "order" if "sentence order" in loaded.record.get("objectives", ()) else "next"
+
+
+def evaluate_command(rows: int) -> str:
+    """What measures a checkpoint on so many pairs.
+
+    >>> evaluate_command(256)
+    'bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION --limit 256'
+    """
+    limit = "" if rows == PAIRS else f" --limit {rows}"
+    return f"bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION{limit}"
 
 
 def pretraining_figures(

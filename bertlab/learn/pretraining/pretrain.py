@@ -22,7 +22,7 @@ from bertlab.learn.divergence import Diverged
 from bertlab.learn.objectives import PretrainingLoss, heads, objectives
 from bertlab.learn.pretraining import cloze
 from bertlab.learn.pretraining.board import Board
-from bertlab.learn.pretraining.figures import pretraining_figures
+from bertlab.learn.pretraining.figures import PAIRS, evaluate_command, pretraining_figures
 from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished
 from bertlab.learn.trainer import StepReport
@@ -220,7 +220,7 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
             write({"step": trainer.progress.step, "watched": rows})
             tell(cloze.told(rows, trainer.progress.step))
 
-    def keep(directory: Path, figures: dict, dtype: torch.dtype = torch.float16) -> None:
+    def keep(directory: Path, figures: dict, dtype: torch.dtype = torch.float16, pairs: int = PAIRS) -> None:
         if not processes.leading():
             return
         result = trainer.optimizer.result
@@ -234,7 +234,7 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
             settings=_told(config),
             validation=figures,
             cloze=cloze.examples(result, tokenizer) if fills else [],
-            evaluate_command="bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION",
+            evaluate_command=evaluate_command(pairs),
             **{"from": _origin(config)},
         )
         checkpoint.save(directory, result, tokenizer, told, dtype=dtype, card=card(config.out.name, told))
@@ -247,7 +247,8 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         if snapshot:
             look()
         if config.snapshots and snapshot:
-            keep(config.out / "snapshots" / f"step-{step:08d}", figures, STORED[config.snapshot_dtype])
+            place = config.out / "snapshots" / f"step-{step:08d}"
+            keep(place, figures, STORED[config.snapshot_dtype], config.evaluate_rows)
 
     if trainer.progress.step == 0:
         pause(0)
@@ -266,7 +267,8 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         # torchrun ends all processes with the first that ends
         processes.leave()
         raise error from None
-    keep(config.out / "checkpoint", measure(4 * config.evaluate_rows, final=True))
+    pairs = 4 * config.evaluate_rows
+    keep(config.out / "checkpoint", measure(pairs, final=True), pairs=pairs)
     processes.leave()
 
 
