@@ -320,6 +320,17 @@ def test_a_vocabulary_is_named_as_a_checkpoint_is(config, tmp_path, tiny_checkpo
     assert capsys.readouterr().err.splitlines()[-1] == "bertlab: there is no directory ./nobody"
 
 
+def test_a_text_that_gives_fewer_pieces_says_how_many(config, tmp_path, capsys):
+    config = replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(9))),), tokenizer=None, vocab_size=8000)
+    run(config)
+    learnt = Tokenizer.load(config.out / "tokenizer").vocab_size
+    assert learnt < 200
+    said = f"learning 8,000 pieces\n{learnt} pieces were learnt: this text gives no more\n"
+    assert capsys.readouterr().out.startswith(said)
+    run(replace(config, vocab_size=60, out=tmp_path / "other"))
+    assert "were learnt" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("cased", "idle"), [(False, "--vocab-size, --sample"), (True, "--vocab-size, --sample, --cased")]
 )

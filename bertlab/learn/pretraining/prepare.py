@@ -116,7 +116,10 @@ def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard
         def learn(found: list[Shard]) -> Tokenizer:
             print(f"learning {config.vocab_size:,} pieces")
             sample = _evenly(found, config.column, config.sample)
-            return Tokenizer.train(sample, config.vocab_size, cased=config.cased)
+            tokenizer = Tokenizer.train(sample, config.vocab_size, cased=config.cased)
+            if tokenizer.vocab_size < config.vocab_size:
+                print(f"{tokenizer.vocab_size:,} pieces were learnt: this text gives no more")
+            return tokenizer
 
         return learn, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
     if Path(config.tokenizer).is_file():
