@@ -386,6 +386,19 @@ def test_the_card_of_a_bfloat16_run_is_what_its_checkpoint_gives(corpus, tmp_pat
     assert checkpoint.load(made).record["validation"] == pytest.approx(found, rel=1e-6)
 
 
+def test_a_model_of_few_positions_is_measured_with_as_many(tmp_path, tiny_checkpoint):
+    text = tmp_path / "stories.txt"
+    text.write_text("\n\n".join(stories(9)))
+    prepare(PrepareConfig((str(text),), tmp_path / "corpus", tokenizer=str(tiny_checkpoint), workers=1))
+    config = settings(tmp_path / "corpus", tmp_path / "run", preset="mini", from_=str(tiny_checkpoint), max_tokens=64)
+    list(pretrain(replace(config, validation=tmp_path / "corpus", steps=1, watch=False)))
+    made = EvaluateConfig("pretraining", data=str(tmp_path / "corpus"), checkpoint=str(config.out / "checkpoint"))
+    told = checkpoint.load(config.out / "checkpoint").record["validation"]
+    assert told == pytest.approx(evaluate(replace(made, limit=256)), rel=1e-6)
+    with pytest.raises(BertlabError, match="128 tokens are too many: this model has 64 positions"):
+        evaluate(replace(made, max_tokens=128))
+
+
 def test_the_command_on_a_card_measures_what_the_run_did(corpus, tmp_path, capsys):
     list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, snapshots=True)))
     for place, pairs in (("checkpoint", 256), ("snapshots/step-00000010", 64)):

@@ -103,7 +103,7 @@ def evaluate(config: EvaluateConfig) -> dict:
             loaded.tokenizer,
             corpus,
             rows=config.limit or PAIRS,
-            max_tokens=config.max_tokens or 128,
+            max_tokens=config.max_tokens,
             second=second,
             progress=iter if config.json else tqdm,
         )

@@ -44,7 +44,7 @@ def pretraining_figures(
     corpus: Corpus,
     *,
     rows: int,
-    max_tokens: int = 128,
+    max_tokens: int | None = None,
     batch_size: int = 64,
     second: Second = "next",
     progress: Callable = iter,
@@ -53,6 +53,7 @@ def pretraining_figures(
     model that reads from left to right every next word in their place.
 
     Args:
+        max_tokens: in a pair; 128, or as many as the model has positions, if not given.
         second: what the model was asked of a second sentence.
         progress: wraps the parts that the pairs are taken in (say, `tqdm`).
 
@@ -63,6 +64,7 @@ def pretraining_figures(
     """
     parameter = next(model.parameters())
     rule = MaskRule.of(tokenizer).to(parameter.device)
+    max_tokens = max_tokens or min(128, model.config.max_positions)
     sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, second=second)
     loss = PretrainingLoss(rule, second, model.config.left_to_right)
     was_training = model.training
