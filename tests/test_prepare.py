@@ -101,6 +101,24 @@ def test_every_row_of_any_kind_of_file_is_read_once_and_knows_its_number(kind, s
         assert [number for number, _ in rows] == list(range(1, 12))
 
 
+@pytest.mark.parametrize("shard", [700, 1 << 20])
+def test_a_long_text_without_blank_lines_is_several_documents(shard, tmp_path, monkeypatch):
+    """Each ends with a line, and shorter ones after it are whole wherever a shard is cut."""
+    monkeypatch.setattr(sources, "SHARD_BYTES", shard)
+    monkeypatch.setattr(sources, "DOCUMENT_BYTES", 300)
+    lines, short = [f"Line {number} of a long text." for number in range(400)], [story[:250] for story in stories(40)]
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(lines) + "\n\n" + "\n\n".join(short))
+    found, _ = shards([str(path)])
+    rows = [(row_number(part, i), text) for part in found for i, text, _ in texts(part)]
+    assert max(part.size for part in found) < 700 + 2 * 300 or shard > 700
+    assert max(len(text) for _, text in rows) < 300 + 30
+    long = [(number, text) for number, text in rows if number <= 400]
+    assert "\n".join(text for _, text in long).split("\n") == lines
+    assert all(text.split("\n")[0] == lines[number - 1] for number, text in long)
+    assert [text for number, text in rows if number > 400] == short
+
+
 def test_a_hub_data_set_is_streamed_in_shares_that_are_all_of_it(tmp_path, monkeypatch):
     files = [str(jsonl(tmp_path / f"part-{i}.jsonl", stories(10, seed=i))) for i in range(3)]
 

@@ -20,6 +20,7 @@ from bertlab.text import hub
 
 KINDS = {".parquet": "parquet", ".jsonl": "lines", ".json": "json", ".txt": "paragraphs"}
 SHARD_BYTES = 4 << 20  # bytes of a file that are read in one go
+DOCUMENT_BYTES = 1 << 20  # of a .txt without blank lines that become one document
 NO_TEXT = "has no text"
 ROWS = 1000  # of a hub data set
 
@@ -63,8 +64,9 @@ def shards(
     """Everything the sources hold, in order, and the files that cannot be opened.
 
     Args:
-        sources: paths of .parquet, .jsonl, .json or .txt files (a blank line ends a document), directories of such
-            files, or hub ids ("owner/name" or "owner/name:config").
+        sources: paths of .parquet, .jsonl, .json or .txt files (a blank line ends a document, and so does the line with
+            which it reaches `DOCUMENT_BYTES`), directories of such files, or hub ids ("owner/name" or
+            "owner/name:config").
         stream: take hub data sets as they come, in at least `workers` shares, instead of downloading them first.
 
     Raises:
@@ -142,7 +144,7 @@ def _next_start(file, at: int, kind: str) -> int:
     file.seek(at - 1)
     file.readline()
     if kind == "paragraphs":
-        while (line := file.readline()) and line.strip():
+        while (line := file.readline()) and line.strip() and file.tell() < at + DOCUMENT_BYTES:
             pass
     return file.tell()
 
@@ -239,14 +241,15 @@ def _lines(shard: Shard) -> Iterator[bytes]:
 
 
 def _paragraphs(shard: Shard) -> Iterator[tuple[int, str | None, str]]:
-    first, held = 0, []
+    first, held, size = 0, [], 0
     for i, line in enumerate(_lines(shard)):
         if line.strip():
             first = first if held else i
             held.append(line)
-        elif held:
+            size += len(line)
+        if held and (not line.strip() or size >= DOCUMENT_BYTES):
             yield first, *_decoded(b"".join(held))
-            held = []
+            held, size = [], 0
     if held:
         yield first, *_decoded(b"".join(held))
 
