@@ -281,7 +281,7 @@ def test_who_cannot_teach_is_told_in_one_line(corpus, teacher, tiny_checkpoint, 
     assert "has another vocabulary than" in line(teacher=str(tiny_checkpoint))
     left_to_right = tmp_path / "left"
     list(pretrain(settings(corpus, left_to_right, steps=1, left_to_right=True, second="none")))
-    for way in ({"left_to_right": True}, {"from_": str(left_to_right / "checkpoint")}):
+    for way in ({"left_to_right": True}, {"from_": str(left_to_right / "checkpoint"), "preset": "mini"}):
         assert "is shown none" in line(second="none", **way)
     assert "--teacher-share is 1.0" in line(teacher_share=1.0)
     loaded = checkpoint.load(teacher)
