@@ -256,7 +256,7 @@ def table(columns: dict[str, list[str]]) -> None:
 
 def _breakable(text: str) -> str:
     """A text as it is drawn, which may go on in another line after the / of a path and the _ of a name."""
-    return re.sub(r"(?<=\w[/_])(?=\w)", "<wbr>", plain(text))
+    return re.sub(r"(?<=\w[/_])(?=\w\w)", "<wbr>", plain(text))
 
 
 def figure(

@@ -247,13 +247,10 @@ def runs(directory: str = "runs") -> dict[str, Path]:
     return shipped | {name if name not in shipped else str(path): path for name, path in found.items()}
 
 
-def latest(known: dict[str, Path], directory: str, most: int) -> list[str]:
-    """The names of the runs of a directory whose logs were written last, in the order of `known`; where it has none, of
-    all that are known."""
-    own = {path.resolve() for path in history.find_runs(directory).values()}
-    names = [name for name, path in known.items() if path.resolve() in own] or list(known)
-    newest = sorted(names, key=lambda name: _stamp(known[name]), reverse=True)[:most]
-    return [name for name in names if name in newest]
+def latest(runs: dict[str, Path], most: int) -> list[str]:
+    """The names of the runs whose logs were written last, in the order they are given in."""
+    newest = sorted(runs, key=lambda name: _stamp(runs[name]), reverse=True)[:most]
+    return [name for name in runs if name in newest]
 
 
 def run(name: str) -> Path:

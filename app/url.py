@@ -217,11 +217,10 @@ def several(
 
     of: what the options belong to, a directory say; when the reader goes to another, the choice begins anew.
     """
-    state, written = st.session_state, _written(default)
-    if state.get(f"{key}.of", of) != of and not state["url.fresh"]:
-        state["url.kept"].pop(key, None)
-        state.pop(key, None)
-    state[f"{key}.of"] = of
+    written = _written(default)
+    if last(f"{key}.of", of) != of:
+        st.session_state["url.kept"].pop(key, None)
+        st.session_state.pop(key, None)
     kept = _read(recall(key, written), default)
     kept = [option for option in kept if option in options] if isinstance(kept, list) else default
     _seed(key, kept)

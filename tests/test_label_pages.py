@@ -332,3 +332,17 @@ def test_a_long_text_is_weighed_when_asked_for(shipped):
     assert len(app.get("plotly_chart")) == 1, "the labels alone, at every keystroke"
     next(button for button in app.button if button.key == "weigh").click().run()
     assert len(app.get("plotly_chart")) == 2
+
+
+def test_what_is_said_of_many_texts_is_named_in_the_language_of_the_window(shipped):
+    linked = {"lang": "ko", "checkpoint": "sst2"}
+    columns = json.loads(
+        asked(opened("classify", **linked, **{"batch-classify": "Good.\nBad."}), "classify").dataframe[-1].proto.columns
+    )
+    assert {name: columns[name]["label"] for name in ("text", "predicted")} == {"text": "글", "predicted": "예측"}
+    table = "text,id\nGood.,1\nBad.,2"
+    columns = json.loads(
+        asked(opened("classify", **linked, **{"batch-classify": table}), "classify").dataframe[-1].proto.columns
+    )
+    assert "label" not in columns.get("text", {})
+    assert columns["predicted"]["label"] == "예측"

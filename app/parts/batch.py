@@ -57,8 +57,8 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
             if unanswered := sum(bool(row["error"]) for row in said):
                 components.note(t("batch.unanswered", count=unanswered, of=len(said)))
             rows = beside(_given(table, texts)[: len(said)], said)
-            said_columns = [name for name in (*(() if table else ("text",)), *TOLD) if name in rows[0]]
-            st.dataframe(rows, hide_index=True, column_config={name: t(f"batch.{name}") for name in said_columns})
+            told = TOLD if table else ("text", *TOLD)  # the columns of a table keep their own names
+            st.dataframe(rows, hide_index=True, column_config={name: t(f"batch.{name}") for name in told})
             st.download_button(
                 t("batch.download"), as_csv(rows), f"{question}.csv", "text/csv", on_click="ignore",
                 icon=":material/download:",

@@ -24,7 +24,7 @@ asked = set(url.recall("mask", default).split("."))
 now = [text[start:end] for start, end in found]
 before = url.last("mask", now)
 if before != now:  # the text was edited: a hidden word stays hidden where it went
-    kept = carried((int(number) for number in asked if number in map(str, range(len(before)))), before, now)
+    kept = carried({number for number in range(len(before)) if str(number) in asked}, before, now)
     asked = set(default.split(".")) if default else set(map(str, kept))
 hidden = {number for number, word in enumerate(now) if str(number) in asked and word != MASK}
 remember(hidden)

@@ -18,10 +18,11 @@ ROWS_OF_WATCHED = 200
 components.heading("training")
 directory = components.line(st, t("training.directory"), RUNS, key="runs", help=t("training.directory.help"))
 known = loaders.runs(directory)
-if known and directory.strip() not in ("", RUNS) and not history.find_runs(directory):
+own = {name: path for name, path in known.items() if name not in history.shipped_runs()}
+if known and not own and directory.strip() not in ("", RUNS):
     components.note(t("training.none", directory=directory[:100]), "error")
 picked = url.several(
-    st.multiselect, t("training.runs"), list(known), loaders.latest(known, directory, AT_FIRST), key="curves",
+    st.multiselect, t("training.runs"), list(known), loaders.latest(own or known, AT_FIRST), key="curves",
     of=directory, placeholder=t("training.choose"),
 )  # fmt: skip
 left, right = st.columns(2)
@@ -43,7 +44,7 @@ def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
     }
     states = [t(f"training.state.{end.state}") for end in ends.values()]
     columns = {"run": list(ends), "state": states} | numbers
-    components.table({t(f"training.{name}"): values for name, values in columns.items()})
+    components.table({t(f"training.{name}", steps=history.RECENT): values for name, values in columns.items()})
 
 
 def apart(settings: dict[str, list]) -> None:

@@ -1,5 +1,6 @@
 """What the numbers in a command's settings may be, one row each. Standard library only."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -48,6 +49,15 @@ LIMITS = {
     "optim.eps": Limit(0), "optim.weight-decay": Limit(0), "optim.clip": Limit(0, above=True),
     "ema": Limit(0, below=1, field="optim.ema"),
 }  # fmt: skip
+
+
+def apart(config, plain, names: Iterable[str]) -> list[str]:
+    """The flags of those of these settings that two configurations do not have in common.
+
+    >>> apart(Limit(1), Limit(0, above=True), ("least", "below", "above"))
+    ['--least', '--above']
+    """
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(config, name) != getattr(plain, name)]
 
 
 def check_limits(config: object) -> None:

@@ -278,14 +278,12 @@ class Tokenizer:
         return self._backend.encode_batch([_valid(text) for text in texts], add_special_tokens=False)
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Bare ids of many texts, no layout and no offsets: the fast way through a corpus."""
-        rows = self._backend.encode_batch_fast([_valid(text) for text in texts], add_special_tokens=False)
-        return [row.ids for row in rows]
+        """Bare ids of many texts, no layout and no offsets: the fast way."""
+        return _ids(self._backend, texts)
 
     def encode_plain(self, texts: Sequence[str]) -> list[list[int]]:
-        """`encode_ids` where no text stands for a special piece: what looks like one, "[SEP]" say, is five letters."""
-        rows = self._plain.encode_batch_fast([_valid(text) for text in texts], add_special_tokens=False)
-        return [row.ids for row in rows]
+        """`encode_ids` where nothing in a text is a special piece: "[SEP]" is five letters, as a corpus means it."""
+        return _ids(self._plain, texts)
 
     @cached_property
     def _plain(self) -> tokenizers.Tokenizer:
@@ -412,6 +410,11 @@ def _read_text(path: Path) -> str:
         raise CheckpointError(f"{path} is damaged: not UTF-8 text") from None
     except OSError as error:
         raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    rows = backend.encode_batch_fast([_valid(text) for text in texts], add_special_tokens=False)
+    return [row.ids for row in rows]
 
 
 def _valid(text: str) -> str:

@@ -47,7 +47,7 @@ STRINGS = {
     "training.tag_accuracy": ("tags right", "꼬리표 정답률"),
     "training.error": ("distance from the value", "정답 값과의 차이"),
     "training.rate": ("learning rate", "학습률"),
-    "training.recent": ("loss, last 100 steps", "손실, 최근 100스텝"),
+    "training.recent": ("loss, last {steps} steps", "손실, 최근 {steps}스텝"),
     "training.held-out": ("held-out text", "따로 떼어 둔 글"),
     "training.diamonds": (
         "Lines are the text being read, faint as it was and full as a running mean; diamonds are held-out text.",

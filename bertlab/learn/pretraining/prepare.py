@@ -12,6 +12,7 @@ from typing import Annotated
 import tyro
 
 from bertlab.spec.errors import DataError
+from bertlab.spec.limits import apart
 from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Damaged
 from bertlab.text.preparing import made, prepare
@@ -104,9 +105,7 @@ def _check(config: PrepareConfig) -> None:
         return
     # of a vocab.txt nothing but the flag says whether it is cased
     learnt = ("vocab_size", "sample") if Path(config.tokenizer).is_file() else ("vocab_size", "sample", "cased")
-    if idle := [
-        f"--{name.replace('_', '-')}" for name in learnt if getattr(config, name) != getattr(PrepareConfig, name)
-    ]:
+    if idle := apart(config, PrepareConfig, learnt):
         raise DataError(f"--tokenizer brings a vocabulary as it is: leave out {', '.join(idle)}")
 
 

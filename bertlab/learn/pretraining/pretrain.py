@@ -30,7 +30,7 @@ from bertlab.nn.model import Bert
 from bertlab.nn.neighbours import look_at_neighbours
 from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, CheckpointError
-from bertlab.spec.limits import check_limits
+from bertlab.spec.limits import apart, check_limits
 from bertlab.spec.presets import PRESETS, preset
 from bertlab.text.corpus import Corpus
 from bertlab.text.masking import MaskRule
@@ -291,7 +291,7 @@ def _born_otherwise(config: PretrainConfig) -> list[str]:
     from bertlab.learn.pretraining.recipes import RECIPES
 
     plain = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
-    return [f"--{name.replace('_', '-')}" for name in BORN if getattr(config, name) != getattr(plain, name)]
+    return apart(config, plain, BORN)
 
 
 def _open(config: PretrainConfig) -> tuple[Corpus, Tokenizer, Bert]:
