@@ -399,8 +399,9 @@ def test_a_model_of_few_positions_is_measured_with_as_many(tmp_path, tiny_checkp
         evaluate(replace(made, max_tokens=128))
 
 
-def test_the_command_on_a_card_measures_what_the_run_did(corpus, tmp_path, capsys):
-    list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, snapshots=True)))
+@pytest.mark.parametrize("how", [{}, {"second": "none", "left_to_right": True}], ids=["masked", "left to right"])
+def test_the_command_on_a_card_measures_what_the_run_did(corpus, tmp_path, capsys, how):
+    list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, snapshots=True, **how)))
     for place, pairs in (("checkpoint", 256), ("snapshots/step-00000010", 64)):
         made = tmp_path / "run" / place
         record = checkpoint.load(made).record
@@ -423,16 +424,35 @@ def test_a_run_whose_blocks_are_compiled_gives_the_same_losses(corpus, tmp_path,
     assert losses(tmp_path / "compiled") == pytest.approx(losses(tmp_path / "plain"), rel=1e-5)
 
 
+MUON = OptimConfig(lr=1e-3, method="muon", ema=0.5)
+
+
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_cuda_gives_the_losses_of_the_processor_and_goes_on(corpus, tmp_path, precision):
-    here = settings(corpus, tmp_path / "cpu", steps=20)
-    there = replace(here, out=tmp_path / "cuda", device="cuda", precision=precision)
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"precision": "bfloat16"},
+        {"optim": MUON, "whole_word": True, "accumulate": 2},
+        {"second": "order", "then_tokens": 64, "then_share": 0.5},
+        {"second": "none", "left_to_right": True, "precision": "bfloat16"},
+    ],
+    ids=["plain", "bfloat16", "muon", "order", "left to right"],
+)
+def test_cuda_gives_the_losses_of_the_processor_and_goes_on(corpus, tmp_path, how):
+    here = settings(corpus, tmp_path / "cpu", steps=20, **{**how, "precision": "float32"})
+    there = settings(corpus, tmp_path / "cuda", steps=20, device="cuda", validation=corpus, snapshots=True, **how)
     whole = [report.loss for report in pretrain(here)]
-    list(itertools.islice(pretrain(there), 9))
-    assert [report.step for report in pretrain(there)] == list(range(10, 21))
-    assert losses(tmp_path / "cuda") == pytest.approx(whole, rel=1e-3 if precision == "float32" else 0.05)
+    list(itertools.islice(pretrain(there), 9))  # of which eight are kept
+    assert [report.step for report in pretrain(there)] == list(range(9, 21))
+    assert losses(tmp_path / "cuda") == pytest.approx(whole, rel=0.05 if "precision" in how else 1e-3)
+    measured = checkpoint.load(tmp_path / "cuda" / "checkpoint").record["validation"]
+    assert evaluate(
+        EvaluateConfig(
+            "pretraining", data=str(corpus), checkpoint=str(tmp_path / "cuda" / "checkpoint"), device="cuda", limit=256
+        )
+    ) == pytest.approx(measured, rel=0.01)
 
 
 def test_a_directory_belongs_to_one_run(corpus, tmp_path):

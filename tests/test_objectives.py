@@ -243,6 +243,15 @@ def test_a_pupil_comes_nearer_to_its_teacher_than_the_same_without(corpus, teach
     assert str(tmp_path) not in card
 
 
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_cuda_is_taught_as_the_processor_is(corpus, teacher, tmp_path):
+    here = settings(corpus, tmp_path / "cpu", teacher=str(teacher))
+    there = replace(here, out=tmp_path / "cuda", device="cuda")
+    found = [[report.loss for report in pretrain(config)] for config in (here, there)]
+    assert found[1] == pytest.approx(found[0], rel=1e-3)
+
+
 def test_a_run_with_a_teacher_goes_on_bit_for_bit(corpus, teacher, tmp_path):
     whole, halves = (settings(corpus, tmp_path / name, teacher=str(teacher)) for name in ("whole", "halves"))
     list(pretrain(whole))

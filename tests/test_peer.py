@@ -99,6 +99,15 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
     assert ours[-1] < ours[0]
 
 
+@pytest.mark.cuda
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
+def test_the_peer_takes_one_gpu_where_there_are_more(tmp_path, tiny_checkpoint):
+    tokenizer = peer.tokenizer(tiny_checkpoint)
+    data = peer.text_rows(rows_of(task("sst2")), tokenizer, ("sentence",), 48)
+    trainer = peer.trainer(tiny_checkpoint, "classify", data, tokenizer, tmp_path, per_device_train_batch_size=4)
+    assert trainer.args.train_batch_size == 4
+
+
 def test_ratios_are_taken_turn_by_turn():
     found = compared([(10.0, 10.0, 5.0), (40.0, 10.0, 10.0), (20.0, 10.0, 20.0)], ("a", "b"), "rows_per_second")
     assert found == {

@@ -85,11 +85,13 @@ def same(ours: list[dict], theirs: list[dict], tolerance: float = 2e-4) -> None:
         assert [row[name] for row in ours] == pytest.approx([row[name] for row in theirs], rel=tolerance), name
 
 
-def torchrun(corpus: Path, out: Path, more: str = "", program: str = "-m bertlab") -> subprocess.Popen:
+def torchrun(
+    corpus: Path, out: Path, more: str = "", program: str = "-m bertlab", device: str = "cpu"
+) -> subprocess.Popen:
     """As a user starts it, with the same settings as `settings`."""
     flags = (
-        f"--preset tiny --steps {STEPS} --batch-size 9 --max-tokens 32 --precision float32 --device cpu --threads 1 "
-        f"--optim.lr 1e-3 --no-snapshots --save-minutes 0 {more}"
+        f"--preset tiny --steps {STEPS} --batch-size 9 --max-tokens 32 --precision float32 --device {device} "
+        f"--threads 1 --optim.lr 1e-3 --no-snapshots --save-minutes 0 {more}"
     )
     launch = [sys.executable, *["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]]
     words = [*launch, *program.split(), "pretrain", str(corpus), "--out", str(out), *flags.split()]
@@ -213,6 +215,15 @@ def test_two_processes_go_on_from_one_and_give_its_losses(corpus, alone, tmp_pat
     assert told.count(f"step {STEPS},") <= 1
     assert "Warning" not in told
     assert (out / "checkpoint" / "bertlab.json").is_file()
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
+def test_two_gpus_go_on_from_one_and_give_the_losses_of_a_processor(corpus, alone, tmp_path):
+    out = tmp_path / "run"
+    list(itertools.islice(pretrain(settings(corpus, out, device="cuda")), 6))
+    finished(torchrun(corpus, out, "--accumulate 2", device="cuda"))
+    same(rows(out), alone, tolerance=1e-3)
 
 
 def test_a_process_without_a_row_keeps_step(tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
+import torch
 from task_rows import directory_of, jsonl, rows_of
 
 import bertlab
@@ -108,6 +109,20 @@ def test_every_task_from_a_directory(name, tmp_path, taught):
         assert told["examples"] == 12
         written = sorted(path.name for path in (tmp_path / "said").iterdir())
         assert written == sorted(spec.submission or [f"{name}.{'conll' if spec.kind == 'tag' else 'tsv'}"])
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", ["sst2", "stsb", "comve", "wnut17", "squad_v2"])
+def test_cuda_learns_and_says_what_the_processor_does(name, tmp_path, tiny_checkpoint, taught):
+    data, path = taught(name)
+    there = replace(config(tmp_path, tiny_checkpoint, name, data=str(data)), device="cuda")
+    losses = [report.loss for report in finetune(there)]
+    rows = [json.loads(line) for line in (path.parent / "log.jsonl").read_text().splitlines()]
+    assert losses == pytest.approx([row["loss"] for row in rows if "loss" in row], rel=1e-3)
+    asked = EvaluateConfig(name, data=str(data), checkpoint=str(path), max_tokens=48, json=True)
+    on_cuda, on_cpu = (evaluate(replace(asked, device=device)) for device in ("cuda", "cpu"))
+    assert on_cuda == pytest.approx(on_cpu, abs=0.1)
 
 
 @pytest.mark.parametrize("name", ["sst2", "stsb", "comve", "wnut17", "klue_ner", "squad"])

@@ -166,9 +166,11 @@ def trainer(
         settings["problem_type"] = "regression"
     model = AUTO[kind].from_pretrained(checkpoint, attn_implementation="sdpa", **settings)
     quiet = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
+    asked = transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments)
+    asked._n_gpu = min(1, asked.n_gpu)  # or it gives each GPU that it sees a batch, from this one process
     made = CountingTrainer(
         model,
-        transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments),
+        asked,
         data_collator=transformers.DataCollatorWithPadding(tokenizer),
         train_dataset=data,
         processing_class=tokenizer,

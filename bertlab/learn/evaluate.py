@@ -95,7 +95,7 @@ def evaluate(config: EvaluateConfig) -> dict:
     if config.what == "pretraining":
         if config.checkpoint is None or config.data is None:
             raise BertlabError("to measure pre-training, name a --checkpoint and --data, a corpus of `bertlab prepare`")
-        second = checkpoint_second(loaded := _loaded(config, ("mlm",)))
+        second = checkpoint_second(loaded := _pretrained(config))
         corpus = Corpus.open(config.data)
         corpus.check_vocabulary(loaded.tokenizer, config.data, config.checkpoint)
         return pretraining_figures(
@@ -159,6 +159,13 @@ def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded
     return loaded
 
 
+def _pretrained(config: EvaluateConfig) -> checkpoint.Loaded:
+    loaded = _loaded(config, ())
+    if not (loaded.config.left_to_right and "mlm" in loaded.heads):
+        loaded.model.head("mlm")  # which says what it lacks; one that reads from left to right has the next word in it
+    return loaded
+
+
 def run(config: EvaluateConfig) -> None:
     """Measure and print."""
     if config.record:
@@ -173,7 +180,7 @@ def run(config: EvaluateConfig) -> None:
         loaded = checkpoint.load(config.checkpoint)
         told = {**loaded.record, "validation": figures}
         if config.what == "pretraining":
-            told["cloze"] = cloze.examples(loaded.model, loaded.tokenizer)
+            told["cloze"] = [] if loaded.config.left_to_right else cloze.examples(loaded.model, loaded.tokenizer)
             told["evaluate_command"] = evaluate_command(config.limit or PAIRS)
         if "null_threshold" in figures:
             told["null_threshold"] = figures["null_threshold"]
