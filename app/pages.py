@@ -26,6 +26,9 @@ SECTIONS = {
     },
 }
 
+# these choose what they open themselves
+OWN_CHOICE = {"compare", "training", "time-machine"}
+
 # what a checkpoint has output layers for -> the page that asks it, the first that fits
 ASKS = {
     "mlm": "fill-mask", "span": "question", "classify": "classify", "regress": "classify", "tag": "tag",

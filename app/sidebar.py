@@ -28,13 +28,17 @@ def _undo() -> None:
         st.toast(t("undo.nothing"))
 
 
-def checkpoint() -> None:
-    """Choose what the pages read. What cannot be opened is said right here, and the one before stays open."""
+def checkpoint(used: bool) -> None:
+    """Choose what the pages read. What cannot be opened is said right here, and the one before stays open.
+
+    Args:
+        used: whether the page at hand reads it; it is out of reach where it would change nothing.
+    """
     state = st.session_state
     with st.sidebar:
         wanted = url.text(
             st.selectbox, t("checkpoint"), loaders.AUTO, key="checkpoint", options=[loaders.AUTO, *bertlab.shipped()],
-            accept_new_options=True, help=t("checkpoint.help"),
+            accept_new_options=True, help=t("checkpoint.help" if used else "checkpoint.unused"), disabled=not used,
         )  # fmt: skip
         # asked once, and again when its files change: to look for a hub id takes its time
         asked = (wanted, loaders.checkpoint(wanted))

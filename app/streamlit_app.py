@@ -15,7 +15,7 @@ if str(ROOT) not in sys.path:
 
 from app import components, sidebar, url  # noqa: E402
 from app.i18n import t  # noqa: E402
-from app.pages import SECTIONS, script  # noqa: E402
+from app.pages import OWN_CHOICE, SECTIONS, script  # noqa: E402
 
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
 st.logo(components.STATIC / "logo.svg", size="large")
@@ -33,6 +33,6 @@ sections = {
 page = st.navigation(sections, expanded=True)
 url.arrive(page.url_path)
 sidebar.language_and_undo()
-sidebar.checkpoint()
+sidebar.checkpoint(used=page.url_path not in OWN_CHOICE)
 page.run()
 url.write(last=True)

@@ -129,6 +129,14 @@ def test_a_directory_opens(shipped, tiny_checkpoint):
     assert any("<b>tiny</b>" in body for body in bodies(app))
 
 
+@pytest.mark.parametrize(("page", "out_of_reach"), [("attention", False), ("compare", True), ("training", True)])
+def test_the_checkpoint_is_out_of_reach_where_it_would_change_nothing(shipped, page, out_of_reach):
+    app = opened(page, checkpoint="scratch")
+    picked = next(box for box in app.selectbox if box.key == "checkpoint")
+    assert picked.disabled is out_of_reach
+    assert picked.value == "scratch", "it stays for the other pages"
+
+
 def test_start_shows_what_was_measured(shipped):
     app = opened("start")
     assert any("<b>1%</b>" in body for body in bodies(app))

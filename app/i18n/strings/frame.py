@@ -8,6 +8,10 @@ STRINGS = {
         "하나를 고르거나, 이 컴퓨터의 폴더 또는 Hugging Face 이름을 적고 Enter를 누르세요. "
         "*auto*는 화면마다 알맞은 것을 엽니다.",
     ),
+    "checkpoint.unused": (
+        "This page chooses what it opens itself. What is chosen here stays for the other pages.",
+        "이 화면은 열 것을 따로 고릅니다. 여기서 고른 것은 다른 화면에 그대로 쓰입니다.",
+    ),
     "checkpoint.stays": ("Still open:", "그대로 열려 있습니다:"),
     "checkpoint.size": ("{layers} layers × {heads} heads · {hidden} wide", "층 {layers} × 헤드 {heads} · 폭 {hidden}"),
     "checkpoint.none": (
