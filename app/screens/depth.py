@@ -10,7 +10,10 @@ from bertlab.views import change_figures
 from bertlab.views.pieces import piece_labels
 
 CELL = 52  # pixels for a word
-WIDTH = "<style>.st-key-lens > * {{ min-width: {}px; }}</style>"
+# as wide as its words need, and opened where the one that is followed is in sight (browsers that know how)
+WIDTH = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ position: relative; }}
+.st-key-lens::after {{ content: ""; position: absolute; left: {}px; width: 1px; height: 1px;
+scroll-initial-target: nearest; }}</style>"""
 LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen through a window
 
 components.heading("depth")
@@ -38,8 +41,7 @@ with components.told():
     )  # fmt: skip
     grid = {"chosen": position, "first": shown[0], "count": len(shown), **words}
     code = components.lines(checkpoint, *opened, f"figure = change_figures.lens_grid(lens, **{grid!r})")
-    # wide enough for its words; what does not fit is scrolled to
-    st.html(WIDTH.format(110 + CELL * len(shown)))
+    st.html(WIDTH.format(110 + CELL * len(shown), 110 + CELL * (position - shown[0] + 1)))
     components.figure(change_figures.lens_grid(lens, **grid), key="lens", code=code)
     components.explain("depth_probability", "rank")
 
