@@ -198,6 +198,7 @@ def test_the_leap_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path,
         ({"then_tokens": 1024}, "this model has 512 positions"),
         ({"then_share": 1.5, "then_tokens": 64}, "more than 0 and less than 1"),
         ({"mask": 0.0}, "more than 0 and less than 1"),
+        ({"teacher_share": 0.9}, "name one with --teacher"),
     ],
 )
 def test_settings_that_cannot_be(corpus, tmp_path, wrong, line):

@@ -282,6 +282,8 @@ def _check(config: PretrainConfig) -> None:
         raise BertlabError("--new-vocabulary keeps an encoder: name the checkpoint it comes from with --from")
     if config.from_ is not None and (idle := _born_otherwise(config)):
         raise BertlabError(f"--from continues a model of its own size and weights: leave out {', '.join(idle)}")
+    if config.teacher is None and config.teacher_share != PretrainConfig.teacher_share:
+        raise BertlabError("--teacher-share weighs what a teacher says: name one with --teacher")
     if config.then_tokens and config.then_tokens <= config.max_tokens:
         raise BertlabError(f"--then-tokens is {config.then_tokens}: it must be more than --max-tokens")
 
