@@ -17,8 +17,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 from stories import losses, settings, squad_file, stories
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
+from bertlab.bench.ours import Ours
 from bertlab.bench.pretrain import BenchConfig, bench
 from bertlab.cli import main
 from bertlab.learn import cross_entropy, devices, trainer
@@ -453,6 +456,36 @@ def test_cuda_gives_the_losses_of_the_processor_and_goes_on(corpus, tmp_path, ho
             "pretraining", data=str(corpus), checkpoint=str(tmp_path / "cuda" / "checkpoint"), device="cuda", limit=256
         )
     ) == pytest.approx(measured, rel=0.01)
+
+
+class Waits(TorchDispatchMode):
+    """Where numbers come from a GPU, or sizes depend on them, so that it is waited for."""
+
+    def __init__(self):
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        given, made = ([t for t in tree_leaves(tree) if isinstance(t, torch.Tensor)] for tree in ((args, kwargs), out))
+        arrives = any(t.is_cuda for t in given) and any(not t.is_cuda for t in made)
+        by_mask = func.name() == "aten::index.Tensor" and any(t.dtype == torch.bool for t in given[1:])
+        looks = func.name() in ("aten::_local_scalar_dense", "aten::equal", "aten::nonzero", "aten::masked_select")
+        if arrives or ((looks or by_mask) and given[0].is_cuda):
+            self.found.append(func.name())
+        return out
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_step_waits_for_a_gpu_twice(corpus):
+    """For the lengths of its rows, as it begins, and for its loss, norm and figures together."""
+    asked = BenchConfig(preset="tiny", corpus=corpus)
+    ours = Ours.of(asked, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
+    ours.turn(2)
+    with Waits() as waits:
+        ours.turn(3)
+    assert waits.found == ["aten::_to_copy"] * 6
 
 
 def test_a_directory_belongs_to_one_run(corpus, tmp_path):
