@@ -22,15 +22,14 @@ GPUS = 2
 def compiled() -> Path:
     """gpu.cpp as a library, in build/."""
     source, torch = HERE / "gpu.cpp", Path(find_spec("torch").origin).parent
-    digest = hashlib.blake2b(source.read_bytes() + version("torch").encode(), digest_size=6).hexdigest()
+    digest = hashlib.blake2b(source.read_bytes() + f"{torch} {version('torch')}".encode(), digest_size=6).hexdigest()
     made = HERE.parents[1] / "build" / f"pretended-gpu-{digest}.so"
     if not made.is_file():
         made.parent.mkdir(exist_ok=True)
         building = made.with_suffix(f".{os.getpid()}")
-        words = (
-            f"g++ -std=c++20 -O1 -shared -fPIC -DUSE_DISTRIBUTED -I{torch}/include -L{torch}/lib -Wl,-rpath,{torch}/lib"
-        )
-        subprocess.run([*words.split(), str(source), "-o", str(building), "-lc10", "-ltorch_cpu"], check=True)
+        how = "g++ -std=c++20 -O1 -shared -fPIC -DUSE_DISTRIBUTED".split()
+        where = [f"-I{torch}/include", f"-L{torch}/lib", f"-Wl,-rpath,{torch}/lib"]
+        subprocess.run([*how, *where, str(source), "-o", str(building), "-lc10", "-ltorch_cpu"], check=True)
         building.rename(made)
     return made
 
