@@ -27,7 +27,7 @@ def compiled() -> Path:
     if not made.is_file():
         made.parent.mkdir(exist_ok=True)
         building = made.with_suffix(f".{os.getpid()}")
-        how = "g++ -std=c++20 -O1 -shared -fPIC -DUSE_DISTRIBUTED".split()
+        how = ["g++", "-std=c++20", "-O1", "-shared", "-fPIC", "-DUSE_DISTRIBUTED"]
         where = [f"-I{torch}/include", f"-L{torch}/lib", f"-Wl,-rpath,{torch}/lib"]
         subprocess.run([*how, *where, str(source), "-o", str(building), "-lc10", "-ltorch_cpu"], check=True)
         building.rename(made)
