@@ -14,6 +14,8 @@ from bertlab.spec.config import ModelConfig
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import checkpoint
 
+collect_ignore = ["pretended_gpu"]  # to look into it for doctests would be to believe in it
+
 TEXTS = [
     "The potter set the green bowl on the shelf beside the window.",
     "Rain fell on the harbour all night, and the boats stayed in.",
