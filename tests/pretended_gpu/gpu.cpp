@@ -11,7 +11,6 @@
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/unfold_native.h>
 #include <ATen/ops/view_native.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
@@ -211,14 +210,6 @@ Tensor reshape_alias(const Tensor& self, SymIntArrayRef size, SymIntArrayRef str
   return at::native::_reshape_alias(self, C10_AS_INTARRAYREF_SLOW(size), C10_AS_INTARRAYREF_SLOW(stride));
 }
 
-Tensor& set(Tensor& self, at::Storage storage, SymInt offset, SymIntArrayRef size, SymIntArrayRef stride) {
-  auto* impl = self.unsafeGetTensorImpl();
-  impl->set_storage_keep_dtype(std::move(storage));
-  impl->set_sizes_and_strides(
-      C10_AS_INTARRAYREF_SLOW(size), C10_AS_INTARRAYREF_SLOW(stride), offset.expect_int());
-  return self;
-}
-
 at::Scalar number(const Tensor& tensor) {
   return seen(tensor).item();
 }
@@ -266,8 +257,6 @@ TORCH_LIBRARY_IMPL(aten, CUDA, library) {
   library.impl("as_strided", as_strided);
   library.impl("view", view);
   library.impl("_reshape_alias", reshape_alias);
-  library.impl("unfold", TORCH_FN(at::native::unfold));
-  library.impl("set_.source_Storage_storage_offset", set);
   library.impl("_local_scalar_dense", number);
 }
 
