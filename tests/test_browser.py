@@ -438,6 +438,12 @@ def test_every_page_fits_a_telephone_in_the_light_and_the_dark(visit):
             assert inner <= outer, f"{page or 'start'} is {inner} wide on {outer} in the {theme}"
 
 
+def test_the_depth_lens_opens_where_the_followed_word_is(visit):
+    tab = visit("depth?lang=en", width=390)
+    tab.wait_for_selector(".st-key-lens .js-plotly-plot")
+    tab.wait_for_function("document.querySelector('.st-key-lens').scrollLeft > 0")
+
+
 def test_the_back_button_brings_earlier_texts_again(visit):
     tab = visit("fill-mask", text="Green tea.")
     field = tab.get_by_label("Text", exact=True)
