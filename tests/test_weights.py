@@ -16,6 +16,7 @@ import safetensors.torch
 import torch
 import transformers
 
+import bertlab
 from bertlab.nn.model import Bert
 from bertlab.nn.trace import Trace
 from bertlab.spec.config import ModelConfig
@@ -24,6 +25,7 @@ from bertlab.spec.tasks import task
 from bertlab.text.batch import Batch, collate
 from bertlab.text.tokenizer import SPECIAL_PIECES, Tokenizer
 from bertlab.weights import checkpoint, hub
+from bertlab.weights.average import average
 from bertlab.weights.maps import hf_names, hf_to_state, state_to_hf
 
 PIECES = [*SPECIAL_PIECES, *"abcdefghij", *(f"##{letter}" for letter in "abcdefghij"), "green", "tea", "두", "잔"]
@@ -639,3 +641,38 @@ def test_a_directory_of_data_does_not_hide_the_shipped_checkpoint_of_its_name(sh
     assert hub.find(name) == shipped / name
     (tmp_path / name / "config.json").write_text("{}")
     assert hub.find(name) == Path(name)
+
+
+# -- the mean of two
+
+
+def test_every_weight_of_a_mean_lies_between_the_two():
+    one, other = fresh(("mlm", "nsp")), fresh(("nsp", "mlm"), seed=1)
+    before = {name: tensor.clone() for name, tensor in one.state_dict().items()}
+    mean = state_to_hf(average(one, other, 0.25))
+    first, second = state_to_hf(one), state_to_hf(other)
+    assert mean.keys() == first.keys()
+    for name in mean:
+        torch.testing.assert_close(mean[name], 0.75 * first[name] + 0.25 * second[name])
+    assert all(torch.equal(tensor, before[name]) for name, tensor in one.state_dict().items()), "a copy was made"
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (lambda: fresh(("mlm",)), "the heads of these are mlm, nsp and mlm"),
+        (lambda: Bert(CONFIG.replace(num_layers=3), ("mlm", "nsp")), "differ in num_layers"),
+        (lambda: Bert(CONFIG.replace(vocab_size=40, max_positions=9), ("mlm", "nsp")), "vocab_size, max_positions"),
+    ],
+)
+def test_only_two_of_a_kind_have_a_mean(other, said):
+    with pytest.raises(CheckpointError, match=said):
+        average(fresh(("mlm", "nsp")), other())
+
+
+def test_a_mean_of_two_vocabularies_is_refused(saved, tokenizer, tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_text("\n".join([*PIECES[:-1], "cup"]), encoding="utf-8")
+    foreign = checkpoint.save(tmp_path / "foreign", fresh(("mlm", "nsp")), Tokenizer.from_vocab(path), {})
+    with pytest.raises(CheckpointError, match="the vocabularies of these differ"):
+        bertlab.load(saved).average(bertlab.load(foreign))

@@ -187,6 +187,13 @@ REFUSALS = {
     "텐서입니다.",
     "{} has the shape {}, but config.json makes it {}": "{0}: 모양이 {1}인데 config.json대로라면 {2}입니다.",
     "{} holds {}, not floating-point weights": "{0}: 실수 가중치가 아니라 {1}입니다.",
+    "only two of a kind have a mean: these differ in {}": "같은 종류의 둘만 평균을 낼 수 있습니다. {0}이(가) 다릅니다.",
+    "only two of a kind have a mean: the heads of these are {}": (
+        "같은 종류의 둘만 평균을 낼 수 있습니다. 두 체크포인트의 출력층이 {0}입니다."
+    ),
+    "only two of a kind have a mean: the vocabularies of these differ": (
+        "같은 종류의 둘만 평균을 낼 수 있습니다. 어휘가 서로 다릅니다."
+    ),
     # configurations
     "config.json numbers its labels {}, not from 0 on": "config.json의 이름표 번호가 0부터가 아니라 {0}입니다.",
     "config.json says model_type {}; bertlab opens 'bert'": "config.json의 model_type이 {0}입니다. bertlab은 'bert'를 "

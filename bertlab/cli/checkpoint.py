@@ -1,32 +1,27 @@
-"""A checkpoint as a thing: what it is, and a copy of it in fewer bits or without some of its heads.
+"""A checkpoint as a thing: what it is, and a copy of it in fewer bits, without some heads, or averaged with another.
 
-Knows nothing of how heads are taken out.
+Knows nothing of how that is done.
 """
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from bertlab.cli.common import Ask, OfCheckpoint, open_session, tell
 from bertlab.spec.errors import BertlabError
 
+if TYPE_CHECKING:
+    from bertlab.explore.session import Session
+
 # a head -> the command that asks it
 COMMAND_OF = {
     "mlm": "fill-mask", "nsp": "nsp", "span": "answer", "classify": "classify", "regress": "classify",
     "choose": "choose", "tag": "tag",
 }  # fmt: skip
-CARD = """# {name}
-
-`{source}` without these attention heads (layer.head, from 0): {heads}. Written by `bertlab export`; nothing has
-been measured on it.
-
-"""
-OPENS = {
-    False: "It opens in bertlab and in transformers 4, which reads `pruned_heads`; transformers 5 does not.\n",
-    True: "The heads are kept as zeros: it opens in bertlab and in every version of transformers.\n",
-}
+# what a record says of its weights, and not of others made from them
+OF_THE_WEIGHTS = {"cloze", "note"}
 
 
 @dataclass(frozen=True)
@@ -75,18 +70,22 @@ def _short(value: object) -> str:
 
 @dataclass(frozen=True)
 class Export(OfCheckpoint):
-    """Write a checkpoint anew: in fewer bits, or without some attention heads, its outputs then being those with these
-    heads knocked out.
+    """Write a checkpoint anew: in fewer bits; without some attention heads, its outputs then being those with these
+    heads knocked out; or as the mean of its weights and another's.
 
     In float8 the matrices take eight bits each, and transformers opens the file as it is; measure what that costs with
     `bertlab evaluate`. Pruned heads are left out of the file and named in config.json as `pruned_heads`. That opens in
     bertlab and in transformers up to version 4; version 5 no longer reads the field and refuses the file. With --zeroed
     the heads are kept as zeros: the checkpoint opens everywhere, but is no smaller.
 
+    A mean is of two checkpoints of the same sizes, vocabulary and heads, best of one that went on from the other or of
+    two that began alike: it is often better than both, or keeps what the second has forgotten. Measure it.
+
     Examples:
       bertlab export small --checkpoint runs/sst2/checkpoint --dtype float8
       bertlab export pruned --prune 0.3,2.11
       bertlab export pruned --checkpoint squad --prune 5.0,5.1 --zeroed
+      bertlab export mean --checkpoint runs/en/checkpoint --average runs/en-512/checkpoint --share 0.3
     """
 
     out: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIRECTORY")]
@@ -95,6 +94,10 @@ class Export(OfCheckpoint):
     """LAYER.HEAD with commas between, counted from 0; a number alone is a whole layer (only with --zeroed)."""
     zeroed: bool = False
     """Keep the heads as zeros, so that every version of transformers opens it."""
+    average: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
+    """Another checkpoint, whose weights are averaged with these."""
+    share: float = 0.5
+    """How much of the mean is that other's."""
     dtype: Literal["float8", "float16", "float32"] = "float16"
     """What the weights are stored as."""
 
@@ -102,30 +105,51 @@ class Export(OfCheckpoint):
 def export(config: Export) -> None:
     import torch
 
-    from bertlab.explore.changes import read_heads
     from bertlab.learn.card import card as write_card
+    from bertlab.learn.card import card_of_another
     from bertlab.weights import checkpoint
 
     if not config.out.strip():
         raise BertlabError("name a directory to write to")
+    if config.prune is not None and config.average is not None:
+        raise BertlabError("--prune and --average do not go together: write the mean, then prune that")
+    if config.average is None and config.share != Export.share:
+        raise BertlabError("--share is of another checkpoint: name it with --average")
     session = open_session(config)
     dtype = torch.float8_e4m3fn if config.dtype == "float8" else getattr(torch, config.dtype)
-    model, record, card, said = session.model, session.record, "", f"in {config.dtype}"
-    if config.prune is not None:
-        gone = sorted(read_heads(config.prune, session.config.num_heads))
-        model, said = session.prune(config.prune, zeroed=config.zeroed).model, f"{len(gone)} heads pruned"
-        # what was measured on the whole model does not hold for this one
-        record = {name: value for name, value in record.items() if name not in ("validation", "evaluate_command")}
-        record |= {"pruned_from": session.name, "pruned_heads": [list(head) for head in gone], "zeroed": config.zeroed}
-        heads = ", ".join(f"{layer}.{head}" for layer, head in gone)
-        card = CARD.format(name=Path(config.out).name, source=session.name, heads=heads) + OPENS[config.zeroed]
-    elif "command" in record:  # made by a run of bertlab, so a card can be written of it
+    changed, record, said = _changed(config, session)
+    name, card = Path(config.out).name, ""
+    if "command" in record:  # made by a run of bertlab
         record = {**record, "stored": config.dtype}
         if config.dtype == "float8":  # measured on wider weights: `bertlab evaluate --record` measures these
             record["validation"] = {}
-        card = write_card(Path(config.out).name, record)
-    target = checkpoint.save(config.out, model, session.tokenizer, record, dtype=dtype, card=card)
+        card = write_card(name, record)
+    elif changed is not session:
+        card = card_of_another(name, record)
+    target = checkpoint.save(config.out, changed.model, session.tokenizer, record, dtype=dtype, card=card)
     size = (target / checkpoint.WEIGHTS).stat().st_size
     old = session.path / checkpoint.WEIGHTS
     was = f", {old.stat().st_size / 1e6:.1f} MB before" if old.is_file() else ""
     print(f"{target}: {said}, weights of {size / 1e6:.1f} MB{was}")
+
+
+def _changed(config: Export, session: "Session") -> tuple["Session", dict, str]:
+    """What is written, its record, and in a few words what became of it."""
+    from bertlab.explore.changes import read_heads
+    from bertlab.explore.session import load
+
+    if config.prune is not None:
+        changed = session.prune(config.prune, zeroed=config.zeroed)
+        gone = sorted(read_heads(config.prune, session.config.num_heads))
+        made = {"pruned_from": session.name, "pruned_heads": [list(head) for head in gone], "zeroed": config.zeroed}
+        said = f"{len(gone)} heads pruned"
+    elif config.average is not None:
+        other = load(config.average)
+        changed = session.average(other, config.share)
+        made = {"mean_of": [[session.name, round(1 - config.share, 6)], [other.name, config.share]]}
+        said = f"the mean of {session.name} and {other.name}"
+    else:
+        return session, session.record, f"in {config.dtype}"
+    # what was said of the one does not hold for the other
+    kept = {name: value for name, value in session.record.items() if name not in OF_THE_WEIGHTS}
+    return changed, kept | made | {"validation": {}}, said

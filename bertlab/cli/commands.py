@@ -29,7 +29,7 @@ COMMANDS = {
     "lens": Command("cli.look", "LensOf", "lens", "what every layer would say; masks filled together"),
     "attend": Command("cli.look", "Attend", "attend", "where every attention head looks"),
     "info": Command("cli.checkpoint", "Info", "info", "what a checkpoint is, and which are shipped"),
-    "export": Command("cli.checkpoint", "Export", "export", "a checkpoint in fewer bits, or without some heads"),
+    "export": Command("cli.checkpoint", "Export", "export", "a checkpoint in fewer bits, without heads, or averaged"),
     "app": Command("cli.window", "App", "app", "open the browser window"),
     "prepare": Command("learn.pretraining.prepare", "PrepareConfig", "run", "raw text to a corpus and a vocabulary"),
     "pretrain": Command(

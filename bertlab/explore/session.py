@@ -45,6 +45,7 @@ from bertlab.spec.errors import BertlabError, CheckpointError, TextError
 from bertlab.spec.tasks import TASKS
 from bertlab.text.tokenizer import Encoding, Tokenizer
 from bertlab.weights import checkpoint
+from bertlab.weights.average import average
 from bertlab.weights.hub import SHIPPED, shipped
 from bertlab.weights.prune import prune
 
@@ -422,6 +423,19 @@ class Session:
         """
         model = prune(self.model, read_heads(heads, self.config.num_heads), zeroed=zeroed)
         return Session(replace(self.loaded, model=model))
+
+    def average(self, other: "Session", share: float = 0.5) -> "Session":
+        """The mean of this checkpoint's weights and another's; see `weights.average`.
+
+        Args:
+            share: of the other, more than 0 and less than 1.
+
+        Raises:
+            CheckpointError: their vocabularies, sizes, labels or heads differ.
+        """
+        if self.tokenizer.digest != other.tokenizer.digest:
+            raise CheckpointError("only two of a kind have a mean: the vocabularies of these differ")
+        return Session(replace(self.loaded, model=average(self.model, other.model, share)))
 
     def _probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:
         return probe(self.model, self.tokenizer, kind, text, pair, mask)

@@ -65,22 +65,55 @@ def card(name: str, record: dict) -> str:
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),
+        *_exported(record),
         *([("stored as", STORED[record["stored"]])] if record.get("stored") in STORED else []),
     ]
-    text = [f"# {name}", "", "A BERT made by bertlab. It opens with `bertlab.load` and with `transformers`.", ""]
-    text += ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows), ""]
+    text = [f"# {name}", "", f"A BERT made by bertlab. {_opens(record)}", "", *_table(rows), ""]
     if record["validation"]:
-        text += ["## Measured on held-out text", "", "| | |", "|---|---|"]
+        figures = []
         for key, value in record["validation"].items():
             label, form = LINES.get(key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}"))
-            text.append(f"| {label} | {form.format(value)} |")
-        text += ["", f"The command that measures: `{record['evaluate_command']}`", ""]
+            figures.append((label, form.format(value)))
+        text += ["## Measured on held-out text", "", *_table(figures), ""]
+        text += [f"The command that measures: `{record['evaluate_command']}`", ""]
     if record.get("cloze"):
         text += _clozes(record["cloze"])
     if record.get("note"):
         text += [record["note"], ""]
     settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items())
     return "\n".join([*text, f"Settings: {settings}.", ""])
+
+
+def card_of_another(name: str, record: dict) -> str:
+    """Markdown for what `bertlab export` made of a checkpoint whose making is not known.
+
+    Args:
+        record: pruned_from, pruned_heads and zeroed, or mean_of.
+    """
+    text = [f"# {name}", "", f"Written by `bertlab export`. {_opens(record)}", "", *_table(_exported(record)), ""]
+    return "\n".join([*text, "Nothing has been measured on it.", ""])
+
+
+def _exported(record: dict) -> list[tuple[str, str]]:
+    """What `bertlab export` made of the weights."""
+    rows = []
+    if mean := record.get("mean_of"):
+        parts = " and ".join(f"{100 * share:g} % of {name}" for name, share in mean)
+        rows.append(("weights", f"the mean of {parts}"))
+    if gone := record.get("pruned_heads"):
+        heads = ", ".join(f"{layer}.{head}" for layer, head in gone)
+        rows.append(("attention heads taken out", f"{heads} (layer.head, from 0) of {record['pruned_from']}"))
+    return rows
+
+
+def _opens(record: dict) -> str:
+    left_out = record.get("pruned_heads") and not record.get("zeroed")
+    others = "transformers 4, which reads `pruned_heads`; transformers 5 does not" if left_out else "`transformers`"
+    return f"It opens with `bertlab.load` and with {others}."
+
+
+def _table(rows: list[tuple[str, str]]) -> list[str]:
+    return ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows)]
 
 
 def _clozes(rows: list[dict]) -> list[str]:

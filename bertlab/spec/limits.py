@@ -40,6 +40,7 @@ LIMITS = {
     "max-tokens": Limit(5), "stride": Limit(1), "layers": Limit(1), "hidden": Limit(1), "attention-heads": Limit(1),
     "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, above=True),
     "then-share": Limit(0, above=True, below=1), "teacher-share": Limit(0, above=True, below=1),
+    "share": Limit(0, above=True, below=1),
     "rounds": Limit(1), "batch-sizes": Limit(1), "tokens": Limit(1), "workers": Limit(1),
     # [PAD] [UNK] [CLS] [SEP] [MASK] and a word
     "vocab-size": Limit(6),
