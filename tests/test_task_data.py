@@ -21,6 +21,7 @@ from bertlab.text.damaged import Complaints
 from bertlab.text.examples import held_out, read_examples
 from bertlab.text.features import IGNORED, features, kept, spread
 from bertlab.text.rows import Rows, find_split, has_split, read_file, read_split
+from bertlab.text.squad import read_rows
 
 SST2, RTE, STSB, SWAG, WNUT = map(task, ("sst2", "rte", "stsb", "swag", "wnut17"))
 
@@ -89,7 +90,7 @@ def test_splits_of_a_directory(tmp_path):
     for name in names:
         (tmp_path / name).touch()
     for split, name in zip(("train", "validation", "test"), names, strict=False):
-        assert find_split(tmp_path, split).name == name
+        assert [path.name for path in find_split(tmp_path, split)] == [name]
     with pytest.raises(DataError, match="no file for the split validation_matched; it has"):
         find_split(tmp_path, "validation_matched")
     (tmp_path / "train.csv").touch()
@@ -99,11 +100,40 @@ def test_splits_of_a_directory(tmp_path):
     assert not has_split(tmp_path, "validation_matched")
     with pytest.raises(DataError, match="several files for train"):  # and not as if there were none
         has_split(tmp_path, "train")
-    assert find_split("nyu-mll/glue:mnli", "train") is None
-    assert find_split("e9t/nsmc@refs/convert/parquet", "train") is None
+    assert not find_split("nyu-mll/glue:mnli", "train")
+    assert not find_split("e9t/nsmc@refs/convert/parquet", "train")
     for lost in ("runs/a/b", "lost.csv", "lost/rows.csv"):
         with pytest.raises(DataError, match=f"there is no file {lost}"):
             find_split(lost, "train")
+
+
+def test_a_split_in_several_files_is_one(tmp_path):
+    names = [f"train-{number:05}-of-00012.jsonl" for number in range(12)]
+    for number, name in enumerate(names):
+        (tmp_path / name).write_text(json.dumps({"sentence": f"tea {number}", "label": number % 2}) + "\n")
+    assert [path.name for path in find_split(tmp_path, "train")] == names
+    rows = read_split(tmp_path, "train")
+    assert [row["sentence"] for row in rows.rows] == [f"tea {number}" for number in range(12)]
+    assert rows.name == f"{tmp_path} (train, 12 files)"
+    assert has_split(tmp_path, "train")
+    (tmp_path / names[3]).rename(tmp_path / "elsewhere.jsonl")
+    for asked in (find_split, has_split):
+        with pytest.raises(DataError, match="not all files of train: part 3 of 12 is missing"):
+            asked(tmp_path, "train")
+    (tmp_path / "elsewhere.jsonl").rename(tmp_path / names[3].replace("12.jsonl", "13.jsonl"))
+    with pytest.raises(DataError, match="several files for train"):
+        find_split(tmp_path, "train")
+
+
+def test_questions_in_several_files(tmp_path):
+    for number, name in enumerate(("train-00000-of-00002.json", "train-00001-of-00002.json")):
+        question = {"id": str(number), "question": "Who?", "answers": [{"text": "mill", "answer_start": 4}]}
+        data = {"data": [{"title": "A", "paragraphs": [{"context": "The mill.", "qas": [question]}]}]}
+        (tmp_path / name).write_text(json.dumps(data))
+    assert [row["id"] for row in read_rows(tmp_path, "train", training=True)] == ["0", "1"]
+    (tmp_path / "train-00001-of-00002.json").write_text((tmp_path / "train-00000-of-00002.json").read_text())
+    with pytest.raises(DataError, match=r"\(train, 2 files\): row 2 \(id 0\) repeats the id of row 1"):
+        read_rows(tmp_path, "train")
 
 
 def test_the_hub_and_a_file_give_the_same_examples(tmp_path, monkeypatch):

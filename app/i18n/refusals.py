@@ -318,6 +318,8 @@ REFUSALS = {
         "이 행들은 허브에 없습니다. --data로 파일이나 폴더를 알려 주세요."
     ),
     "{} has no file for the split {}; it has {}": "{0}에는 {1} 몫의 파일이 없습니다. 있는 것: {2}",
+    "{} has not all files of {}: part {} of {} is missing": "{0}에 {1} 파일이 다 있지 않습니다. {3}개 가운데 {2}번이 "
+    "없습니다.",
     "{} has several files for {}: {}; name one": "{0}에는 {1} 파일이 여럿입니다: {2}. 하나를 고르세요.",
     "there is no file {}": "{0}이라는 파일이 없습니다.",
     "{} holds no rows": "{0}에는 행이 하나도 없습니다.",

@@ -21,6 +21,7 @@ from bertlab.text.files import parse_json, parse_json_lines, read_parquet, read_
 ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
 PASTED = "the pasted table"
 NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # of a column: no sentence
+PART = re.compile(r"(.+)-(\d+)-of-(\d+)")  # of a split in several files, as the hub names them
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".json.gz")
 
 
@@ -65,22 +66,37 @@ def read_split(source: str | Path, split: str) -> Rows:
     Raises:
         DataError: nothing there, a damaged file, no such split, or a hub that cannot be reached; one line.
     """
-    found = find_split(source, split)
-    if found is not None:
-        return read_file(found)
+    if found := find_split(source, split):
+        return joined(split_name(source, split, found), [read_file(path) for path in found])
     rows = hub.load(str(source), split)
     names = {column: given for column, feature in rows.features.items() if (given := _hub_names(feature))}
     return Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list(), names)
 
 
-def find_split(source: str | Path, split: str) -> Path | None:
-    """The file that holds a split, None for a hub id.
+def joined(name: str, parts: Sequence[Rows]) -> Rows:
+    """Rows of several files one after the other, under one name; a part may lack columns of another.
 
-    In a directory that is `train.parquet`, `train-00000-of-00001.parquet`, `train-v1.1.json`, `mine_train.csv`; for
-    the validation split `dev` and `valid` too.
+    >>> joined("train", [Rows("a", ("text",), [{"text": "1"}]), Rows("b", ("text", "label"), [])]).columns
+    ('text', 'label')
+    """
+    columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
+    return Rows(name, columns, [row for part in parts for row in part.rows], parts[0].names)
+
+
+def split_name(source: str | Path, split: str, files: Sequence[Path]) -> str:
+    """What to call a split in a message: its one file, or the directory and the split."""
+    return str(files[0]) if len(files) == 1 else f"{source} ({split}, {len(files)} files)"
+
+
+def find_split(source: str | Path, split: str) -> tuple[Path, ...]:
+    """The file that holds a split, or the files that do together, in order; none for a hub id.
+
+    In a directory that is `train.parquet`, `train-v1.1.json`, `mine_train.csv`, or `train-00000-of-00002.parquet` and
+    all the others of its kind; for the validation split `dev` and `valid` too.
 
     Raises:
-        DataError: there is no such file, several would do, or the source is neither file nor directory nor hub id.
+        DataError: there is no such file, several would do, one of the parts is missing, or the source is neither file
+            nor directory nor hub id.
     """
     if not str(source):
         raise DataError("these rows are not on the hub: name their file or directory with --data")
@@ -89,18 +105,16 @@ def find_split(source: str | Path, split: str) -> Path | None:
         files = sorted(p for p in path.iterdir() if p.name.lower().endswith(SUFFIXES) and not p.name.startswith("."))
         for name in ALIASES.get(split, (split,)):
             own = [p for p in files if _is_of(p, name)]
-            if len(own) > 1:
-                raise DataError(f"{source} has several files for {split}: {', '.join(p.name for p in own)}; name one")
             if own:
-                return own[0]
+                return _whole(source, split, own)
         raise NoSuchSplit(
             f"{source} has no file for the split {split}; it has {', '.join(p.name for p in files) or 'none at all'}"
         )
     if path.exists():
-        return path
+        return (path,)
     if str(source).partition(":")[0].partition("@")[0].count("/") != 1 or str(source).lower().endswith(SUFFIXES):
         raise DataError(f"there is no file {source}")
-    return None
+    return ()
 
 
 def has_split(source: str | Path, split: str) -> bool:
@@ -110,7 +124,7 @@ def has_split(source: str | Path, split: str) -> bool:
         DataError: several files of a directory would do, there is no such source, or the hub cannot be reached.
     """
     try:
-        if find_split(source, split) is None:
+        if not find_split(source, split):
             hub.load(str(source), split)
         return not Path(source).is_file()
     except NoSuchSplit:
@@ -173,9 +187,28 @@ def row_id(row: dict, column: str | None, number: int) -> str:
     return str(row[column])
 
 
+def _stem(path: Path) -> str:
+    name = path.name.lower()
+    return name.removesuffix(max((suffix for suffix in SUFFIXES if name.endswith(suffix)), key=len))
+
+
+def _whole(source: str | Path, split: str, files: Sequence[Path]) -> tuple[Path, ...]:
+    """The one file of a split, or its parts in order."""
+    parts = {path: PART.fullmatch(_stem(path)) for path in files}
+    kinds = {part and (part[1], part[3]) for part in parts.values()}
+    numbers = sorted(int(part[2]) for part in parts.values() if part)
+    if len(kinds) > 1 or (kinds == {None} and len(files) > 1) or len(set(numbers)) < len(numbers):
+        raise DataError(f"{source} has several files for {split}: {', '.join(p.name for p in files)}; name one")
+    if kinds == {None}:
+        return tuple(files)
+    ((_, whole),) = kinds
+    if missing := set(range(int(whole))) - set(numbers):
+        raise DataError(f"{source} has not all files of {split}: part {min(missing)} of {int(whole)} is missing")
+    return tuple(sorted(files, key=lambda path: int(parts[path][2])))
+
+
 def _is_of(path: Path, name: str) -> bool:
-    stem = path.name.lower()
-    stem = stem.removesuffix(max((suffix for suffix in SUFFIXES if stem.endswith(suffix)), key=len))
+    stem = _stem(path)
     return stem == name or stem.startswith(f"{name}-") or stem.endswith((f"_{name}", f"-{name}"))
 
 

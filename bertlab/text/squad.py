@@ -7,7 +7,7 @@ and no scores.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bertlab.spec.errors import DataError
@@ -15,7 +15,7 @@ from bertlab.spec.tasks import TASKS, TaskSpec
 from bertlab.text import hub
 from bertlab.text.damaged import Complaints
 from bertlab.text.files import is_parquet, parse_json, read_parquet, read_text
-from bertlab.text.rows import Rows, blank, find_split, objects, read_file, row_id, value_of
+from bertlab.text.rows import Rows, blank, find_split, joined, objects, read_file, row_id, split_name, value_of
 
 SQUAD = TASKS["squad"]
 
@@ -37,8 +37,7 @@ def read_squad(
     Raises:
         DataError: the file is missing, damaged or something else; one line naming the first place that is wrong.
     """
-    table, nested = _table(Path(path))
-    return _questions(table, complain, SQUAD if nested else spec, training)
+    return _read(str(path), (Path(path),), complain, spec, training)
 
 
 def read_rows(
@@ -54,12 +53,17 @@ def read_rows(
     Raises:
         DataError: no such file or split, or a hub that cannot be reached.
     """
-    found = find_split(source, split)
-    if found is not None:
-        return read_squad(found, complain, spec, training)
+    if found := find_split(source, split):
+        return _read(split_name(source, split, found), found, complain, spec, training)
     rows = hub.load(str(source), split)
     table = Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list())
     return _questions(table, complain, spec, training)
+
+
+def _read(name: str, files: Sequence[Path], complain, spec: TaskSpec, training: bool) -> list[dict]:
+    parts = [_table(path) for path in files]
+    nested = any(nested for _, nested in parts)
+    return _questions(joined(name, [rows for rows, _ in parts]), complain, SQUAD if nested else spec, training)
 
 
 def _table(path: Path) -> tuple[Rows, bool]:

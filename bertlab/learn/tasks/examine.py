@@ -23,7 +23,7 @@ from bertlab.text.batches import score
 from bertlab.text.damaged import Complaints
 from bertlab.text.examples import read_examples
 from bertlab.text.features import Features, features
-from bertlab.text.rows import find_split, has_split, read_file, spaced
+from bertlab.text.rows import find_split, has_split, read_split, spaced, split_name
 from bertlab.text.squad import read_rows
 from bertlab.text.tags import entity_spans, is_scheme
 from bertlab.weights.checkpoint import Loaded
@@ -65,16 +65,15 @@ def labelled_rows(source: str | Path, spec: TaskSpec, split: str = "validation")
     """
     names = {"validation": spec.validation, "test": spec.test}.get(split) or (split,)
     split = next((name for name in names if has_split(source, name)), split)
-    found = find_split(source, split)
-    if found is None:
+    if not (found := find_split(source, split)):
         raise DataError(f"there is no file {source}")
     if spec.kind != "span":
-        rows = read_file(found)
+        rows = read_split(source, split)
         return Given(rows.name, rows.columns, rows.rows, rows.names)
     complaints = Complaints("skip", shown=0)
-    questions = read_rows(found, split, complaints, spec)
+    questions = read_rows(source, split, complaints, spec)
     columns = ("id", "question", "context", "answers")
-    return Given(str(found), columns, questions, left_out=tuple(complaints.lines))
+    return Given(split_name(source, split, found), columns, questions, left_out=tuple(complaints.lines))
 
 
 def examine(loaded: Loaded, rows: Given, spec: TaskSpec, most: int = 500, progress: Callable = iter) -> Examination:
