@@ -1,10 +1,10 @@
-"""The pages of the window, by section, each with its icon. A new page is a row here, a file in `screens/` and one in
-`i18n/strings/`. Knows no page from inside."""
+"""The pages of the window, by section, each with its icon; the first stands above all sections. A new page is a row
+here, a file in `screens/` and one in `i18n/strings/`. Knows no page from inside."""
 
 from collections.abc import Collection
 
 SECTIONS = {
-    "home": {"start": ":material/home:"},
+    "": {"start": ":material/home:"},
     "see": {"input": ":material/text_fields:", "attention": ":material/hub:"},
     "ask": {
         "fill-mask": ":material/visibility_off:",

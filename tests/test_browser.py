@@ -79,9 +79,9 @@ def visit(browser, address):
     before: called with the tab that is about to open it."""
     faults = []
 
-    def visit(page: str, *, width: int = 1280, theme: str = "light", link: str = "", before=None, **parameters: str):
+    def visit(page, *, width=1280, height=900, theme="light", link="", before=None, **parameters):
         tab = browser.new_page()
-        tab.set_viewport_size({"width": width, "height": 900})
+        tab.set_viewport_size({"width": width, "height": height})
         tab.emulate_media(color_scheme=theme)
         local = (address, address.replace("http", "ws"), "data:", "blob:", "about:")
         tab.on("request", lambda request: request.url.startswith(local) or faults.append(request.url))
@@ -439,9 +439,23 @@ def test_every_page_fits_a_telephone_in_the_light_and_the_dark(visit):
 
 
 def test_the_depth_lens_opens_where_the_followed_word_is(visit):
-    tab = visit("depth?lang=en", width=390)
+    tab = visit("depth", width=390, lang="en")
     tab.wait_for_selector(".st-key-lens .js-plotly-plot")
     tab.wait_for_function("document.querySelector('.st-key-lens').scrollLeft > 0")
+
+
+@pytest.mark.parametrize("page", ["", "evaluation"])
+def test_on_a_low_screen_the_page_and_what_every_page_has_are_in_sight(visit, page):
+    tab = visit(page, height=620, lang="en")
+    foot = tab.get_by_test_id("stSidebarUserContent")
+    own = tab.locator("[data-testid=stSidebarNavLink][aria-current=page]")
+    everywhere = (foot.get_by_text("한국어"), foot.get_by_role("button", name="Undo"), foot.get_by_role("combobox"))
+    for wanted in (*everywhere, own):
+        wanted.wait_for()
+        box = wanted.bounding_box()
+        assert box["y"] >= 0, wanted
+        assert box["y"] + box["height"] <= 620, wanted
+    assert own.bounding_box()["y"] + own.bounding_box()["height"] <= foot.bounding_box()["y"], "not behind the foot"
 
 
 def test_the_back_button_brings_earlier_texts_again(visit):

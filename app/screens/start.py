@@ -54,7 +54,7 @@ with components.told():
     st.caption(t("start.arcs", layer=layer))
 
 for section, pages in SECTIONS.items():
-    if section == "home" or not pages:
+    if not section:
         continue
     st.html(f'<p class="small">{components.plain(t(f"section.{section}"))}</p>')
     # columns for every row: cards of a row are alike high, and a telephone shows them in the menu's order

@@ -42,7 +42,6 @@ STRINGS = {
     "sentence.b.empty": ("may stay empty", "비워 두어도 됩니다"),
     "open.instead": ("Open the checkpoint that suits this page", "이 화면에 맞는 체크포인트 열기"),
     # the sections of the menu
-    "section.home": ("Start", "시작"),
     "section.see": ("See", "보기"),
     "section.ask": ("Ask", "묻기"),
     "section.change": ("Change", "바꾸기"),
