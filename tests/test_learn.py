@@ -1,5 +1,6 @@
 """Training: the loop, what it keeps, and that a run killed anywhere goes on bit for bit."""
 
+import copy
 import itertools
 import json
 import os
@@ -478,10 +479,14 @@ class Waits(TorchDispatchMode):
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_a_step_waits_for_a_gpu_twice(corpus):
+@pytest.mark.parametrize("taught", [False, True])
+def test_a_step_waits_for_a_gpu_twice(corpus, taught):
     """For the lengths of its rows, as it begins, and for its loss, norm and figures together."""
     asked = BenchConfig(preset="tiny", corpus=corpus)
     ours = Ours.of(asked, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
+    if taught:
+        teacher = copy.deepcopy(ours.trainer.optimizer.worker).eval()
+        ours.trainer.gradient.loss = replace(ours.trainer.gradient.loss, teacher=teacher)
     ours.turn(2)
     with Waits() as waits:
         ours.turn(3)

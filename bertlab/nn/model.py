@@ -26,11 +26,13 @@ from bertlab.spec.errors import MissingHead
 
 
 class Inputs(Protocol):
-    """What a BERT reads. attention_mask_BT is True on tokens; None says that there is no padding."""
+    """What a BERT reads. attention_mask_BT is True on tokens, and `lengths` says how many each row has; None says that
+    there is no padding, and then nobody asks for lengths."""
 
     input_ids_BT: torch.Tensor
     token_type_ids_BT: torch.Tensor
     attention_mask_BT: torch.Tensor | None
+    lengths: list[int]
 
 
 class Pooler(nn.Module):
@@ -105,7 +107,7 @@ class Bert(nn.Module):
             num_rows, num_tokens = batch.input_ids_BT.shape
             surgery.check(self.config, num_tokens, num_rows)
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
-        mask, tokens = self._padding(batch.attention_mask_BT, hidden_BTH, kept=bool(trace or surgery))
+        mask, tokens = self._padding(batch, hidden_BTH, kept=bool(trace or surgery))
         hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, surgery=surgery, tokens=tokens)
         return self._encoded(hidden_BTH, batch.attention_mask_BT)
 
@@ -129,7 +131,7 @@ class Bert(nn.Module):
         pre-training reads 15 % of the tokens, a classifier one of each row. A row in padding means nothing.
         """
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
-        mask, tokens = self._padding(batch.attention_mask_BT, hidden_BTH)
+        mask, tokens = self._padding(batch, hidden_BTH)
         return self.encoder(hidden_BTH, mask, tokens=tokens, rows_R=rows_R)
 
     def pooled(self, batch: Inputs) -> torch.Tensor:
@@ -141,14 +143,15 @@ class Bert(nn.Module):
         return self.pooler(self.hidden_rows(batch, rows_B)[:, None])
 
     def _padding(
-        self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor, kept: bool = False
+        self, batch: Inputs, hidden_BTH: torch.Tensor, kept: bool = False
     ) -> tuple[torch.Tensor | None, Tokens | None]:
         """How the encoder learns of padding: by a mask, if it is kept, or by the tokens that are none; where there is
         none, mostly by neither. A GPU is waited for here, as a step begins."""
+        attention_mask_BT = batch.attention_mask_BT
         if torch.compiler.is_compiling():
             return self._mask(attention_mask_BT, hidden_BTH), None
         B, T = hidden_BTH.shape[:2]
-        lengths = [] if attention_mask_BT is None else attention_mask_BT.sum(1).tolist()
+        lengths = [] if attention_mask_BT is None else batch.lengths
         full = min(lengths, default=T) == T
         ragged = knows_ragged_rows(hidden_BTH, self.config.head_size)
         by_heads = pays_by_heads(hidden_BTH)

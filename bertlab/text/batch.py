@@ -7,6 +7,7 @@ Shape legend: B batch, T tokens.
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import torch
 
@@ -50,6 +51,11 @@ class Batch(_Rows):
     input_ids_BT: torch.Tensor
     token_type_ids_BT: torch.Tensor
     attention_mask_BT: torch.Tensor
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """How many tokens each row has. A GPU is waited for when this is first asked, and not by a second model."""
+        return self.attention_mask_BT.sum(1).tolist()
 
     def grouped(self, size: int) -> "Batch":
         """Inputs that belong together as one row: [B, T] -> [B / size, size, T]."""
