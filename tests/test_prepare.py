@@ -119,6 +119,27 @@ def test_a_long_text_without_blank_lines_is_several_documents(shard, tmp_path, m
     assert [text for number, text in rows if number > 400] == short
 
 
+@pytest.mark.parametrize("shard", [700, 1 << 20])
+@pytest.mark.parametrize("unit", ["green tea and a mill ", "물레방아 옆 찻집의 ", "물레방아옆찻집의", "🫖🌾"])
+def test_a_text_without_line_breaks_is_several_documents(shard, unit, tmp_path, monkeypatch):
+    """Parted between words, or where there are none, between characters; what comes after has its own line's number."""
+    monkeypatch.setattr(sources, "SHARD_BYTES", shard)
+    monkeypatch.setattr(sources, "DOCUMENT_BYTES", 300)
+    line, short = unit * (4000 // len(unit.encode())), "Rain fell."
+    path = tmp_path / "a.txt"
+    path.write_text(f"{line}\n\n{short}\n", encoding="utf-8")
+    found, _ = shards([str(path)])
+    assert len(found) == 1 or shard == 700
+    rows = [(row_number(part, i), text) for part in found for i, text, _ in texts(part)]
+    assert rows[-1] == (3, short)
+    assert {number for number, _ in rows[:-1]} == {1}
+    assert "".join(text for _, text in rows[:-1]) == line
+    assert max(len(text.encode()) for _, text in rows) <= 300
+    assert len(rows) < 40
+    if " " in unit:
+        assert all(text.endswith(" ") for _, text in rows[:-1])
+
+
 def test_a_hub_data_set_is_streamed_in_shares_that_are_all_of_it(tmp_path, monkeypatch):
     files = [str(jsonl(tmp_path / f"part-{i}.jsonl", stories(10, seed=i))) for i in range(3)]
 

@@ -5,6 +5,7 @@ and left out, and memory stays that of a shard however much text there is. Knows
 """
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +21,7 @@ from bertlab.text import hub
 
 KINDS = {".parquet": "parquet", ".jsonl": "lines", ".json": "json", ".txt": "paragraphs"}
 SHARD_BYTES = 4 << 20  # bytes of a file that are read in one go
-DOCUMENT_BYTES = 1 << 20  # of a .txt without blank lines that become one document
+DOCUMENT_BYTES = 1 << 20  # of a .txt without blank lines, or without line breaks, that become one document
 NO_TEXT = "has no text"
 ROWS = 1000  # of a hub data set
 
@@ -65,8 +66,8 @@ def shards(
 
     Args:
         sources: paths of .parquet, .jsonl, .json or .txt files (a blank line ends a document, and so does the line with
-            which it reaches `DOCUMENT_BYTES`), directories of such files, or hub ids ("owner/name" or
-            "owner/name:config").
+            which it reaches `DOCUMENT_BYTES`; a longer line is parted between words), directories of such files, or hub
+            ids ("owner/name" or "owner/name:config").
         stream: take hub data sets as they come, in at least `workers` shares, instead of downloading them first.
 
     Raises:
@@ -142,10 +143,12 @@ def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
 def _next_start(file, at: int, kind: str) -> int:
     """Where the first row at or after a byte begins."""
     file.seek(at - 1)
-    file.readline()
-    if kind == "paragraphs":
-        while (line := file.readline()) and line.strip() and file.tell() < at + DOCUMENT_BYTES:
-            pass
+    if kind == "lines":
+        file.readline()
+        return file.tell()
+    _line(file)
+    while (line := _line(file)) and line.strip() and file.tell() < at + DOCUMENT_BYTES:
+        pass
     return file.tell()
 
 
@@ -241,17 +244,38 @@ def _lines(shard: Shard) -> Iterator[bytes]:
 
 
 def _paragraphs(shard: Shard) -> Iterator[tuple[int, str | None, str]]:
-    first, held, size = 0, [], 0
-    for i, line in enumerate(_lines(shard)):
-        if line.strip():
-            first = first if held else i
-            held.append(line)
-            size += len(line)
-        if held and (not line.strip() or size >= DOCUMENT_BYTES):
-            yield first, *_decoded(b"".join(held))
-            held, size = [], 0
+    number, first, held, size = 0, 0, [], 0
+    with open(shard.path, "rb") as file:
+        file.seek(shard.first)
+        while (left := shard.last - file.tell()) > 0 and (line := _line(file, left)):
+            if line.strip():
+                first = first if held else number
+                held.append(line)
+                size += len(line)
+            whole = line.endswith(b"\n")
+            if held and (not line.strip() or not whole or size >= DOCUMENT_BYTES):
+                yield first, *_decoded(b"".join(held))
+                held, size = [], 0
+            number += whole
     if held:
         yield first, *_decoded(b"".join(held))
+
+
+def _line(file, left: int | None = None) -> bytes:
+    """The next line of a file; of one of more than `DOCUMENT_BYTES` the next words.
+
+    Args:
+        left: bytes that may be read.
+    """
+    line = file.readline(DOCUMENT_BYTES if left is None else min(left, DOCUMENT_BYTES))
+    if len(line) < DOCUMENT_BYTES or line.endswith(b"\n") or len(line) == left:
+        return line
+    end = line.rfind(b" ") + 1
+    if not end:  # no words: between two characters, then, of which one in UTF-8 has four bytes at most
+        begins = (n for n in range(len(line) - 1, len(line) - 5, -1) if line[n] & 0xC0 != 0x80)
+        end = next(begins, len(line))
+    file.seek(end - len(line), os.SEEK_CUR)
+    return line[:end]
 
 
 def _decoded(data: bytes) -> tuple[str | None, str]:
