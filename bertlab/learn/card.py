@@ -45,6 +45,7 @@ LINES = {
 
 
 STORED = {"float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; what is measured is measured on that"}
+BEFORE = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes, in the runs that it went on from"
 
 
 def card(name: str, record: dict) -> str:
@@ -62,6 +63,7 @@ def card(name: str, record: dict) -> str:
         ("steps", f"{record['steps']:,}"),
         ("tokens read", f"{record['tokens']:,}"),
         ("training time", f"{record['training_minutes']} minutes"),
+        *([("before it", BEFORE.format(**before))] if (before := record.get("before")) else []),
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),

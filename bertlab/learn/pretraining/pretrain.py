@@ -46,6 +46,7 @@ STORED = {"float32": torch.float32, "float16": torch.float16, "float8": torch.fl
 BORN = ("preset", "layers", "hidden", "attention_heads", "init", "start")
 # settings that a card states
 TOLD = ("max_tokens", "then_tokens", "then_share", "mask", "mask_share", "random_share", "whole_word", "dropout")
+SPENT = ("steps", "tokens", "training_minutes")  # what a record says of its run, and adds up over runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +191,7 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
     made_of = {"documents": facts["documents"], "tokens": facts["tokens"], "vocabulary": tokenizer.digest}
     made_of |= {"order": facts["settings"]["seed"], "weights": facts.get("weights")}
     made_of |= {"teacher": _digest(teacher)} if teacher else {}
+    before = _before(config)
     trainer, log = open_run(config, model, batches, loss, config.steps, made_of, held)
     if teacher:
         teacher.to(trainer.device, trainer.dtype)
@@ -235,7 +237,7 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
             validation=figures,
             cloze=cloze.examples(result, tokenizer) if fills else [],
             evaluate_command=evaluate_command(pairs),
-            **{"from": _origin(config)},
+            **{"from": _origin(config), "before": before},
         )
         checkpoint.save(directory, result, tokenizer, told, dtype=dtype, card=card(config.out.name, told))
 
@@ -393,6 +395,15 @@ def _origin(config: PretrainConfig) -> str:
         return f"random weights ({config.start})"
     encoder = " (its encoder, under another vocabulary)" if config.new_vocabulary else ""
     return checkpoint.name_of(config.from_) + encoder
+
+
+def _before(config: PretrainConfig) -> dict[str, float]:
+    """Steps, tokens and minutes of all runs that the weights come from; {} where there were none, or nobody knows."""
+    told = {} if config.from_ is None else checkpoint.read_record(config.from_)
+    if any(type(told.get(name)) not in (int, float) for name in SPENT):
+        return {}
+    earlier = told.get("before", {})
+    return {name: round(told[name] + earlier.get(name, 0), 1) for name in SPENT}
 
 
 def _with_dropout(model: Bert, dropout: float) -> Bert:
