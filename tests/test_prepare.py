@@ -1,5 +1,6 @@
 """Preparing text: any kind of file, any number of workers, weights, and damage that is never passed over in silence."""
 
+import csv
 import json
 import os
 import subprocess
@@ -99,6 +100,45 @@ def test_every_row_of_any_kind_of_file_is_read_once_and_knows_its_number(kind, s
         assert [number for number, _ in rows] == begun
     else:
         assert [number for number, _ in rows] == list(range(1, 12))
+
+
+@pytest.mark.parametrize("shard", [60, 1 << 20])
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_tables_are_read_row_by_row_and_damage_is_named(kind, shard, tmp_path, monkeypatch):
+    """A text of a .csv may have commas, quotation marks and line breaks in it."""
+    monkeypatch.setattr(sources, "SHARD_BYTES", shard)
+    broken = "A line.\nAnother,\nand a third." if kind == "csv" else "A line."
+    written = ["One, two.", 'She said "tea", twice.', broken, "", "둘째 글은 한국어로 쓴다."]
+    path = tmp_path / f"notes.{kind}"
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        plain = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None}
+        rows = csv.writer(file, **(plain if kind == "tsv" else {}))
+        rows.writerow(("id", "body"))
+        rows.writerows(enumerate(written))
+    with path.open("ab") as file:
+        file.write(b"7\n" + "8,9".replace(",", "," if kind == "csv" else "\t").encode() + b"\xff\n")
+    found, damaged = shards([str(path)], "body")
+    assert not damaged
+    assert len(found) == 1 or shard == 60
+    read = [(row_number(part, i), text, why) for part in found for i, text, why in texts(part, "body")]
+    assert [text for _, text, _ in read] == [text or None for text in written] + [None, None]
+    assert [number for number, _, _ in read] == [2, 3, 4, *((7, 8, 9, 10) if kind == "csv" else (5, 6, 7, 8))]
+    assert [why for *_, why in read[3:]] == [
+        "has no text", "", "has 1 fields, but there are 2 columns", "is not UTF-8: byte 2 of it is 0xff",
+    ]  # fmt: skip
+    _, damaged = shards([str(path)], "text")
+    assert [str(damage) for damage in damaged] == [f"{path}: has no column 'text'; it has id, body"]
+
+
+def test_a_table_whose_quotation_mark_never_ends_is_damaged(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('text\nTea.\n"Rain fell.\nBread.\n')
+    (found,), _ = shards([str(path)])
+    read = list(texts(found))
+    assert read[0] == (1, "Tea.", "")
+    assert read[1][:2] == (2, None)
+    assert "is damaged" in read[1][2]
+    assert len(read) == 2
 
 
 @pytest.mark.parametrize("shard", [700, 1 << 20])

@@ -293,23 +293,24 @@ def _fields(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
     """The lines of a table as far as they can be read, and whether that is all of them."""
     found: list[list[str]] = []
     try:
-        for fields in filter(None, _reader(text, delimiter)):
+        for fields in filter(None, table_reader(io.StringIO(text, newline=""), delimiter)):
             found.append(fields)
     except csv.Error:
         return found, False
     return found, True
 
 
-def _reader(text: str, delimiter: str):
+def table_reader(lines: Iterable[str], delimiter: str):
+    """A `csv.reader` of lines that keep their ends; it raises csv.Error where a table with commas is damaged."""
     # a tab-separated file has no use for quotes, and GLUE's own have stray ones
     quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
     csv.field_size_limit(1 << 30)
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=delimiter == ",")
+    return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=delimiter == ",")
 
 
 def _table(name: str, text: str, delimiter: str, columns: Sequence[str] = ()) -> Rows:
     """columns: their names, where the first line does not tell them."""
-    reader = _reader(text, delimiter)
+    reader = table_reader(io.StringIO(text, newline=""), delimiter)
     rows: list[dict] = []
     try:
         for fields in reader:

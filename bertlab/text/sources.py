@@ -1,9 +1,10 @@
-"""Where text comes from: files of four kinds and hub data sets, in shards that several processes can read at once.
+"""Where text comes from: files of six kinds and hub data sets, in shards that several processes can read at once.
 
 `datasets` reads the hub. Files are read here, a row at a time, because only so can a damaged one be named with its row
 and left out, and memory stays that of a shard however much text there is. Knows no tokens.
 """
 
+import csv
 import json
 import os
 from collections.abc import Iterator
@@ -18,8 +19,12 @@ from datasets.distributed import split_dataset_by_node
 
 from bertlab.spec.errors import DataError, first_line
 from bertlab.text import hub
+from bertlab.text.rows import table_reader
 
-KINDS = {".parquet": "parquet", ".jsonl": "lines", ".json": "json", ".txt": "paragraphs"}
+KINDS = {
+    ".parquet": "parquet", ".jsonl": "lines", ".json": "json", ".csv": "commas", ".tsv": "tabs", ".txt": "paragraphs"
+}  # fmt: skip
+DELIMITERS = {"commas": ",", "tabs": "\t"}
 SHARD_BYTES = 4 << 20  # bytes of a file that are read in one go
 DOCUMENT_BYTES = 1 << 20  # of a .txt without blank lines, or without line breaks, that become one document
 NO_TEXT = "has no text"
@@ -65,9 +70,9 @@ def shards(
     """Everything the sources hold, in order, and the files that cannot be opened.
 
     Args:
-        sources: paths of .parquet, .jsonl, .json or .txt files (a blank line ends a document, and so does the line with
-            which it reaches `DOCUMENT_BYTES`; a longer line is parted between words), directories of such files, or hub
-            ids ("owner/name" or "owner/name:config").
+        sources: paths of .parquet, .jsonl, .json, .csv, .tsv or .txt files (in the last a blank line ends a document,
+            and so does the line with which it reaches `DOCUMENT_BYTES`; a longer line is parted between words),
+            directories of such files, or hub ids ("owner/name" or "owner/name:config").
         stream: take hub data sets as they come, in at least `workers` shares, instead of downloading them first.
 
     Raises:
@@ -133,17 +138,26 @@ def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
             if file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
                 return [Shard(str(path), kind, label, nth, 0, size, size)]
             kind = "lines"
+        if kind in DELIMITERS:
+            _place(path, kind, column)
         cuts = [0]
         while cuts[-1] + SHARD_BYTES < size:
-            cuts.append(_next_start(file, cuts[-1] + SHARD_BYTES, kind))
+            cuts.append(_next_start(file, cuts[-1], kind))
     cuts[-1:] = [cuts[-1], size] if cuts[-1] < size else [size]
     return [Shard(str(path), kind, label, nth, a, b, b - a) for a, b in pairwise(cuts)]
 
 
-def _next_start(file, at: int, kind: str) -> int:
-    """Where the first row at or after a byte begins."""
+def _next_start(file, begin: int, kind: str) -> int:
+    """Where the first row begins that is `SHARD_BYTES` or more after another."""
+    at = begin + SHARD_BYTES
+    if kind == "commas":  # a row's end is a line's end with an even number of quotation marks before it
+        file.seek(begin)
+        marks = file.read(SHARD_BYTES - 1).count(b'"')
+        while (line := file.readline()) and (marks := marks + line.count(b'"')) % 2:
+            pass
+        return file.tell()
     file.seek(at - 1)
-    if kind == "lines":
+    if kind in ("lines", "tabs"):
         file.readline()
         return file.tell()
     _line(file)
@@ -197,6 +211,8 @@ def _texts(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
         )
     elif shard.kind == "paragraphs":
         yield from _paragraphs(shard)
+    elif shard.kind in DELIMITERS:
+        yield from _of_table(shard, column)
     elif shard.kind == "json":
         try:
             values = json.loads(Path(shard.path).read_bytes().decode("utf-8-sig"))
@@ -222,8 +238,9 @@ def damage_of(shard: Shard, i: int, why: str) -> Damage:
 
 
 def row_number(shard: Shard, i: int) -> int:
-    """Of the i-th row of a shard, in its file, from 1: the line, the line where a paragraph begins, or the row."""
-    if shard.kind in ("lines", "paragraphs"):
+    """Of the i-th row of a shard, in its file, from 1: the line, or the line where a paragraph or a row of a table
+    begins; else the row."""
+    if shard.kind in ("lines", "paragraphs", *DELIMITERS):
         with open(shard.path, "rb") as file:
             before = sum(
                 file.read(min(SHARD_BYTES, shard.first - at)).count(b"\n") for at in range(0, shard.first, SHARD_BYTES)
@@ -276,6 +293,38 @@ def _line(file, left: int | None = None) -> bytes:
         end = next(begins, len(line))
     file.seek(end - len(line), os.SEEK_CUR)
     return line[:end]
+
+
+def _place(path: str | Path, kind: str, column: str) -> tuple[int, int]:
+    """Which column of a table holds the text, and how many there are. Raises _Unusable where none does."""
+    with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        try:
+            columns = [name.strip() for name in next(table_reader(file, DELIMITERS[kind]), [])]
+        except csv.Error as error:
+            raise _Unusable(f"is damaged at line 1: {error}") from None
+    if column not in columns:
+        raise _Unusable(f"has no column {column!r}; it has {', '.join(columns) or 'no columns'}")
+    return columns.index(column), len(columns)
+
+
+def _of_table(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
+    place, columns = _place(shard.path, shard.kind, column)
+    lines = (line.decode("utf-8", "surrogateescape") for line in _lines(shard))
+    reader, fields = table_reader(lines, DELIMITERS[shard.kind]), []
+    while fields is not None:
+        i = reader.line_num
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            yield i, None, f"is damaged: {error}"
+            continue
+        if not fields or shard.first + i == 0:
+            continue
+        if len(fields) != columns:
+            yield i, None, f"has {len(fields)} fields, but there are {columns} columns"
+            continue
+        text, why = _decoded(fields[place].encode("utf-8", "surrogateescape"))
+        yield (i, text, why) if text is None or text else (i, None, NO_TEXT)
 
 
 def _decoded(data: bytes) -> tuple[str | None, str]:

@@ -34,8 +34,8 @@ class PrepareConfig:
     """
 
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
-    """Files (.parquet, .jsonl, .json, .txt), directories of them, or hub ids. In .txt a blank line ends a document, and
-    so does the line with which it reaches a megabyte; a longer line is parted between words."""
+    """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt), directories of them, or hub ids. In .txt a blank line ends a
+    document, and so does the line with which it reaches a megabyte; a longer line is parted between words."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The prepared corpus; its `tokenizer` folder holds the vocabulary. One that is there is opened, never replaced."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
