@@ -22,6 +22,7 @@ from bertlab.learn.pretraining.prepare import PrepareConfig, run
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.text import preparing, sources
 from bertlab.text.corpus import Corpus
+from bertlab.text.rows import read_file
 from bertlab.text.sampler import Longer, PairSampler
 from bertlab.text.sources import Damage, Shard, damage_of, row_number, shards, texts
 from bertlab.text.tokenizer import Tokenizer
@@ -130,6 +131,47 @@ def test_tables_are_read_row_by_row_and_damage_is_named(kind, shard, tmp_path, m
     assert [str(damage) for damage in damaged] == [f"{path}: has no column 'text'; it has id, body"]
 
 
+@pytest.mark.parametrize("shard", [60, 1 << 20])
+def test_a_table_with_tabs_and_quotation_marks_around_its_fields(shard, tmp_path, monkeypatch):
+    """As pandas and Excel write it; of GLUE's, marks are words of the text."""
+    monkeypatch.setattr(sources, "SHARD_BYTES", shard)
+    written = ["Tea.", 'She said "tea", twice.', "A line.\nAnother.", "A tab\there.", "Rain fell."]
+    path = tmp_path / "notes.TSV"
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter="\t").writerows([("id", "text"), *enumerate(written)])
+    found, _ = shards([str(tmp_path)])
+    assert [text for part in found for _, text, _ in texts(part)] == written
+    assert [row["text"] for row in read_file(path).rows] == written
+    path.write_text('id\ttext\n1\t"Tea," she said.\n2\tand "more".\n3\t"So."\n')
+    expected = ['"Tea," she said.', 'and "more".', '"So."']
+    found, _ = shards([str(path)])
+    assert [text for part in found for _, text, _ in texts(part)] == expected
+    assert [row["text"] for row in read_file(path).rows] == expected
+
+
+def test_hidden_files_are_passed_over_and_capital_letters_are_not(tmp_path):
+    for name in (".notes.txt", "._a.TXT", ".checkpoints/a.txt", "deep/B.TXT", "c.Csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text\nTea.\n")
+    found, damaged = shards([str(tmp_path)])
+    assert not damaged
+    assert [Path(part.path).name for part in found] == ["c.Csv", "B.TXT"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("text\nTea.\n".encode("utf-16"), "is UTF-16, not UTF-8: save it as UTF-8"),
+        (b"id;text\n1;Tea.\n", "is parted by ';', not by commas: save it with commas between"),
+        (f"{'Rain fell. ' * 900}\nTea.\n".encode(), f"has no column 'text'; it has {('Rain fell. ' * 9)[:40]}…"),
+    ],
+)
+def test_a_table_of_another_making_is_named(content, said, tmp_path):
+    (tmp_path / "a.csv").write_bytes(content)
+    _, damaged = shards([str(tmp_path / "a.csv")])
+    assert [damage.why for damage in damaged] == [said]
+
+
 def test_a_table_whose_quotation_mark_never_ends_is_damaged(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('text\nTea.\n"Rain fell.\nBread.\n')
@@ -137,7 +179,7 @@ def test_a_table_whose_quotation_mark_never_ends_is_damaged(tmp_path):
     read = list(texts(found))
     assert read[0] == (1, "Tea.", "")
     assert read[1][:2] == (2, None)
-    assert "is damaged" in read[1][2]
+    assert read[1][2] == "is damaged: unexpected end of data, and the 1 lines after it with it"
     assert len(read) == 2
 
 

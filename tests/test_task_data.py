@@ -68,6 +68,7 @@ def test_a_tab_separated_file_has_no_quotes(tmp_path):
         ("a.csv", 'text,label\n"open,1\n', "damaged at line"),
         ("a.csv", "text,label\n", "holds no rows"),
         ("a.csv", "", "is empty"),
+        ("a.csv", "id;text\n1;Tea.\n", "is parted by ';', not by commas"),
         ("a.jsonl", '{"text": 1}\n{"text": \n', "not JSON lines: .* at line 2"),
         ("a.jsonl", '{"text": 1}\n[1]\n', "row 2 is no object"),
         ("a.json", "[1", "not JSON"),

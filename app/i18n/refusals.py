@@ -326,6 +326,10 @@ REFUSALS = {
     "{}: row {} is no object with columns": "{0}: {1}행에 열이 없습니다.",
     "{} is damaged Parquet: {}": "{0}은(는) 망가진 Parquet 파일입니다: {1}",
     "{} is damaged at line {}: {}": "{0}의 {1}번째 줄이 망가졌습니다: {2}",
+    "{} is UTF-16, not UTF-8: save it as UTF-8": "{0}: UTF-16입니다. UTF-8로 저장해 주세요.",
+    "{} is parted by {}, not by commas: save it with commas between": (
+        "{0}: 열이 쉼표가 아니라 {1}(으)로 나뉘어 있습니다. 쉼표로 나누어 저장해 주세요."
+    ),
     "{} is not UTF-8 text": "{0}은(는) UTF-8 글이 아닙니다.",
     "{} is not one of {}": "{0}은(는) {1} 가운데 하나가 아닙니다.",
     "{}: line {} has {} fields, but there are {} columns": "{0}: {1}번째 줄에 칸이 {2}개인데 열은 {3}개입니다.",

@@ -43,10 +43,17 @@ def read_text(path: Path) -> str:
     except (OSError, EOFError, zlib.error):
         raise DataError(f"{path} is damaged: its gzip data breaks off or is corrupt") from None
     except UnicodeDecodeError:
+        if is_utf16(content):
+            raise DataError(f"{path} is UTF-16, not UTF-8: save it as UTF-8") from None
         raise DataError(f"{path} is not UTF-8 text") from None
     if not text.strip():
         raise DataError(f"{path} is empty")
     return text
+
+
+def is_utf16(content: bytes) -> bool:
+    """Whether a file begins as Excel and Notepad begin what they call Unicode."""
+    return content[:2] in (b"\xff\xfe", b"\xfe\xff")
 
 
 def parse_json(text: str, path: Path, or_lines: bool = False) -> object:

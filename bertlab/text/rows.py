@@ -20,6 +20,8 @@ from bertlab.text.files import parse_json, parse_json_lines, read_parquet, read_
 
 ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
 PASTED = "the pasted table"
+SHOWN = 40  # characters of a column's name, and columns, that a message tells
+SAMPLE = 1 << 20  # characters of a table that tell how it is written
 NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # of a column: no sentence
 PART = re.compile(r"(.+)-(\d+)-of-(\d+)")  # of a split in several files, as the hub names them
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".json.gz")
@@ -41,7 +43,7 @@ class Rows:
         """Raises DataError where one of these columns is missing, naming those that are there."""
         if missing := [column for column in columns if column not in self.columns]:
             raise DataError(
-                f"{self.name} has no column {' or '.join(map(repr, missing))}; it has {', '.join(self.columns)}"
+                f"{self.name} has no column {' or '.join(map(repr, missing))}; it has {listed(self.columns)}"
             )
 
     def label(self, names: Sequence[str], training: bool) -> str | None:
@@ -52,7 +54,7 @@ class Rows:
         """
         found = next((name for name in names if {name, name.partition(".")[0]} & {*self.columns}), None)
         if found is None and training:
-            raise DataError(f"{self.name} has no column {names[0]!r} to learn from; it has {', '.join(self.columns)}")
+            raise DataError(f"{self.name} has no column {names[0]!r} to learn from; it has {listed(self.columns)}")
         return found
 
 
@@ -164,6 +166,26 @@ def value_of(row: dict, column: str):
     for part in column.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     return value
+
+
+def listed(columns: Iterable[str]) -> str:
+    """The columns of a table, as a message names them.
+
+    >>> listed(("id", "text")), listed(())
+    ('id, text', 'none')
+    """
+    names = list(columns)
+    told = ", ".join(name if len(name) <= SHOWN else f"{name[:SHOWN]}…" for name in names[:SHOWN]) or "none"
+    return " ".join(f"{told} and {len(names) - SHOWN} more".split()) if len(names) > SHOWN else " ".join(told.split())
+
+
+def parted(columns: Sequence[str]) -> str:
+    """What stands between the columns of a .csv that seems to have a single one, instead of a comma.
+
+    >>> parted(["id;text"]), parted(["text"]), parted(["a;b", "c"])
+    (';', '', '')
+    """
+    return next((mark for mark in ";\t" if mark in columns[0]), "") if len(columns) == 1 else ""
 
 
 def blank(value: object) -> bool:
@@ -293,24 +315,46 @@ def _fields(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
     """The lines of a table as far as they can be read, and whether that is all of them."""
     found: list[list[str]] = []
     try:
-        for fields in filter(None, table_reader(io.StringIO(text, newline=""), delimiter)):
+        for fields in filter(None, table_reader(io.StringIO(text, newline=""), delimiter, delimiter == ",")):
             found.append(fields)
     except csv.Error:
         return found, False
     return found, True
 
 
-def table_reader(lines: Iterable[str], delimiter: str):
-    """A `csv.reader` of lines that keep their ends; it raises csv.Error where a table with commas is damaged."""
-    # a tab-separated file has no use for quotes, and GLUE's own have stray ones
-    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+def table_reader(lines: Iterable[str], delimiter: str, quoted: bool = True):
+    """A `csv.reader` of lines that keep their ends; it raises csv.Error where a quoted table is damaged."""
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     csv.field_size_limit(1 << 30)
-    return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=delimiter == ",")
+    return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=quoted)
+
+
+def quotes(text: str) -> bool:
+    """Whether quotation marks of a table with tabs, or of its beginning, are around fields, as Excel and pandas put
+    them, and not words of the text, as in GLUE: then a field that begins with one ends with one, every time.
+
+    >>> quotes('a\\tb\\n1\\t"He said ""tea""."\\n'), quotes('a\\tb\\n1\\t"Tea," he said.\\n')
+    (True, False)
+    """
+    if not re.search(r'(^|\t)"', text, re.MULTILINE):
+        return False
+    lines = list(io.StringIO(text, newline=""))
+    if len(text) >= SAMPLE:
+        lines.pop()  # which breaks off
+    reader, widths = table_reader(lines, "\t"), set()
+    try:
+        for fields in filter(None, reader):
+            widths.add(len(fields))
+    except csv.Error as error:
+        if len(text) < SAMPLE or "end of data" not in str(error):  # where the sample ends, a field may have to go on
+            return False
+    return len(widths) == 1
 
 
 def _table(name: str, text: str, delimiter: str, columns: Sequence[str] = ()) -> Rows:
     """columns: their names, where the first line does not tell them."""
-    reader = table_reader(io.StringIO(text, newline=""), delimiter)
+    quoted = delimiter == "," or quotes(text[:SAMPLE])
+    reader = table_reader(io.StringIO(text, newline=""), delimiter, quoted)
     rows: list[dict] = []
     try:
         for fields in reader:
@@ -318,8 +362,10 @@ def _table(name: str, text: str, delimiter: str, columns: Sequence[str] = ()) ->
                 continue
             if not columns:
                 columns = [column.strip() for column in fields]
+                if mark := parted(columns):
+                    raise DataError(f"{name} is parted by {mark!r}, not by commas: save it with commas between")
                 if len(set(columns)) < len(columns) or "" in columns:
-                    raise DataError(f"{name}: its first line must name every column once, but has {', '.join(columns)}")
+                    raise DataError(f"{name}: its first line must name every column once, but has {listed(columns)}")
                 continue
             if len(fields) != len(columns):
                 raise DataError(

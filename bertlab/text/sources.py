@@ -19,12 +19,13 @@ from datasets.distributed import split_dataset_by_node
 
 from bertlab.spec.errors import DataError, first_line
 from bertlab.text import hub
-from bertlab.text.rows import table_reader
+from bertlab.text.files import is_utf16
+from bertlab.text.rows import SAMPLE, listed, parted, quotes, table_reader
 
 KINDS = {
     ".parquet": "parquet", ".jsonl": "lines", ".json": "json", ".csv": "commas", ".tsv": "tabs", ".txt": "paragraphs"
 }  # fmt: skip
-DELIMITERS = {"commas": ",", "tabs": "\t"}
+TABLES = {"commas": (",", True), "tabs": ("\t", False), "quoted tabs": ("\t", True)}  # kind -> delimiter, quoted
 SHARD_BYTES = 4 << 20  # bytes of a file that are read in one go
 DOCUMENT_BYTES = 1 << 20  # of a .txt without blank lines, or without line breaks, that become one document
 NO_TEXT = "has no text"
@@ -100,14 +101,15 @@ def files_of(source: str) -> list[Path] | None:
     """The files of a source, in order; None if it is on the hub. Raises DataError where there are none."""
     path = Path(source)
     if path.is_dir():
-        if files := sorted(p for p in path.rglob("*") if p.suffix in KINDS):
+        inside = ((p, p.relative_to(path).parts) for p in path.rglob("*"))
+        if files := sorted(p for p, parts in inside if _kind(p) and not any(part[0] == "." for part in parts)):
             return files
         raise DataError(f"{source} holds no {', '.join(KINDS)} file")
     if path.exists():
-        if path.suffix in KINDS:
+        if _kind(path):
             return [path]
         raise DataError(f"{source} is not one of {', '.join(KINDS)}")
-    if path.suffix in KINDS or source.count("/") != 1:
+    if _kind(path) or source.count("/") != 1:
         raise DataError(f"there is no file {source}")
     return None
 
@@ -116,8 +118,12 @@ class _Unusable(Exception):
     pass
 
 
+def _kind(path: Path) -> str | None:
+    return KINDS.get(path.suffix.lower())
+
+
 def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
-    kind, label, size = KINDS[path.suffix], path.name.split("-")[0].split(".")[0], path.stat().st_size
+    kind, label, size = _kind(path), path.name.split("-")[0].split(".")[0], path.stat().st_size
     if not size:
         raise _Unusable("is empty")
     if kind == "parquet":
@@ -125,7 +131,7 @@ def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
             groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
             schema = file.schema_arrow
         if column not in schema.names:
-            raise _Unusable(f"has no column {column!r}; it has {', '.join(schema.names) or 'no columns'}")
+            raise _Unusable(f"has no column {column!r}; it has {listed(schema.names)}")
         if not (pa.types.is_string(held := schema.field(column).type) or pa.types.is_large_string(held)):
             raise DataError(f"{path} has no text in {column!r} but {held}: name the column that holds the text")
         rows = [0]
@@ -138,7 +144,13 @@ def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
             if file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
                 return [Shard(str(path), kind, label, nth, 0, size, size)]
             kind = "lines"
-        if kind in DELIMITERS:
+        file.seek(0)
+        begins = file.read(SAMPLE)
+        if is_utf16(begins):
+            raise _Unusable("is UTF-16, not UTF-8: save it as UTF-8")
+        if kind == "tabs" and quotes(begins.decode("utf-8-sig", "replace")):
+            kind = "quoted tabs"
+        if kind in TABLES:
             _place(path, kind, column)
         cuts = [0]
         while cuts[-1] + SHARD_BYTES < size:
@@ -150,7 +162,7 @@ def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
 def _next_start(file, begin: int, kind: str) -> int:
     """Where the first row begins that is `SHARD_BYTES` or more after another."""
     at = begin + SHARD_BYTES
-    if kind == "commas":  # a row's end is a line's end with an even number of quotation marks before it
+    if TABLES.get(kind, ("", False))[1]:  # a row's end is a line's end with an even number of quotation marks before it
         file.seek(begin)
         marks = file.read(SHARD_BYTES - 1).count(b'"')
         while (line := file.readline()) and (marks := marks + line.count(b'"')) % 2:
@@ -211,7 +223,7 @@ def _texts(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
         )
     elif shard.kind == "paragraphs":
         yield from _paragraphs(shard)
-    elif shard.kind in DELIMITERS:
+    elif shard.kind in TABLES:
         yield from _of_table(shard, column)
     elif shard.kind == "json":
         try:
@@ -240,7 +252,7 @@ def damage_of(shard: Shard, i: int, why: str) -> Damage:
 def row_number(shard: Shard, i: int) -> int:
     """Of the i-th row of a shard, in its file, from 1: the line, or the line where a paragraph or a row of a table
     begins; else the row."""
-    if shard.kind in ("lines", "paragraphs", *DELIMITERS):
+    if shard.kind in ("lines", "paragraphs", *TABLES):
         with open(shard.path, "rb") as file:
             before = sum(
                 file.read(min(SHARD_BYTES, shard.first - at)).count(b"\n") for at in range(0, shard.first, SHARD_BYTES)
@@ -299,24 +311,27 @@ def _place(path: str | Path, kind: str, column: str) -> tuple[int, int]:
     """Which column of a table holds the text, and how many there are. Raises _Unusable where none does."""
     with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         try:
-            columns = [name.strip() for name in next(table_reader(file, DELIMITERS[kind]), [])]
+            columns = [name.strip() for name in next(table_reader(file, *TABLES[kind]), [])]
         except csv.Error as error:
             raise _Unusable(f"is damaged at line 1: {error}") from None
     if column not in columns:
-        raise _Unusable(f"has no column {column!r}; it has {', '.join(columns) or 'no columns'}")
+        mark = parted(columns)
+        how = f"is parted by {mark!r}, not by commas: save it with commas between" if mark else ""
+        raise _Unusable(how or f"has no column {column!r}; it has {listed(columns)}")
     return columns.index(column), len(columns)
 
 
 def _of_table(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
     place, columns = _place(shard.path, shard.kind, column)
     lines = (line.decode("utf-8", "surrogateescape") for line in _lines(shard))
-    reader, fields = table_reader(lines, DELIMITERS[shard.kind]), []
+    reader, fields = table_reader(lines, *TABLES[shard.kind]), []
     while fields is not None:
         i = reader.line_num
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            yield i, None, f"is damaged: {error}"
+            more = f", and the {lost:,} lines after it with it" if (lost := reader.line_num - i - 1) else ""
+            yield i, None, f"is damaged: {error}{more}"
             continue
         if not fields or shard.first + i == 0:
             continue
