@@ -29,6 +29,7 @@ from bertlab.spec.tasks import TaskSpec
 from bertlab.views import bertviz_view, html, payload
 from bertlab.weights import history
 from bertlab.weights.checkpoint import read_config
+from bertlab.weights.hub import within
 
 AUTO = "auto"
 MAKE_RUN = "bertlab pretrain CORPUS --out runs/mine --preset tiny --minutes 10"  # what a page without a run says
@@ -48,7 +49,7 @@ class Checkpoint:
 def checkpoint(name: str) -> Checkpoint:
     """The checkpoint of this name: one of the shipped, a directory, or a hub id. Opens nothing."""
     path = Path(os.path.expanduser(bertlab.shipped().get(name, name)))
-    files = [path / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")]
+    files = [within(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")]
     return Checkpoint(str(path) if os.path.isdir(path) else name, max(_changed(file) for file in files))
 
 

@@ -406,13 +406,13 @@ def test_a_model_of_few_positions_is_measured_with_as_many(tmp_path, tiny_checkp
 def test_a_card_adds_up_the_runs_before_it(corpus, tmp_path):
     spent, begun = {"steps": 0, "tokens": 0, "training_minutes": 0.0}, None
     for name, steps in (("first", 4), ("second", 5), ("third", 6)):
-        config = settings(
-            corpus, tmp_path / name, steps=steps, watch=False, **({"from_": begun, "preset": "mini"} if begun else {})
-        )
+        own = {"from_": begun, "preset": "mini"} if begun else {}
+        config = settings(corpus, tmp_path / name, steps=steps, watch=False, attribution="mine, CC0", **own)
         list(pretrain(config))
         begun = str(config.out / "checkpoint")
         record, card = checkpoint.read_record(begun), (config.out / "checkpoint" / "README.md").read_text()
-        assert record["before"] == pytest.approx(spent if name != "first" else {})
+        assert {key: record["before"].get(key, 0) for key in spent} == pytest.approx(spent)
+        assert (", of stories.jsonl (mine, CC0)" in card) == (name != "first")
         assert (f"{spent['steps']:,} steps, {spent['tokens']:,} tokens" in card) == (name != "first")
         spent = {key: round(value + record[key], 1) for key, value in spent.items()}
 

@@ -7,6 +7,7 @@ import pytest
 
 from bertlab import cli
 from bertlab.learn.pretraining import pretrain as module
+from bertlab.learn.pretraining.pretrain import PretrainConfig
 from bertlab.learn.pretraining.recipes import RECIPES, asked, fast, google
 from bertlab.weights import checkpoint
 
@@ -40,6 +41,18 @@ def test_a_command_line_names_one(words):
 @pytest.mark.parametrize("words", [[], ["--recipe"], ["--recipe", "plain"], ["corpus", "--out", "google"]])
 def test_or_none(words):
     assert asked(words) is None
+
+
+def test_a_checkpoint_is_continued_at_a_lower_rate(corpus, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(module, "run", seen.append)
+    words = ["pretrain", str(corpus), "--out", str(tmp_path / "run")]
+    for more in ([], ["--from", "strongest"], ["--from=strongest", "--optim.lr", "5e-4"],
+                 ["--from", "strongest", "--new-vocabulary"]):  # fmt: skip
+        assert cli.main([*words, *more]) == 0
+    plain = PretrainConfig(corpus=corpus, out=tmp_path / "run").optim.lr
+    assert [config.optim.lr for config in seen] == [plain, plain / 10, 5e-4, plain]
+    assert [config.from_ for config in seen] == [None, *["strongest"] * 3]
 
 
 @pytest.mark.parametrize("name", RECIPES)

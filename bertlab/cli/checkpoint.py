@@ -100,6 +100,8 @@ class Export(OfCheckpoint):
     """How much of the mean is that other's."""
     dtype: Literal["float8", "float16", "float32"] = "float16"
     """What the weights are stored as."""
+    replace: bool = False
+    """Write over a checkpoint that is there."""
 
 
 def export(config: Export) -> None:
@@ -115,6 +117,8 @@ def export(config: Export) -> None:
         raise BertlabError("--prune and --average do not go together: write the mean, then prune that")
     if config.average is None and config.share != Export.share:
         raise BertlabError("--share is of another checkpoint: name it with --average")
+    if not config.replace and (Path(config.out).expanduser() / checkpoint.CONFIG).exists():
+        raise BertlabError(f"{config.out} is a checkpoint already: choose another directory, or add --replace")
     session = open_session(config)
     dtype = torch.float8_e4m3fn if config.dtype == "float8" else getattr(torch, config.dtype)
     changed, record, said = _changed(config, session)
@@ -140,13 +144,22 @@ def _changed(config: Export, session: "Session") -> tuple["Session", dict, str]:
 
     if config.prune is not None:
         changed = session.prune(config.prune, zeroed=config.zeroed)
-        gone = sorted(read_heads(config.prune, session.config.num_heads))
-        made = {"pruned_from": session.name, "pruned_heads": [list(head) for head in gone], "zeroed": config.zeroed}
+        gone = read_heads(config.prune, session.config.num_heads)
+        before = {tuple(head) for head in session.record.get("pruned_heads", [])}
+        made = {
+            "pruned_from": session.record.get("pruned_from", session.name),
+            "pruned_heads": sorted(map(list, before | set(gone))),
+            "zeroed": config.zeroed,
+        }
         said = f"{len(gone)} heads pruned"
     elif config.average is not None:
         other = load(config.average)
         changed = session.average(other, config.share)
+        both = (session.record, other.record)
         made = {"mean_of": [[session.name, round(1 - config.share, 6)], [other.name, config.share]]}
+        if all("command" in record for record in both):  # whose texts and licences are the mean's too
+            made |= {"data": list(dict.fromkeys(name for record in both for name in record["data"]))}
+            made |= {"attribution": "; ".join(dict.fromkeys(filter(None, (r.get("attribution") for r in both))))}
         said = f"the mean of {session.name} and {other.name}"
     else:
         return session, session.record, f"in {config.dtype}"

@@ -45,7 +45,7 @@ LINES = {
 
 
 STORED = {"float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; what is measured is measured on that"}
-BEFORE = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes, in the runs that it went on from"
+BEFORE = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes in the runs it went on from, of {read}"
 
 
 def card(name: str, record: dict) -> str:
@@ -58,12 +58,12 @@ def card(name: str, record: dict) -> str:
     rows = [
         ("made with", f"{record['made_by']}, `{record['command']}`"),
         ("started from", record["from"]),
-        ("data", ", ".join(record["data"]) + (f" ({record['attribution']})" if record.get("attribution") else "")),
+        ("data", _data(record)),
         ("objectives", " + ".join(record["objectives"])),
         ("steps", f"{record['steps']:,}"),
         ("tokens read", f"{record['tokens']:,}"),
         ("training time", f"{record['training_minutes']} minutes"),
-        *([("before it", BEFORE.format(**before))] if (before := record.get("before")) else []),
+        *([("before it", BEFORE.format(**before, read=_data(before)))] if (before := record.get("before")) else []),
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),
@@ -106,6 +106,11 @@ def _exported(record: dict) -> list[tuple[str, str]]:
         heads = ", ".join(f"{layer}.{head}" for layer, head in gone)
         rows.append(("attention heads taken out", f"{heads} (layer.head, from 0) of {record['pruned_from']}"))
     return rows
+
+
+def _data(record: dict) -> str:
+    """What was read, and whose that is."""
+    return ", ".join(record["data"]) + (f" ({record['attribution']})" if record.get("attribution") else "")
 
 
 def _opens(record: dict) -> str:

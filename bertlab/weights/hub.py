@@ -29,8 +29,8 @@ def shipped() -> dict[str, Path]:
 
 
 def find(source: str | Path, *, weights: bool = True) -> Path:
-    """The directory of a checkpoint: `source` itself, the shipped one of that name, or where the hub's files lie in the
-    cache once fetched, those of the weights only if asked for.
+    """The directory of a checkpoint: `source` itself, or the result in it if it is a run's, the shipped one of that
+    name, or where the hub's files lie in the cache once fetched, those of the weights only if asked for.
 
     Raises:
         CheckpointError: no such directory, or the hub does not have it or cannot be reached.
@@ -44,7 +44,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
         path = Path(source).expanduser()
         # a directory of data may have the name of a shipped checkpoint
         if path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped()):
-            return path
+            return within(path)
         is_file = path.is_file()
         if not is_file and str(source) in shipped():
             return shipped()[str(source)]
@@ -55,6 +55,13 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
     if isinstance(source, Path) or not is_hub_id(source):
         raise CheckpointError(f"there is no directory {shown}")
     return _fetch(source, weights)
+
+
+def within(directory: Path) -> Path:
+    """A directory, or the checkpoint in it where it is a run's."""
+    result = directory / "checkpoint"
+    own, made = (os.path.isfile(place / "config.json") for place in (directory, result))
+    return result if made and not own else directory
 
 
 def is_hub_id(source: str) -> bool:

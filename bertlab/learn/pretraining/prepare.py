@@ -124,7 +124,8 @@ def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard
         return learn, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
     if Path(config.tokenizer).is_file():
         return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
-    return Tokenizer.load(hub.find(config.tokenizer, weights=False)), None
+    found = hub.find(config.tokenizer, weights=False)
+    return Tokenizer.load(found / "tokenizer" if (found / "tokenizer").is_dir() else found), None
 
 
 def _evenly(found: list[Shard], column: str, characters: int) -> Iterator[str]:

@@ -73,7 +73,8 @@ class PretrainConfig(RunConfig):
     attention_heads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """This many attention heads a layer instead of the preset's."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
-    """Continue this checkpoint (a directory, a shipped name or a hub id) instead; heads it lacks are made anew."""
+    """Continue this checkpoint (a directory, a shipped name or a hub id) instead; heads it lacks are made anew. If no
+    rate is given, it is 1e-4 then: a long run can bear a higher one."""
     new_vocabulary: bool = False
     """With --from, where the corpus has another vocabulary: keep the encoder and learn the embeddings of the pieces it
     does not know. An encoder of one language is a better start for another than random weights."""
@@ -398,12 +399,16 @@ def _origin(config: PretrainConfig) -> str:
 
 
 def _before(config: PretrainConfig) -> dict[str, float]:
-    """Steps, tokens and minutes of all runs that the weights come from; {} where there were none, or nobody knows."""
+    """Steps, tokens and minutes of all runs that the weights come from, the texts they read and whose these are; {}
+    where there were none, or nobody knows."""
     told = {} if config.from_ is None else checkpoint.read_record(config.from_)
     if any(type(told.get(name)) not in (int, float) for name in SPENT):
         return {}
     earlier = told.get("before", {})
-    return {name: round(told[name] + earlier.get(name, 0), 1) for name in SPENT}
+    spent = {name: round(told[name] + earlier.get(name, 0), 1) for name in SPENT}
+    data = dict.fromkeys([*earlier.get("data", []), *told.get("data", [])])
+    whose = dict.fromkeys(filter(None, [earlier.get("attribution"), told.get("attribution")]))
+    return spent | {"data": list(data), "attribution": "; ".join(whose)}
 
 
 def _with_dropout(model: Bert, dropout: float) -> Bert:

@@ -42,15 +42,25 @@ def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
     return PretrainConfig(corpus=corpus, out=out, recipe="fast", **(settings | changes))
 
 
+def further(corpus: Path, out: Path, **changes) -> PretrainConfig:
+    """What continues a checkpoint (`from_`): a tenth of the ordinary rate, as a short run at that rate unlearns more
+    than it learns (BENCHMARKS.md, "The shipped checkpoints")."""
+    return PretrainConfig(corpus=corpus, out=out, **({"optim": OptimConfig(lr=1e-4)} | changes))
+
+
 RECIPES = {"google": google, "fast": fast}
 
 
 def asked(words: Sequence[str]) -> PretrainConfig | None:
-    """The recipe that a command line names, for its other flags to change; None without one.
+    """The recipe that a command line names, for its other flags to change, or `further` where it continues a checkpoint
+    with its vocabulary; None without one.
 
-    >>> asked(["runs/corpus", "--recipe", "google"]).optim.lr
-    0.0001
+    >>> asked(["runs/corpus", "--recipe", "fast"]).optim.lr, asked(["runs/corpus", "--from", "strongest"]).optim.lr
+    (0.001, 0.0001)
     """
     flags = " ".join(words).replace("--recipe ", "--recipe=").split()
     names = [flag.removeprefix("--recipe=") for flag in flags if flag.startswith("--recipe=")]
-    return RECIPES[names[-1]](tyro.MISSING, tyro.MISSING) if names and names[-1] in RECIPES else None
+    if names and names[-1] in RECIPES:
+        return RECIPES[names[-1]](tyro.MISSING, tyro.MISSING)
+    continues = any(flag.partition("=")[0] == "--from" for flag in flags) and "--new-vocabulary" not in flags
+    return further(tyro.MISSING, tyro.MISSING) if continues else None
