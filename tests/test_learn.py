@@ -510,7 +510,7 @@ def test_a_step_waits_for_a_gpu_twice(corpus, taught):
 def test_a_directory_belongs_to_one_run(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", steps=2)
     list(pretrain(config))
-    with pytest.raises(BertlabError, match="another seed"):
+    with pytest.raises(BertlabError, match=r"other settings \(--seed 0, not 1\)"):
         list(pretrain(replace(config, seed=1)))
 
 

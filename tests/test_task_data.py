@@ -126,6 +126,13 @@ def test_a_split_in_several_files_is_one(tmp_path):
         find_split(tmp_path, "train")
 
 
+def test_parts_of_a_split_have_the_same_columns(tmp_path):
+    (tmp_path / "train-00000-of-00002.csv").write_text("sentence,label\nTea.,1\n")
+    (tmp_path / "train-00001-of-00002.csv").write_text("text,label\nRain.,0\n")
+    with pytest.raises(DataError, match=r"train-00001-of-00002.csv has no column sentence, as .*train-00000"):
+        read_split(tmp_path, "train")
+
+
 def test_questions_in_several_files(tmp_path):
     for number, name in enumerate(("train-00000-of-00002.json", "train-00001-of-00002.json")):
         question = {"id": str(number), "question": "Who?", "answers": [{"text": "mill", "answer_start": 4}]}

@@ -229,9 +229,9 @@ REFUSALS = {
     "{} is damaged: expected a JSON object": "{0}: 손상되었습니다. JSON 객체가 아닙니다.",
     "{} is damaged: not UTF-8 text": "{0}: 손상되었습니다. UTF-8 글이 아닙니다.",
     "there is no text to learn a vocabulary from": "어휘를 배울 글이 없습니다.",
-    "an uncased vocabulary strips accents, which takes Hangul syllables apart: train a cased one, or keep the accents "
-    "(strip_accents=False)": (
-        "대소문자를 합친 어휘는 악센트를 떼면서 한글 음절을 흩뜨립니다. 대소문자를 가리는 어휘를 만들거나 "
+    "an uncased vocabulary strips accents, which takes Hangul syllables apart: learn a cased one (--cased), or "
+    "keep the accents (strip_accents=False)": (
+        "대소문자를 합친 어휘는 악센트를 떼면서 한글 음절을 흩뜨립니다. 대소문자를 가리는 어휘를 만들거나(--cased) "
         "strip_accents=False로 두세요."
     ),
     "{} pieces are too few: the alphabet of this text alone takes {}": (
@@ -326,6 +326,7 @@ REFUSALS = {
     "{}: row {} is no object with columns": "{0}: {1}행에 열이 없습니다.",
     "{} is damaged Parquet: {}": "{0}은(는) 망가진 Parquet 파일입니다: {1}",
     "{} is damaged at line {}: {}": "{0}의 {1}번째 줄이 망가졌습니다: {2}",
+    "{} has no column {}, as {} has": "{0}에는 {2}에 있는 열이 없습니다: {1}.",
     "{} is UTF-16, not UTF-8: save it as UTF-8": "{0}: UTF-16입니다. UTF-8로 저장해 주세요.",
     "{} is parted by {}, not by commas: save it with commas between": (
         "{0}: 열이 쉼표가 아니라 {1}(으)로 나뉘어 있습니다. 쉼표로 나누어 저장해 주세요."

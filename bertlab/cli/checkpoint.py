@@ -54,7 +54,8 @@ def info(config: Info) -> None:
     rows += [
         (name.replace("_", " "), f"{n:,}" if isinstance(n, int) else str(n)) for name, n in sizes.items() if n != ()
     ]
-    rows += [(name.replace("_", " "), _short(value)) for name, value in session.record.items() if value]
+    made = {name: value for name, value in session.record.items() if value and name != "cloze"}  # which the card draws
+    rows += [(name.replace("_", " "), _short(value)) for name, value in made.items()]
     rows += [("shipped here", ", ".join(shipped()) or "none")]
     tell(config, session, fact, lambda: table(rows, "<<"))
 

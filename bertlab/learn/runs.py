@@ -143,11 +143,13 @@ def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype
         begun, read = theirs.pop(BEGUN, config.precision), theirs.pop(MADE_OF, None)
         theirs = _defaults(config) | theirs
         theirs["optim"] = asdict(OptimConfig()) | theirs["optim"]
-        changed = sorted(k for k in settings | theirs if settings.get(k) != theirs.get(k))
+        asked, begun_with = _flags(settings), _flags(theirs)
+        changed = [name for name in sorted(asked | begun_with) if asked.get(name) != begun_with.get(name)]
         if changed:
+            told = ", ".join(f"{name} {begun_with.get(name)}, not {asked.get(name)}" for name in changed)
             raise BertlabError(
-                f"{config.out} holds a run with another {', '.join(changed)}: "
-                "choose another --out, or repeat its settings"
+                f"{config.out} holds a run with other settings ({told}): choose another --out, repeat them, "
+                f"or go on from its result with --from {config.out}"
             )
         if read is None:  # begun before the data was noted
             _note(path, settings, begun, made_of)
@@ -166,6 +168,19 @@ def _note(path: Path, settings: dict, begun: str, made_of: dict) -> None:
 def _settings(values: dict) -> dict:
     """Those of a configuration that make a run what it is, as JSON has them."""
     return json.loads(json.dumps({name: v for name, v in values.items() if name not in FREE}, default=str))
+
+
+def _flags(settings: dict, prefix: str = "--") -> dict:
+    """Settings by what they are called on the command line.
+
+    >>> _flags({"from_": "mine", "optim": {"weight_decay": 0.1}})
+    {'--from': 'mine', '--optim.weight-decay': 0.1}
+    """
+    flags = {}
+    for name, value in settings.items():
+        flag = prefix + name.rstrip("_").replace("_", "-")
+        flags |= _flags(value, f"{flag}.") if isinstance(value, dict) else {flag: value}
+    return flags
 
 
 def _defaults(config: RunConfig) -> dict:

@@ -69,7 +69,12 @@ def read_split(source: str | Path, split: str) -> Rows:
         DataError: nothing there, a damaged file, no such split, or a hub that cannot be reached; one line.
     """
     if found := find_split(source, split):
-        return joined(split_name(source, split, found), [read_file(path) for path in found])
+        parts = [read_file(path) for path in found]
+        for path, part in zip(found, parts, strict=True):
+            # of lines of JSON each has its own columns
+            if ".json" not in path.name.lower() and (missing := {*parts[0].columns} - {*part.columns}):
+                raise DataError(f"{path} has no column {listed(sorted(missing))}, as {parts[0].name} has")
+        return joined(split_name(source, split, found), parts)
     rows = hub.load(str(source), split)
     names = {column: given for column, feature in rows.features.items() if (given := _hub_names(feature))}
     return Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list(), names)

@@ -197,7 +197,7 @@ class Tokenizer:
         if hangul > 0.05 * seen.total() and backend.normalizer.normalize_str("한") != "한":
             raise DataError(
                 "an uncased vocabulary strips accents, which takes Hangul syllables apart: "
-                "train a cased one, or keep the accents (strip_accents=False)"
+                "learn a cased one (--cased), or keep the accents (strip_accents=False)"
             )
         alphabet = _alphabet(seen, coverage)
         # Punctuation and Chinese characters always stand alone, so they need no "##" form.

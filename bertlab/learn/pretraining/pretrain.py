@@ -65,7 +65,8 @@ class PretrainConfig(RunConfig):
     recipe: Literal["plain", "fast", "google"] = "plain"
     """A set of settings to begin with, which all other flags change; with --help it shows them."""
     preset: Preset = "mini"
-    """The size, when training from random weights."""
+    """The size, when training from random weights, layers x width: tiny 2 x 128, mini 4 x 256, small 4 x 512, minilm
+    6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""
     layers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """This many layers instead of the preset's."""
     hidden: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
