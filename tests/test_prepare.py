@@ -326,6 +326,7 @@ def test_the_second_time_it_is_there_at_once_until_something_changes(config, tmp
     assert "it was there already" in capsys.readouterr().out
     assert len(corpus.rows) == 20
     assert run(replace(config, weights=(2.0,))).facts["weights"] == [2.0]
+    assert "weigh 2 from now on, as asked; before 1" in capsys.readouterr().out
 
 
 def test_another_corpus_is_never_replaced(config, tmp_path):

@@ -95,8 +95,14 @@ def run(config: PrepareConfig) -> Corpus:
         there = before is not None and before | {"weights": None} == facts | {"weights": None}
         again = " (it was there already)" if there else ""
         speed = facts["bytes"] / 1e6 / max(facts["seconds"], 0.01)
+        if there and before.get("weights") != facts.get("weights"):
+            print(f"the sources weigh {_weights(facts)} from now on, as asked; before {_weights(before)}")
         print(f"{facts['bytes'] / 1e6:,.1f} MB of text in {facts['seconds']:,.1f} s: {speed:.1f} MB/s{again}")
     return corpus
+
+
+def _weights(facts: dict) -> str:
+    return " : ".join(f"{weight:g}" for weight in facts.get("weights") or ())
 
 
 def _check(config: PrepareConfig) -> None:
