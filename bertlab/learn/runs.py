@@ -17,7 +17,7 @@ from torch import nn
 
 import bertlab
 from bertlab.learn import processes
-from bertlab.learn.devices import hardware, resolve_device
+from bertlab.learn.devices import resolve_device
 from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
 from bertlab.learn.trainer import Batches, Trainer
 from bertlab.spec.errors import BertlabError, CheckpointError
@@ -202,7 +202,7 @@ def record(config: RunConfig, trainer: Trainer, *, settings: dict, **facts) -> d
         "steps": trainer.progress.step,
         "tokens": trainer.progress.tokens,
         "training_minutes": round(trainer.progress.seconds / 60, 1),
-        "hardware": f"{processes.count()} x {hardware(trainer.device)}".removeprefix("1 x "),
+        "hardware": trainer.hardware,
         "precision": str(trainer.dtype).removeprefix("torch."),
         "seed": config.seed,
         "settings": {"batch_size": config.batch_size, **settings, **asdict(config.optim)},

@@ -111,6 +111,8 @@ class Trainer:
         if self.state_path and self.state_path.is_file():
             self._restore()
         processes.own_randomness(self.progress.step)
+        # told of the run when the processes have parted
+        self.hardware = f"{processes.count()} x {devices.hardware(self.device)}".removeprefix("1 x ")
         weights = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
         if not processes.agree(self.progress.step + weights):
             raise BertlabError(
