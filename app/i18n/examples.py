@@ -78,8 +78,8 @@ EXAMPLES = {
         pair=("소년은 식탁 위에 유리잔을 놓았다.", "식탁이 기울어 있어서 유리잔이 떨어졌다."),
         changed="유리잔이 튼튼하지 않아서 바로 깨졌다.",
         # a word with a particle at its end is more than one piece, so one without is hidden
-        sentence="세종은 조선의 네 번째 왕으로 한글을 만들었다.",
-        hidden="3",
+        sentence="비가 와도 선수들은 끝까지 포기하지 않았다.",
+        hidden="5",
         masked="그는 서울에서 태어나 대학교를 [MASK]하였다.",
         other="그는 부산에서 자라 중학교에 [MASK]하였다.",
         judged="처음은 느리지만 마지막 삼십 분이 정말 놀라운 영화다.",
