@@ -53,7 +53,7 @@ def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypa
 
 def test_a_run_of_one_precision_is_not_taken_up_by_another(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
-    with pytest.raises(BertlabError, match="another precision"):
+    with pytest.raises(BertlabError, match="--precision float32, not bfloat16"):
         list(pretrain(settings(corpus, tmp_path / "run", steps=1, precision="bfloat16")))
 
 

@@ -21,6 +21,7 @@ from bertlab.learn.pretraining import prepare as prepare_command
 from bertlab.learn.pretraining.prepare import PrepareConfig, run
 from bertlab.spec.errors import BertlabError, DataError
 from bertlab.text import preparing, sources
+from bertlab.text import rows as rows_module
 from bertlab.text.corpus import Corpus
 from bertlab.text.rows import read_file
 from bertlab.text.sampler import Longer, PairSampler
@@ -147,6 +148,19 @@ def test_a_table_with_tabs_and_quotation_marks_around_its_fields(shard, tmp_path
     found, _ = shards([str(path)])
     assert [text for part in found for _, text, _ in texts(part)] == expected
     assert [row["text"] for row in read_file(path).rows] == expected
+
+
+@pytest.mark.parametrize("word", ["tea ", "찻집 "])
+def test_a_long_table_is_told_by_its_beginning(word, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "SAMPLE", 1000)
+    monkeypatch.setattr(rows_module, "SAMPLE", 1000)
+    written = [f'{number} "{word * (number % 9)}"\nand more.' for number in range(300)]
+    path = tmp_path / "notes.tsv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter="\t").writerows([("id", "text"), *enumerate(written)])
+    found, _ = shards([str(path)])
+    assert [text for part in found for _, text, _ in texts(part)] == written
+    assert [row["text"] for row in read_file(path).rows] == written
 
 
 def test_hidden_files_are_passed_over_and_capital_letters_are_not(tmp_path):

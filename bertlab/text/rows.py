@@ -334,31 +334,37 @@ def table_reader(lines: Iterable[str], delimiter: str, quoted: bool = True):
     return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=quoted)
 
 
-def quotes(text: str) -> bool:
-    """Whether quotation marks of a table with tabs, or of its beginning, are around fields, as Excel and pandas put
-    them, and not words of the text, as in GLUE: then a field that begins with one ends with one, every time.
+def quotes(text: str, whole: bool = True) -> bool:
+    """Whether quotation marks of a table with tabs are around fields, as Excel and pandas put them, and not words of
+    the text, as in GLUE: then a field that begins with one ends with one, every time.
+
+    Args:
+        text: the table, or its beginning if not `whole`.
 
     >>> quotes('a\\tb\\n1\\t"He said ""tea""."\\n'), quotes('a\\tb\\n1\\t"Tea," he said.\\n')
+    (True, False)
+    >>> quotes('a\\tb\\n1\\t"Two\\nlines."\\n'), quotes('a\\tb\\n1\\t"Two\\n2\\tmarks."\\n')
     (True, False)
     """
     if not re.search(r'(^|\t)"', text, re.MULTILINE):
         return False
-    lines = list(io.StringIO(text, newline=""))
-    if len(text) >= SAMPLE:
+    lines, rows = list(io.StringIO(text, newline="")), 0
+    if not whole:
         lines.pop()  # which breaks off
-    reader, widths = table_reader(lines, "\t"), set()
     try:
-        for fields in filter(None, reader):
-            widths.add(len(fields))
+        for _ in filter(None, table_reader(lines, "\t")):
+            rows += 1
     except csv.Error as error:
-        if len(text) < SAMPLE or "end of data" not in str(error):  # where the sample ends, a field may have to go on
+        if whole or "end of data" not in str(error):  # where a beginning ends, a field may have to go on
             return False
-    return len(widths) == 1
+    # where fields would have line breaks in them, lines by themselves must not make a table
+    tabs = [line.count("\t") for line in lines if line.strip()]
+    return rows == len(tabs) or len(set(tabs)) > 1
 
 
 def _table(name: str, text: str, delimiter: str, columns: Sequence[str] = ()) -> Rows:
     """columns: their names, where the first line does not tell them."""
-    quoted = delimiter == "," or quotes(text[:SAMPLE])
+    quoted = delimiter == "," or quotes(text[:SAMPLE], len(text) <= SAMPLE)
     reader = table_reader(io.StringIO(text, newline=""), delimiter, quoted)
     rows: list[dict] = []
     try:

@@ -148,7 +148,7 @@ def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
         begins = file.read(SAMPLE)
         if is_utf16(begins):
             raise _Unusable("is UTF-16, not UTF-8: save it as UTF-8")
-        if kind == "tabs" and quotes(begins.decode("utf-8-sig", "replace")):
+        if kind == "tabs" and quotes(begins.decode("utf-8-sig", "replace"), size <= SAMPLE):
             kind = "quoted tabs"
         if kind in TABLES:
             _place(path, kind, column)
