@@ -3,11 +3,12 @@
 import errno
 import io
 import json
+import re
 import socket
 import subprocess
 import sys
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,10 @@ import bertlab
 from bertlab import cli
 from bertlab.cli import checkpoint, window
 from bertlab.cli.commands import COMMANDS
+from bertlab.cli.flags import parse
 from bertlab.explore.facts import as_json
+from bertlab.learn.pretraining.pretrain import PretrainConfig
+from bertlab.learn.pretraining.recipes import asked
 from bertlab.learn.tasks.answer_metrics import answer_f1
 from bertlab.spec.limits import check_limits
 
@@ -67,6 +71,45 @@ def test_help_teaches_by_examples(run, name):
     assert (code, err) == (0, "")
     assert "\nExamples:\n" in out
     assert f"  bertlab {name}" in out
+
+
+@pytest.mark.parametrize(("name", "titles"), [
+    ("pretrain", ["", "model ", "pair ", "mask ", "watch ", "machine ", "card ", "optim "]),
+    ("finetune", ["", "rows ", "own task ", "question ", "again ", "machine ", "card ", "optim "]),
+    ("evaluate", ["", "own task ", "predictions ", "machine "]),
+])  # fmt: skip
+def test_help_has_every_flag_once_in_its_section(run, name, titles):
+    command = COMMANDS[name]
+    kind = getattr(import_module(f"bertlab.{command.module}"), command.config)
+    _, out, _ = run(name, "--help")
+    assert sorted(re.findall(r"^ (.*)options +$", out, re.MULTILINE)) == sorted(titles)
+    flags = re.findall(r"^  --(?:no-(?!answer))?([a-z-]+)", out.replace("--optim.", "--optim-"), re.MULTILINE)
+    plain = [each.name for each in fields(kind) if "Positional" not in str(each.type) and each.name != "optim"]
+    assert sorted(flag for flag in flags if not flag.startswith("optim-") and flag != "ema") == sorted(
+        name.strip("_").replace("_", "-") for name in plain
+    )
+    for names in kind.SECTIONS.values():
+        assert set(names) <= {each.name for each in fields(kind)}
+
+
+def test_help_breaks_lines_where_they_end_and_tells_no_default_that_is_none(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in COMMANDS:
+        assert "None" not in run(name, "--help")[1]
+    _, out, _ = run("pretrain", "--help")
+    lines = [line.strip() for line in out.splitlines()]
+    assert "4 x 512, minilm 6 x 384, medium" in " ".join(lines)
+    assert not any(line.startswith("6 x 384") for line in lines)
+    assert "(default: 32)" in out
+
+
+def test_flags_of_sections_change_a_recipe():
+    words = ["corpus", "--out", "run", "--recipe", "google", "--mask", "0.3", "--optim.lr", "2e-4", "--no-watch"]
+    config = parse(PretrainConfig, words, default=asked(words))
+    google = asked(words)
+    assert config == replace(
+        google, corpus=Path("corpus"), out=Path("run"), mask=0.3, watch=False, optim=replace(google.optim, lr=2e-4)
+    )
 
 
 def test_help_does_not_wait_for_torch():

@@ -77,19 +77,13 @@ def _run(words: list[str]) -> int:
 
 def _parse(kind: type, name: str, words: list[str], recipe: object | None = None) -> object | None:
     """Words to a configuration, the recipe changed by them if there is one; None where help was asked for and given."""
-    import tyro  # a tenth of a second that the list of commands need not wait for
+    from bertlab.cli import flags  # a tenth of a second that the list of commands need not wait for
 
     boxed = io.StringIO()
     try:
         with contextlib.redirect_stderr(boxed):
-            return tyro.cli(
-                kind,
-                prog=name,
-                args=words,
-                description=inspect.getdoc(kind),
-                config=(tyro.conf.FlagCreatePairsOff,),
-                **({"default": recipe} if recipe else {}),
-            )
+            given = {"default": recipe} if recipe else {}
+            return flags.parse(kind, words, prog=name, description=inspect.getdoc(kind), **given)
     except SystemExit as exit:
         if not exit.code:
             return None

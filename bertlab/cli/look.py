@@ -4,7 +4,9 @@ Knows nothing of how any of it is found.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+import tyro
 
 from bertlab.cli.common import Ask, AskPair, Second, Text, open_session, read_texts, tell
 from bertlab.spec.errors import BertlabError
@@ -21,9 +23,9 @@ class Attend(AskPair):
       bertlab attend "She poured the tea." --json > attention.json
     """
 
-    layer: int | None = None
+    layer: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Only this layer; layers count from 0."""
-    head: int | None = None
+    head: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Only this head; heads count from 0."""
     specials: bool = False
     """Count [CLS] and [SEP] too; many heads rest on them."""
@@ -65,7 +67,7 @@ class Heads(Ask):
     """Which [MASK], counted from 0."""
     change: str = ""
     """0.3 knocks out head 3 of layer 0, 4 all of layer 4; rows and hidden states as `bertlab.explore.changes` says."""
-    other: str | None = None
+    other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
     """Another text, whose hidden states a change puts in."""
 
 

@@ -25,7 +25,7 @@ class App:
     host: str = "localhost"
     """0.0.0.0 lets a whole classroom in."""
     browser: bool = True
-    """Whether to open a browser, where there is a screen."""
+    """Open a browser, where there is a screen; with --no-browser, none."""
 
 
 def app(config: App) -> int:

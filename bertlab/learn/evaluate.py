@@ -7,10 +7,10 @@ Knows no optimiser; a model goes in, a row of figures comes out.
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 import tyro
@@ -46,6 +46,12 @@ class EvaluateConfig(Columns):
       bertlab evaluate squad --checkpoint assets/checkpoints/squad --data squad/validation.parquet
       bertlab evaluate squad --predictions mine.json --data dev-v1.1.json
     """
+
+    SECTIONS: ClassVar = {
+        "own task": tuple(each.name for each in fields(Columns)),
+        "predictions": ("predictions", "no_answer", "threshold"),
+        "machine": ("device", "threads"),
+    }
 
     what: tyro.conf.Positional[Literal[("pretraining", OWN, *TASKS, *LEFT_OUT)]] = field(kw_only=False)
     """The objectives of pre-training, a task, or `own` for your own rows, of the kind the checkpoint was taught."""

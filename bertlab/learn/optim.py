@@ -38,6 +38,7 @@ class OptimConfig:
     beta2: float = 0.98
     """Of the mean of their squares."""
     eps: float = 1e-6
+    """Added to the root of that mean, which divides."""
     weight_decay: float = 0.01
     """Of matrices; biases and LayerNorm have none."""
     clip: float = 1.0
@@ -46,7 +47,8 @@ class OptimConfig:
     """muon: every matrix inside the layers moves by the orthogonal part of its momentum, all else by AdamW. It learns
     more from a token and takes longer for a step, which tells where batches are small."""
     bias_correction: bool = True
-    """Off as in Google's code (`AdamWeightDecayOptimizer` in optimization.py): the first steps are longer then."""
+    """AdamW's, of its means, which begin at zero. Google's code has none (`AdamWeightDecayOptimizer` in
+    optimization.py): the first steps are longer then."""
     ema: Annotated[float, tyro.conf.arg(prefix_name=False, metavar="NUMBER")] = 0.0
     """Save a running average of the weights that forgets with this factor a step (0.999, say); 0 keeps none."""
 

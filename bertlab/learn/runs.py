@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import torch
 import tyro
@@ -36,6 +36,11 @@ BEGUN, MADE_OF = "precision_begun", "made_of"
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
     """The settings that pre-training and fine-tuning share."""
+
+    SECTIONS: ClassVar = {
+        "machine": ("precision", "device", "threads", "accumulate", "save_minutes"),
+        "card": ("attribution", "note"),
+    }
 
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The run's directory."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 import tyro
@@ -59,6 +59,18 @@ class PretrainConfig(RunConfig):
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
       torchrun --nproc-per-node=8 -m bertlab pretrain runs/corpus --out runs/base --preset base --batch-size 2048
     """
+
+    SECTIONS: ClassVar = {
+        "model": (*BORN, "from_", "new_vocabulary", "dropout"),
+        "pair": ("max_tokens", "then_tokens", "then_share", "second"),
+        "mask": ("mask", "whole_word", "mask_share", "random_share", "left_to_right", "teacher", "teacher_share"),
+        "watch": (
+            "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "watch", "sentences",
+            "tensorboard",
+        ),
+        "machine": (*RunConfig.SECTIONS["machine"], "ahead"),
+        "card": RunConfig.SECTIONS["card"],
+    }  # fmt: skip
 
     corpus: tyro.conf.Positional[Path]
     """The prepared corpus."""
@@ -125,11 +137,11 @@ class PretrainConfig(RunConfig):
     evaluate_rows: int = 1024
     """Pairs in a measurement on the way; the last one takes four times as many."""
     snapshots: bool = True
-    """Whether to keep checkpoints at steps 0, 10, 30, 100, 300, ..."""
+    """Keep checkpoints at steps 0, 10, 30, 100, 300, ...; with --no-snapshots, none."""
     snapshot_dtype: Literal[tuple(STORED)] = "float16"
     """How these are stored; float8 halves them."""
     watch: bool = True
-    """Whether to print, at those steps, what the model puts into a few sentences with a gap."""
+    """Print, at those steps, what the model puts into a few sentences with a gap; with --no-watch, nothing."""
     sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
     """Watch these instead of those that come with bertlab in English and Korean; each has a [MASK]."""
     tensorboard: bool = False

@@ -6,10 +6,10 @@ A run is one directory, as in `bertlab pretrain`. Knows rows of tasks, not their
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import tyro
 from tqdm import tqdm
@@ -43,6 +43,14 @@ class FinetuneConfig(Columns, RunConfig):
       bertlab finetune squad_v2 --from squad --data squad/train.parquet --make-unanswerable 0.5 --out runs/squad_v2
     """
 
+    SECTIONS: ClassVar = {
+        "rows": ("data", "validation", "hold_out", "damaged"),
+        "own task": tuple(each.name for each in fields(Columns)),
+        "question": ("stride", "make_unanswerable"),
+        "again": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
+        **RunConfig.SECTIONS,
+    }
+
     task: tyro.conf.Positional[TaskName]
     """What to learn; `own` for your own rows, with --kind and the names of their columns."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
@@ -55,9 +63,9 @@ class FinetuneConfig(Columns, RunConfig):
     """Without any held-out rows, this share of the training rows is held out; 0 for none. Not for questions."""
     damaged: Damaged = "stop"
     """Whether a row that cannot be used stops the run or is named and left out."""
-    epochs: float | None = None
+    epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Times to go through the data; 3, or 2 for questions, if not given."""
-    max_tokens: int | None = None
+    max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Tokens of an input; longer texts are cut. 128, or 384 for a question and a window of its passage."""
     stride: int = 128
     """For questions: how far each window begins after the one before."""
