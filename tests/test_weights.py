@@ -17,6 +17,7 @@ import torch
 import transformers
 
 import bertlab
+from bertlab.cli import main
 from bertlab.nn.model import Bert
 from bertlab.nn.trace import Trace
 from bertlab.spec.config import ModelConfig
@@ -25,7 +26,7 @@ from bertlab.spec.tasks import task
 from bertlab.text.batch import Batch, collate
 from bertlab.text.tokenizer import SPECIAL_PIECES, Tokenizer
 from bertlab.weights import checkpoint, hub
-from bertlab.weights.average import average
+from bertlab.weights.average import average, likeness
 from bertlab.weights.maps import hf_names, hf_to_state, state_to_hf
 
 PIECES = [*SPECIAL_PIECES, *"abcdefghij", *(f"##{letter}" for letter in "abcdefghij"), "green", "tea", "두", "잔"]
@@ -655,6 +656,22 @@ def test_every_weight_of_a_mean_lies_between_the_two():
     for name in mean:
         torch.testing.assert_close(mean[name], 0.75 * first[name] + 0.25 * second[name])
     assert all(torch.equal(tensor, before[name]) for name, tensor in one.state_dict().items()), "a copy was made"
+
+
+def test_runs_that_began_alike_are_told_from_others():
+    one, other = fresh(("mlm", "nsp")), fresh(("mlm", "nsp"), seed=1)
+    assert likeness(one, one) == pytest.approx(1)
+    assert abs(likeness(one, other)) < 0.1
+    assert likeness(one, average(one, other, 0.3)) == pytest.approx(0.7 / (0.7**2 + 0.3**2) ** 0.5, abs=0.05)
+    assert likeness(one, fresh(("nsp",))) < 0.1, "what only one has does not count"
+
+
+def test_a_mean_of_strangers_is_written_with_a_warning(saved, tokenizer, tmp_path, capsys):
+    stranger = checkpoint.save(tmp_path / "stranger", fresh(("mlm", "nsp"), seed=9), tokenizer, {})
+    assert main(["export", str(tmp_path / "mean"), "--checkpoint", str(saved), "--average", str(stranger)]) == 0
+    assert "did not begin alike" in capsys.readouterr().out
+    assert main(["export", str(tmp_path / "same"), "--checkpoint", str(saved), "--average", str(saved)]) == 0
+    assert "did not begin alike" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,7 @@ def _changed(config: Export, session: "Session") -> tuple["Session", dict, str]:
     """What is written, its record, and in a few words what became of it."""
     from bertlab.explore.changes import read_heads
     from bertlab.explore.session import load
+    from bertlab.weights.average import APART, likeness
 
     if config.prune is not None:
         changed = session.prune(config.prune, zeroed=config.zeroed)
@@ -162,6 +163,8 @@ def _changed(config: Export, session: "Session") -> tuple["Session", dict, str]:
             made |= {"data": list(dict.fromkeys(name for record in both for name in record["data"]))}
             made |= {"attribution": "; ".join(dict.fromkeys(filter(None, (r.get("attribution") for r in both))))}
         said = f"the mean of {session.name} and {other.name}"
+        if (alike := likeness(session.model, other.model)) < APART:
+            said += f" (which did not begin alike, the cosine of their weights is {alike:.2f}: it is likely no good)"
     else:
         return session, session.record, f"in {config.dtype}"
     # what was said of the one does not hold for the other
