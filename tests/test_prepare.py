@@ -23,6 +23,7 @@ from bertlab.spec.errors import BertlabError, DataError
 from bertlab.text import preparing, sources
 from bertlab.text import rows as rows_module
 from bertlab.text.corpus import Corpus
+from bertlab.text.files import other_encoding
 from bertlab.text.rows import read_file
 from bertlab.text.sampler import Longer, PairSampler
 from bertlab.text.sources import Damage, Shard, damage_of, row_number, shards, texts
@@ -176,6 +177,7 @@ def test_hidden_files_are_passed_over_and_capital_letters_are_not(tmp_path):
     ("content", "said"),
     [
         ("text\nTea.\n".encode("utf-16"), "is UTF-16, not UTF-8: save it as UTF-8"),
+        ("text\n비가 온다.\n".encode("cp949"), "is CP949, not UTF-8: save it as UTF-8"),
         (b"id;text\n1;Tea.\n", "is parted by ';', not by commas: save it with commas between"),
         (f"{'Rain fell. ' * 900}\nTea.\n".encode(), f"has no column 'text'; it has {('Rain fell. ' * 9)[:40]}…"),
     ],
@@ -184,6 +186,20 @@ def test_a_table_of_another_making_is_named(content, said, tmp_path):
     (tmp_path / "a.csv").write_bytes(content)
     _, damaged = shards([str(tmp_path / "a.csv")])
     assert [damage.why for damage in damaged] == [said]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "비가 온다.\n".encode()[:-3] + b"\n",  # a character broken off
+        b"\xeb" + "비가 온다. 눈이 온다.\n".encode(),
+        "One café.\n".encode("latin-1"),
+        "「雨」が降る。".encode("shift-jis"),
+        b"\x00\xff" * 50,
+    ],
+)
+def test_damaged_text_is_not_taken_for_another_encoding(content):
+    assert other_encoding(content) == ""
 
 
 def test_a_table_whose_quotation_mark_never_ends_is_damaged(tmp_path):

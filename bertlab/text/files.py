@@ -1,6 +1,7 @@
 """What is in a file of data: text, gzipped or not, JSON, lines of JSON, a Parquet table; or one line saying what is
 wrong with it. Knows no rows."""
 
+import codecs
 import gzip
 import json
 import zlib
@@ -43,17 +44,33 @@ def read_text(path: Path) -> str:
     except (OSError, EOFError, zlib.error):
         raise DataError(f"{path} is damaged: its gzip data breaks off or is corrupt") from None
     except UnicodeDecodeError:
-        if is_utf16(content):
-            raise DataError(f"{path} is UTF-16, not UTF-8: save it as UTF-8") from None
+        if encoding := other_encoding(content):
+            raise DataError(f"{path} is {encoding}, not UTF-8: save it as UTF-8") from None
         raise DataError(f"{path} is not UTF-8 text") from None
     if not text.strip():
         raise DataError(f"{path} is empty")
     return text
 
 
-def is_utf16(content: bytes) -> bool:
-    """Whether a file begins as Excel and Notepad begin what they call Unicode."""
-    return content[:2] in (b"\xff\xfe", b"\xfe\xff")
+def other_encoding(content: bytes) -> str:
+    """What a file, or its beginning, is in if not in UTF-8, as far as can be told, else "": UTF-16, which Excel and
+    Notepad call Unicode, has a mark before all else; CP949 is how they save Korean without being asked.
+
+    >>> other_encoding("비가 온다".encode("cp949")), other_encoding("비가 온다".encode()[:-1])
+    ('CP949', '')
+    """
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "UTF-16"
+    read = content.decode(errors="replace")
+    damaged = read.count("\ufffd")
+    if not damaged or damaged < sum(character > "\x7f" for character in read) / 2:
+        return ""  # UTF-8, or such with a damaged place, or cut off
+    try:
+        korean = codecs.getincrementaldecoder("cp949")().decode(content)  # which may break off
+    except UnicodeDecodeError:
+        return ""
+    foreign = [character for character in korean if character > "\x7f"]
+    return "CP949" if sum("가" <= character <= "힣" for character in foreign) > len(foreign) / 2 else ""
 
 
 def parse_json(text: str, path: Path, or_lines: bool = False) -> object:

@@ -19,7 +19,7 @@ from datasets.distributed import split_dataset_by_node
 
 from bertlab.spec.errors import DataError, first_line
 from bertlab.text import hub
-from bertlab.text.files import is_utf16
+from bertlab.text.files import other_encoding
 from bertlab.text.rows import SAMPLE, listed, parted, quotes, table_reader
 
 KINDS = {
@@ -146,8 +146,8 @@ def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
             kind = "lines"
         file.seek(0)
         begins = file.read(SAMPLE)
-        if is_utf16(begins):
-            raise _Unusable("is UTF-16, not UTF-8: save it as UTF-8")
+        if encoding := other_encoding(begins):
+            raise _Unusable(f"is {encoding}, not UTF-8: save it as UTF-8")
         if kind == "tabs" and quotes(begins.decode("utf-8-sig", "replace"), size <= SAMPLE):
             kind = "quoted tabs"
         if kind in TABLES:
