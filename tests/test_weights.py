@@ -478,6 +478,11 @@ def test_a_hub_id_without_a_network(name, monkeypatch, tmp_path):
     assert refusal(name).startswith(f"there is no directory {name}, and ")
 
 
+def test_who_mistypes_a_shipped_name_is_told_of_it(shipped, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert refusal("strongset").endswith("did you mean strongest?")
+
+
 @pytest.mark.parametrize("error", [httpx2.ReadError("reset by peer"), TimeoutError()])
 def test_a_network_that_fails_halfway_is_one_line(monkeypatch, error):
     def download(hub_id, allow_patterns):

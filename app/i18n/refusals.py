@@ -139,6 +139,9 @@ REFUSALS = {
     "there is no directory {}, and the hub cannot be reached to look for a model of that name": (
         "{0}: 그런 폴더가 없고, 허브에 닿지 않아 그런 모델이 있는지 찾아볼 수도 없습니다."
     ),
+    "{} is neither here nor could it be fetched from the hub: did you mean {}?": (
+        "{0}: 여기에 없고 허브에서 받을 수도 없었습니다. 혹시 {1}인가요?"
+    ),
     "{} could not be fetched from the hub: {}": "{0}: 허브에서 받지 못했습니다. {1}",
     "{} cannot be opened: {}": "{0}: 열 수 없습니다. {1}",
     "{} cannot be opened: its vocabulary has {} pieces, its embedding table {} rows": (

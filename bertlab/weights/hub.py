@@ -5,6 +5,7 @@ Fetches only the files bertlab reads, never code. Knows nothing of what is in th
 
 import os
 import re
+from difflib import get_close_matches
 from pathlib import Path
 
 import httpx2
@@ -54,7 +55,14 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
         raise CheckpointError(f"{shown} is a file; a checkpoint is a directory with config.json and model.safetensors")
     if isinstance(source, Path) or not is_hub_id(source):
         raise CheckpointError(f"there is no directory {shown}")
-    return _fetch(source, weights)
+    try:
+        return _fetch(source, weights)
+    except CheckpointError:
+        if near := get_close_matches(source, shipped(), 1):
+            raise CheckpointError(
+                f"{source} is neither here nor could it be fetched from the hub: did you mean {near[0]}?"
+            ) from None
+        raise
 
 
 def within(directory: Path) -> Path:
