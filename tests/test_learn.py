@@ -35,6 +35,7 @@ from bertlab.learn.pretraining.figures import pretraining_figures
 from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
 from bertlab.learn.pretraining.pretrain import pretrain
+from bertlab.learn.progress import show
 from bertlab.learn.tasks.finetune import FinetuneConfig, finetune, measured_run
 from bertlab.nn import encoder
 from bertlab.nn.model import Bert
@@ -681,3 +682,15 @@ def test_the_benchmark_runs_both_sides():
     assert found["ratio"] == pytest.approx(
         found["bertlab_tokens_per_second"] / found["transformers_tokens_per_second"], rel=0.05
     )
+
+
+def test_the_bar_is_full_at_the_end_and_only_there(corpus, tmp_path, capsys):
+    def broken_off():
+        yield from itertools.islice(pretrain(settings(corpus, tmp_path / "run", steps=4)), 2)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        show(broken_off(), "mlm_accuracy", "masked")
+    assert "100.0%" not in capsys.readouterr().err
+    show(pretrain(settings(corpus, tmp_path / "other", steps=4)), "mlm_accuracy", "masked")
+    assert "100.0%" in capsys.readouterr().err.splitlines()[-1]

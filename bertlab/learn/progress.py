@@ -35,6 +35,8 @@ def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
                 f"{report.tokens / report.seconds:,.0f} tokens/s",
                 refresh=False,
             )
+        if bar is not None:
+            bar.update(1 - bar.n)  # a report tells where its step began
     finally:
         if bar is not None:
             bar.close()
