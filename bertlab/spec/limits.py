@@ -41,7 +41,7 @@ LIMITS = {
     "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, above=True),
     "then-share": Limit(0, above=True, below=1), "teacher-share": Limit(0, above=True, below=1),
     "share": Limit(0, above=True, below=1),
-    "rounds": Limit(1), "batch-sizes": Limit(1), "tokens": Limit(1), "workers": Limit(1),
+    "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1), "tokens": Limit(1), "workers": Limit(1),
     # [PAD] [UNK] [CLS] [SEP] [MASK] and a word
     "vocab-size": Limit(6),
     "grid-rates": Limit(0, above=True), "grid-batches": Limit(1), "grid-epochs": Limit(0, above=True),
