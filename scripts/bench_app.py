@@ -21,7 +21,6 @@ import asyncio
 import json
 import os
 import random
-import shutil
 import socket
 import statistics
 import subprocess
@@ -37,7 +36,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 import tyro
-from bench_attention import ARGS
+from chromium import launched
 from playwright.sync_api import Browser, Page, sync_playwright
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -465,12 +464,9 @@ def spread(name: str, times: list[float]) -> dict:
 
 
 def main(options: Options) -> None:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        raise SystemExit("no Chromium found; install one (Debian: apt-get install chromium)")
     report = {"cores": os.cpu_count()}
     with server() as address, sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=ARGS)
+        browser = launched(driver)
         report["chromium"] = browser.version
         for case in CASES.values():
             page = visit(browser, address, case, options)

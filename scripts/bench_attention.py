@@ -12,7 +12,6 @@ nothing of models; BENCHMARKS.md says what was measured where.
 import base64
 import platform
 import re
-import shutil
 import statistics
 import tempfile
 import time
@@ -22,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 import tyro
+from chromium import launched
 from playwright.sync_api import Error, Page, sync_playwright
 
 from bertlab.explore.facts import AttentionMap, TokenRow
 from bertlab.views import assets, html, payload
 
-ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--no-first-run", "--disable-sync"]
 HOVERS, SWITCHES = 9, 5
 COLUMNS = ("view", "tokens", "bytes", "made in Python", "first paint", "hover", "layer switch")
 BOUNDS = ("*bound*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
@@ -199,14 +198,11 @@ def line(cells: tuple[str, ...]) -> str:
 
 
 def main(options: Options) -> None:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        raise SystemExit("no Chromium found; install one (Debian: apt-get install chromium)")
     with sync_playwright() as driver:
         tasks = [(ours, size) for size in options.tokens] + [(bertviz, size) for size in options.bertviz]
         for number, (measure, size) in enumerate(tasks):
             # a browser of its own for each: a page that will not open is left behind with it
-            browser = driver.chromium.launch(executable_path=chromium, args=ARGS)
+            browser = launched(driver)
             if not number:
                 print(f"Chromium {browser.version}, {platform.machine()}, {options.layers} x {options.heads} heads;")
                 print("times: on the wall, median (in brackets: of the page's processor, mean)\n")

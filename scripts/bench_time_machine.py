@@ -12,7 +12,6 @@ Knows nothing of models, only what stands on the page; see BENCHMARKS.md for wha
 import json
 import os
 import random
-import shutil
 import statistics
 import time
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import tyro
-from bench_attention import ARGS
+from chromium import launched
 from playwright.sync_api import Page, sync_playwright
 
 from bertlab.explore.timeline import timeline
@@ -79,11 +78,10 @@ def frames(page: Page, rounds: int) -> dict:
 
 def main(options: Options) -> None:
     """Measure a short and a long input, one moment and two side by side."""
-    chromium = os.environ.get("BERTLAB_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     found = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
     rows = history.thin(history.read_log(options.run))
     with TemporaryDirectory() as directory, sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=ARGS)
+        browser = launched(driver)
         for name, texts in (("short", SHORT), ("long", LONG)):
             began = time.perf_counter()
             seen = timeline(options.run, *texts)

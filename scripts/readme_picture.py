@@ -6,7 +6,7 @@ Knows one page and one address of it.
 from urllib.parse import urlencode
 
 from bench_app import ROOT, server
-from bench_attention import ARGS
+from chromium import launched
 from playwright.sync_api import sync_playwright
 
 SHOWN = {
@@ -19,7 +19,7 @@ SHOWN = {
 
 def main() -> None:
     with server() as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
+        browser = launched(playwright)
         page = browser.new_page(viewport={"width": 1240, "height": 930}, color_scheme="light")
         page.goto(f"{address}/attention?{urlencode(SHOWN)}")
         page.locator("canvas").first.wait_for()

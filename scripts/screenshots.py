@@ -12,8 +12,6 @@ Knows nothing of models nor of how the pages work, only what stands on them.
 """
 
 import json
-import os
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -21,7 +19,7 @@ from urllib.parse import urlencode
 
 import tyro
 from bench_app import server
-from bench_attention import ARGS
+from chromium import launched
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
 
 PATIENCE = 240_000  # milliseconds: a cold page of a busy machine
@@ -191,7 +189,7 @@ class Options:
     themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     languages: tuple[Literal["en", "ko"], ...] = ("en", "ko")
     widths: tuple[int, ...] = (1280, 390)
-    only: tuple[str, ...] = ()
+    only: tuple[Literal[tuple(SHOTS)], ...] = ()
     change: bool = True
     checkpoint: str = ""
     runs: str = ""
@@ -275,10 +273,9 @@ def take(browser: Browser, address: str, name: str, theme: str, language: str, w
 def main(options: Options) -> None:
     """Every picture asked for, a line for each, and all the figures in table.json."""
     options.out.mkdir(parents=True, exist_ok=True)
-    chromium = os.environ.get("BERTLAB_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     rows = []
     with server() as address, sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=ARGS)
+        browser = launched(driver)
         for width in options.widths:
             for theme in options.themes:
                 for language in options.languages:
