@@ -61,11 +61,18 @@ def test_a_run_tells_and_logs_what_it_guesses_and_is_not_changed_by_it(corpus, t
     config = settings(corpus, tmp_path / "run", steps=12, dropout=0.1)
     watched = [report.loss for report in pretrain(config, lines.append)]
     assert watched == [r.loss for r in pretrain(replace(config, out=tmp_path / "blind", watch=False), lines.append)]
-    assert [line.splitlines()[0] for line in lines] == ["step 0", "step 10"]
+    assert [line.splitlines()[0] for line in lines] == ["step 0", "step 10", "step 12"]
     rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     told = [row for row in rows if "watched" in row]
-    assert [row["step"] for row in told] == [0, 10]
+    assert [row["step"] for row in told] == [0, 10, 12]
     assert cloze.told(told[1]["watched"], 10) == lines[1]
+    made = checkpoint.load(tmp_path / "run" / "checkpoint")
+    sentences = [row["text"] for row in told[2]["watched"]]
+    for last, found in zip(told[2]["watched"], cloze.guesses(made.model, made.tokenizer, sentences), strict=True):
+        for (_, was), (_, p) in zip(last["guesses"][0], found["guesses"][0], strict=True):
+            assert was == pytest.approx(p, rel=0.02, abs=1e-3), (
+                "the last ones are of the checkpoint, but for its storage"
+            )
     assert [row["text"] for row in told[1]["watched"]] == list(cloze.watched(Tokenizer.load(corpus / "tokenizer")))
 
 

@@ -141,7 +141,8 @@ class PretrainConfig(RunConfig):
     snapshot_dtype: Literal[tuple(STORED)] = "float16"
     """How these are stored; float8 halves them."""
     watch: bool = True
-    """Print, at those steps, what the model puts into a few sentences with a gap; with --no-watch, nothing."""
+    """Print, at those steps and at the end, what the model puts into a few sentences with a gap; with --no-watch,
+    nothing."""
     sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
     """Watch these instead of those that come with bertlab in English and Korean; each has a [MASK]."""
     tensorboard: bool = False
@@ -230,9 +231,10 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
         return figures
 
-    def look() -> None:
+    def look(final: bool = False) -> None:
         if sentences and processes.leading():
-            rows = cloze.guesses(trainer.optimizer.measured, tokenizer, sentences)
+            model = trainer.optimizer.result if final else trainer.optimizer.measured
+            rows = cloze.guesses(model, tokenizer, sentences)
             write({"step": trainer.progress.step, "watched": rows})
             tell(cloze.told(rows, trainer.progress.step))
 
@@ -283,6 +285,8 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         # torchrun ends all processes with the first that ends
         processes.leave()
         raise error from None
+    if not is_snapshot_step(trainer.progress.step):
+        look(final=True)
     pairs = 4 * config.evaluate_rows
     keep(config.out / "checkpoint", measure(pairs, final=True), pairs=pairs)
     processes.leave()
