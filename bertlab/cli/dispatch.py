@@ -4,7 +4,6 @@ A user's mistake is one line on stderr, never a traceback. Knows no command.
 """
 
 import contextlib
-import inspect
 import io
 import os
 import re
@@ -79,13 +78,15 @@ def _parse(kind: type, name: str, words: list[str], recipe: object | None = None
     """Words to a configuration, the recipe changed by them if there is one; None where help was asked for and given."""
     from bertlab.cli import flags  # a tenth of a second that the list of commands need not wait for
 
-    boxed = io.StringIO()
+    boxed, (about, examples) = io.StringIO(), flags.about(kind)
+    if not {"-h", "--help"}.isdisjoint(words):
+        print(about, end="\n\n")
     try:
         with contextlib.redirect_stderr(boxed):
-            given = {"default": recipe} if recipe else {}
-            return flags.parse(kind, words, prog=name, description=inspect.getdoc(kind), **given)
+            return flags.parse(kind, words, prog=name, description="", **({"default": recipe} if recipe else {}))
     except SystemExit as exit:
         if not exit.code:
+            print(f"\nExamples:\n{examples}")  # at the end, where long help leaves the reader
             return None
     raise BertlabError(f"{_unboxed(boxed.getvalue())} ({name} --help says more)")
 

@@ -6,6 +6,9 @@ None.
 """
 
 import dataclasses
+import inspect
+import shutil
+import textwrap
 from functools import cache
 from typing import Annotated, get_type_hints
 
@@ -19,6 +22,13 @@ NOTHING = ("None", "''", "", "False", "True")  # a default that the words beside
 def parse(kind: type, words: list[str], **how) -> object:
     """Words of a command line -> a configuration; how: as `tyro.cli` takes it."""
     return tyro.cli(kind, args=words, registry=_registry(), config=(tyro.conf.FlagCreatePairsOff,), **how)
+
+
+def about(kind: type) -> tuple[str, str]:
+    """The docstring of a configuration: what the command does, in lines as wide as the terminal, and its examples."""
+    text, _, examples = inspect.getdoc(kind).partition("\n\nExamples:\n")
+    width = shutil.get_terminal_size().columns
+    return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in text.split("\n\n")), examples
 
 
 class _Section:

@@ -61,7 +61,7 @@ class EvaluateConfig(Columns):
     """Of a directory or the hub: which part to take; test sets without labels are only predicted, as are questions
     none of which has an answer or says is_impossible."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """A directory or hub id."""
+    """A directory, a shipped name or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Answers to score instead of asking a checkpoint. Questions: {id: text} as JSON, or rows with id and
     prediction_text; tags: lines of token and tag; else a table of index and prediction."""
