@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -190,6 +191,22 @@ def test_a_text_from_standard_input(run, monkeypatch):
     assert said(run, "answer", QUESTION, "-") == said(run, "answer", QUESTION, PASSAGE)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe [MASK]")))
     assert len(said(run, "fill-mask", "-")["masks"]) == 1
+
+
+def test_korean_is_asked_of_a_korean_checkpoint(run, shipped, tmp_path, monkeypatch):
+    for name in ("strongest", "korean"):
+        shutil.copytree(shipped / "strongest", tmp_path / name)
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
+    assert said(run, "fill-mask", "오늘은 [MASK]에 갑니다.")["checkpoint"] == "korean"
+    assert said(run, "nsp", "Rain fell.", "비가 왔다.")["checkpoint"] == "korean"
+    assert said(run, "fill-mask", "오늘은 [MASK].", "--checkpoint", "strongest")["checkpoint"] == "strongest"
+    assert said(run, "fill-mask", "Rain [MASK].")["checkpoint"] == "strongest"
+
+
+def test_korean_from_standard_input_may_be_as_notepad_saves_it(run, monkeypatch):
+    text = "오늘은 [MASK]에 갑니다."
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode("cp949"))))
+    assert said(run, "fill-mask", "-") == said(run, "fill-mask", text)
 
 
 def test_what_a_flag_is_without_being_said_keeps_to_its_limits():

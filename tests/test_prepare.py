@@ -23,12 +23,13 @@ from bertlab.spec.errors import BertlabError, DataError
 from bertlab.text import preparing, sources
 from bertlab.text import rows as rows_module
 from bertlab.text.corpus import Corpus
-from bertlab.text.files import other_encoding
+from bertlab.text.files import encoding_of
 from bertlab.text.rows import read_file
 from bertlab.text.sampler import Longer, PairSampler
 from bertlab.text.sources import Damage, Shard, damage_of, row_number, shards, texts
 from bertlab.text.tokenizer import Tokenizer
 
+COLUMN = "say with --column which holds the text"
 WORDS = [
     "the",
     "baker",
@@ -130,7 +131,7 @@ def test_tables_are_read_row_by_row_and_damage_is_named(kind, shard, tmp_path, m
         "has no text", "", "has 1 fields, but there are 2 columns", "is not UTF-8: byte 2 of it is 0xff",
     ]  # fmt: skip
     _, damaged = shards([str(path)], "text")
-    assert [str(damage) for damage in damaged] == [f"{path}: has no column 'text'; it has id, body"]
+    assert [str(damage) for damage in damaged] == [f"{path}: has no column 'text'; it has id, body: {COLUMN}"]
 
 
 @pytest.mark.parametrize("shard", [60, 1 << 20])
@@ -177,9 +178,11 @@ def test_hidden_files_are_passed_over_and_capital_letters_are_not(tmp_path):
     ("content", "said"),
     [
         ("text\nTea.\n".encode("utf-16"), "is UTF-16, not UTF-8: save it as UTF-8"),
-        ("text\n비가 온다.\n".encode("cp949"), "is CP949, not UTF-8: save it as UTF-8"),
         (b"id;text\n1;Tea.\n", "is parted by ';', not by commas: save it with commas between"),
-        (f"{'Rain fell. ' * 900}\nTea.\n".encode(), f"has no column 'text'; it has {('Rain fell. ' * 9)[:40]}…"),
+        (
+            f"{'Rain fell. ' * 900}\nTea.\n".encode(),
+            f"has no column 'text'; it has {('Rain fell. ' * 9)[:40]}…: {COLUMN}",
+        ),
     ],
 )
 def test_a_table_of_another_making_is_named(content, said, tmp_path):
@@ -199,7 +202,25 @@ def test_a_table_of_another_making_is_named(content, said, tmp_path):
     ],
 )
 def test_damaged_text_is_not_taken_for_another_encoding(content):
-    assert other_encoding(content) == ""
+    assert encoding_of(content) == "utf-8-sig"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt", "a.jsonl", "a.json"])
+@pytest.mark.parametrize("shard", [700, 1 << 20])
+def test_korean_as_excel_saves_it_is_read(name, shard, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "SHARD_BYTES", shard)
+    said = [f"비가 {n}시에 왔다. “겨우” 그쳤다, 뾰족한 지붕 위로." for n in range(60)]
+    written = {
+        ".csv": lambda: "text\n" + "".join(f'"{one}"\n' for one in said),
+        ".tsv": lambda: "id\ttext\n" + "".join(f"{n}\t{one}\n" for n, one in enumerate(said)),
+        ".txt": lambda: "\n\n".join(said),
+        ".jsonl": lambda: "".join(json.dumps({"text": one}, ensure_ascii=False) + "\n" for one in said),
+        ".json": lambda: json.dumps([{"text": one} for one in said], ensure_ascii=False),
+    }[Path(name).suffix]()
+    (tmp_path / name).write_bytes(written.encode("cp949"))
+    found, damaged = shards([str(tmp_path / name)])
+    assert not damaged
+    assert [text for part in found for _, text, _ in texts(part)] == said
 
 
 def test_a_table_whose_quotation_mark_never_ends_is_damaged(tmp_path):

@@ -55,6 +55,13 @@ def test_every_format_gives_the_same_rows(tmp_path):
         assert found.columns == ("text", "label")
 
 
+@pytest.mark.parametrize("encoding", ["cp949", "utf-16", "utf-8-sig"])
+def test_tables_as_excel_saves_them_are_read(encoding, tmp_path):
+    (tmp_path / "a.csv").write_bytes('리뷰,감정\n"재미있다, 정말",긍정\n지루하다,부정\n'.encode(encoding))
+    table = read_file(tmp_path / "a.csv")
+    assert table.rows == [{"리뷰": "재미있다, 정말", "감정": "긍정"}, {"리뷰": "지루하다", "감정": "부정"}]
+
+
 def test_a_tab_separated_file_has_no_quotes(tmp_path):
     (tmp_path / "a.tsv").write_text("index\tsentence\n0\ta \"stray quote\n1\t5' tall\n")
     assert [row["sentence"] for row in read_file(tmp_path / "a.tsv").rows] == ['a "stray quote', "5' tall"]

@@ -1,5 +1,6 @@
 """Every task of the table from its rows to a checkpoint, its figures and its predictions; seeds, grids, own data."""
 
+import copy
 import csv
 import json
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import torch
+import torch.nn.functional as F
 from task_rows import directory_of, jsonl, rows_of
 
 import bertlab
@@ -20,6 +22,7 @@ from bertlab.learn.optim import OptimConfig
 from bertlab.learn.tasks import grid
 from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
 from bertlab.learn.tasks.labelled import figures, fitting_labels
+from bertlab.learn.tasks.material import with_head
 from bertlab.spec.errors import BertlabError
 from bertlab.spec.lock import alone
 from bertlab.spec.tasks import TASKS, TaskSpec, task
@@ -55,6 +58,25 @@ def taught(tmp_path_factory, tiny_checkpoint):
         return made[name]
 
     return taught
+
+
+def test_a_head_is_not_the_one_that_its_checkpoint_began_with(tiny_model):
+    """With the same seed it would be, so that labels in another order would begin upside down."""
+
+    def drawn(encoder):
+        torch.manual_seed(0)
+        return with_head(encoder, "classify", 0.0, ("bad", "good"))
+
+    first, again = drawn(tiny_model), drawn(tiny_model)
+    assert torch.equal(first.heads["classify"].weight, again.heads["classify"].weight)
+    with torch.no_grad():
+        taught = copy.deepcopy(first)
+        for weight in taught.parameters():
+            weight.add_(1e-3 * torch.randn_like(weight))
+    taught.config = taught.config.replace(labels=("negative", "positive"))
+    anew = drawn(taught)
+    rows = [model.heads["classify"].weight for model in (first, anew)]
+    assert abs(F.cosine_similarity(rows[0].flatten(), rows[1].flatten(), 0)) < 0.4
 
 
 def data_of(rows: list[dict]) -> Rows:

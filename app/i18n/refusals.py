@@ -330,7 +330,6 @@ REFUSALS = {
     "{} is damaged Parquet: {}": "{0}은(는) 망가진 Parquet 파일입니다: {1}",
     "{} is damaged at line {}: {}": "{0}의 {1}번째 줄이 망가졌습니다: {2}",
     "{} has no column {}, as {} has": "{0}에는 {2}에 있는 열이 없습니다: {1}.",
-    "{} is {}, not UTF-8: save it as UTF-8": "{0}: {1} 파일입니다. UTF-8로 저장해 주세요.",
     "{} is parted by {}, not by commas: save it with commas between": (
         "{0}: 열이 쉼표가 아니라 {1}(으)로 나뉘어 있습니다. 쉼표로 나누어 저장해 주세요."
     ),

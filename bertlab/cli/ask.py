@@ -35,7 +35,7 @@ def fill_mask(config: FillMask) -> None:
     from bertlab.views import terminal
 
     (text,) = read_texts(config.text)
-    session = open_session(config, "fill-mask")
+    session = open_session(config, "fill-mask", text)
     fills = session.fill_mask(text, config.top_k, config.pair)
     shown = text if config.pair is None else f"{text} | {config.pair}"
     tell(config, session, {"masks": fills}, lambda: terminal.mask_lines(shown, fills))
@@ -60,7 +60,7 @@ def next_sentence(config: NextSentence) -> None:
     from bertlab.views import terminal
 
     first, second = read_texts(config.first, config.second)
-    session = open_session(config, "nsp")
+    session = open_session(config, "nsp", first, second)
     fact = session.next_sentence(first, second)
     tell(config, session, fact, lambda: terminal.next_sentence_lines(first, second, fact), label=fact.label)
 
@@ -97,7 +97,7 @@ def answer(config: Answer) -> None:
     from bertlab.views import terminal
 
     question, passage = read_texts(config.question, config.passage)
-    session = open_session(config, "answer")
+    session = open_session(config, "answer", question, passage)
     found = session.answer(
         question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens,
         config.batch_size, config.null_threshold,
@@ -124,7 +124,7 @@ def classify(config: Classify) -> None:
     from bertlab.views import terminal
 
     texts = read_texts(config.text, *([] if config.pair is None else [config.pair]))
-    session = open_session(config, "classify")
+    session = open_session(config, "classify", *texts)
     fact = session.classify(*texts)
     label = {} if fact.best is None else {"label": fact.best.label}
     tell(config, session, fact, lambda: terminal.classification_lines(texts, fact), **label)
@@ -148,7 +148,7 @@ def choose(config: Choose) -> None:
     from bertlab.views import terminal
 
     context, *choices = read_texts(config.context, *config.choices)
-    session = open_session(config, "choose")
+    session = open_session(config, "choose", context, *choices)
     found = session.choose(context, choices)
     tell(config, session, {"choices": found}, lambda: terminal.choice_lines(context, found))
 
@@ -171,6 +171,6 @@ def tag(config: Tag) -> None:
     from bertlab.views import terminal
 
     (text,) = read_texts(config.text)
-    session = open_session(config, "tag")
+    session = open_session(config, "tag", text)
     found = session.tag(text)
     tell(config, session, found, lambda: terminal.tag_lines(text, found, config.words))

@@ -4,6 +4,7 @@ Knows no single question.
 """
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ Second = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT
 @dataclass(frozen=True, kw_only=True)
 class OfCheckpoint:
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """A directory, the name of a shipped checkpoint, or a hub id. Without it: the shipped one that suits."""
+    """A directory, the name of a shipped checkpoint, or a hub id. Without it: the shipped one that suits what is asked,
+    in English or in Korean."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +50,24 @@ def read_texts(*texts: str) -> list[str]:
     """The texts, one of which may be "-": standard input."""
     if texts.count("-") > 1:
         raise BertlabError("only one text can be read from standard input")
-    return [sys.stdin.buffer.read().decode(errors="replace").rstrip("\n") if text == "-" else text for text in texts]
+    return [_read() if text == "-" else text for text in texts]
 
 
-def open_session(config: OfCheckpoint, task: str = "fill-mask") -> "Session":
-    """What is asked: the checkpoint that was named, or the shipped one that suits the task. Raises CheckpointError."""
+def _read() -> str:
+    from bertlab.text.files import encoding_of
+
+    content = sys.stdin.buffer.read()
+    return content.decode(encoding_of(content), errors="replace").rstrip("\n")
+
+
+def open_session(config: OfCheckpoint, task: str = "fill-mask", *texts: str) -> "Session":
+    """What is asked: the checkpoint that was named, or the shipped one that suits the task and the language of the
+    texts. Raises CheckpointError."""
     from bertlab.explore.session import default_checkpoint, load
 
-    return load(config.checkpoint if config.checkpoint is not None else default_checkpoint(task))
+    if config.checkpoint is not None:
+        return load(config.checkpoint)
+    return load(default_checkpoint(task, "ko" if re.search("[가-힣]", " ".join(texts)) else "en"))
 
 
 def tell(config: Ask, session: "Session", fact: object, lines: Callable[[], list[str]], **first: object) -> None:

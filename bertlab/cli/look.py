@@ -35,7 +35,7 @@ def attend(config: Attend) -> None:
     from bertlab.views.terminal import attention_lines
 
     (text,) = read_texts(config.text)
-    session = open_session(config, "attend")
+    session = open_session(config, "attend", text)
     counts = {"layer": session.config.num_layers, "head": session.config.num_heads}
     for name, count in counts.items():
         asked = getattr(config, name)
@@ -75,7 +75,7 @@ def heads(config: Heads) -> None:
     from bertlab.views.terminal_change import effect_lines, operation_lines
 
     (text,) = read_texts(config.text)
-    session = open_session(config, WATCHED[config.ask])
+    session = open_session(config, WATCHED[config.ask], text)
     if config.change:
         found = session.operate(
             config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask
@@ -105,7 +105,7 @@ def lens(config: LensOf) -> None:
     from bertlab.views.terminal_change import joint_lines, lens_lines
 
     (text,) = read_texts(config.text)
-    session = open_session(config, "fill-mask")
+    session = open_session(config, "fill-mask", text)
     if config.beams:
         found = session.fill_jointly(text, config.beams, config.pair)
         tell(config, session, found, lambda: joint_lines(found))

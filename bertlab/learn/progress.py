@@ -36,7 +36,7 @@ def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
                 refresh=False,
             )
         if bar is not None:
-            bar.update(1 - bar.n)  # a report tells where its step began
+            bar.n = 1.0  # a report tells where its step began
     finally:
         if bar is not None:
             bar.close()

@@ -33,44 +33,44 @@ def read_parquet(path: Path) -> pyarrow.Table:
 
 
 def read_text(path: Path) -> str:
-    """A text in UTF-8, gzipped or not, without the mark that some programs begin it with.
+    """A text in UTF-8 or what Excel saves instead (see `encoding_of`), gzipped or not, without the mark that some
+    programs begin it with.
 
     Raises:
         DataError: it cannot be read, is empty or no text.
     """
     content = _bytes(path)
     try:
-        text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
+        content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+        text = content.decode(encoding_of(content))
     except (OSError, EOFError, zlib.error):
         raise DataError(f"{path} is damaged: its gzip data breaks off or is corrupt") from None
     except UnicodeDecodeError:
-        if encoding := other_encoding(content):
-            raise DataError(f"{path} is {encoding}, not UTF-8: save it as UTF-8") from None
         raise DataError(f"{path} is not UTF-8 text") from None
     if not text.strip():
         raise DataError(f"{path} is empty")
     return text
 
 
-def other_encoding(content: bytes) -> str:
-    """What a file, or its beginning, is in if not in UTF-8, as far as can be told, else "": UTF-16, which Excel and
-    Notepad call Unicode, has a mark before all else; CP949 is how they save Korean without being asked.
+def encoding_of(content: bytes) -> str:
+    """What a file, or its beginning, is written in, as Python calls it: UTF-8, or else what Korean Excel and Notepad
+    save unasked (cp949), or what Excel calls Unicode (utf-16), as far as can be told.
 
-    >>> other_encoding("비가 온다".encode("cp949")), other_encoding("비가 온다".encode()[:-1])
-    ('CP949', '')
+    >>> encoding_of("비가 온다".encode("cp949")), encoding_of("비가 온다".encode()[:-1])
+    ('cp949', 'utf-8-sig')
     """
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "UTF-16"
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff") and b"\0" in content:  # a mark, and half of a space or line break
+        return "utf-16"
     read = content.decode(errors="replace")
     damaged = read.count("\ufffd")
     if not damaged or damaged < sum(character > "\x7f" for character in read) / 2:
-        return ""  # UTF-8, or such with a damaged place, or cut off
+        return "utf-8-sig"  # or such with a damaged place, or cut off
     try:
         korean = codecs.getincrementaldecoder("cp949")().decode(content)  # which may break off
     except UnicodeDecodeError:
-        return ""
+        return "utf-8-sig"
     foreign = [character for character in korean if character > "\x7f"]
-    return "CP949" if sum("가" <= character <= "힣" for character in foreign) > len(foreign) / 2 else ""
+    return "cp949" if sum("가" <= character <= "힣" for character in foreign) > len(foreign) / 2 else "utf-8-sig"
 
 
 def parse_json(text: str, path: Path, or_lines: bool = False) -> object:

@@ -19,7 +19,7 @@ from datasets.distributed import split_dataset_by_node
 
 from bertlab.spec.errors import DataError, first_line
 from bertlab.text import hub
-from bertlab.text.files import other_encoding
+from bertlab.text.files import encoding_of
 from bertlab.text.rows import SAMPLE, listed, parted, quotes, table_reader
 
 KINDS = {
@@ -29,6 +29,7 @@ TABLES = {"commas": (",", True), "tabs": ("\t", False), "quoted tabs": ("\t", Tr
 SHARD_BYTES = 4 << 20  # bytes of a file that are read in one go
 DOCUMENT_BYTES = 1 << 20  # of a .txt without blank lines, or without line breaks, that become one document
 NO_TEXT = "has no text"
+UTF_8 = "utf-8-sig"  # with or without a mark before all else
 ROWS = 1000  # of a hub data set
 
 
@@ -39,6 +40,7 @@ class Shard:
     `first` and every `last`-th after it ("share").
 
     label: the style of the text, from the file's name. nth: of which of the named sources. size: bytes, about.
+    encoding: of a file of text, such that no character holds the byte of a quotation mark, a comma or a line break.
     """
 
     path: str
@@ -48,6 +50,7 @@ class Shard:
     first: int
     last: int
     size: int
+    encoding: str = UTF_8
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
             groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
             schema = file.schema_arrow
         if column not in schema.names:
-            raise _Unusable(f"has no column {column!r}; it has {listed(schema.names)}")
+            raise _Unusable(_without(column, listed(schema.names)))
         if not (pa.types.is_string(held := schema.field(column).type) or pa.types.is_large_string(held)):
             raise DataError(f"{path} has no text in {column!r} but {held}: name the column that holds the text")
         rows = [0]
@@ -146,17 +149,17 @@ def _of_file(path: Path, nth: int, column: str) -> list[Shard]:
             kind = "lines"
         file.seek(0)
         begins = file.read(SAMPLE)
-        if encoding := other_encoding(begins):
-            raise _Unusable(f"is {encoding}, not UTF-8: save it as UTF-8")
-        if kind == "tabs" and quotes(begins.decode("utf-8-sig", "replace"), size <= SAMPLE):
+        if (encoding := encoding_of(begins)) == "utf-16":
+            raise _Unusable("is UTF-16, not UTF-8: save it as UTF-8")
+        if kind == "tabs" and quotes(begins.decode(encoding, "replace"), size <= SAMPLE):
             kind = "quoted tabs"
         if kind in TABLES:
-            _place(path, kind, column)
+            _place(path, kind, column, encoding)
         cuts = [0]
         while cuts[-1] + SHARD_BYTES < size:
             cuts.append(_next_start(file, cuts[-1], kind))
     cuts[-1:] = [cuts[-1], size] if cuts[-1] < size else [size]
-    return [Shard(str(path), kind, label, nth, a, b, b - a) for a, b in pairwise(cuts)]
+    return [Shard(str(path), kind, label, nth, a, b, b - a, encoding) for a, b in pairwise(cuts)]
 
 
 def _next_start(file, begin: int, kind: str) -> int:
@@ -185,7 +188,7 @@ def _of_hub(name: str, nth: int, column: str, stream: bool, workers: int) -> lis
     except hub.UNREADABLE:
         names = [column]  # who reads it will name the row
     if column not in names:
-        raise DataError(f"{name} has no column {column!r}; it has {', '.join(names) or 'no rows'}")
+        raise DataError(f"{name} {_without(column, ', '.join(names) or 'no rows')}")
     label = name.split("/")[1].split(":")[0]
     if stream:
         # one of the hub's own shards each, or every reader would go through all of them for its own rows
@@ -219,7 +222,9 @@ def texts(shard: Shard, column: str = "text") -> Iterator[tuple[int, str | None,
 def _texts(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
     if shard.kind == "lines":
         yield from (
-            (i, *_of_line(line, column)) for i, line in enumerate(_lines(shard)) if line.strip(b"\xef\xbb\xbf \t\r\n")
+            (i, *_of_line(line, column, shard.encoding))
+            for i, line in enumerate(_lines(shard))
+            if line.strip(b"\xef\xbb\xbf \t\r\n")
         )
     elif shard.kind == "paragraphs":
         yield from _paragraphs(shard)
@@ -227,7 +232,8 @@ def _texts(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
         yield from _of_table(shard, column)
     elif shard.kind == "json":
         try:
-            values = json.loads(Path(shard.path).read_bytes().decode("utf-8-sig"))
+            content = Path(shard.path).read_bytes()
+            values = json.loads(content.decode(encoding_of(content)))
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
             yield 0, None, f"is no JSON array: {error}"
             return
@@ -283,11 +289,11 @@ def _paragraphs(shard: Shard) -> Iterator[tuple[int, str | None, str]]:
                 size += len(line)
             whole = line.endswith(b"\n")
             if held and (not line.strip() or not whole or size >= DOCUMENT_BYTES):
-                yield first, *_decoded(b"".join(held))
+                yield first, *_decoded(b"".join(held), shard.encoding)
                 held, size = [], 0
             number += whole
     if held:
-        yield first, *_decoded(b"".join(held))
+        yield first, *_decoded(b"".join(held), shard.encoding)
 
 
 def _line(file, left: int | None = None) -> bytes:
@@ -307,9 +313,9 @@ def _line(file, left: int | None = None) -> bytes:
     return line[:end]
 
 
-def _place(path: str | Path, kind: str, column: str) -> tuple[int, int]:
+def _place(path: str | Path, kind: str, column: str, encoding: str) -> tuple[int, int]:
     """Which column of a table holds the text, and how many there are. Raises _Unusable where none does."""
-    with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+    with open(path, encoding=encoding, errors="surrogateescape", newline="") as file:
         try:
             columns = [name.strip() for name in next(table_reader(file, *TABLES[kind]), [])]
         except csv.Error as error:
@@ -317,13 +323,18 @@ def _place(path: str | Path, kind: str, column: str) -> tuple[int, int]:
     if column not in columns:
         mark = parted(columns)
         how = f"is parted by {mark!r}, not by commas: save it with commas between" if mark else ""
-        raise _Unusable(how or f"has no column {column!r}; it has {listed(columns)}")
+        raise _Unusable(how or _without(column, listed(columns)))
     return columns.index(column), len(columns)
 
 
+def _without(column: str, columns: str) -> str:
+    return f"has no column {column!r}; it has {columns}: say with --column which holds the text"
+
+
 def _of_table(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]]:
-    place, columns = _place(shard.path, shard.kind, column)
-    lines = (line.decode("utf-8", "surrogateescape") for line in _lines(shard))
+    place, columns = _place(shard.path, shard.kind, column, shard.encoding)
+    plain = shard.encoding.removesuffix("-sig")
+    lines = (line.decode(plain, "surrogateescape") for line in _lines(shard))
     reader, fields = table_reader(lines, *TABLES[shard.kind]), []
     while fields is not None:
         i = reader.line_num
@@ -338,23 +349,24 @@ def _of_table(shard: Shard, column: str) -> Iterator[tuple[int, str | None, str]
         if len(fields) != columns:
             yield i, None, f"has {len(fields)} fields, but there are {columns} columns"
             continue
-        text, why = _decoded(fields[place].encode("utf-8", "surrogateescape"))
+        text, why = _decoded(fields[place].encode(plain, "surrogateescape"), shard.encoding)
         yield (i, text, why) if text is None or text else (i, None, NO_TEXT)
 
 
-def _decoded(data: bytes) -> tuple[str | None, str]:
+def _decoded(data: bytes, encoding: str) -> tuple[str | None, str]:
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n"), ""
+        return data.decode(encoding).replace("\r\n", "\n").rstrip("\n"), ""
     except UnicodeDecodeError as error:
-        return None, _not_utf8(error)
+        return None, _undecoded(error, encoding)
 
 
-def _not_utf8(error: UnicodeDecodeError) -> str:
-    return f"is not UTF-8: byte {error.start + 1} of it is {error.object[error.start]:#04x}"
+def _undecoded(error: UnicodeDecodeError, encoding: str = UTF_8) -> str:
+    name = encoding.removesuffix("-sig").upper()
+    return f"is not {name}: byte {error.start + 1} of it is {error.object[error.start]:#04x}"
 
 
-def _of_line(line: bytes, column: str) -> tuple[str | None, str]:
-    text, why = _decoded(line)
+def _of_line(line: bytes, column: str, encoding: str) -> tuple[str | None, str]:
+    text, why = _decoded(line, encoding)
     if text is None:
         return None, why
     try:
@@ -367,7 +379,7 @@ def _of_value(value, column: str) -> tuple[str | None, str]:
     if not isinstance(value, dict):
         return None, f"is no JSON object but {type(value).__name__}"
     if column not in value:
-        return None, f"has no column {column!r}; it has {', '.join(map(str, value)) or 'none'}"
+        return None, _without(column, ", ".join(map(str, value)) or "none")
     text = value[column]
     if text is None or isinstance(text, str):
         return (text, "") if text else (None, NO_TEXT)
@@ -382,5 +394,5 @@ def _of_row_group(shard: Shard, column: str) -> Iterator[tuple[int, str | None, 
                 try:
                     yield i, value.as_py() or None, "" if value.as_py() else NO_TEXT
                 except UnicodeDecodeError as error:
-                    yield i, None, _not_utf8(error)
+                    yield i, None, _undecoded(error)
                 i += 1
