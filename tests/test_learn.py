@@ -306,6 +306,49 @@ def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path):
         assert torch.equal(a, b)
 
 
+def interrupting(monkeypatch, at: int, times: int = 1):
+    """Ctrl-C in the middle of that step."""
+    plain = trainer.Trainer._step
+
+    def step(self, done):
+        if self.progress.step + 1 == at:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        return plain(self, done)
+
+    monkeypatch.setattr(trainer.Trainer, "_step", step)
+
+
+def test_ctrl_c_loses_no_step(corpus, tmp_path, monkeypatch, capsys):
+    list(pretrain(settings(corpus, tmp_path / "whole")))
+    config, lines = settings(corpus, tmp_path / "run", save_minutes=5.0), []
+    with monkeypatch.context() as patched:
+        interrupting(patched, at=5)
+        with pytest.raises(KeyboardInterrupt, match=r"after step 5: the same command goes on$"):
+            list(pretrain(config))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    steps = [report.step for report in pretrain(config, lines.append)]
+    assert steps == list(range(6, steps[-1] + 1))
+    assert lines[0] == f"{config.out} goes on from step 5"
+    assert losses(config.out) == losses(tmp_path / "whole")
+
+
+def test_a_second_ctrl_c_does_not_wait(corpus, tmp_path, monkeypatch):
+    interrupting(monkeypatch, at=5, times=2)
+    config = settings(corpus, tmp_path / "run", save_minutes=5.0)
+    with pytest.raises(KeyboardInterrupt):
+        list(pretrain(config))
+    assert len(losses(config.out)) == 4
+    assert not (config.out / "state.safetensors").exists()
+
+
+def test_the_command_line_says_what_ctrl_c_left(corpus, tmp_path, monkeypatch, capsys):
+    interrupting(monkeypatch, at=2)
+    words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--preset", "tiny", "--steps", "4", "--no-watch"]
+    assert main([*words, "--device", "cpu", "--batch-size", "2", "--max-tokens", "16", "--precision", "float32"]) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "bertlab: stopped after step 2: the same command goes on"
+
+
 def test_a_run_killed_before_its_first_save_writes_no_row_twice(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", validation=corpus, save_minutes=5.0)
     list(itertools.islice(pretrain(config), 3))

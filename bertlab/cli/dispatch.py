@@ -32,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except BertlabError as error:
         return _refuse(str(error))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        if said := str(stop):
+            print(f"bertlab: {said}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # whoever read has gone; Python flushes once more when it ends, which must not fail again

@@ -225,6 +225,12 @@ def finished(config: RunConfig, trainer: Trainer) -> bool:
     return trainer.done and told.get("steps") == trainer.progress.step
 
 
+def tell_resumed(config: RunConfig, trainer: Trainer, tell: Callable[[str], None]) -> None:
+    """Say where a run goes on that was stopped."""
+    if processes.leading() and trainer.progress.step:
+        tell(f"{config.out} goes on from step {trainer.progress.step:,}")
+
+
 def tell_finished(config: RunConfig, trainer: Trainer, what: str, tell: Callable[[str], None]) -> None:
     """Say that there is nothing to do, and how to measure again.
 

@@ -21,6 +21,7 @@ from torch import nn
 from bertlab.learn import devices, processes
 from bertlab.learn.divergence import Diverged, Watch
 from bertlab.learn.gradient import GlobalGradient, Loss
+from bertlab.learn.interrupt import Interrupted, held_back
 from bertlab.learn.optim import OptimConfig, Optimizer
 from bertlab.nn.encoder import fuse
 from bertlab.spec.errors import BertlabError, CheckpointError
@@ -84,6 +85,8 @@ class Trainer:
     Iterating raises Diverged when the loss is no number or leaps up for good; what was saved last is from before, as a
     step's state is saved only once the loss of the step after it is known to be as usual.
 
+    Ctrl-C in a step waits for its end and saves, then raises Interrupted.
+
     Where `torchrun` started several processes, each runs one of these over its rows of the same global batches. Reports
     are of the global batch, and the first process alone writes the state.
     """
@@ -126,12 +129,23 @@ class Trainer:
 
     def __iter__(self) -> Iterator[StepReport]:
         while (done := self._share()) < 1.0:
-            report = self._step(done)
+            with held_back() as asked:
+                report = self._step(done)
             yield report
+            if asked:
+                self._stop()
             if self.device.type == "cpu" and self.progress.step % TIDY == 0:
                 devices.give_back()
         if self.state_path:
             self.save()
+
+    def _stop(self) -> None:
+        """After Ctrl-C: nothing is lost. Of several processes each may have done another step: they save no more."""
+        if self.state_path and self.watch.calm and processes.count() == 1:
+            self.save()
+        kept = "nothing is saved yet" if self.saved_step is None else "the same command goes on"
+        kept += f" from step {self.saved_step:,}" if self.saved_step not in (None, self.progress.step) else ""
+        raise Interrupted(f"stopped after step {self.progress.step:,}: {kept}")
 
     @property
     def done(self) -> bool:

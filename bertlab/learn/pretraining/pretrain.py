@@ -24,7 +24,7 @@ from bertlab.learn.pretraining import cloze
 from bertlab.learn.pretraining.board import Board
 from bertlab.learn.pretraining.figures import PAIRS, evaluate_command, pretraining_figures
 from bertlab.learn.progress import show
-from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished
+from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished, tell_resumed
 from bertlab.learn.trainer import StepReport
 from bertlab.nn.model import Bert
 from bertlab.nn.neighbours import look_at_neighbours
@@ -214,6 +214,7 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         tell_finished(config, trainer, "pretraining", tell)
         processes.leave()
         return
+    tell_resumed(config, trainer, tell)
     journals = [log]
     if config.tensorboard and processes.leading():
         journals.append(Board(config.out / "tensorboard", trainer.saved_step))

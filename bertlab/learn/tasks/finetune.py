@@ -18,7 +18,7 @@ from bertlab.learn import processes
 from bertlab.learn.card import card
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.progress import show
-from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished
+from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished, tell_resumed
 from bertlab.learn.tasks.material import SHOWN, Material, labelled_material, span_material
 from bertlab.learn.tasks.own_task import OWN, Columns, TaskName, noted
 from bertlab.learn.trainer import StepReport
@@ -165,6 +165,8 @@ def _measured_run(
         if figures and processes.leading():
             yield Measured(trainer.progress.step, trainer.progress.seconds, figures, final=True)
         return
+
+    tell_resumed(config, trainer, tell)
 
     def measured(model, limit: int | None, progress) -> Measured:
         found = Measured(
