@@ -737,3 +737,14 @@ def test_the_bar_is_full_at_the_end_and_only_there(corpus, tmp_path, capsys):
     assert "100.0%" not in capsys.readouterr().err
     show(pretrain(settings(corpus, tmp_path / "other", steps=4)), "mlm_accuracy", "masked")
     assert "100.0%" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_the_bar_of_a_run_that_goes_on_moves(capsys):
+    def late():
+        for step, progress in enumerate([0.9, 0.92, 0.94]):
+            time.sleep(0.15)  # longer than a bar waits between two drawings
+            yield trainer.StepReport(step, progress, 1.0, {"accuracy": 0.5}, 1e-3, 1.0, 10, 1.0, 0.1)
+
+    show(late(), "accuracy", "right")
+    shown = capsys.readouterr().err
+    assert "92.0%" in shown and "94.0%" in shown

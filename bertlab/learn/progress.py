@@ -21,6 +21,8 @@ def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
             if bar is None:
                 bar = tqdm(
                     total=1.0,
+                    # of a run that goes on, the time left is told from what is done now
+                    initial=report.progress,
                     disable=not processes.leading(),
                     bar_format="{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}",
                 )
@@ -29,12 +31,12 @@ def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
             loss = report.loss if loss is None else 0.95 * loss + 0.05 * report.loss
             share = now if share is None else 0.95 * share + 0.05 * now
             shown = f"{share:.2f}" if label == "error" else f"{share:.0%}"
-            bar.update(report.progress - bar.n)
             bar.set_postfix_str(
                 f"step {report.step:,}, loss {loss:.3f}, {label} {shown}, "
                 f"{report.tokens / report.seconds:,.0f} tokens/s",
                 refresh=False,
             )
+            bar.update(report.progress - bar.n)
         if bar is not None:
             bar.n = 1.0  # a report tells where its step began
     finally:
