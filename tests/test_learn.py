@@ -747,4 +747,5 @@ def test_the_bar_of_a_run_that_goes_on_moves(capsys):
 
     show(late(), "accuracy", "right")
     shown = capsys.readouterr().err
-    assert "92.0%" in shown and "94.0%" in shown
+    assert "92.0%" in shown
+    assert "94.0%" in shown
