@@ -31,7 +31,7 @@ from bertlab.learn.evaluate import EvaluateConfig, evaluate
 from bertlab.learn.evaluate import run as run_evaluate
 from bertlab.learn.objectives import PretrainingLoss
 from bertlab.learn.optim import OptimConfig, Optimizer
-from bertlab.learn.pretraining.figures import pretraining_figures
+from bertlab.learn.pretraining.figures import figures_line, pretraining_figures
 from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
 from bertlab.learn.pretraining.pretrain import pretrain
@@ -222,9 +222,28 @@ def test_pretraining_learns_and_its_checkpoint_opens(corpus, tmp_path):
     assert record["steps"] == 150
     figures = pretraining_figures(loaded.model, loaded.tokenizer, Corpus.open(corpus), rows=256)
     assert figures["masked_accuracy"] == pytest.approx(record["validation"]["masked_accuracy"], abs=0.01)
+    passed = []
+    again = pretraining_figures(
+        loaded.model,
+        loaded.tokenizer,
+        Corpus.open(corpus),
+        rows=10**5,
+        progress=lambda parts: (passed.append(part) or part for part in parts),
+    )
+    assert again["rows"] < 10**5  # a small corpus ends sooner, and a bar is full all the same
+    assert passed[-1] > 10**5 - 100
     assert (
         f"{record['validation']['masked_accuracy']:.1%}" in (tmp_path / "run" / "checkpoint" / "README.md").read_text()
     )
+
+
+def test_figures_on_the_way_are_told(corpus, tmp_path):
+    lines: list[str] = []
+    config = settings(corpus, tmp_path / "run", steps=5, validation=corpus, evaluate_every=2)
+    list(pretrain(replace(config, watch=False), lines.append))
+    rows = [json.loads(line) for line in (config.out / "log.jsonl").read_text().splitlines()]
+    measured = {row["step"]: row["validation"] for row in rows if "validation" in row}
+    assert lines == [figures_line(measured[step], step) for step in (0, 2, 4)]
 
 
 def test_snapshots_are_log_spaced(corpus, tmp_path):
@@ -554,8 +573,17 @@ def test_a_step_waits_for_a_gpu_twice(corpus, taught):
 def test_a_directory_belongs_to_one_run(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", steps=2)
     list(pretrain(config))
-    with pytest.raises(BertlabError, match=r"other settings \(--seed 0, not 1\)"):
+    with pytest.raises(BertlabError, match=r"other settings \(--seed 0, not 1\): .* result with --from"):
         list(pretrain(replace(config, seed=1)))
+
+
+def test_a_run_without_a_result_is_no_checkpoint_yet(corpus, tmp_path):
+    config = settings(corpus, tmp_path / "run", steps=4)
+    list(itertools.islice(pretrain(config), 2))
+    with pytest.raises(CheckpointError, match="has not finished and has no checkpoint yet"):
+        checkpoint.load(config.out)
+    with pytest.raises(BertlabError, match=r"\(--minutes unset, not 2.0\): choose another --out, or repeat them$"):
+        list(pretrain(replace(config, minutes=2.0)))
 
 
 def test_a_damaged_state_is_refused(corpus, tmp_path):

@@ -127,6 +127,9 @@ REFUSALS = {
         "{0}: 파일입니다. 체크포인트는 config.json과 model.safetensors가 든 폴더입니다."
     ),
     "there is no directory {}": "{0}: 그런 폴더가 없습니다.",
+    "the run in {} has not finished and has no checkpoint yet: its command goes on where it stands": (
+        "{0}: 학습이 아직 끝나지 않아 체크포인트가 없습니다. 같은 명령을 다시 내리면 멈춘 데서 이어 갑니다."
+    ),
     "the hub asks for a login and consent before it gives {}: see its page": (
         "{0}: 허브에서 로그인하고 동의해야 받을 수 있습니다. 그 모델의 페이지를 보세요."
     ),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bertlab.explore.session import Session
 
 Text = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT")]
-Second = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT")]
+Second = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[TEXT]")]
 
 
 @dataclass(frozen=True, kw_only=True)

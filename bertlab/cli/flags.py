@@ -86,7 +86,7 @@ def _flag(kind: type, name: str, given: object, *more) -> StructFieldSpec:
         default = tyro.MISSING if field.default is dataclasses.MISSING else field.default
     for settings in (tyro.conf.arg(help_behavior_hint=_default), *more):
         hint = Annotated[hint, settings]
-    return StructFieldSpec(name, hint, default, helptext=lambda: _words(kind).get(name) or None)
+    return StructFieldSpec(name, hint, default, helptext=lambda: _of_flag(_words(kind).get(name, ""), default) or None)
 
 
 @cache
@@ -97,6 +97,15 @@ def _words(kind: type) -> dict[str, str]:
         for row in docstring_parser.parse_from_object(owner).params:
             said[row.arg_name] = " ".join((row.description or "").split())
     return said
+
+
+def _of_flag(words: str, default: object) -> str:
+    """What a field does, in the words of its flag, which of one that is so unless told otherwise begins with --no.
+
+    >>> _of_flag("Open a browser.", True), _of_flag("Print JSON.", False)
+    ('Do not open a browser.', 'Print JSON.')
+    """
+    return f"Do not {words[:1].lower()}{words[1:]}" if default is True else words
 
 
 def _default(value: str) -> str:

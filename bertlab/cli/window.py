@@ -25,7 +25,7 @@ class App:
     host: str = "localhost"
     """0.0.0.0 lets a whole classroom in."""
     browser: bool = True
-    """Open a browser, where there is a screen; with --no-browser, none."""
+    """Open a browser, where there is a screen."""
 
 
 def app(config: App) -> int:

@@ -39,11 +39,11 @@ class EvaluateConfig(Columns):
     """Measure a checkpoint on held-out data, or anybody's predictions by the official definition.
 
     Examples:
-      bertlab evaluate pretraining --checkpoint assets/checkpoints/strongest --data runs/validation
+      bertlab evaluate pretraining --checkpoint strongest --data runs/validation
       bertlab evaluate sst2 --checkpoint runs/sst2/checkpoint --data glue/sst2
       bertlab evaluate mnli --checkpoint runs/mnli/checkpoint --split test --out submission/
       bertlab evaluate own --checkpoint runs/mine/checkpoint --data more.csv --out answers.csv
-      bertlab evaluate squad --checkpoint assets/checkpoints/squad --data squad/validation.parquet
+      bertlab evaluate squad --checkpoint squad --data squad/validation.parquet
       bertlab evaluate squad --predictions mine.json --data dev-v1.1.json
     """
 

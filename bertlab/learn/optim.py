@@ -47,8 +47,8 @@ class OptimConfig:
     """muon: every matrix inside the layers moves by the orthogonal part of its momentum, all else by AdamW. It learns
     more from a token and takes longer for a step, which tells where batches are small."""
     bias_correction: bool = True
-    """AdamW's, of its means, which begin at zero. Google's code has none (`AdamWeightDecayOptimizer` in
-    optimization.py): the first steps are longer then."""
+    """Correct AdamW's means for beginning at zero; Google's code does not (`AdamWeightDecayOptimizer` in
+    optimization.py), and its first steps are longer."""
     ema: Annotated[float, tyro.conf.arg(prefix_name=False, metavar="NUMBER")] = 0.0
     """Save a running average of the weights that forgets with this factor a step (0.999, say); 0 keeps none."""
 

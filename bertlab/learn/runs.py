@@ -47,7 +47,7 @@ class RunConfig:
     minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Stop after this much training time, the rate falling to zero on time; measuring and saving come on top."""
     batch_size: int = 32
-    """Sentence pairs or questions a step, over all processes."""
+    """Inputs a step (texts, pairs, or windows of a passage), over all processes."""
     accumulate: int = 1
     """Pieces to take a step's batch in, one after the other: less memory, the same losses."""
     optim: OptimConfig = field(default_factory=OptimConfig)
@@ -59,7 +59,7 @@ class RunConfig:
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Processor threads; all of them if not given."""
     seed: int = 0
-    """Of weights, order and masks."""
+    """Of all that is drawn: new weights, the order of the data, masks, dropout."""
     attribution: str = ""
     """Whose data it is and under which licence, for the model card."""
     note: str = ""
@@ -151,10 +151,11 @@ def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype
         asked, begun_with = _flags(settings), _flags(theirs)
         changed = [name for name in sorted(asked | begun_with) if asked.get(name) != begun_with.get(name)]
         if changed:
-            told = ", ".join(f"{name} {begun_with.get(name)}, not {asked.get(name)}" for name in changed)
+            told = ", ".join(f"{name} {_said(begun_with, name)}, not {_said(asked, name)}" for name in changed)
+            result = (config.out / "checkpoint" / checkpoint.CONFIG).is_file()
+            onward = f", or go on from its result with --from {config.out}" if result else ""
             raise BertlabError(
-                f"{config.out} holds a run with other settings ({told}): choose another --out, repeat them, "
-                f"or go on from its result with --from {config.out}"
+                f"{config.out} holds a run with other settings ({told}): choose another --out, or repeat them{onward}"
             )
         if read is None:  # begun before the data was noted
             _note(path, settings, begun, made_of)
@@ -186,6 +187,16 @@ def _flags(settings: dict, prefix: str = "--") -> dict:
         flag = prefix + name.rstrip("_").replace("_", "-")
         flags |= _flags(value, f"{flag}.") if isinstance(value, dict) else {flag: value}
     return flags
+
+
+def _said(flags: dict, name: str) -> str:
+    """A flag's value as a reader would put it.
+
+    >>> _said({"--steps": None}, "--steps"), _said({"--steps": 40}, "--steps")
+    ('unset', '40')
+    """
+    value = flags.get(name)
+    return "unset" if value is None or value == "" else str(value)
 
 
 def _defaults(config: RunConfig) -> dict:

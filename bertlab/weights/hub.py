@@ -13,6 +13,7 @@ import huggingface_hub
 from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
 
 from bertlab.spec.errors import CheckpointError, first_line
+from bertlab.weights import history
 
 FILES = ["config.json", "bertlab.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
 WEIGHTS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
@@ -45,7 +46,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
         path = Path(source).expanduser()
         # a directory of data may have the name of a shipped checkpoint
         if path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped()):
-            return within(path)
+            return _result(path)
         is_file = path.is_file()
         if not is_file and str(source) in shipped():
             return shipped()[str(source)]
@@ -63,6 +64,15 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
                 f"{source} is neither here nor could it be fetched from the hub: did you mean {near[0]}?"
             ) from None
         raise
+
+
+def _result(directory: Path) -> Path:
+    found = within(directory)
+    if history.is_run(directory) and not (found / "config.json").exists():
+        raise CheckpointError(
+            f"the run in {directory} has not finished and has no checkpoint yet: its command goes on where it stands"
+        )
+    return found
 
 
 def within(directory: Path) -> Path:

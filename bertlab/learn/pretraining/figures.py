@@ -73,8 +73,8 @@ def pretraining_figures(
     sums: dict[str, float] = {}
     with torch.inference_mode():
         for _ in progress(range(0, rows, batch_size)):
-            if sampler.place.epoch:  # the corpus has no more
-                break
+            if sampler.place.epoch:  # the corpus has no more, and what wraps this goes to its end
+                continue
             batch = next(sampler).to(parameter.device)
             figures = loss(model, batch).figures
             _, _, labels_P = loss.hide(batch)
@@ -94,6 +94,17 @@ def pretraining_figures(
         "rows": count["rows"],
         "masked_tokens": count["masked"],
     }
+
+
+def figures_line(figures: dict[str, float], step: int) -> str:
+    """Figures as a line for a terminal.
+
+    >>> figures_line({"masked_accuracy": 0.4312, "mlm_loss": 3.1, "bits_per_character": 1.05, "nsp_accuracy": 1.0}, 9)
+    'step 9, held out: masked accuracy 43.1 %, nsp accuracy 100.0 %, bits per character 1.050'
+    """
+    shares = [f"{name.replace('_', ' ')} {100 * x:.1f} %" for name, x in figures.items() if name.endswith("_accuracy")]
+    bits = f"bits per character {figures['bits_per_character']:.3f}"
+    return f"step {step:,}, held out: {', '.join([*shares, bits])}"
 
 
 def bits_per_character(nats: float, characters: int) -> float:

@@ -22,7 +22,7 @@ from bertlab.learn.divergence import Diverged
 from bertlab.learn.objectives import PretrainingLoss, heads, objectives
 from bertlab.learn.pretraining import cloze
 from bertlab.learn.pretraining.board import Board
-from bertlab.learn.pretraining.figures import PAIRS, evaluate_command, pretraining_figures
+from bertlab.learn.pretraining.figures import PAIRS, evaluate_command, figures_line, pretraining_figures
 from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished, tell_resumed
 from bertlab.learn.trainer import StepReport
@@ -55,7 +55,7 @@ class PretrainConfig(RunConfig):
 
     Examples:
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
-      bertlab pretrain runs/corpus --out runs/more --from assets/checkpoints/strongest --steps 1000
+      bertlab pretrain runs/corpus --out runs/more --from strongest --steps 1000
       bertlab pretrain runs/corpus --out runs/paper --recipe google --preset small --batch-size 64
       torchrun --nproc-per-node=8 -m bertlab pretrain runs/corpus --out runs/base --preset base --batch-size 2048
     """
@@ -137,12 +137,11 @@ class PretrainConfig(RunConfig):
     evaluate_rows: int = 1024
     """Pairs in a measurement on the way; the last one takes four times as many."""
     snapshots: bool = True
-    """Keep checkpoints at steps 0, 10, 30, 100, 300, ...; with --no-snapshots, none."""
+    """Keep checkpoints at steps 0, 10, 30, 100, 300, ... for the time machine."""
     snapshot_dtype: Literal[tuple(STORED)] = "float16"
     """How these are stored; float8 halves them."""
     watch: bool = True
-    """Print, at those steps and at the end, what the model puts into a few sentences with a gap; with --no-watch,
-    nothing."""
+    """Print, at those steps and at the end, what the model puts into a few sentences with a gap."""
     sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
     """Watch these instead of those that come with bertlab in English and Korean; each has a [MASK]."""
     tensorboard: bool = False
@@ -165,7 +164,8 @@ def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: 
     If the loss leaps up or is no number, the weights saved last are kept in `config.out`/last-good.
 
     Args:
-        tell: takes the lines about watched sentences, and the one that says that the run was finished before.
+        tell: takes the lines about figures on the way and watched sentences, and the one that says where the run goes
+            on, or that it was finished before.
 
     Raises:
         BertlabError: a corpus of another vocabulary, a directory of another run, settings that cannot be, a loss that
@@ -230,6 +230,8 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         model = _as_stored(trainer.optimizer.result) if final else trainer.optimizer.measured
         figures = pretraining_figures(model, tokenizer, validation, rows=rows, second=config.second)
         write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
+        if not final:
+            tell(figures_line(figures, trainer.progress.step))
         return figures
 
     def look(final: bool = False) -> None:
@@ -243,7 +245,7 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         if not processes.leading():
             return
         result = trainer.optimizer.result
-        told = record(
+        made = record(
             config,
             trainer,
             command="bertlab pretrain",
@@ -256,7 +258,7 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
             evaluate_command=evaluate_command(pairs),
             **{"from": _origin(config), "before": before},
         )
-        checkpoint.save(directory, result, tokenizer, told, dtype=dtype, card=card(config.out.name, told))
+        checkpoint.save(directory, result, tokenizer, made, dtype=dtype, card=card(config.out.name, made))
 
     def pause(step: int) -> None:
         """What is due between two steps."""
