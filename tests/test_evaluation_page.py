@@ -226,8 +226,9 @@ def test_correlations_are_no_percentages(shipped, tmp_path, tiny_model, tiny_tok
     assert "%" not in figures
 
 
-def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped):
-    table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot., ,Tea\n"
+@pytest.mark.parametrize("between", [",", "\t"])
+def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped, between):
+    table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot., ,Tea\n".replace(",", between)
     app = opened("evaluation", measure="question", **{"from": "paste"})
     app = app.text_area(key="pasted").set_value(table).run()
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()

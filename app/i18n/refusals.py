@@ -235,10 +235,8 @@ REFUSALS = {
     "{} is damaged: expected a JSON object": "{0}: 손상되었습니다. JSON 객체가 아닙니다.",
     "{} is damaged: not UTF-8 text": "{0}: 손상되었습니다. UTF-8 글이 아닙니다.",
     "there is no text to learn a vocabulary from": "어휘를 배울 글이 없습니다.",
-    "an uncased vocabulary strips accents, which takes Hangul syllables apart: learn a cased one (--cased), or "
-    "keep the accents (strip_accents=False)": (
-        "대소문자를 합친 어휘는 악센트를 떼면서 한글 음절을 흩뜨립니다. 대소문자를 가리는 어휘를 만들거나(--cased) "
-        "strip_accents=False로 두세요."
+    "an uncased vocabulary strips accents, which takes Hangul syllables apart: learn a cased one (--cased)": (
+        "대소문자를 합친 어휘는 악센트를 떼면서 한글 음절을 흩뜨립니다. 대소문자를 가리는 어휘를 만드세요(--cased)."
     ),
     "{} pieces are too few: the alphabet of this text alone takes {}": (
         "{0}조각은 너무 적습니다. 이 글의 글자만 해도 {1}개입니다."

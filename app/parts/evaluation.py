@@ -84,11 +84,17 @@ def source(spec: TaskSpec) -> Source | None:
         return Source(path.strip(), split) if path.strip() else None
     if way == "paste":
         pasted = url.text(st.text_area, t("evaluation.paste"), "", key="pasted", height=180)
-        # SQuAD's own form is one value over many lines
-        suffix = (".json" if spec.kind == "span" else ".jsonl") if pasted.lstrip()[:1] in ("{", "[") else ".csv"
-        return _sent(f"rows{suffix}", pasted.encode("utf-8", "replace")) if pasted.strip() else None
+        return _sent(f"rows{_suffix(pasted, spec)}", pasted.encode("utf-8", "replace")) if pasted.strip() else None
     upload = st.file_uploader(t("evaluation.upload"), FILES, key="evaluation-upload")
     return _sent(Path(upload.name).name, upload.getvalue()) if upload else None
+
+
+def _suffix(pasted: str, spec: TaskSpec) -> str:
+    """What a file with these rows would be called: a table copied from a spreadsheet has tabs."""
+    pasted = pasted.lstrip("\n")
+    if pasted.lstrip()[:1] in ("{", "["):  # SQuAD's own form is one value over many lines
+        return ".json" if spec.kind == "span" else ".jsonl"
+    return ".tsv" if "\t" in pasted.partition("\n")[0] else ".csv"
 
 
 def _sent(name: str, content: bytes) -> Source:

@@ -3,6 +3,8 @@
 Knows nothing of how that is done.
 """
 
+import shutil
+import textwrap
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -51,21 +53,32 @@ def info(config: Info) -> None:
     commands = ", ".join(COMMAND_OF[head] for head in session.heads)
     rows = [("can be asked", commands or "attend only: it is a bare encoder")]
     rows += [("labels", _short(list(session.labels)))] if session.labels else []
-    rows += [
-        (name.replace("_", " "), f"{n:,}" if isinstance(n, int) else str(n)) for name, n in sizes.items() if n != ()
-    ]
+    rows += [(name.replace("_", " "), _short(size)) for name, size in sizes.items()]
     made = {name: value for name, value in session.record.items() if value and name != "cloze"}  # which the card draws
     rows += [(name.replace("_", " "), _short(value)) for name, value in made.items()]
     rows += [("shipped here", ", ".join(shipped()) or "none")]
-    tell(config, session, fact, lambda: table(rows, "<<"))
+    tell(config, session, fact, lambda: table(_wrapped(rows), "<<"))
+
+
+def _wrapped(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Rows whose second cell goes on below itself where the terminal ends."""
+    width = shutil.get_terminal_size().columns - max(len(name) for name, _ in rows) - 2
+    told = ((name, textwrap.wrap(value, max(width, 20))) for name, value in rows)
+    return [(name if i == 0 else "", line) for name, lines in told for i, line in enumerate(lines)]
 
 
 def _short(value: object) -> str:
-    """A value of a record in one line."""
+    """A value of a record in one line, without what is empty in it.
+
+    >>> _short({"hub_id": "", "rows": 4096, "share": 0.5, "whole_word": False, "text": ["sentence"]})
+    'rows 4,096, share 0.5, whole_word no, text sentence'
+    """
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_short(item)}" for name, item in value.items())
+        return ", ".join(f"{name} {_short(item)}" for name, item in value.items() if item not in ("", None, [], {}))
     if isinstance(value, list):
         return ", ".join(map(_short, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

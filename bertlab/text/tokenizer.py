@@ -196,8 +196,7 @@ class Tokenizer:
             raise DataError("there is no text to learn a vocabulary from")
         if hangul > 0.05 * seen.total() and backend.normalizer.normalize_str("한") != "한":
             raise DataError(
-                "an uncased vocabulary strips accents, which takes Hangul syllables apart: "
-                "learn a cased one (--cased), or keep the accents (strip_accents=False)"
+                "an uncased vocabulary strips accents, which takes Hangul syllables apart: learn a cased one (--cased)"
             )
         alphabet = _alphabet(seen, coverage)
         # Punctuation and Chinese characters always stand alone, so they need no "##" form.

@@ -27,7 +27,7 @@ STRINGS = {
         "이 창이 도는 컴퓨터의 경로입니다. CSV, TSV, JSON lines, JSON, Parquet와 gzip을 읽습니다. 폴더라면 고른 몫의 "
         "파일을 씁니다. 경로는 링크에 남습니다.",
     ),
-    "evaluation.split": ("Part of a directory", "폴더 안의 몫"),
+    "evaluation.split": ("Part of a directory", "폴더 안의 분할"),
     "evaluation.split.validation": ("validation", "검증"),
     "evaluation.split.test": ("test", "시험"),
     "evaluation.split.train": ("train", "학습"),

@@ -34,29 +34,29 @@ STRINGS = {
     ),
     "card.squad": (
         "The strongest one, taught to find answers in a passage, or to say that there is none.",
-        "가장 강한 것에 글에서 답을 찾고, 없으면 없다고 하는 법을 가르쳤습니다.",
+        "가장 강한 모델에 글에서 답을 찾고, 없으면 없다고 말하도록 가르쳤습니다.",
     ),
     "card.korean": (
-        "Began as random numbers and read Korean for an hour and a half: grammar, set phrases, which sentence follows, "
+        "Began as random numbers and read Korean for two hours: grammar, set phrases, which sentence follows, "
         "little of the world.",
-        "난수에서 출발해 한국어를 한 시간 반 동안 읽었습니다. 문법과 굳은 표현, 이어지는 문장은 알고 세상일은 거의 "
+        "난수에서 출발해 한국어를 두 시간 동안 읽었습니다. 문법과 굳은 표현, 이어지는 문장은 알고 세상일은 거의 "
         "모릅니다.",
     ),
     "card.sst2": (
         "The strongest one, taught to tell praise from blame in film reviews.",
-        "가장 강한 것에 영화평이 칭찬인지 아닌지 가르쳤습니다.",
+        "가장 강한 모델에 영화평이 칭찬인지 아닌지 가려내도록 가르쳤습니다.",
     ),
     "card.stsb": (
         "The strongest one, taught to score how alike two sentences are in meaning, from 0 to 5.",
-        "가장 강한 것에 두 문장의 뜻이 얼마나 같은지 0에서 5까지 매기는 법을 가르쳤습니다.",
+        "가장 강한 모델에 두 문장의 뜻이 얼마나 비슷한지 0에서 5까지 매기도록 가르쳤습니다.",
     ),
     "card.nsmc": (
         "The Korean one, taught to tell praise from blame in film reviews.",
-        "한국어 모델에 영화평이 칭찬인지 아닌지 가르쳤습니다.",
+        "한국어 모델에 영화평이 칭찬인지 아닌지 가려내도록 가르쳤습니다.",
     ),
     "card.wikiann_en": (
         "The strongest one, taught to find people, places and organisations.",
-        "가장 강한 것에 사람, 장소, 단체 이름 찾는 법을 가르쳤습니다.",
+        "가장 강한 모델에 사람, 장소, 단체의 이름을 찾도록 가르쳤습니다.",
     ),
     "figure.masked_accuracy": ("missing words right", "빈칸 정답"),
     "figure.nsp_accuracy": ("next sentence right", "다음 문장 정답"),

@@ -29,6 +29,7 @@ class PrepareConfig:
 
     Examples:
       bertlab prepare texts/ --out runs/corpus                          learn a vocabulary, then tokenise
+      bertlab prepare texts/ --cased --out runs/corpus                  Korean keeps its syllables in a cased one
       bertlab prepare wiki.parquet --tokenizer strongest --out runs/corpus
       bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    novels count three times
     """
