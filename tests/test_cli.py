@@ -139,7 +139,12 @@ def test_fill_mask(run):
 
 def test_next_sentence(run):
     fact = bertlab.load("strongest").next_sentence(A, B)
-    assert said(run, "nsp", A, B) == {"checkpoint": "strongest", "label": fact.label, "probability": fact.probability}
+    assert said(run, "nsp", A, B) == {
+        "checkpoint": "strongest",
+        "label": fact.label,
+        "probability": fact.probability,
+        "asked": "next",
+    }
     assert f"{100 * fact.probability:.1f}%" in run("nsp", A, B)[1]
 
 

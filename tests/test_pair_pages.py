@@ -14,6 +14,7 @@ from app.i18n.examples import EXAMPLES
 from app.i18n.strings import STRINGS
 from app.i18n.strings.numbers import NUMBERS
 from app.parts import batch
+from bertlab.cli.dispatch import main
 from bertlab.nn.model import Bert
 from bertlab.weights import checkpoint
 
@@ -33,6 +34,23 @@ def comparers(tmp_path_factory, tiny_model, tiny_tokenizer) -> dict[str, str]:
         place = directory / f"{head}-{language}"
         made[name] = str(checkpoint.save(place, model, tiny_tokenizer, record, dtype=torch.float32))
     return made
+
+
+@pytest.mark.parametrize("language", [0, 1])
+def test_a_checkpoint_taught_the_order_of_two_is_asked_for_it(
+    shipped, tmp_path, tiny_model, tiny_tokenizer, capsys, language
+):
+    record = {"objectives": ["masked words", "sentence order"]}
+    place = str(checkpoint.save(tmp_path / "ordered", tiny_model, tiny_tokenizer, record, dtype=torch.float32))
+    fact = bertlab.load(place).next_sentence("The bell rang.", "We went in.")
+    assert fact.outcomes == ("in order", "swapped")
+    assert fact.label in fact.outcomes
+    assert main(["nsp", "The bell rang.", "We went in.", "--checkpoint", place]) == 0
+    assert "swapped" in capsys.readouterr().out
+    app = opened("next_sentence", checkpoint=place, lang=LANGUAGES[language])
+    assert not app.exception, app.exception[0].message
+    assert told(app, "next-sentence.order", language)
+    assert STRINGS["next-sentence.no.order"][language] in said(app)[0]
 
 
 def said(app) -> list[str]:

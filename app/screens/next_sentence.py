@@ -25,7 +25,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
 with st.container(key="verdict"), components.told():
     checkpoint = components.chosen("nsp")
     answer = loaders.ask(checkpoint, "next_sentence", first, second)
-    labels = (t("next-sentence.yes"), t("next-sentence.no"))
+    labels = (t(f"next-sentence.yes.{answer.asked}"), t(f"next-sentence.no.{answer.asked}"))
     chances = (answer.probability, 1 - answer.probability)
     said = [f"{label} {percent(chance)}" for label, chance in zip(labels, chances, strict=True)]
     likely = chances.index(max(chances))
@@ -37,4 +37,6 @@ with st.container(key="verdict"), components.told():
     )  # fmt: skip
     gauge = figures.nsp_gauge(answer, labels=labels).update_layout(showlegend=False)
     components.figure(gauge, key="gauge", code=code, data={"label": labels, "probability": chances})
+    if answer.asked == "order":
+        components.note(t("next-sentence.order"))
     components.explain("nsp_probability")

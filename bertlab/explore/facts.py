@@ -46,13 +46,20 @@ class MaskFill:
 
 @dataclass(frozen=True)
 class NextSentence:
-    """probability: that B follows A (label 0, IsNext), in 0..1."""
+    """probability: that B follows A (label 0, IsNext), in 0..1. asked: "order" of a checkpoint that was taught whether
+    two neighbours stand in their order (Lan et al. 2020, section 3.1)."""
 
     probability: float
+    asked: str = "next"
+
+    @property
+    def outcomes(self) -> tuple[str, str]:
+        """What labels 0 and 1 are called."""
+        return ("in order", "swapped") if self.asked == "order" else ("IsNext", "NotNext")
 
     @property
     def label(self) -> str:
-        return "IsNext" if self.probability >= 0.5 else "NotNext"
+        return self.outcomes[self.probability < 0.5]
 
 
 @dataclass(frozen=True)

@@ -47,11 +47,11 @@ def fill_mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int 
     ]
 
 
-def next_sentence(model: Bert, encoding: Encoding) -> NextSentence:
-    """Whether B follows A. Raises MissingHead."""
+def next_sentence(model: Bert, encoding: Encoding, asked: str) -> NextSentence:
+    """Whether B follows A, or what the head was asked of them. Raises MissingHead."""
     model.head("nsp")
     logits_2 = model.nsp(model(alone(encoding, device_of(model))).pooled_BH)[0]
-    return NextSentence(float(logits_2.softmax(-1)[0]))
+    return NextSentence(float(logits_2.softmax(-1)[0]), asked)
 
 
 @dataclass(frozen=True)

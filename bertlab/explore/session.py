@@ -196,9 +196,9 @@ class Session:
 
     @torch.inference_mode()
     def next_sentence(self, first: str, second: str) -> NextSentence:
-        """The probability that `second` follows `first`."""
+        """The probability that `second` follows `first`; of a checkpoint taught so, that they are in order."""
         self.model.head("nsp")
-        return predict.next_sentence(self.model, self._encoding(first, second))
+        return predict.next_sentence(self.model, self._encoding(first, second), self.loaded.second)
 
     @torch.inference_mode()
     def answer(

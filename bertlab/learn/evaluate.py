@@ -19,7 +19,7 @@ from tqdm import tqdm
 from bertlab.learn.card import card
 from bertlab.learn.devices import resolve_device
 from bertlab.learn.pretraining import cloze
-from bertlab.learn.pretraining.figures import PAIRS, checkpoint_second, evaluate_command, pretraining_figures
+from bertlab.learn.pretraining.figures import PAIRS, evaluate_command, pretraining_figures
 from bertlab.learn.tasks.answer_metrics import script_of, squad
 from bertlab.learn.tasks.evaluate_labelled import evaluate_labelled
 from bertlab.learn.tasks.own_task import OWN, Columns
@@ -101,7 +101,7 @@ def evaluate(config: EvaluateConfig) -> dict:
     if config.what == "pretraining":
         if config.checkpoint is None or config.data is None:
             raise BertlabError("to measure pre-training, name a --checkpoint and --data, a corpus of `bertlab prepare`")
-        second = checkpoint_second(loaded := _pretrained(config))
+        loaded = _pretrained(config)
         corpus = Corpus.open(config.data)
         corpus.check_vocabulary(loaded.tokenizer, config.data, config.checkpoint)
         return pretraining_figures(
@@ -110,7 +110,7 @@ def evaluate(config: EvaluateConfig) -> dict:
             corpus,
             rows=config.limit or PAIRS,
             max_tokens=config.max_tokens,
-            second=second,
+            second=loaded.second,
             progress=iter if config.json else tqdm,
         )
     noted = checkpoint.read_record(config.checkpoint).get("task") if config.what == OWN and config.checkpoint else None

@@ -227,11 +227,15 @@ def asking_token(neuron: NeuronMap, token: int | None = None) -> go.Figure:
     return figure
 
 
-def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] = ("IsNext", "NotNext")) -> go.Figure:
-    """One bar cut in two: the probability that B follows A, and that it does not."""
+def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) -> go.Figure:
+    """One bar cut in two: the probability that B follows A, and that it does not.
+
+    Args:
+        labels: what to call these; the fact's own names if not given.
+    """
     figure = blank(height=112)
     shares = (answer.probability, 1 - answer.probability)
-    for share, label, colour in zip(shares, labels, (BLUE, ORANGE), strict=True):
+    for share, label, colour in zip(shares, labels or answer.outcomes, (BLUE, ORANGE), strict=True):
         figure.add_bar(
             x=[share],
             y=[0],

@@ -32,7 +32,7 @@ def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
 
 def next_sentence_lines(first: str, second: str, fact: NextSentence) -> list[str]:
     """Both sentences, and how probable it is that they follow each other."""
-    shares = (("IsNext", fact.probability), ("NotNext", 1 - fact.probability))
+    shares = zip(fact.outcomes, (fact.probability, 1 - fact.probability), strict=True)
     rows = [(label, bar(share), percent(share)) for label, share in shares]
     return [f"A  {plain(first)}", f"B  {plain(second)}", "", *table(rows, "<<>")]
 

@@ -23,6 +23,7 @@ from bertlab.spec.config import ModelConfig
 from bertlab.spec.errors import BertlabError, CheckpointError, first_line
 from bertlab.spec.files import write_whole
 from bertlab.spec.tasks import TaskSpec
+from bertlab.text.pairs import Second
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import hub
 from bertlab.weights.maps import classifier, hf_to_state, state_to_hf
@@ -71,6 +72,13 @@ class Loaded:
         """tau of a question answering model that may refuse, tuned on its dev set (section 4.3); None for others."""
         tau = self.record.get("null_threshold")
         return float(tau) if type(tau) in (int, float) else None
+
+    @property
+    def second(self) -> Second:
+        """What it was asked of a second sentence: by its record, or next sentence if it has the head for it."""
+        if "nsp" not in self.heads:
+            return "none"
+        return "order" if "sentence order" in self.record.get("objectives", ()) else "next"
 
     def tokens_for(self, spec: TaskSpec) -> int:
         """Tokens of an input when it is measured on a task: the task's own, or more where it was taught with more."""

@@ -15,17 +15,9 @@ from bertlab.text.corpus import Corpus
 from bertlab.text.masking import IGNORED, MaskRule
 from bertlab.text.pairs import Second
 from bertlab.text.sampler import PairSampler
-from bertlab.weights import checkpoint
 
 VALIDATION_SEED = 20181011  # one fixed set of pairs and masks, whatever the run's own seed
 PAIRS = 4096  # that `bertlab evaluate` takes if it is not told how many
-
-
-def checkpoint_second(loaded: checkpoint.Loaded) -> Second:
-    """What a checkpoint was asked of a second sentence: by its record, or next sentence if it has the head for it."""
-    if "nsp" not in loaded.heads:
-        return "none"
-    return "order" if "sentence order" in loaded.record.get("objectives", ()) else "next"
 
 
 def evaluate_command(rows: int) -> str:
