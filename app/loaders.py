@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import streamlit as st
@@ -249,9 +250,16 @@ def runs(directory: str = "runs") -> dict[str, Path]:
 
 
 def latest(runs: dict[str, Path], most: int) -> list[str]:
-    """The names of the runs whose logs were written last, in the order they are given in."""
-    newest = sorted(runs, key=lambda name: _stamp(runs[name]), reverse=True)[:most]
-    return [name for name in runs if name in newest]
+    """The names of the runs whose logs were written last, in the order they are given in; all of them pre-trained or
+    all fine-tuned, as these have no curve in common."""
+    newest = sorted(runs, key=lambda name: _stamp(runs[name]), reverse=True)
+    alike = (name for name in newest if _is_tuned(runs[name]) == _is_tuned(runs[newest[0]]))
+    chosen = list(islice(alike, most))
+    return [name for name in runs if name in chosen]
+
+
+def _is_tuned(run: Path) -> bool:
+    return "task" in history.settings(run)
 
 
 def run(name: str) -> Path:

@@ -26,6 +26,7 @@ from bertlab.learn.pretraining.pretrain import PretrainConfig
 from bertlab.learn.pretraining.recipes import asked
 from bertlab.learn.tasks.answer_metrics import answer_f1
 from bertlab.spec.limits import check_limits
+from bertlab.weights.checkpoint import save
 
 ROOT = Path(__file__).parents[1]
 MASKED = "The potter set the [MASK] bowl on the [MASK]."
@@ -146,6 +147,13 @@ def test_next_sentence(run):
         "asked": "next",
     }
     assert f"{100 * fact.probability:.1f}%" in run("nsp", A, B)[1]
+
+
+def test_a_second_text_is_not_what_one_text_was_taught(run, tmp_path):
+    judge, record = bertlab.load("sst2"), {"task": {"kind": "classify", "text": ["sentence"]}}
+    place = str(save(tmp_path / "judge", judge.model, judge.tokenizer, record))
+    assert run("classify", A, "--checkpoint", place)[2] == ""
+    assert "was taught to judge one text at once" in run("classify", A, B, "--checkpoint", place)[2]
 
 
 def test_answer(run):

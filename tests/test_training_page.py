@@ -52,6 +52,16 @@ def test_every_run_of_a_directory_is_drawn_and_how_it_stands_is_said(shipped, se
     assert "gone diverged" in errors(app)[0]
 
 
+def test_what_is_drawn_at_first_was_made_by_one_command(shipped, several):
+    """Pre-training and fine-tuning have no curve in common."""
+    newest = time.time() + 60
+    for name, settings in (("gone", {"task": "sst2"}), ("going", {"task": "cola"}), ("done", {"corpus": "texts"})):
+        (several / name / "run.json").write_text(json.dumps(settings))
+    os.utime(several / "going" / "log.jsonl", (newest, newest))
+    app = opened("training", runs=str(several))
+    assert app.multiselect[0].value == ["going", "gone"]
+
+
 def test_another_directory_brings_its_own_runs_the_latest_first_of_all(shipped, several, monkeypatch):
     monkeypatch.setenv("BERTLAB_RUNS", str(several))
     monkeypatch.setattr(url, "ONE_CHANGE", 0.0)

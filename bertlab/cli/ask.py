@@ -126,6 +126,10 @@ def classify(config: Classify) -> None:
     texts = read_texts(config.text, *([] if config.pair is None else [config.pair]))
     session = open_session(config, "classify", *texts)
     fact = session.classify(*texts)
+    if session.texts not in (None, len(texts)):
+        taught = "one text" if session.texts == 1 else "two texts"
+        told = f"{session.name} was taught to judge {taught} at once, so what it says here is a guess"
+        print(told, file=sys.stderr)
     label = {} if fact.best is None else {"label": fact.best.label}
     tell(config, session, fact, lambda: terminal.classification_lines(texts, fact), **label)
 
