@@ -458,6 +458,20 @@ def test_on_a_low_screen_the_page_and_what_every_page_has_are_in_sight(visit, pa
     assert own.bounding_box()["y"] + own.bounding_box()["height"] <= foot.bounding_box()["y"], "not behind the foot"
 
 
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_on_an_ordinary_screen_the_whole_menu_is_in_sight(visit, language):
+    tab = visit("", width=1366, height=768, lang=language)
+    foot, last = tab.get_by_test_id("stSidebarUserContent"), tab.get_by_test_id("stSidebarNavLink").last
+    last.wait_for()
+    foot.get_by_role("combobox").wait_for()
+    until(
+        tab,
+        "([link, foot]) => link.getBoundingClientRect().bottom <= foot.getBoundingClientRect().top + 3",
+        last.element_handle(),
+        foot.element_handle(),
+    )
+
+
 def test_the_back_button_brings_earlier_texts_again(visit):
     tab = visit("fill-mask", text="Green tea.")
     field = tab.get_by_label("Text", exact=True)
