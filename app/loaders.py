@@ -9,7 +9,7 @@ import os
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -309,6 +309,16 @@ def spoken(run: Path) -> str:
         BertlabError: it has no snapshots, or they are damaged.
     """
     return _snapshot(checkpoint(str(history.snapshots(run)[0].path))).tokenizer.language
+
+
+def fitting_run(known: dict[str, Path], language: str) -> str:
+    """Which of the runs to open on: the first shipped one of a reader's language, or the first of all; "" where there
+    are none."""
+    for name in history.shipped_runs():
+        with suppress(BertlabError):
+            if spoken(known[name]) == language:
+                return name
+    return next(iter(known), "")
 
 
 def moments(run: Path, first: str, second: str, options: dict, done: Callable[[int, int], None]) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
-from app import url
+from app import loaders, url
 from app.i18n.strings import STRINGS
 from bertlab.views import curves
 from bertlab.weights import history
@@ -292,6 +292,19 @@ def test_the_time_machine_opens_the_shipped_run(shipped, shipped_runs):
     assert app.selectbox(key="run").value == "learner"
     assert len(app.get("bidi_component")) == 1
     assert (app.query_params["at"], app.query_params["against"]) == ("10", "0")
+
+
+@pytest.mark.parametrize(("language", "run"), [("en", "learner"), ("ko", "student")])
+def test_the_time_machine_opens_on_a_run_of_the_reader_s_language(shipped, runs, tmp_path, monkeypatch, language, run):
+    for name in ("learner", "student"):
+        shutil.copytree(runs / "learner", tmp_path / name)
+    monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
+    spoken = loaders.spoken
+    monkeypatch.setattr(loaders, "spoken", lambda run: "ko" if run.name == "student" else spoken(run))
+    app = opened("time_machine", lang=language)
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    assert app.selectbox(key="run").value == run
 
 
 def test_a_run_without_snapshots_is_one_line(shipped, monkeypatch, tmp_path):

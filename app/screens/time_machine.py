@@ -6,14 +6,14 @@ from pathlib import Path
 import streamlit as st
 
 from app import components, loaders, url
-from app.i18n import t
+from app.i18n import language, t
 from app.i18n.examples import EXAMPLES
 
 components.heading("time-machine")
 known = loaders.runs()
 picked = url.text(
-    st.selectbox, t("run"), next(iter(known), ""), key="run", options=list(known), accept_new_options=True,
-    help=t("run.help"),
+    st.selectbox, t("run"), loaders.fitting_run(known, language()), key="run", options=list(known),
+    accept_new_options=True, help=t("run.help"),
 )  # fmt: skip
 
 
