@@ -13,20 +13,27 @@ from stories import squad_file, stories
 from torch.distributed.run import parse_args
 
 from bertlab.cli import main
+from bertlab.cli.commands import COMMANDS as COMMANDS_BY_NAME
 from bertlab.text.corpus import Corpus
 from bertlab.text.pairs import IS_NEXT, NOT_NEXT, make_pairs
 from bertlab.weights.hub import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-COMMANDS = [
-    shlex.split(line, comments=True)[1:]
-    for language, block in BLOCKS
-    if language == "sh"
-    for line in block.splitlines()
-    if line.startswith("bertlab ")
-]
+KOREAN = (ROOT / "README.ko.md").read_text(encoding="utf-8")
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """What stands between ```: its language and its lines."""
+    return re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(text: str) -> list[list[str]]:
+    lines = [line for language, block in blocks(text) if language == "sh" for line in block.splitlines()]
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("bertlab ")]
+
+
+BLOCKS, COMMANDS = blocks(README), commands(README)
 LAUNCHED = [
     shlex.split(line, comments=True)[1:]
     for _, block in BLOCKS
@@ -36,7 +43,7 @@ LAUNCHED = [
 TRAINING = ("prepare", "pretrain", "finetune", "evaluate")
 
 
-@pytest.mark.parametrize("words", [c for c in COMMANDS if c[0] not in TRAINING], ids=" ".join)
+@pytest.mark.parametrize("words", [c for c in COMMANDS + commands(KOREAN) if c[0] not in TRAINING], ids=" ".join)
 @pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
 def test_what_it_asks_is_answered(words, capsys):
     assert main(words) == 0
@@ -44,12 +51,13 @@ def test_what_it_asks_is_answered(words, capsys):
 
 
 @pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
-def test_its_python_runs(monkeypatch):
+@pytest.mark.parametrize(("text", "name"), [(README, "strongest"), (KOREAN, "korean")], ids=["en", "ko"])
+def test_its_python_runs(monkeypatch, text, name):
     monkeypatch.chdir(ROOT)
-    (block,) = [block for language, block in BLOCKS if language == "python"]
+    (block,) = [block for language, block in blocks(text) if language == "python"]
     names: dict = {}
     exec(block, names)  # our own README
-    assert names["session"].name == "strongest"
+    assert names["session"].name == name
 
 
 def test_its_training_runs_from_text_to_figures(tmp_path, monkeypatch, capsys):
@@ -76,6 +84,14 @@ def test_its_training_runs_from_text_to_figures(tmp_path, monkeypatch, capsys):
     assert json.loads((tmp_path / "runs" / "squad" / "checkpoint" / "bertlab.json").read_text())["from"] == "mine"
 
 
+@pytest.mark.parametrize("words", [c for c in commands(KOREAN) if c[0] in TRAINING], ids=" ".join)
+def test_its_korean_training_is_understood(words, monkeypatch, capsys):
+    command, asked = COMMANDS_BY_NAME[words[0]], []
+    monkeypatch.setattr(f"bertlab.{command.module}.{command.function}", asked.append)
+    assert main(words) == 0, capsys.readouterr().err
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("words", LAUNCHED, ids=" ".join)
 def test_what_torchrun_starts_is_understood_and_ends(words, monkeypatch, capsys):
     launch = parse_args(words)
@@ -92,7 +108,7 @@ def test_each_of_its_runs_has_a_directory_of_its_own():
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
-@pytest.mark.parametrize("target", re.findall(r"^make (\w+)", README, re.MULTILINE))
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"^make (\w+)", README + KOREAN, re.MULTILINE))))
 def test_its_make_targets_exist(target):
     done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -102,5 +118,5 @@ def test_its_tree_and_its_links_are_there():
     (tree,) = [block for language, block in BLOCKS if not language and "bertlab/spec" in block]
     for line in tree.splitlines():
         assert (ROOT / line.split()[0]).exists(), line
-    for link in re.findall(r"\]\(([^)]+)\)", README):
+    for link in re.findall(r"\]\(([^)]+)\)", README + KOREAN):
         assert (ROOT / link).exists(), link
