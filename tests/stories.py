@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.pretraining.pretrain import PretrainConfig
+from bertlab.learn.pretraining.config import PretrainConfig
 
 WHO = ["the baker", "the pilot", "a painter", "the gardener", "our neighbour", "the old sailor"]
 DID = ["watered", "painted", "sold", "carried", "found", "repaired"]

@@ -22,7 +22,7 @@ from bertlab.cli import checkpoint, window
 from bertlab.cli.commands import COMMANDS
 from bertlab.cli.flags import parse
 from bertlab.explore.facts import as_json
-from bertlab.learn.pretraining.pretrain import PretrainConfig
+from bertlab.learn.pretraining.config import PretrainConfig
 from bertlab.learn.pretraining.recipes import asked
 from bertlab.learn.tasks.answer_metrics import answer_f1
 from bertlab.spec.limits import check_limits

@@ -267,7 +267,7 @@ def test_time_budget_ends_at_rate_zero(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(trainer, "save_file", taking(900, trainer.save_file))
     monkeypatch.setattr(PretrainingLoss, "__call__", taking(0.125, PretrainingLoss.__call__))
-    figures = "bertlab.learn.pretraining.pretrain.pretraining_figures"
+    figures = "bertlab.learn.pretraining.outputs.pretraining_figures"
     monkeypatch.setattr(figures, taking(900, pretraining_figures))
     config = settings(corpus, tmp_path / "run", steps=10**6, minutes=0.125, validation=corpus, evaluate_every=20)
     # stopped before its 30th step was saved
@@ -291,7 +291,8 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
+from bertlab.learn.pretraining.config import PretrainConfig
+from bertlab.learn.pretraining.pretrain import pretrain
 fields = json.loads(sys.argv[1])
 fields["optim"] = OptimConfig(**fields["optim"])
 for name in ("corpus", "out"):

@@ -19,9 +19,10 @@ from bertlab.learn import processes
 from bertlab.learn.gradient import GlobalGradient
 from bertlab.learn.objectives import OBJECTIVES, PretrainingLoss, span_loss
 from bertlab.learn.optim import OptimConfig
+from bertlab.learn.pretraining.config import PretrainConfig
 from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
-from bertlab.learn.pretraining.pretrain import PretrainConfig, helpers, pretrain
+from bertlab.learn.pretraining.pretrain import helpers, pretrain
 from bertlab.learn.tasks.material import with_head
 from bertlab.nn.model import Bert
 from bertlab.spec.presets import preset
@@ -212,7 +213,7 @@ def test_two_processes_go_on_from_one_and_give_its_losses(corpus, alone, tmp_pat
     same(rows(out), alone)
     # one process prints
     assert printed.count(f"{STEPS} steps") == 1
-    assert told.count(f"step {STEPS},") <= 1
+    assert told.count("100.0%|") == 1
     assert "Warning" not in told
     assert json.loads((out / "checkpoint" / "bertlab.json").read_text())["hardware"].startswith("2 x 1 thread")
 

@@ -7,7 +7,7 @@ import pytest
 
 from bertlab import cli
 from bertlab.learn.pretraining import pretrain as module
-from bertlab.learn.pretraining.pretrain import PretrainConfig
+from bertlab.learn.pretraining.config import PretrainConfig
 from bertlab.learn.pretraining.recipes import RECIPES, asked, fast, google
 from bertlab.weights import checkpoint
 

@@ -15,9 +15,10 @@ from bertlab.learn.objectives import OBJECTIVES, PretrainingLoss
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.paper.ablations import TABLES
 from bertlab.learn.paper.reproduce import ReproduceConfig, cells, directions, reproduce, result, sentence
+from bertlab.learn.pretraining.config import PretrainConfig
 from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
-from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
+from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.nn.model import Bert
 from bertlab.nn.on_top import PICKS, OnTop
 from bertlab.nn.surgery import Surgery

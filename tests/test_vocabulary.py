@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from bertlab.learn.pretraining.config import PretrainConfig
 from bertlab.learn.pretraining.prepare import PrepareConfig
 from bertlab.learn.pretraining.prepare import run as prepare
-from bertlab.learn.pretraining.pretrain import PretrainConfig, pretrain
+from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.spec.errors import BertlabError
 from bertlab.text.tokenizer import Tokenizer
 from bertlab.weights import checkpoint

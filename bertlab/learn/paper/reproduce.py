@@ -17,7 +17,8 @@ import tyro
 
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.paper.ablations import TABLES, Column, Row
-from bertlab.learn.pretraining.pretrain import Preset, PretrainConfig, pretrain
+from bertlab.learn.pretraining.config import Preset, PretrainConfig
+from bertlab.learn.pretraining.pretrain import pretrain
 from bertlab.learn.pretraining.recipes import fast
 from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, gather, measured_run
 from bertlab.learn.tasks.material import Material, with_head

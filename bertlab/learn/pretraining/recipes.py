@@ -10,7 +10,7 @@ from pathlib import Path
 import tyro
 
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.pretraining.pretrain import PretrainConfig
+from bertlab.learn.pretraining.config import PretrainConfig
 
 
 def google(corpus: Path, out: Path, **changes) -> PretrainConfig:
