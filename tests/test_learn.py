@@ -330,11 +330,11 @@ def interrupting(monkeypatch, at: int, times: int = 1):
     """Ctrl-C in the middle of that step."""
     plain = trainer.Trainer._step
 
-    def step(self, done):
+    def step(self, done, interrupts):
         if self.progress.step + 1 == at:
             for _ in range(times):
                 signal.raise_signal(signal.SIGINT)
-        return plain(self, done)
+        return plain(self, done, interrupts)
 
     monkeypatch.setattr(trainer.Trainer, "_step", step)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 from task_rows import rows_of
 
 from bertlab.learn import processes
@@ -203,6 +204,22 @@ def test_pairs_are_drawn_by_more_where_more_processes_need_them(monkeypatch, cou
 
 
 # -- processes ---------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_stops_two_processes_after_the_same_step(corpus, alone, tmp_path):
+    out = tmp_path / "run"
+    process = torchrun(corpus, out, "--save-minutes 5 --no-watch --steps 100000")
+    until = time.monotonic() + 60
+    while not (out / "log.jsonl").is_file() or len(rows(out)) < 5:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=60)[1]
+    step = rows(out)[-1]["step"]
+    assert told.count(f"stopped after step {step:,}: the same command goes on\n") == 1, told
+    with safe_open(out / "state.safetensors", "pt") as state:
+        assert json.loads(state.metadata()["trainer"])["progress"]["step"] == step
 
 
 def test_two_processes_go_on_from_one_and_give_its_losses(corpus, alone, tmp_path):

@@ -88,14 +88,14 @@ def total(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def of_first(number: float) -> float:
-    """The first process's number."""
+def of_first(*numbers: float) -> tuple[float, ...]:
+    """The first process's numbers."""
     if count() == 1:
-        return number
-    tensor = torch.tensor(number, dtype=torch.float64)
+        return numbers
+    tensor = torch.tensor(numbers, dtype=torch.float64)
     with together():
         dist.broadcast(tensor, 0)
-    return float(tensor)
+    return tuple(tensor.tolist())
 
 
 def agree(number: float) -> bool:

@@ -100,7 +100,7 @@ def open_run(
     device = resolve_device(config.device)
     kinds = (torch.float32, torch.bfloat16)
     # the first process may find another precision faster here than the others would
-    dtype = kinds[int(processes.of_first(kinds.index(claim(config, device, made_of)) if processes.leading() else 0))]
+    (kind,) = processes.of_first(kinds.index(claim(config, device, made_of)) if processes.leading() else 0)
     trainer = Trainer(
         model,
         batches,
@@ -109,7 +109,7 @@ def open_run(
         steps=steps,
         minutes=config.minutes,
         device=device,
-        dtype=dtype,
+        dtype=kinds[int(kind)],
         state_path=config.out / "state.safetensors",
         save_every_seconds=60 * config.save_minutes,
         accumulate=config.accumulate,

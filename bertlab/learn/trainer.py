@@ -85,7 +85,7 @@ class Trainer:
     Iterating raises Diverged when the loss is no number or leaps up for good; what was saved last is from before, as a
     step's state is saved only once the loss of the step after it is known to be as usual.
 
-    Ctrl-C in a step waits for its end and saves, then raises Interrupted.
+    Ctrl-C in a step waits for its end and saves, then raises Interrupted, in all processes after the same step.
 
     Where `torchrun` started several processes, each runs one of these over its rows of the same global batches. Reports
     are of the global batch, and the first process alone writes the state.
@@ -105,6 +105,7 @@ class Trainer:
     progress: Progress = field(default_factory=Progress)
     saved_step: int | None = None
     saved_seconds: float = 0.0
+    interrupted: bool = False
 
     def __post_init__(self):
         self.model.to(self.device).train()
@@ -129,10 +130,10 @@ class Trainer:
 
     def __iter__(self) -> Iterator[StepReport]:
         while (done := self._share()) < 1.0:
-            with held_back() as asked:
-                report = self._step(done)
+            with held_back() as interrupts:
+                report = self._step(done, interrupts)
             yield report
-            if asked:
+            if self.interrupted:
                 self._stop()
             if self.device.type == "cpu" and self.progress.step % TIDY == 0:
                 devices.give_back()
@@ -140,12 +141,12 @@ class Trainer:
             self.save()
 
     def _stop(self) -> None:
-        """After Ctrl-C: nothing is lost. Of several processes each may have done another step: they save no more."""
-        if self.state_path and self.watch.calm and processes.count() == 1:
+        """After Ctrl-C: nothing is lost."""
+        if self.state_path and self.watch.calm:
             self.save()
         kept = "nothing is saved yet" if self.saved_step is None else "the same command goes on"
         kept += f" from step {self.saved_step:,}" if self.saved_step not in (None, self.progress.step) else ""
-        raise Interrupted(f"stopped after step {self.progress.step:,}: {kept}")
+        raise Interrupted(f"stopped after step {self.progress.step:,}: {kept}" if processes.leading() else "")
 
     @property
     def done(self) -> bool:
@@ -161,7 +162,7 @@ class Trainer:
         waited = self.progress.seconds - self.saved_seconds
         return self.state_path is not None and self.watch.calm and waited > self.save_every_seconds
 
-    def _step(self, done: float) -> StepReport:
+    def _step(self, done: float, interrupts: list[int]) -> StepReport:
         stand = self._stand() if self._due() else None
         began = time.monotonic()
         if self.batches.turn(done):
@@ -188,8 +189,9 @@ class Trainer:
             self._save(*stand)
             began += time.monotonic() - saving
         self.optimizer.step(rate)
-        # one clock for all, or they would not end with the same step
-        seconds = processes.of_first(time.monotonic() - began)
+        # one clock for all, and one Ctrl-C, or they would not end with the same step
+        seconds, interrupted = processes.of_first(time.monotonic() - began, bool(interrupts))
+        self.interrupted = bool(interrupted)
         before = self.progress
         now = self.progress = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
         told = dict(zip(loss.figures, figures, strict=True))
