@@ -11,3 +11,7 @@ def __getattr__(name: str):
     if name in __all__:
         return getattr(import_module("bertlab.explore.session"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

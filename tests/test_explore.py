@@ -242,6 +242,8 @@ LONG = "tea " * 200
         (lambda s: s.attention(LONG), TextError, r"\d\d\d tokens, the model reads at most 64"),
         (lambda s: s.embed(["tea", LONG]), TextError, "at most 64"),
         (lambda s: s.embed("tea"), TextError, "in a list"),
+        (lambda s: s.fill_mask(["one [MASK]", "two"]), TextError, "one text at a time"),
+        (lambda s: s.answer(None, PASSAGE), TextError, "one text at a time"),
         (lambda s: s.fill_mask("no mask"), TextError, r"write \[MASK\]"),
         (lambda s: s.fill_mask("[MASK]", 0), BertlabError, "top_k is 0"),
         (lambda s: s.fill_mask("[MASK] " + LONG), TextError, "at most 64"),

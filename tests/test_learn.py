@@ -243,7 +243,9 @@ def test_figures_on_the_way_are_told(corpus, tmp_path):
     list(pretrain(replace(config, watch=False), lines.append))
     rows = [json.loads(line) for line in (config.out / "log.jsonl").read_text().splitlines()]
     measured = {row["step"]: row["validation"] for row in rows if "validation" in row}
-    assert lines == [figures_line(measured[step], step) for step in (0, 2, 4)]
+    assert lines[0] == "--validation holds the very texts that are learnt: its figures are not of held-out text"
+    assert lines[1:] == [figures_line(measured[step], step) for step in (0, 2, 4)]
+    assert "\nOn stories.jsonl.\n" in (config.out / "checkpoint" / "README.md").read_text()
 
 
 def test_snapshots_are_log_spaced(corpus, tmp_path):

@@ -35,6 +35,7 @@ WORDS = {
 
 REFUSALS = {
     # texts
+    "a text is a string: give one text at a time": "글은 문자열입니다. 한 번에 글 하나를 주세요.",
     "the text is empty: type some words": "글이 비어 있습니다. 몇 낱말을 적어 보세요.",
     "the second text is empty: type some words": "둘째 글이 비어 있습니다. 몇 낱말을 적어 보세요.",
     "the {} is empty: type a {}": "{0}: 비어 있습니다. 적어 보세요.",

@@ -24,6 +24,7 @@ COMMAND_OF = {
 }  # fmt: skip
 # what a record says of its weights, and not of others made from them
 OF_THE_WEIGHTS = {"cloze", "note"}
+EMPTY = ("", None, [], {})
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,12 @@ def info(config: Info) -> None:
         "shipped": sorted(shipped()),
     }
     commands = ", ".join(COMMAND_OF[head] for head in session.heads)
-    rows = [("can be asked", commands or "attend only: it is a bare encoder")]
+    rows = [("checkpoint", session.name)]
+    rows += [("can be asked", commands or "attend only: it is a bare encoder")]
     rows += [("labels", _short(list(session.labels)))] if session.labels else []
     rows += [(name.replace("_", " "), _short(size)) for name, size in sizes.items()]
-    made = {name: value for name, value in session.record.items() if value and name != "cloze"}  # which the card draws
-    rows += [(name.replace("_", " "), _short(value)) for name, value in made.items()]
+    made = {name: value for name, value in session.record.items() if name != "cloze"}  # which the card draws
+    rows += [(name.replace("_", " "), _short(value)) for name, value in made.items() if value not in EMPTY]
     rows += [("shipped here", ", ".join(shipped()) or "none")]
     tell(config, session, fact, lambda: table(_wrapped(rows), "<<"))
 
@@ -74,7 +76,7 @@ def _short(value: object) -> str:
     'rows 4,096, share 0.5, whole_word no, text sentence'
     """
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_short(item)}" for name, item in value.items() if item not in ("", None, [], {}))
+        return ", ".join(f"{name} {_short(item)}" for name, item in value.items() if item not in EMPTY)
     if isinstance(value, list):
         return ", ".join(map(_short, value))
     if isinstance(value, bool):
@@ -175,7 +177,7 @@ def _changed(config: Export, session: "Session") -> tuple["Session", dict, str]:
         if all("command" in record for record in both):  # whose texts and licences are the mean's too
             made |= {"data": list(dict.fromkeys(name for record in both for name in record["data"]))}
             made |= {"attribution": "; ".join(dict.fromkeys(filter(None, (r.get("attribution") for r in both))))}
-        said = f"the mean of {session.name} and {other.name}"
+        said = f"{1 - config.share:g} of {session.name} and {config.share:g} of {other.name}, to be measured anew"
         if (alike := likeness(session.model, other.model)) < APART:
             said += f" (which did not begin alike, the cosine of their weights is {alike:.2f}: it is likely no good)"
     else:

@@ -76,7 +76,9 @@ def card(name: str, record: dict) -> str:
         for key, value in record["validation"].items():
             label, form = LINES.get(key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}"))
             figures.append((label, form.format(value)))
-        text += ["## Measured on held-out text", "", *_table(figures), ""]
+        text += ["## Measured on held-out text", ""]
+        text += [f"On {', '.join(record['measured_on'])}.", ""] if record.get("measured_on") else []
+        text += [*_table(figures), ""]
         text += [f"The command that measures: `{record['evaluate_command']}`", ""]
     if record.get("cloze"):
         text += _clozes(record["cloze"])
@@ -124,7 +126,7 @@ def _table(rows: list[tuple[str, str]]) -> list[str]:
 
 
 def _clozes(rows: list[dict]) -> list[str]:
-    """Sentences with a gap and what the model puts there, then what it is good at: the kinds of which it had all."""
+    """Sentences with a gap and what the model puts there, then of which kinds it had all."""
     text = ["## Asked for a masked word", "", "| | | likeliest | expected |", "|---|---|---|---|"]
     kinds: dict[str, list[bool]] = {}
     for row in rows:
@@ -132,7 +134,7 @@ def _clozes(rows: list[dict]) -> list[str]:
         likeliest = ", ".join(f"`{piece}` {100 * probability:.1f} %" for piece, probability in row["guesses"][0])
         cells = ("right" if row["right"] else "wrong", row["text"], likeliest, " or ".join(row["fits"]))
         text.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    known = [kind for kind, right in kinds.items() if all(right)]
+    known = [f"{kind} ({len(right)} of {len(right)})" for kind, right in kinds.items() if all(right)]
     missed = [f"{kind} ({sum(right)} of {len(right)})" for kind, right in kinds.items() if not all(right)]
-    text += ["", f"By these {len(rows)} sentences it is good at: {', '.join(known) or 'nothing yet'}.", ""]
-    return [*text, f"It gets wrong: {', '.join(missed) or 'none of them'}.", ""]
+    text += ["", f"Of these {len(rows)} sentences it gets all right of: {', '.join(known) or 'no kind whole'}.", ""]
+    return [*text, f"It gets wrong, in part or whole: {', '.join(missed) or 'none of them'}.", ""]

@@ -185,7 +185,9 @@ def run(config: EvaluateConfig) -> None:
     if config.record:
         loaded = checkpoint.load(config.checkpoint)
         told = {**loaded.record, "validation": figures}
+        told["measured_on"] = [Path(config.data).name] if config.data else []
         if config.what == "pretraining":
+            told["measured_on"] = Corpus.open(config.data).names
             told["cloze"] = [] if loaded.config.left_to_right else cloze.examples(loaded.model, loaded.tokenizer)
             told["evaluate_command"] = evaluate_command(config.limit or PAIRS)
         if "null_threshold" in figures:

@@ -153,7 +153,9 @@ def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype
         if changed:
             told = ", ".join(f"{name} {_said(begun_with, name)}, not {_said(asked, name)}" for name in changed)
             result = (config.out / "checkpoint" / checkpoint.CONFIG).is_file()
+            kept = (config.out / "state.safetensors").is_file()
             onward = f", or go on from its result with --from {config.out}" if result else ""
+            onward = onward if result or kept else ", or remove it, as it ended before its first save"
             raise BertlabError(
                 f"{config.out} holds a run with other settings ({told}): choose another --out, or repeat them{onward}"
             )

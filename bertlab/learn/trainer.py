@@ -182,7 +182,9 @@ class Trainer:
             self.watch.see(value, norm)
         except Diverged as error:
             kept = "nothing was saved before" if self.saved_step is None else f"step {self.saved_step} is kept"
-            raise Diverged(f"{error} at step {self.progress.step + 1}; {kept}: try a lower --optim.lr") from None
+            raise Diverged(
+                f"{error} at step {self.progress.step + 1}; {kept}: try a lower --optim.lr in another --out"
+            ) from None
         if stand and self.watch.calm:
             # the weights are still those that the step before left, and now known to be good
             saving = time.monotonic()

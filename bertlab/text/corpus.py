@@ -68,6 +68,11 @@ class Corpus:
             raise DataError(f"{directory} is damaged: {first_line(error)}; prepare it again") from None
         return cls(datasets.concatenate_datasets(rows), facts)
 
+    @property
+    def names(self) -> list[str]:
+        """Of its sources, without their directories."""
+        return [Path(source).name for source in self.facts["settings"]["sources"]]
+
     def check_vocabulary(self, tokenizer: Tokenizer, directory: str | Path, whose: str | Path) -> None:
         """Raises DataError where it was tokenised with another vocabulary: its numbers would stand for other pieces.
 

@@ -418,6 +418,8 @@ def _ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]
 
 def _valid(text: str) -> str:
     """Lone surrogates, which no UTF-8 can hold, become U+FFFD: dropped as the normaliser does, offsets unmoved."""
+    if not isinstance(text, str):
+        raise TextError("a text is a string: give one text at a time")
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 

@@ -98,18 +98,19 @@ class Outputs:
         """A checkpoint, its record and its card."""
         if not processes.leading():
             return
-        config, tokenizer, facts = self.config, self.inputs.tokenizer, self.inputs.corpus.facts
+        config, tokenizer = self.config, self.inputs.tokenizer
         result = self.trainer.optimizer.result
         left_to_right = result.config.left_to_right
         made = record(
             config,
             self.trainer,
             command="bertlab pretrain",
-            data=[Path(source).name for source in facts["settings"]["sources"]],
-            data_tokens=facts["tokens"],
+            data=self.inputs.corpus.names,
+            data_tokens=self.inputs.corpus.facts["tokens"],
             objectives=objectives(config.second, left_to_right),
             settings=_told(config),
             validation=figures,
+            measured_on=self.inputs.validation.names if self.inputs.validation else [],
             cloze=[] if left_to_right else cloze.examples(result, tokenizer),
             evaluate_command=evaluate_command(pairs),
             **{"from": origin(config), "before": self.inputs.before},

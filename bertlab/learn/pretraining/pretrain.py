@@ -71,6 +71,8 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         processes.leave()
         return
     tell_resumed(config, trainer, tell)
+    if processes.leading() and inputs.validation and inputs.validation.facts == inputs.corpus.facts:
+        tell("--validation holds the very texts that are learnt: its figures are not of held-out text")
     journals = [log]
     if config.tensorboard and processes.leading():
         journals.append(Board(config.out / "tensorboard", trainer.saved_step))

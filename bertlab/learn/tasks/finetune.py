@@ -19,7 +19,7 @@ from bertlab.learn.card import card
 from bertlab.learn.optim import OptimConfig
 from bertlab.learn.progress import show
 from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished, tell_resumed
-from bertlab.learn.tasks.material import SHOWN, Material, labelled_material, span_material
+from bertlab.learn.tasks.material import DRAWN, SHOWN, Material, labelled_material, span_material
 from bertlab.learn.tasks.own_task import OWN, Columns, TaskName, noted
 from bertlab.learn.trainer import StepReport
 from bertlab.spec.errors import BertlabError
@@ -167,6 +167,9 @@ def _measured_run(
         return
 
     tell_resumed(config, trainer, tell)
+    if processes.leading() and DRAWN in material.facts.get("measured_on", ()):
+        told, whole = material.facts["held_out"], material.facts["held_out"] + material.facts["examples"]
+        tell(f"no held-out rows were named: {told:,} of the {whole:,} are measured, not learnt (--hold-out)")
 
     def measured(model, limit: int | None, progress) -> Measured:
         found = Measured(

@@ -31,6 +31,7 @@ from bertlab.text.squad import measurable, read_rows
 from bertlab.text.unanswerable import add_unanswerable
 from bertlab.weights.checkpoint import Loaded
 
+DRAWN = "rows drawn from the training set"
 # what the progress bar shows of each kind: a figure of its loss, and its name there
 SHOWN = {
     "classify": ("accuracy", "accuracy"),
@@ -120,7 +121,7 @@ def labelled_material(
     for split in _held_out_splits(spec, data, validation):
         parts[split] = read_examples(read_split(validation or source, split), spec, train.labels, complain)
     if not parts and hold_out:
-        train, parts["held out"] = held_out(train, hold_out, np.random.default_rng(seed).permutation)
+        train, parts[DRAWN] = held_out(train, hold_out, np.random.default_rng(seed).permutation)
     for examples in parts.values():
         if not examples.labelled:
             raise BertlabError(
@@ -140,6 +141,8 @@ def labelled_material(
         return found
 
     facts = {"examples": len(train), "skipped": len(complain), "held_out": sum(map(len, parts.values()))}
+    if parts:
+        facts["measured_on"] = [DRAWN if DRAWN in parts else Path(str(validation or source)).name]
     if spec.kind == "regress":
         values = [row.target for row in train]
         facts["value_range"] = [min(values), max(values)]
@@ -205,6 +208,8 @@ def span_material(
         return span_batches(found, loaded.tokenizer.pad_id, batch_size, seed)
 
     facts = {"examples": len(rows), "skipped": len(complain)}
+    if held_out:
+        facts["measured_on"] = [Path(str(validation)).name]
     digest = _digest(found.windows.question_ids, found.windows.passage_ids.flat, found.start_W, found.end_W)
     return Material(spec, loaded, (), batches, measure if held_out else None, facts, max_tokens, digest)
 

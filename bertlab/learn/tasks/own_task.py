@@ -28,7 +28,7 @@ _NAME = tyro.conf.arg(metavar="NAME")
 class Columns:
     """The flags that make a task of a user's own rows; beside a known task's name they say what its columns are."""
 
-    kind: Annotated[Kind | None, tyro.conf.arg(metavar="|".join(KINDS))] = None
+    kind: Annotated[str | None, tyro.conf.arg(metavar="|".join(KINDS))] = None
     """Of a task of your own: a label, a number, one of several choices, a tag for every word, or an answer's place."""
     text_column: Annotated[str | None, _NAME] = None
     """The text; for choose the context; for tag the tokens (a list, or words with spaces between); for span the
@@ -52,6 +52,8 @@ class Columns:
         Raises:
             BertlabError: flags are missing, or do not fit the kind.
         """
+        if self.kind not in (None, *KINDS):
+            raise BertlabError(f"--kind is {self.kind}: it is one of {', '.join(KINDS)}")
         if name != OWN:
             row = task(name)
             if self.kind not in (None, row.kind):
