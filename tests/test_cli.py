@@ -26,6 +26,7 @@ from bertlab.learn.pretraining.config import PretrainConfig
 from bertlab.learn.pretraining.recipes import asked
 from bertlab.learn.tasks.answer_metrics import answer_f1
 from bertlab.spec.limits import check_limits
+from bertlab.spec.tasks import TASKS
 from bertlab.weights.checkpoint import save
 
 ROOT = Path(__file__).parents[1]
@@ -114,6 +115,11 @@ def test_flags_of_sections_change_a_recipe():
     )
 
 
+def test_the_help_of_finetune_tells_every_task(run):
+    words = set(re.findall(r"\w+", run("finetune", "--help")[1]))
+    assert set(TASKS) <= words
+
+
 def test_help_does_not_wait_for_torch():
     light = [name for name, command in COMMANDS.items() if command.module.startswith("cli.") and name != "reproduce"]
     asked = [["--help"], *([name, "--help"] for name in light)]
@@ -171,7 +177,7 @@ def test_answer(run):
     assert told["text"] == ""
     assert told["null_threshold"] == -1e9
     _, out, _ = run("answer", QUESTION, PASSAGE, "--null-threshold", "-1e9")
-    assert out.startswith("no answer (")
+    assert out.startswith("no answer: ")
 
 
 def test_attend(run):

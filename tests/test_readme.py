@@ -47,7 +47,9 @@ TRAINING = ("prepare", "pretrain", "finetune", "evaluate")
 @pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
 def test_what_it_asks_is_answered(words, capsys):
     assert main(words) == 0
-    assert len(capsys.readouterr().out.splitlines()) > 2
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) > 2
+    assert not out.startswith("no answer"), out
 
 
 @pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")

@@ -59,6 +59,6 @@ usage: bertlab COMMAND ...        bertlab COMMAND --help says more
 examples:
   bertlab app                                         look inside a BERT in your browser
   bertlab fill-mask "The cat [MASK] on the mat."
-  bertlab answer "Who rang?" "The bell was rung by the keeper of the mill."
+  bertlab answer "Who rang the bell?" "The bell was rung by Anna, the keeper."
   bertlab info --checkpoint google-bert/bert-base-uncased
 """

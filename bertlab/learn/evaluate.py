@@ -53,8 +53,11 @@ class EvaluateConfig(Columns):
         "machine": ("device", "threads"),
     }
 
-    what: tyro.conf.Positional[Literal[("pretraining", OWN, *TASKS, *LEFT_OUT)]] = field(kw_only=False)
-    """The objectives of pre-training, a task, or `own` for your own rows, of the kind the checkpoint was taught."""
+    what: Annotated[
+        tyro.conf.Positional[Literal[("pretraining", OWN, *TASKS, *LEFT_OUT)]], tyro.conf.arg(metavar="TASK")
+    ] = field(kw_only=False)
+    """A task, as `bertlab finetune --help` lists them; `pretraining` for masked words and the second sentence; or `own`
+    for your own rows, of the kind the checkpoint was taught."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """A corpus of `bertlab prepare`, or a task's rows: a file, a directory or a hub id; the task's if not given."""
     split: str = "validation"

@@ -45,8 +45,11 @@ def answer_lines(passage: str, found: Answers, mark: tuple[str, str] = ("Â»", "Â
     """
     lines = []
     if found.refused:
-        margin, tau = found.no_answer_margin, found.null_threshold
-        lines = [f"no answer (it scores {margin:+.2f} beside the best span; the threshold is {tau:+.2f})", ""]
+        ahead, wanted = -found.no_answer_margin, -found.null_threshold
+        lines = [
+            f"no answer: the best span scores {ahead:+.2f} beside it, and this checkpoint asks for {wanted:+.2f}",
+            "",
+        ]
     elif found.answers:
         best = found.answers[0]
         before, after = passage[: best.start][-CONTEXT:], passage[best.end :][:CONTEXT]

@@ -51,8 +51,11 @@ class FinetuneConfig(Columns, RunConfig):
         **RunConfig.SECTIONS,
     }
 
-    task: tyro.conf.Positional[TaskName]
-    """What to learn; `own` for your own rows, with --kind and the names of their columns."""
+    task: Annotated[tyro.conf.Positional[TaskName], tyro.conf.arg(metavar="TASK")]
+    """What to learn. A label of one text: sst2, cola, nsmc; of two: mnli, qqp, qnli, mrpc, rte, klue_nli. A value of
+    two texts: stsb, klue_sts. An answer in a passage: squad, squad_v2, korquad, klue_mrc. Which text goes on, or makes
+    sense: swag, comve. The names in a text: conll2003, wnut17, wikiann_en, klue_ner. Your own rows: own, with --kind
+    and their columns."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, a shipped name or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
