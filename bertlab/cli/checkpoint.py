@@ -58,8 +58,21 @@ def info(config: Info) -> None:
     rows += [(name.replace("_", " "), _short(size)) for name, size in sizes.items()]
     made = {name: value for name, value in session.record.items() if name != "cloze"}  # which the card draws
     rows += [(name.replace("_", " "), _short(value)) for name, value in made.items() if value not in EMPTY]
-    rows += [("shipped here", ", ".join(shipped()) or "none")]
+    rows += [("shipped here" if not number else "", told) for number, told in enumerate(_shipped() or ["none"])]
     tell(config, session, fact, lambda: table(_wrapped(rows), "<<"))
+
+
+def _shipped() -> list[str]:
+    """A line for each shipped checkpoint: its name, and what it was taught."""
+    from bertlab.weights.checkpoint import read_record
+    from bertlab.weights.hub import shipped
+
+    lines = []
+    for name, path in shipped().items():
+        record = read_record(path)
+        kind = record.get("task", {}).get("kind")
+        lines.append(f"{name}: {f'{kind}, ' if kind else ''}{_short(record.get('objectives', []))}")
+    return lines
 
 
 def _wrapped(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
