@@ -201,7 +201,7 @@ def test_info(run):
     assert fact["shipped"] == ["bare", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
     _, out, _ = run("info")
     assert out.splitlines()[0].split() == ["checkpoint", "strongest"]
-    assert all(f"{name}: " in out for name in bertlab.shipped())
+    assert all(f"{name}:" in out for name in bertlab.shipped())
     assert "fill-mask, nsp" in out
     assert "masked_accuracy 0.01" in out
     assert "bare encoder" in run("info", "--checkpoint", "bare")[1]
