@@ -6,9 +6,11 @@ Of several processes the first alone does. Knows no batch.
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
+from tqdm import tqdm
 
 from bertlab.learn import processes
 from bertlab.learn.card import card
@@ -78,7 +80,10 @@ class Outputs:
             return {}
         # on the way what is fastest; at the end what the checkpoint will open as, so that it repeats the card's figures
         model = _as_stored(trainer.optimizer.result) if final else trainer.optimizer.measured
-        figures = pretraining_figures(model, self.inputs.tokenizer, validation, rows=rows, second=self.config.second)
+        bar = partial(tqdm, desc="measuring", leave=False) if final else iter
+        figures = pretraining_figures(
+            model, self.inputs.tokenizer, validation, rows=rows, second=self.config.second, progress=bar
+        )
         self.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
         if not final:
             self.tell(figures_line(figures, trainer.progress.step))
