@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import os
 import re
 import shutil
 import socket
@@ -113,6 +114,25 @@ def test_flags_of_sections_change_a_recipe():
     assert config == replace(
         google, corpus=Path("corpus"), out=Path("run"), mask=0.3, watch=False, optim=replace(google.optim, lr=2e-4)
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "found"),
+    [
+        ({}, ["info"], "1000"),
+        ({}, ["bench", "pretrain", "--help"], None),
+        ({"GOMP_SPINCOUNT": "7"}, ["info"], "7"),
+        ({"OMP_WAIT_POLICY": "active"}, ["info"], None),
+    ],
+)
+def test_threads_wait_asleep_unless_told_otherwise(run, monkeypatch, given, words, found):
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.setenv(name, "")  # so that both are put back
+        monkeypatch.delenv(name)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert run(*words)[0] == 0
+    assert os.environ.get("GOMP_SPINCOUNT") == found
 
 
 def test_the_help_of_finetune_tells_every_task(run):

@@ -61,6 +61,7 @@ def _run(words: list[str]) -> int:
     if name not in COMMANDS:
         raise BertlabError(f"there is no command {name!r}: bertlab --help lists them")
     command = COMMANDS[name]
+    _wait_asleep(name)
     try:
         module = import_module(f"bertlab.{command.module}")
     except ModuleNotFoundError as error:
@@ -74,6 +75,17 @@ def _run(words: list[str]) -> int:
     check_limits(config)
     code = getattr(module, command.function)(config)
     return code if isinstance(code, int) else 0
+
+
+def _wait_asleep(name: str) -> None:
+    """Let a thread that waits for others sleep soon.
+
+    By default it stays awake for milliseconds: where another program has a core it does so at every layer, and a step
+    takes several times as long (BENCHMARKS.md). OpenMP reads this when torch loads it. `bench` has the machine to
+    itself.
+    """
+    if not name.startswith("bench") and "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def _parse(kind: type, name: str, words: list[str], recipe: object | None = None) -> object | None:
