@@ -328,6 +328,14 @@ def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path):
         assert torch.equal(a, b)
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as in a terminal: in the background of a shell it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupting(monkeypatch, at: int, times: int = 1):
     """Ctrl-C in the middle of that step."""
     plain = trainer.Trainer._step
@@ -341,6 +349,7 @@ def interrupting(monkeypatch, at: int, times: int = 1):
     monkeypatch.setattr(trainer.Trainer, "_step", step)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_loses_no_step(corpus, tmp_path, monkeypatch, capsys):
     list(pretrain(settings(corpus, tmp_path / "whole")))
     config, lines = settings(corpus, tmp_path / "run", save_minutes=5.0), []
@@ -355,6 +364,7 @@ def test_ctrl_c_loses_no_step(corpus, tmp_path, monkeypatch, capsys):
     assert losses(config.out) == losses(tmp_path / "whole")
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_second_ctrl_c_does_not_wait(corpus, tmp_path, monkeypatch):
     interrupting(monkeypatch, at=5, times=2)
     config = settings(corpus, tmp_path / "run", save_minutes=5.0)
@@ -364,6 +374,14 @@ def test_a_second_ctrl_c_does_not_wait(corpus, tmp_path, monkeypatch):
     assert not (config.out / "state.safetensors").exists()
 
 
+def test_an_ignored_ctrl_c_stays_ignored(corpus, tmp_path, monkeypatch, ctrl_c):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupting(monkeypatch, at=2)
+    assert len(list(pretrain(settings(corpus, tmp_path / "run", steps=4)))) == 4
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_the_command_line_says_what_ctrl_c_left(corpus, tmp_path, monkeypatch, capsys):
     interrupting(monkeypatch, at=2)
     words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--preset", "tiny", "--steps", "4", "--no-watch"]

@@ -14,10 +14,12 @@ class Interrupted(KeyboardInterrupt):
 def held_back() -> Iterator[list[int]]:
     """Round what Ctrl-C must not break in two: it is noted in the list, and a second one ends the block after all.
 
-    In another thread than the main one, which Ctrl-C does not reach, nothing is held back.
+    In another thread than the main one, which Ctrl-C does not reach, and where it is ignored, as in the background of a
+    shell, nothing is held back.
     """
     asked: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield asked
         return
 
