@@ -203,7 +203,9 @@ def test_what_was_made_of_a_checkpoint_can_be_measured_anew(tmp_path, words):
     assert ("0.1 (layer.head, from 0) of sst2" if "--prune" in words else "75 % of sst2 and 25 % of sst2") in card
     assert ("transformers 5 does not" in card) == (words == ["--prune", "0.1"])
     assert main(["evaluate", "sst2", "--checkpoint", str(made), "--data", str(rows), "--record"]) == 0
-    assert "| accuracy |" in (made / "README.md").read_text(encoding="utf-8")
+    card = (made / "README.md").read_text(encoding="utf-8")
+    assert "| accuracy |" in card
+    assert f"\nOn {rows.name}.\n" in card
 
 
 def test_who_is_interrupted_goes_on_from_the_layers_already_found(shipped):

@@ -227,6 +227,20 @@ def test_info(run):
     assert "bare encoder" in run("info", "--checkpoint", "bare")[1]
 
 
+def test_info_wraps_and_leaves_out_only_what_is_empty(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    made = bertlab.load("sst2")
+    record = {"seed": 0, "note": "word " * 60, "attribution": "", "task": {"kind": "classify", "hub_id": ""}}
+    place = str(save(tmp_path / "made", made.model, made.tokenizer, record))
+    _, out, _ = run("info", "--checkpoint", place)
+    lines = out.splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    assert ["seed", "0"] in [line.split() for line in lines]
+    assert sum(line.strip().startswith("word word") for line in lines) > 3
+    assert "hub_id" not in out
+    assert "attribution" not in out
+
+
 def test_a_text_from_standard_input(run, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{PASSAGE}\n".encode())))
     assert said(run, "answer", QUESTION, "-") == said(run, "answer", QUESTION, PASSAGE)

@@ -118,8 +118,8 @@ def test_good_and_wrong_are_counted_from_the_examples():
         "validation": {}, "settings": {}, "cloze": rows,
     }  # fmt: skip
     text = card("name", record)
-    assert "Of these 4 sentences it gets all right of: places (2 of 2).\n" in text
-    assert "It gets wrong, in part or whole: grammar (1 of 2).\n" in text
+    assert "It gets right: places (2 of 2).\n" in text
+    assert "It gets wrong, in part or wholly: grammar (1 of 2).\n" in text
     assert "| right | A [MASK] \\| b. | `x` 25.0 %, `\\|` 12.5 % | x or y |" in text
 
 

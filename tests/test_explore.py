@@ -411,5 +411,6 @@ def test_unfinished_checkpoints_are_not_shipped(tmp_path, monkeypatch, tiny_mode
 
 def test_the_package_gives_its_names_when_asked():
     assert bertlab.Session is Session
+    assert {"load", "shipped", "Session"} <= set(dir(bertlab))
     with pytest.raises(AttributeError, match="no attribute 'unload'"):
         bertlab.unload  # noqa: B018

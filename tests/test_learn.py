@@ -350,7 +350,7 @@ def interrupting(monkeypatch, at: int, times: int = 1):
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_loses_no_step(corpus, tmp_path, monkeypatch, capsys):
+def test_ctrl_c_loses_no_step(corpus, tmp_path, monkeypatch):
     list(pretrain(settings(corpus, tmp_path / "whole")))
     config, lines = settings(corpus, tmp_path / "run", save_minutes=5.0), []
     with monkeypatch.context() as patched:
@@ -361,6 +361,27 @@ def test_ctrl_c_loses_no_step(corpus, tmp_path, monkeypatch, capsys):
     steps = [report.step for report in pretrain(config, lines.append)]
     assert steps == list(range(6, steps[-1] + 1))
     assert lines[0] == f"{config.out} goes on from step 5"
+    assert losses(config.out) == losses(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_while_it_measures_loses_no_step(corpus, tmp_path, monkeypatch):
+    list(pretrain(settings(corpus, tmp_path / "whole")))
+    config = settings(corpus, tmp_path / "run", save_minutes=5.0, validation=corpus, evaluate_every=5)
+    measured = []
+
+    def measure(*what, **how):
+        measured.append(1)
+        if len(measured) == 2:  # the first is before all steps
+            signal.raise_signal(signal.SIGINT)
+        return pretraining_figures(*what, **how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bertlab.learn.pretraining.outputs.pretraining_figures", measure)
+        with pytest.raises(KeyboardInterrupt, match=r"after step 5: the same command goes on$"):
+            list(pretrain(config))
+    assert next(report.step for report in pretrain(config)) == 6
+    list(pretrain(config))
     assert losses(config.out) == losses(tmp_path / "whole")
 
 
@@ -513,6 +534,7 @@ def test_the_command_on_a_card_measures_what_the_run_did(corpus, tmp_path, capsy
         assert found["rows"] == pairs
         assert found == pytest.approx(record["validation"], rel=0.01), "a snapshot was measured before it was halved"
     run_evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=128, record=True))
+    assert checkpoint.read_record(made)["measured_on"] == ["stories.jsonl"]
     assert checkpoint.load(made).record["evaluate_command"].endswith(" --limit 128")
 
 
@@ -604,6 +626,9 @@ def test_a_run_without_a_result_is_no_checkpoint_yet(corpus, tmp_path):
     with pytest.raises(CheckpointError, match="has not finished and has no checkpoint yet"):
         checkpoint.load(config.out)
     with pytest.raises(BertlabError, match=r"\(--minutes unset, not 2.0\): choose another --out, or repeat them$"):
+        list(pretrain(replace(config, minutes=2.0)))
+    (config.out / "state.safetensors").unlink()
+    with pytest.raises(BertlabError, match=r"or repeat them, or remove it, as it ended before its first save$"):
         list(pretrain(replace(config, minutes=2.0)))
 
 

@@ -338,6 +338,7 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
     ("flags", "message"),
     [
         ([], "--kind"),
+        (["--kind", "sort"], "--kind is sort: it is one of classify, regress"),
         (["--kind", "classify"], "--text-column"),
         (["--kind", "choose", "--text-column", "review"], "--choice-columns"),
         (["--kind", "tag", "--text-column", "review", "--pair-column", "other"], "--pair-column is for"),

@@ -70,8 +70,9 @@ def _shipped() -> list[str]:
     lines = []
     for name, path in shipped().items():
         record = read_record(path)
-        kind = record.get("task", {}).get("kind")
-        lines.append(f"{name}: {f'{kind}, ' if kind else ''}{_short(record.get('objectives', []))}")
+        task = record.get("task")
+        kind = [task["kind"]] if isinstance(task, dict) and "kind" in task else []
+        lines.append(f"{name}: {_short([*kind, *record.get('objectives', [])])}")
     return lines
 
 

@@ -136,5 +136,5 @@ def _clozes(rows: list[dict]) -> list[str]:
         text.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     known = [f"{kind} ({len(right)} of {len(right)})" for kind, right in kinds.items() if all(right)]
     missed = [f"{kind} ({sum(right)} of {len(right)})" for kind, right in kinds.items() if not all(right)]
-    text += ["", f"Of these {len(rows)} sentences it gets all right of: {', '.join(known) or 'no kind whole'}.", ""]
-    return [*text, f"It gets wrong, in part or whole: {', '.join(missed) or 'none of them'}.", ""]
+    text += ["", f"It gets right: {', '.join(known) or 'no kind of them wholly'}.", ""]
+    return [*text, f"It gets wrong, in part or wholly: {', '.join(missed) or 'none of them'}.", ""]

@@ -7,7 +7,6 @@ Knows no optimiser; a model goes in, a row of figures comes out.
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import Annotated, ClassVar, Literal
 
 import torch
 import tyro
-from tqdm import tqdm
 
 from bertlab.learn.card import card
 from bertlab.learn.devices import resolve_device
 from bertlab.learn.pretraining import cloze
 from bertlab.learn.pretraining.figures import PAIRS, evaluate_command, pretraining_figures
+from bertlab.learn.progress import measuring
 from bertlab.learn.tasks.answer_metrics import script_of, squad
 from bertlab.learn.tasks.evaluate_labelled import evaluate_labelled
 from bertlab.learn.tasks.own_task import OWN, Columns
@@ -33,8 +32,6 @@ from bertlab.text.corpus import Corpus
 from bertlab.text.damaged import Complaints, Damaged
 from bertlab.text.squad import labelled, measurable, read_predictions, read_rows, read_scores
 from bertlab.weights import checkpoint
-
-BAR = "{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,14 +114,14 @@ def evaluate(config: EvaluateConfig) -> dict:
             rows=config.limit or PAIRS,
             max_tokens=config.max_tokens,
             second=loaded.second,
-            progress=_bar(config),
+            progress=iter if config.json else measuring,
         )
     noted = checkpoint.read_record(config.checkpoint).get("task") if config.what == OWN and config.checkpoint else None
     spec = config.spec(config.what, noted)
     if spec.kind != "span":
         if config.threshold is not None or config.no_answer is not None:
             raise BertlabError(f"{config.what} has no questions: --threshold and --no-answer are for SQuAD v2.0")
-        return evaluate_labelled(config, spec, partial(_loaded, config), _bar(config))
+        return evaluate_labelled(config, spec, partial(_loaded, config), iter if config.json else measuring)
     if config.threshold is not None and not spec.unanswerable:
         raise BertlabError(f"every question of {config.what} has an answer: --threshold is for SQuAD v2.0")
     source, complain = config.data or spec.hub_id, Complaints(config.damaged)
@@ -142,7 +139,7 @@ def evaluate(config: EvaluateConfig) -> dict:
         scores = read_scores(config.no_answer) if config.no_answer else None
         return squad(read_predictions(config.predictions), rows, version, scores, config.threshold, script_of(spec))
     loaded = _loaded(config, ("span",))
-    progress = _bar(config)
+    progress = iter if config.json else measuring
     answers, margins = squad_answers(
         loaded.model,
         loaded.tokenizer,
@@ -161,11 +158,6 @@ def evaluate(config: EvaluateConfig) -> dict:
         out = config.out if config.out.suffix and not config.out.is_dir() else config.out / "predictions.json"
         write_whole(out, json.dumps(said, ensure_ascii=False))
     return figures
-
-
-def _bar(config: EvaluateConfig) -> Callable:
-    """Round what takes long: a bar, where nobody reads JSON."""
-    return iter if config.json else partial(tqdm, desc="measuring", bar_format=BAR)
 
 
 def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded:
@@ -196,9 +188,9 @@ def run(config: EvaluateConfig) -> None:
     if config.record:
         loaded = checkpoint.load(config.checkpoint)
         told = {**loaded.record, "validation": figures}
-        told["measured_on"] = [Path(config.data).name] if config.data else []
-        if config.what == "pretraining":
-            told["measured_on"] = Corpus.open(config.data).names
+        pretraining = config.what == "pretraining"
+        told["measured_on"] = Corpus.open(config.data).names if pretraining else [Path(config.data or config.what).name]
+        if pretraining:
             told["cloze"] = [] if loaded.config.left_to_right else cloze.examples(loaded.model, loaded.tokenizer)
             told["evaluate_command"] = evaluate_command(config.limit or PAIRS)
         if "null_threshold" in figures:

@@ -25,7 +25,7 @@ def held_back() -> Iterator[list[int]]:
 
     def note(number: int, frame) -> None:
         if asked:
-            raise KeyboardInterrupt
+            raise Interrupted
         asked.append(number)
 
     before = signal.signal(signal.SIGINT, note)

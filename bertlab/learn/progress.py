@@ -1,11 +1,17 @@
-"""The progress bar of a run: loss, tokens a second, time left. Knows only reports."""
+"""The progress bars: a run's, with loss, tokens a second and time left, and a measurement's. Knows only reports."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from tqdm import tqdm
 
 from bertlab.learn import processes
 from bertlab.learn.trainer import StepReport
+
+# round the parts of a long measurement
+measuring = partial(
+    tqdm, desc="measuring", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}"
+)
 
 
 def show(reports: Iterable[StepReport], figure: str, label: str) -> None:

@@ -152,10 +152,11 @@ def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype
         changed = [name for name in sorted(asked | begun_with) if asked.get(name) != begun_with.get(name)]
         if changed:
             told = ", ".join(f"{name} {_said(begun_with, name)}, not {_said(asked, name)}" for name in changed)
-            result = (config.out / "checkpoint" / checkpoint.CONFIG).is_file()
-            kept = (config.out / "state.safetensors").is_file()
-            onward = f", or go on from its result with --from {config.out}" if result else ""
-            onward = onward if result or kept else ", or remove it, as it ended before its first save"
+            onward = ", or remove it, as it ended before its first save"
+            if (config.out / "checkpoint" / checkpoint.CONFIG).is_file():
+                onward = f", or go on from its result with --from {config.out}"
+            elif (config.out / "state.safetensors").is_file():
+                onward = ""
             raise BertlabError(
                 f"{config.out} holds a run with other settings ({told}): choose another --out, or repeat them{onward}"
             )

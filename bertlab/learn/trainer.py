@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -85,7 +86,8 @@ class Trainer:
     Iterating raises Diverged when the loss is no number or leaps up for good; what was saved last is from before, as a
     step's state is saved only once the loss of the step after it is known to be as usual.
 
-    Ctrl-C in a step waits for its end and saves, then raises Interrupted, in all processes after the same step.
+    Ctrl-C in a step waits for its end and saves, then raises Interrupted, in all processes after the same step; one
+    between two steps does so where `saving_at_ctrl_c` is round the loop.
 
     Where `torchrun` started several processes, each runs one of these over its rows of the same global batches. Reports
     are of the global batch, and the first process alone writes the state.
@@ -139,6 +141,16 @@ class Trainer:
                 devices.give_back()
         if self.state_path:
             self.save()
+
+    @contextmanager
+    def saving_at_ctrl_c(self) -> Iterator[None]:
+        """Round a loop over the steps: Ctrl-C in what is done between two of them loses none either."""
+        try:
+            yield
+        except Interrupted:
+            raise
+        except KeyboardInterrupt:
+            self._stop()
 
     def _stop(self) -> None:
         """After Ctrl-C: nothing is lost."""

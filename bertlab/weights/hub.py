@@ -67,6 +67,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
 
 
 def _result(directory: Path) -> Path:
+    """`within`, where it is a run that has one. Raises CheckpointError."""
     found = within(directory)
     if history.is_run(directory) and not (found / "config.json").exists():
         raise CheckpointError(

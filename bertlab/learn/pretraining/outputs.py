@@ -6,11 +6,9 @@ Of several processes the first alone does. Knows no batch.
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import torch
-from tqdm import tqdm
 
 from bertlab.learn import processes
 from bertlab.learn.card import card
@@ -21,6 +19,7 @@ from bertlab.learn.pretraining.board import Board
 from bertlab.learn.pretraining.config import STORED, PretrainConfig
 from bertlab.learn.pretraining.figures import PAIRS, evaluate_command, figures_line, pretraining_figures
 from bertlab.learn.pretraining.inputs import Inputs, origin
+from bertlab.learn.progress import measuring
 from bertlab.learn.runs import RunLog, record
 from bertlab.learn.trainer import Trainer
 from bertlab.nn.model import Bert
@@ -80,7 +79,7 @@ class Outputs:
             return {}
         # on the way what is fastest; at the end what the checkpoint will open as, so that it repeats the card's figures
         model = _as_stored(trainer.optimizer.result) if final else trainer.optimizer.measured
-        bar = partial(tqdm, desc="measuring", leave=False) if final else iter
+        bar = measuring if final else iter
         figures = pretraining_figures(
             model, self.inputs.tokenizer, validation, rows=rows, second=self.config.second, progress=bar
         )

@@ -80,10 +80,11 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
     if trainer.progress.step == 0:
         outputs.after(0)
     try:
-        for report in trainer:
-            outputs.write(report.row())
-            outputs.after(report.step)
-            yield report
+        with trainer.saving_at_ctrl_c():
+            for report in trainer:
+                outputs.write(report.row())
+                outputs.after(report.step)
+                yield report
     except Diverged as error:
         told = outputs.after_divergence(error)
         # torchrun ends all processes with the first that ends

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
-from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -17,7 +16,7 @@ from tqdm import tqdm
 from bertlab.learn import processes
 from bertlab.learn.card import card
 from bertlab.learn.optim import OptimConfig
-from bertlab.learn.progress import show
+from bertlab.learn.progress import measuring, show
 from bertlab.learn.runs import RunConfig, finished, open_run, prepare_machine, record, tell_finished, tell_resumed
 from bertlab.learn.tasks.material import DRAWN, SHOWN, Material, labelled_material, span_material
 from bertlab.learn.tasks.own_task import OWN, Columns, TaskName, noted
@@ -182,21 +181,22 @@ def _measured_run(
         return found
 
     marks = None
-    for report in trainer:
-        log.write(report.row())
-        yield report
-        # a run that goes on does not measure again what it has measured
-        marks = [mark for mark in EARLY if mark > report.progress] if marks is None else marks
-        if measure and marks and report.progress >= marks[0]:
-            marks = [mark for mark in marks if mark > report.progress]
-            if processes.leading():
-                yield measured(trainer.optimizer.measured, EARLY_ROWS, iter)
+    with trainer.saving_at_ctrl_c():
+        for report in trainer:
+            log.write(report.row())
+            yield report
+            # a run that goes on does not measure again what it has measured
+            marks = [mark for mark in EARLY if mark > report.progress] if marks is None else marks
+            if measure and marks and report.progress >= marks[0]:
+                marks = [mark for mark in marks if mark > report.progress]
+                if processes.leading():
+                    yield measured(trainer.optimizer.measured, EARLY_ROWS, iter)
     processes.leave()
     if not processes.leading():
         return
     figures = {}
     if measure:
-        last = measured(trainer.optimizer.result, None, partial(tqdm, desc="measuring", leave=False))
+        last = measured(trainer.optimizer.result, None, measuring)
         figures = last.figures
         yield last
     if material.build is not None:
