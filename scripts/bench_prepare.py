@@ -19,7 +19,7 @@ from pathlib import Path
 import tyro
 from datasets import Dataset
 
-from bertlab.text.sources import shards, texts
+from bertlab.text.readers.corpus_files import shards, texts
 
 
 def slice_of(files: list[str], column: str, megabytes: float, directory: Path) -> Path:

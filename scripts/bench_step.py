@@ -17,13 +17,13 @@ import torch
 import torch.nn.functional as F
 import tyro
 
-from bertlab.learn.muon import Muon
-from bertlab.learn.optim import is_hidden
+from bertlab.config.presets import preset
 from bertlab.nn.attention import additive_mask, recorded_attention
-from bertlab.nn.dropout import dropout
-from bertlab.nn.model import Bert
-from bertlab.spec.presets import preset
+from bertlab.nn.bert import Bert
+from bertlab.nn.fast.dropout import dropout
 from bertlab.text.batch import Batch
+from bertlab.training.muon import Muon
+from bertlab.training.optimizers import is_hidden
 
 SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
 

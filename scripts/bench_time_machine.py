@@ -22,9 +22,9 @@ import tyro
 from chromium import launched
 from playwright.sync_api import Page, sync_playwright
 
+from bertlab.checkpoints import history
 from bertlab.explore.timeline import timeline
 from bertlab.views import html, payload
-from bertlab.weights import history
 
 SHORT = ("She opened the [MASK] and went into the house.", "It was cold outside, and nobody was at home.")
 LONG = (

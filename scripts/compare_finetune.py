@@ -24,17 +24,17 @@ import tyro
 
 import bertlab
 from bertlab.bench import peer
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
-from bertlab.learn.tasks.labelled import figures
-from bertlab.learn.tasks.material import with_head
-from bertlab.learn.tasks.questions import squad_figures
-from bertlab.spec.errors import BertlabError
-from bertlab.spec.tasks import task
-from bertlab.text.examples import read_examples
-from bertlab.text.rows import read_split
-from bertlab.text.squad import read_rows
-from bertlab.weights import checkpoint
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import BertlabError
+from bertlab.config.tasks import task
+from bertlab.tasks.examples import read_examples
+from bertlab.tasks.labelled import figures
+from bertlab.tasks.material import with_head
+from bertlab.tasks.span.predict import squad_figures
+from bertlab.tasks.span.squad import read_rows
+from bertlab.text.readers.rows import read_split
+from bertlab.training.finetune import FinetuneConfig, finetune
+from bertlab.training.optimizers import OptimConfig
 
 Task = Literal["rte", "mrpc", "stsb", "sst2", "squad"]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertlab.nn.model import Bert
-from bertlab.spec.config import ModelConfig
-from bertlab.text.tokenizer import Tokenizer
-from bertlab.weights import checkpoint
+from bertlab.checkpoints import checkpoint
+from bertlab.config.config import ModelConfig
+from bertlab.nn.bert import Bert
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 collect_ignore = ["pretended_gpu"]  # to look into it for doctests would be to believe in it
 
@@ -118,8 +118,8 @@ def corpus(tmp_path_factory) -> Path:
     # most test files need neither, and Arrow takes a second to import
     from stories import stories
 
-    from bertlab.learn.pretraining.prepare import PrepareConfig
-    from bertlab.learn.pretraining.prepare import run as prepare
+    from bertlab.training.pretraining.prepare import PrepareConfig
+    from bertlab.training.pretraining.prepare import run as prepare
 
     directory = tmp_path_factory.mktemp("corpus")
     text = directory / "stories.jsonl"

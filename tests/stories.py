@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.pretraining.config import PretrainConfig
+from bertlab.training.optimizers import OptimConfig
+from bertlab.training.pretraining.config import PretrainConfig
 
 WHO = ["the baker", "the pilot", "a painter", "the gardener", "our neighbour", "the old sailor"]
 DID = ["watered", "painted", "sold", "carried", "found", "repaired"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 
-from bertlab.spec.tasks import TaskSpec
+from bertlab.config.tasks import TaskSpec
 
 WHO = ["the potter", "the keeper", "a train", "the boats", "she", "할머니가"]
 DID = ["set the bowl", "carried the lantern", "leaves at six", "stayed in", "asked for tea", "차를 끓였다"]

@@ -10,14 +10,14 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 import bertlab
-from app import loaders
-from app.i18n.strings import STRINGS
+from bertlab.app import loaders
+from bertlab.app.i18n.strings import STRINGS
+from bertlab.checkpoints import checkpoint
 from bertlab.explore.facts import Answer, Answers
-from bertlab.nn.model import Bert
+from bertlab.nn.bert import Bert
 from bertlab.views.numbers import Told
-from bertlab.weights import checkpoint
 
-APP = Path(__file__).parent.parent / "app"
+APP = Path(__file__).parent.parent / "bertlab" / "app"
 SCREENS = sorted(path.stem for path in (APP / "screens").glob("*.py"))
 PAGES = [screen.replace("_", "-") for screen in SCREENS]
 SHORT = {

@@ -591,7 +591,7 @@ def test_the_colours_of_figures_are_told_apart_with_every_kind_of_sight(sight):
 
 
 def test_the_picture_of_the_start_has_the_colours_of_figures():
-    source = (Path(__file__).parent.parent / "app" / "static" / "arcs.js").read_text()
+    source = (Path(__file__).parent.parent / "bertlab" / "app" / "static" / "arcs.js").read_text()
     assert re.findall(r"#[0-9a-f]{6}", source)[: len(figures.COLOURS) + 1] == [*figures.COLOURS, figures.GREY]
 
 

@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 import pytest
 
 import bertlab
-from bertlab.weights import history
+from bertlab.checkpoints import history
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
@@ -46,7 +46,7 @@ def address(request) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "streamlit_app.py")]
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "bertlab" / "app" / "streamlit_app.py")]
     server = subprocess.Popen(
         [*command, "--server.port", str(port), "--server.address", "localhost", "--server.headless", "true"],
         cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

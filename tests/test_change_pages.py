@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from test_app import bodies, errors, opened
 
 import bertlab
-from app import loaders
+from bertlab.app import loaders
 from bertlab.cli import main
 
 MASKED = "Green [MASK], some [MASK]."

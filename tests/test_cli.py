@@ -19,16 +19,17 @@ import pytest
 
 import bertlab
 from bertlab import cli
-from bertlab.cli import checkpoint, window
+from bertlab.checkpoints.checkpoint import save
+from bertlab.cli import app as window
+from bertlab.cli import checkpoint
 from bertlab.cli.commands import COMMANDS
 from bertlab.cli.flags import parse
+from bertlab.config.limits import check_limits
+from bertlab.config.tasks import TASKS
 from bertlab.explore.facts import as_json
-from bertlab.learn.pretraining.config import PretrainConfig
-from bertlab.learn.pretraining.recipes import asked
-from bertlab.learn.tasks.answer_metrics import answer_f1
-from bertlab.spec.limits import check_limits
-from bertlab.spec.tasks import TASKS
-from bertlab.weights.checkpoint import save
+from bertlab.tasks.span.metrics import answer_f1
+from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.pretraining.recipes import asked
 
 ROOT = Path(__file__).parents[1]
 MASKED = "The potter set the [MASK] bowl on the [MASK]."
@@ -322,7 +323,7 @@ def test_a_mistake_gets_one_line(run, words, message):
     assert last.startswith("bertlab: ")
     assert message in last
     assert "Traceback" not in err
-    if COMMANDS.get(words[0], COMMANDS["info"]).module in ("cli.ask", "cli.look", "cli.window"):
+    if COMMANDS.get(words[0], COMMANDS["info"]).module in ("cli.ask", "cli.look", "cli.app"):
         assert err.count("\n") == 1
 
 
@@ -414,7 +415,7 @@ def test_app_starts_streamlit(run, monkeypatch, system):
     assert run("app", "--port", "8599", "--no-browser")[0] == 0
     (command,) = started
     script = command[command.index("run") + 1]
-    assert Path(script) == ROOT / "app" / "streamlit_app.py"
+    assert Path(script) == ROOT / "bertlab" / "app" / "streamlit_app.py"
     assert {"--server.port=8599", "--server.headless=true", "--server.address=localhost"} <= set(command)
 
 

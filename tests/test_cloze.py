@@ -9,15 +9,15 @@ import pytest
 import torch
 from stories import settings
 
-from bertlab.learn.card import card
-from bertlab.learn.evaluate import EvaluateConfig
-from bertlab.learn.evaluate import run as run_evaluate
-from bertlab.learn.pretraining import cloze
-from bertlab.learn.pretraining.pretrain import pretrain
-from bertlab.learn.pretraining.pretrain import run as run_pretrain
-from bertlab.spec.errors import BertlabError
-from bertlab.text.tokenizer import Tokenizer
-from bertlab.weights import checkpoint
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import BertlabError
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training.evaluate import EvaluateConfig
+from bertlab.training.evaluate import run as run_evaluate
+from bertlab.training.model_card import card
+from bertlab.training.pretraining import cloze
+from bertlab.training.pretraining.pretrain import pretrain
+from bertlab.training.pretraining.pretrain import run as run_pretrain
 
 
 def test_the_table_is_ten_sentences_a_language_with_one_gap_each():

@@ -10,15 +10,15 @@ from conftest import TEXTS
 from test_attention_js import SIGHTS, oklab
 
 import bertlab
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import TextError
 from bertlab.explore.compare import compare, js_distance, linear_cka, mean_distance, pool_attention
-from bertlab.nn.model import Bert
-from bertlab.spec.errors import TextError
-from bertlab.text.tokenizer import Tokenizer
+from bertlab.nn.bert import Bert
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import differences
 from bertlab.views.figures import DIVERGING
-from bertlab.weights import checkpoint
 
-GRID = (Path(__file__).parent.parent / "app" / "static" / "heads.js").read_text(encoding="utf-8")
+GRID = (Path(__file__).parent.parent / "bertlab" / "app" / "static" / "heads.js").read_text(encoding="utf-8")
 TEXT, PAIR = "The keeper of the old mill carried the lantern.", "Rain fell."
 
 

@@ -12,13 +12,13 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from stories import losses, settings
 
-from bertlab.learn.divergence import LONG, Diverged, Watch
-from bertlab.learn.objectives import PretrainingLoss
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.pretraining.figures import pretraining_figures
-from bertlab.learn.pretraining.pretrain import pretrain
-from bertlab.text.corpus import Corpus
-from bertlab.weights import checkpoint, history
+from bertlab.checkpoints import checkpoint, history
+from bertlab.text.pretraining.corpus import Corpus
+from bertlab.training.divergence import LONG, Diverged, Watch
+from bertlab.training.objectives import PretrainingLoss
+from bertlab.training.optimizers import OptimConfig
+from bertlab.training.pretraining.metrics import pretraining_figures
+from bertlab.training.pretraining.pretrain import pretrain
 
 RUN = Path(__file__).resolve().parents[1] / "assets" / "runs" / "tiny-en"
 

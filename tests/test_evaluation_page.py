@@ -13,21 +13,21 @@ from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
 import bertlab
-from app.i18n.strings import STRINGS
-from app.parts import evaluation
-from app.parts.samples import sample
-from bertlab.learn.tasks import own_task
-from bertlab.learn.tasks.answer_metrics import squad
-from bertlab.learn.tasks.evaluate_labelled import ask
-from bertlab.learn.tasks.examine import examine, labelled_rows, spec_for
-from bertlab.learn.tasks.examined import Examination
-from bertlab.learn.tasks.labelled import figures
-from bertlab.learn.tasks.questions import answer_all
-from bertlab.nn.model import Bert
-from bertlab.spec.errors import DataError
-from bertlab.spec.tasks import TASKS
-from bertlab.text.examples import read_examples
-from bertlab.weights import checkpoint
+from bertlab.app.i18n.strings import STRINGS
+from bertlab.app.parts import evaluation
+from bertlab.app.parts.samples import sample
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import DataError
+from bertlab.config.tasks import TASKS
+from bertlab.nn.bert import Bert
+from bertlab.tasks import custom as own_task
+from bertlab.tasks.examples import read_examples
+from bertlab.tasks.labelled import figures
+from bertlab.tasks.span.metrics import squad
+from bertlab.tasks.span.predict import answer_all
+from bertlab.training.error_analysis.examine import examine, labelled_rows, spec_for
+from bertlab.training.error_analysis.results import Examination
+from bertlab.training.predict import ask
 
 TEXTS = [{"sentence": f"Green tea number {n}.", "label": n % 2} for n in range(12)]
 

@@ -13,16 +13,16 @@ import transformers
 from hard_strings import HARD_STRINGS
 
 import bertlab
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import BertlabError, CheckpointError, MissingHead, SurgeryError, TextError
 from bertlab.explore import predict
 from bertlab.explore import session as sessions
 from bertlab.explore.facts import as_json
 from bertlab.explore.session import Session
-from bertlab.explore.words import mask_spans, words
-from bertlab.nn.model import Bert
-from bertlab.nn.surgery import Surgery
-from bertlab.spec.errors import BertlabError, CheckpointError, MissingHead, SurgeryError, TextError
+from bertlab.explore.word_spans import mask_spans, words
+from bertlab.nn.bert import Bert
+from bertlab.nn.interventions import Surgery
 from bertlab.text.batch import collate
-from bertlab.weights import checkpoint
 
 A, B = "The potter set the [MASK] bowl on the shelf.", "Rain fell on the harbour all night."
 QUESTION = "Who carried the lantern?"

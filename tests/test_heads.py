@@ -8,11 +8,11 @@ import transformers
 from transformers import BertConfig
 
 import bertlab
+from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
-from bertlab.nn.model import Bert
-from bertlab.spec.errors import CheckpointError, MissingHead, TextError
+from bertlab.config.errors import CheckpointError, MissingHead, TextError
+from bertlab.nn.bert import Bert
 from bertlab.text.batch import collate
-from bertlab.weights import checkpoint
 
 TEXT, PAIR = "The keeper carried the lantern.", "Rain fell on the harbour."
 THEIRS = {

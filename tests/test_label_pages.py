@@ -11,15 +11,15 @@ from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
 import bertlab
-from app.i18n.strings import STRINGS
-from app.parts import batch
+from bertlab.app.i18n.strings import STRINGS
+from bertlab.app.parts import batch
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import MissingHead
+from bertlab.explore.batch_predict import TEXT_NAMES, ask_many
 from bertlab.explore.facts import Classification, Entity, Tags, WordTags
-from bertlab.explore.many import TEXT_NAMES, ask_many
-from bertlab.nn.model import Bert
-from bertlab.spec.errors import MissingHead
-from bertlab.text.rows import pasted_table
+from bertlab.nn.bert import Bert
+from bertlab.text.readers.rows import pasted_table
 from bertlab.views import labels
-from bertlab.weights import checkpoint
 
 
 @pytest.fixture

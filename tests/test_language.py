@@ -13,19 +13,19 @@ from test_app import SCREENS, bodies, opened, opened_bare
 from test_app import errors as alerts
 
 import bertlab
-from app.i18n import LANGUAGES
-from app.i18n.examples import EXAMPLES
-from app.i18n.refusals import REFUSALS, korean
-from app.i18n.strings import STRINGS
-from app.i18n.strings.numbers import NUMBERS
-from bertlab.nn.model import Bert
-from bertlab.spec import errors
-from bertlab.spec.config import ModelConfig
-from bertlab.text.tokenizer import Tokenizer
+from bertlab.app.i18n import LANGUAGES
+from bertlab.app.i18n.examples import EXAMPLES
+from bertlab.app.i18n.refusals import REFUSALS, korean
+from bertlab.app.i18n.strings import STRINGS
+from bertlab.app.i18n.strings.numbers import NUMBERS
+from bertlab.checkpoints import checkpoint
+from bertlab.config import errors
+from bertlab.config.config import ModelConfig
+from bertlab.nn.bert import Bert
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import figures, passage, xray
-from bertlab.weights import checkpoint
 
-APP = Path(__file__).parent.parent / "app"
+APP = Path(__file__).parent.parent / "bertlab" / "app"
 SOURCES = [path for path in sorted(APP.rglob("*.py")) if "strings" not in path.parts]
 # methods of `st`, of its places and of our components that put their first argument on screen
 SHOWING = {
@@ -291,7 +291,7 @@ def test_every_refusal_of_the_window_has_a_korean_line():
     found = refusals()
     assert len(found) > 80
     missing = {f"{where}: {said}" for where, said in found if not re.search("[가-힣]", korean(said))}
-    assert not missing, "give these a row in app/i18n/refusals.py"
+    assert not missing, "give these a row in bertlab/app/i18n/refusals.py"
 
 
 def test_korean_refusals_put_in_what_the_english_do():

@@ -24,28 +24,29 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from bertlab.bench.ours import Ours
 from bertlab.bench.pretrain import BenchConfig, bench
+from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
-from bertlab.learn import cross_entropy, devices, trainer
-from bertlab.learn.cross_entropy import decoded_cross_entropy
-from bertlab.learn.evaluate import EvaluateConfig, evaluate
-from bertlab.learn.evaluate import run as run_evaluate
-from bertlab.learn.objectives import PretrainingLoss
-from bertlab.learn.optim import OptimConfig, Optimizer
-from bertlab.learn.pretraining.figures import figures_line, pretraining_figures
-from bertlab.learn.pretraining.prepare import PrepareConfig
-from bertlab.learn.pretraining.prepare import run as prepare
-from bertlab.learn.pretraining.pretrain import pretrain
-from bertlab.learn.progress import show
-from bertlab.learn.tasks.finetune import FinetuneConfig, finetune, measured_run
+from bertlab.config import lock
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import BertlabError, CheckpointError, DataError
 from bertlab.nn import encoder
-from bertlab.nn.model import Bert
-from bertlab.spec import lock
-from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import BertlabError, CheckpointError, DataError
-from bertlab.text.corpus import Corpus
-from bertlab.text.sampler import PairSampler
-from bertlab.text.tokenizer import Tokenizer
-from bertlab.weights import checkpoint
+from bertlab.nn.bert import Bert
+from bertlab.nn.fast import cross_entropy
+from bertlab.nn.fast.cross_entropy import decoded_cross_entropy
+from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.pretraining.sampler import PairSampler
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training import devices, trainer
+from bertlab.training.evaluate import EvaluateConfig, evaluate
+from bertlab.training.evaluate import run as run_evaluate
+from bertlab.training.finetune import FinetuneConfig, finetune, measured_run
+from bertlab.training.objectives import PretrainingLoss
+from bertlab.training.optimizers import OptimConfig, Optimizer
+from bertlab.training.pretraining.metrics import figures_line, pretraining_figures
+from bertlab.training.pretraining.prepare import PrepareConfig
+from bertlab.training.pretraining.prepare import run as prepare
+from bertlab.training.pretraining.pretrain import pretrain
+from bertlab.training.progress import show
 
 # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -269,7 +270,7 @@ def test_time_budget_ends_at_rate_zero(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(trainer, "save_file", taking(900, trainer.save_file))
     monkeypatch.setattr(PretrainingLoss, "__call__", taking(0.125, PretrainingLoss.__call__))
-    figures = "bertlab.learn.pretraining.outputs.pretraining_figures"
+    figures = "bertlab.training.pretraining.artifacts.pretraining_figures"
     monkeypatch.setattr(figures, taking(900, pretraining_figures))
     config = settings(corpus, tmp_path / "run", steps=10**6, minutes=0.125, validation=corpus, evaluate_every=20)
     # stopped before its 30th step was saved
@@ -292,9 +293,9 @@ def test_freed_memory_goes_back_as_a_run_goes_on(corpus, tmp_path, monkeypatch):
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.pretraining.config import PretrainConfig
-from bertlab.learn.pretraining.pretrain import pretrain
+from bertlab.training.optimizers import OptimConfig
+from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.pretraining.pretrain import pretrain
 fields = json.loads(sys.argv[1])
 fields["optim"] = OptimConfig(**fields["optim"])
 for name in ("corpus", "out"):
@@ -377,7 +378,7 @@ def test_ctrl_c_while_it_measures_loses_no_step(corpus, tmp_path, monkeypatch):
         return pretraining_figures(*what, **how)
 
     with monkeypatch.context() as patched:
-        patched.setattr("bertlab.learn.pretraining.outputs.pretraining_figures", measure)
+        patched.setattr("bertlab.training.pretraining.artifacts.pretraining_figures", measure)
         with pytest.raises(KeyboardInterrupt, match=r"after step 5: the same command goes on$"):
             list(pretrain(config))
     assert next(report.step for report in pretrain(config)) == 6
@@ -454,7 +455,7 @@ def test_a_second_start_of_a_run_that_is_under_way_is_refused(corpus, tmp_path, 
 HOLDER = """
 import os, sys, time
 from pathlib import Path
-from bertlab.spec.lock import alone
+from bertlab.config.lock import alone
 place = Path(sys.argv[1])
 with alone(place, "it"):
     helper = os.fork()  # has the file too, and outlives the block

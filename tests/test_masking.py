@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertlab.text.batch import Batch
-from bertlab.text.masking import IGNORED, MaskRule, mask_tokens, uniform
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, uniform
 
 VOCABULARY, MASK = 1000, 4
 SPECIAL = range(5)

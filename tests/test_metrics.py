@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.learn.pretraining.figures import bits_per_character
-from bertlab.learn.tasks.answer_metrics import answer_f1, exact_match, normalised_answer, squad
-from bertlab.spec.errors import DataError
+from bertlab.config.errors import DataError
+from bertlab.tasks.span.metrics import answer_f1, exact_match, normalised_answer, squad
+from bertlab.training.pretraining.metrics import bits_per_character
 
 
 def gold(id, *texts):
@@ -179,7 +179,7 @@ def test_bits_per_character():
 def test_the_real_golds_score_themselves_perfectly():
     if "BERTLAB_DATA" not in os.environ:
         pytest.skip("BERTLAB_DATA names no data directory")
-    from bertlab.text.squad import read_squad
+    from bertlab.tasks.span.squad import read_squad
 
     tasks = Path(os.environ["BERTLAB_DATA"]) / "tasks"
     for file, version in (("squad", "1.1"), ("squad_v2", "2.0")):

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from bertlab.nn.model import Bert
-from bertlab.nn.neighbours import LAYERS, OFFSETS, look_at_neighbours
+from bertlab.config.config import ModelConfig
+from bertlab.nn.bert import Bert
+from bertlab.nn.local_attention_init import LAYERS, OFFSETS, look_at_neighbours
 from bertlab.nn.trace import Trace
-from bertlab.spec.config import ModelConfig
 from bertlab.text.batch import Batch
 
 

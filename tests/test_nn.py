@@ -13,20 +13,20 @@ import torch.nn.functional as F
 import transformers
 from torch._dynamo.testing import CompileCounterWithBackend
 
+from bertlab.checkpoints.maps import hf_names, hf_to_state
+from bertlab.config.config import ACTIVATIONS, ModelConfig
+from bertlab.config.errors import MissingHead, SurgeryError, TextError
 from bertlab.nn.attention import additive_mask, attention, recorded_attention
-from bertlab.nn.dropout import Dropout, dropout
+from bertlab.nn.bert import Bert
 from bertlab.nn.encoder import fuse
-from bertlab.nn.grouped import asked_attention, grouped_attention
+from bertlab.nn.fast.bucketed_attention import asked_attention, grouped_attention
+from bertlab.nn.fast.dropout import Dropout, dropout
+from bertlab.nn.fast.linear import Linear, bias_goes_along
+from bertlab.nn.fast.packing import Tokens
 from bertlab.nn.heads import HEADS
-from bertlab.nn.linear import Linear, bias_goes_along
-from bertlab.nn.model import Bert
-from bertlab.nn.padding import Tokens
-from bertlab.nn.surgery import Surgery
+from bertlab.nn.interventions import Surgery
 from bertlab.nn.trace import KINDS, Trace
-from bertlab.spec.config import ACTIVATIONS, ModelConfig
-from bertlab.spec.errors import MissingHead, SurgeryError, TextError
 from bertlab.text.batch import Batch
-from bertlab.weights.maps import hf_names, hf_to_state
 
 CONFIG = ModelConfig(
     vocab_size=61, hidden_size=32, num_layers=3, num_heads=4, intermediate_size=48, max_positions=24,
@@ -294,8 +294,8 @@ def row_by_row(query_XND, key_XND, value_XND, rows, dropout):
 def test_rows_of_their_own_length_give_what_one_rectangle_gives(hf, way, left_to_right, monkeypatch):
     """Forward and backward; the way by heads in float32, which it is not taken for, so that digits can be compared."""
     ragged = way == "ragged"
-    monkeypatch.setattr("bertlab.nn.model.knows_ragged_rows", lambda like, head_size: ragged)
-    monkeypatch.setattr("bertlab.nn.model.pays_by_heads", lambda like: way == "heads")
+    monkeypatch.setattr("bertlab.nn.bert.knows_ragged_rows", lambda like, head_size: ragged)
+    monkeypatch.setattr("bertlab.nn.bert.pays_by_heads", lambda like: way == "heads")
     kernel = mock.Mock(side_effect=row_by_row)
     monkeypatch.setattr("bertlab.nn.attention.ragged_attention", kernel)
     model, batch = ours(hf), uneven_batch()
@@ -364,7 +364,7 @@ def test_bfloat16_takes_the_bias_along_and_asks_the_last_layer_alone(hf):
     """What is only faster, and so would not be missed."""
     model, batch = ours(hf).bfloat16(), uneven_batch()
     alone = mock.patch("bertlab.nn.attention.asked_attention", wraps=asked_attention)
-    along = mock.patch("bertlab.nn.linear._Linear.apply", wraps=F.linear)
+    along = mock.patch("bertlab.nn.fast.linear._Linear.apply", wraps=F.linear)
     with alone as asked, along as multiplied:
         model.hidden_rows(batch, torch.arange(len(batch.input_ids_BT)) * 11)
     assert asked.call_count == 1
@@ -394,7 +394,7 @@ def test_linear_layers_give_and_learn_what_they_do_elsewhere():
 
 def test_bfloat16_meets_few_shapes(hf, monkeypatch):
     """Whatever the lengths of the rows, products see multiples of a step, or the whole rectangle."""
-    monkeypatch.setattr("bertlab.nn.padding.TOKENS_STEP", 16)
+    monkeypatch.setattr("bertlab.nn.fast.packing.TOKENS_STEP", 16)
     model, batch, seen = ours(hf).to(torch.bfloat16), uneven_batch(), []
     model.encoder.layers[0].feed_forward.register_forward_hook(
         lambda module, inputs, output: seen.append(len(inputs[0]))

@@ -66,7 +66,8 @@ def test_every_widget_comes_up_in_a_notebook(kernel, nbformat, tiny_checkpoint, 
         "from bertlab.views.widget import AttentionWidget, NeuronWidget, TimelineWidget\n"
         'AttentionWidget(session.attention("Rain fell.", "The boats stayed in."), state={"layer": 1}, lang="ko")',
         'NeuronWidget(session.neuron("Rain fell.", layer=1, head=1))',
-        "from pathlib import Path\nfrom bertlab.explore.timeline import timeline\nfrom bertlab.weights import history\n"
+        "from pathlib import Path\nfrom bertlab.explore.timeline import timeline\n"
+        "from bertlab.checkpoints import history\n"
         f"run = Path({str(runs / 'learner')!r})\n"
         'TimelineWidget(timeline(run, "Rain [MASK] on the harbour."), log=history.read_log(run), state={"at": 10})',
         "from bertlab.explore.compare import compare\nfrom bertlab.views import differences\n"

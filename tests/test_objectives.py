@@ -12,17 +12,17 @@ import transformers
 from stories import losses, settings
 from test_pairs import bag_of_lengths_accuracy, documents, library  # noqa: F401
 
-from bertlab.learn.evaluate import EvaluateConfig, evaluate
-from bertlab.learn.objectives import PretrainingLoss
-from bertlab.learn.pretraining.pretrain import pretrain
-from bertlab.nn.model import Bert
-from bertlab.spec.errors import BertlabError
-from bertlab.text.corpus import Corpus
-from bertlab.text.masking import MaskRule
-from bertlab.text.pairs import IN_ORDER, SWAPPED, make_pairs
-from bertlab.text.sampler import Longer, PairSampler
-from bertlab.text.tokenizer import Tokenizer
-from bertlab.weights import checkpoint
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import BertlabError
+from bertlab.nn.bert import Bert
+from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.pretraining.masking import MaskRule
+from bertlab.text.pretraining.sampler import Longer, PairSampler
+from bertlab.text.pretraining.sentence_pairs import IN_ORDER, SWAPPED, make_pairs
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training.evaluate import EvaluateConfig, evaluate
+from bertlab.training.objectives import PretrainingLoss
+from bertlab.training.pretraining.pretrain import pretrain
 
 # -- pairs
 
@@ -93,8 +93,8 @@ def test_the_loss_is_that_of_transformers(corpus, tiny_model, second):
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 8, 32, seed=0, second=second))
     rule = MaskRule.of(tokenizer, whole_word=second == "order")
     found = PretrainingLoss(rule, second)(tiny_model, batch)
-    from bertlab.text.masking import IGNORED, mask_tokens
-    from bertlab.weights.maps import state_to_hf
+    from bertlab.checkpoints.maps import state_to_hf
+    from bertlab.text.pretraining.masking import IGNORED, mask_tokens
 
     inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, rule)
     labels_BT = torch.full(inputs.input_ids_BT.shape, IGNORED)

@@ -7,12 +7,12 @@ import pytest
 import torch
 from stories import losses, settings
 
-from bertlab.learn.muon import Muon
-from bertlab.learn.optim import OptimConfig, Optimizer
-from bertlab.learn.pretraining.pretrain import pretrain
-from bertlab.nn.model import Bert
-from bertlab.spec.config import ModelConfig
-from bertlab.weights import checkpoint
+from bertlab.checkpoints import checkpoint
+from bertlab.config.config import ModelConfig
+from bertlab.nn.bert import Bert
+from bertlab.training.muon import Muon
+from bertlab.training.optimizers import OptimConfig, Optimizer
+from bertlab.training.pretraining.pretrain import pretrain
 
 CONFIG = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
 

@@ -10,13 +10,13 @@ import torch
 from test_app import bodies, errors, opened, opened_bare
 
 import bertlab
-from app.i18n.examples import EXAMPLES
-from app.i18n.strings import STRINGS
-from app.i18n.strings.numbers import NUMBERS
-from app.parts import batch
+from bertlab.app.i18n.examples import EXAMPLES
+from bertlab.app.i18n.strings import STRINGS
+from bertlab.app.i18n.strings.numbers import NUMBERS
+from bertlab.app.parts import batch
+from bertlab.checkpoints import checkpoint
 from bertlab.cli.dispatch import main
-from bertlab.nn.model import Bert
-from bertlab.weights import checkpoint
+from bertlab.nn.bert import Bert
 
 LANGUAGES = ["en", "ko"]
 

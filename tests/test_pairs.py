@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertlab.text.pairs import IS_NEXT, NOT_NEXT, Documents, make_pairs
+from bertlab.text.pretraining.sentence_pairs import IS_NEXT, NOT_NEXT, Documents, make_pairs
 
 
 def documents(lengths, sources=None) -> Documents:

@@ -19,15 +19,15 @@ from torch.utils.data import DataLoader
 from bertlab.bench import peer
 from bertlab.bench.ceiling import arithmetic
 from bertlab.bench.turns import compared
+from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.tasks.finetune import FinetuneConfig, finetune
-from bertlab.learn.tasks.material import with_head
-from bertlab.nn.linear import Linear
-from bertlab.spec.tasks import task
+from bertlab.config.tasks import task
+from bertlab.nn.fast.linear import Linear
+from bertlab.tasks.material import with_head
+from bertlab.tasks.span.windows import span_features
 from bertlab.text.batches import shuffled_epoch
-from bertlab.text.spans import span_features
-from bertlab.weights import checkpoint
+from bertlab.training.finetune import FinetuneConfig, finetune
+from bertlab.training.optimizers import OptimConfig
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import pytest
 import torch
 from stories import settings
 
-from bertlab.learn import devices
-from bertlab.learn.optim import resolve_precision
-from bertlab.learn.pretraining.pretrain import pretrain
-from bertlab.spec.errors import BertlabError
-from bertlab.weights import checkpoint
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import BertlabError
+from bertlab.training import devices
+from bertlab.training.optimizers import resolve_precision
+from bertlab.training.pretraining.pretrain import pretrain
 
 CPU = torch.device("cpu")
 
@@ -41,10 +41,10 @@ def test_the_real_measurement_gives_one_of_the_two():
 @pytest.mark.parametrize("began", ["bfloat16", "float32"])
 def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypatch, began):
     config = settings(corpus, tmp_path / "run", steps=4, precision="auto")
-    monkeypatch.setattr("bertlab.learn.optim.bfloat16_pays", lambda device: began == "bfloat16")
+    monkeypatch.setattr("bertlab.training.optimizers.bfloat16_pays", lambda device: began == "bfloat16")
     list(itertools.islice(pretrain(config), 2))
     assert json.loads((tmp_path / "run" / "run.json").read_text())["precision_begun"] == began
-    monkeypatch.setattr("bertlab.learn.optim.bfloat16_pays", lambda device: began != "bfloat16")
+    monkeypatch.setattr("bertlab.training.optimizers.bfloat16_pays", lambda device: began != "bfloat16")
     list(pretrain(config))
     made = tmp_path / "run" / "checkpoint"
     assert checkpoint.load(made).record["precision"] == began

@@ -17,17 +17,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from bertlab.cli import main
-from bertlab.learn.pretraining import prepare as prepare_command
-from bertlab.learn.pretraining.prepare import PrepareConfig, run
-from bertlab.spec.errors import BertlabError, DataError
-from bertlab.text import preparing, sources
-from bertlab.text import rows as rows_module
-from bertlab.text.corpus import Corpus
-from bertlab.text.files import encoding_of
-from bertlab.text.rows import read_file
-from bertlab.text.sampler import Longer, PairSampler
-from bertlab.text.sources import Damage, Shard, damage_of, row_number, shards, texts
-from bertlab.text.tokenizer import Tokenizer
+from bertlab.config.errors import BertlabError, DataError
+from bertlab.text.pretraining import preparing
+from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.pretraining.sampler import Longer, PairSampler
+from bertlab.text.readers import corpus_files as sources
+from bertlab.text.readers import rows as rows_module
+from bertlab.text.readers.corpus_files import Damage, Shard, damage_of, row_number, shards, texts
+from bertlab.text.readers.files import encoding_of
+from bertlab.text.readers.rows import read_file
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training.pretraining import prepare as prepare_command
+from bertlab.training.pretraining.prepare import PrepareConfig, run
 
 COLUMN = "say with --column which holds the text"
 WORDS = [

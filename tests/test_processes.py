@@ -16,27 +16,27 @@ import torch
 from safetensors import safe_open
 from task_rows import rows_of
 
-from bertlab.learn import processes
-from bertlab.learn.gradient import GlobalGradient
-from bertlab.learn.objectives import OBJECTIVES, PretrainingLoss, span_loss
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.pretraining.config import PretrainConfig
-from bertlab.learn.pretraining.prepare import PrepareConfig
-from bertlab.learn.pretraining.prepare import run as prepare
-from bertlab.learn.pretraining.pretrain import helpers, pretrain
-from bertlab.learn.tasks.material import with_head
-from bertlab.nn.model import Bert
-from bertlab.spec.presets import preset
-from bertlab.spec.tasks import task
+from bertlab.checkpoints import checkpoint
+from bertlab.config.presets import preset
+from bertlab.config.tasks import task
+from bertlab.nn.bert import Bert
+from bertlab.tasks.examples import read_examples
+from bertlab.tasks.features import features
+from bertlab.tasks.material import with_head
 from bertlab.text.batch import Batch, SpanBatch, collate
-from bertlab.text.corpus import Corpus
-from bertlab.text.examples import read_examples
-from bertlab.text.features import features
-from bertlab.text.masking import MaskRule
-from bertlab.text.rows import Rows
-from bertlab.text.sampler import PairSampler
-from bertlab.text.tokenizer import Tokenizer
-from bertlab.weights import checkpoint
+from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.pretraining.masking import MaskRule
+from bertlab.text.pretraining.sampler import PairSampler
+from bertlab.text.readers.rows import Rows
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training import distributed as processes
+from bertlab.training.gradient import GlobalGradient
+from bertlab.training.objectives import OBJECTIVES, PretrainingLoss, span_loss
+from bertlab.training.optimizers import OptimConfig
+from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.pretraining.prepare import PrepareConfig
+from bertlab.training.pretraining.prepare import run as prepare
+from bertlab.training.pretraining.pretrain import helpers, pretrain
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 30
@@ -282,8 +282,8 @@ DIVERGING = """
 import sys, time
 from types import SimpleNamespace
 from bertlab.cli import dispatch
-from bertlab.learn.divergence import Diverged, Watch
-from bertlab.weights import checkpoint
+from bertlab.training.divergence import Diverged, Watch
+from bertlab.checkpoints import checkpoint
 
 write, right = checkpoint.save, Watch.see
 

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 import bertlab
-from bertlab.learn.evaluate import EvaluateConfig, evaluate, measured
-from bertlab.learn.evaluate import run as run_evaluate
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.tasks.answer_metrics import answer_f1, exact_match, rouge_w, script_of, squad
-from bertlab.learn.tasks.finetune import FinetuneConfig, finetune, gather
-from bertlab.learn.tasks.material import with_head
-from bertlab.spec.errors import BertlabError, DataError
-from bertlab.spec.tasks import task
-from bertlab.text.damaged import Complaints
-from bertlab.text.spans import well_placed
-from bertlab.text.squad import SQUAD, read_squad
-from bertlab.weights import checkpoint
+from bertlab.checkpoints import checkpoint
+from bertlab.config.errors import BertlabError, DataError
+from bertlab.config.tasks import task
+from bertlab.tasks.material import with_head
+from bertlab.tasks.span.metrics import answer_f1, exact_match, rouge_w, script_of, squad
+from bertlab.tasks.span.squad import SQUAD, read_squad
+from bertlab.tasks.span.windows import well_placed
+from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.training.evaluate import EvaluateConfig, evaluate, measured
+from bertlab.training.evaluate import run as run_evaluate
+from bertlab.training.finetune import FinetuneConfig, finetune, gather
+from bertlab.training.optimizers import OptimConfig
 
 WHO = ["the baker", "the pilot", "a painter", "the gardener", "our neighbour", "the old sailor"]
 DID = ["watered", "painted", "sold", "carried", "found", "repaired"]

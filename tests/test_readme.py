@@ -12,11 +12,11 @@ import pytest
 from stories import squad_file, stories
 from torch.distributed.run import parse_args
 
+from bertlab.checkpoints.hub import shipped
 from bertlab.cli import main
 from bertlab.cli.commands import COMMANDS as COMMANDS_BY_NAME
-from bertlab.text.corpus import Corpus
-from bertlab.text.pairs import IS_NEXT, NOT_NEXT, make_pairs
-from bertlab.weights.hub import shipped
+from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.pretraining.sentence_pairs import IS_NEXT, NOT_NEXT, make_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def test_what_torchrun_starts_is_understood_and_ends(words, monkeypatch, capsys)
     launch = parse_args(words)
     assert (launch.module, launch.training_script) == (True, "bertlab")
     asked = []
-    monkeypatch.setattr("bertlab.learn.pretraining.pretrain.run", asked.append)
+    monkeypatch.setattr("bertlab.training.pretraining.pretrain.run", asked.append)
     assert main(launch.training_script_args) == 0, capsys.readouterr().err
     assert asked[0].minutes or asked[0].steps < 100_000
 

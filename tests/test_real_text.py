@@ -5,12 +5,12 @@ import pytest
 import torch
 from test_pairs import bag_of_lengths_accuracy
 
-from bertlab.text.corpus import Corpus
-from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
-from bertlab.text.pairs import IS_NEXT, make_pairs
-from bertlab.text.preparing import prepare
-from bertlab.text.sampler import PairSampler
-from bertlab.text.tokenizer import Tokenizer
+from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens
+from bertlab.text.pretraining.preparing import prepare
+from bertlab.text.pretraining.sampler import PairSampler
+from bertlab.text.pretraining.sentence_pairs import IS_NEXT, make_pairs
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 
 @pytest.fixture(scope="module")

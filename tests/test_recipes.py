@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bertlab import cli
-from bertlab.learn.pretraining import pretrain as module
-from bertlab.learn.pretraining.config import PretrainConfig
-from bertlab.learn.pretraining.recipes import RECIPES, asked, fast, google
-from bertlab.weights import checkpoint
+from bertlab.checkpoints import checkpoint
+from bertlab.training.pretraining import pretrain as module
+from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.pretraining.recipes import RECIPES, asked, fast, google
 
 SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens", "16", "--then-tokens", "32"]
 SMALL += ["--threads", "1", "--no-snapshots", "--no-watch", "--device", "cpu", "--precision", "float32"]

@@ -9,26 +9,26 @@ from task_rows import directory_of
 from torch.testing import assert_close
 
 import bertlab
+from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
-from bertlab.learn.gradient import GlobalGradient
-from bertlab.learn.objectives import OBJECTIVES, PretrainingLoss
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.paper.ablations import TABLES
-from bertlab.learn.paper.reproduce import ReproduceConfig, cells, directions, reproduce, result, sentence
-from bertlab.learn.pretraining.config import PretrainConfig
-from bertlab.learn.pretraining.prepare import PrepareConfig
-from bertlab.learn.pretraining.prepare import run as prepare
-from bertlab.learn.pretraining.pretrain import pretrain
-from bertlab.nn.model import Bert
-from bertlab.nn.on_top import PICKS, OnTop
-from bertlab.nn.surgery import Surgery
+from bertlab.config.errors import BertlabError, MissingHead
+from bertlab.config.tasks import task
+from bertlab.nn.bert import Bert
+from bertlab.nn.bilstm import PICKS, OnTop
+from bertlab.nn.interventions import Surgery
 from bertlab.nn.trace import Trace
-from bertlab.spec.errors import BertlabError, MissingHead
-from bertlab.spec.tasks import task
 from bertlab.text.batch import Batch, LabelBatch
-from bertlab.text.masking import IGNORED, MaskRule, mask_tokens, next_tokens
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, next_tokens
+from bertlab.training.gradient import GlobalGradient
+from bertlab.training.objectives import OBJECTIVES, PretrainingLoss
+from bertlab.training.optimizers import OptimConfig
+from bertlab.training.paper.ablations import TABLES
+from bertlab.training.paper.reproduce import ReproduceConfig, cells, directions, reproduce, result, sentence
+from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.pretraining.prepare import PrepareConfig
+from bertlab.training.pretraining.prepare import run as prepare
+from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.views import ablation
-from bertlab.weights import checkpoint
 
 SENTENCE = "The keeper of the old mill carried the lantern. It was dark."
 

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from bertlab.spec.errors import DataError, TextError
+from bertlab.config.errors import DataError, TextError
+from bertlab.tasks.span.decoding import decode_all, decode_spans
+from bertlab.tasks.span.squad import read_predictions, read_scores, read_squad
+from bertlab.tasks.span.windows import span_features, span_windows, windows
 from bertlab.text.batch import collate
-from bertlab.text.damaged import Complaints
-from bertlab.text.decoding import decode_all, decode_spans
-from bertlab.text.spans import span_features, span_windows, windows
-from bertlab.text.squad import read_predictions, read_scores, read_squad
-from bertlab.text.tokenizer import SPECIAL_PIECES, Tokenizer
+from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.tokenizers.wordpiece import SPECIAL_PIECES, Tokenizer
 
 LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
 PASSAGE = "The kettle of Anna is red. Ben owns a Blue teapot, which Carla broke; 주전자 is Korean for it. "

@@ -11,16 +11,16 @@ import torch
 import transformers
 
 import bertlab
-from bertlab.explore.changes import HISTORY, add, read_heads, resolve, split, undo
+from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.prune import prune
+from bertlab.config.errors import BertlabError, CheckpointError, MissingHead, SurgeryError, TextError
+from bertlab.explore.encode import alone
 from bertlab.explore.facts import as_json
-from bertlab.explore.inputs import alone
+from bertlab.explore.intervention_syntax import HISTORY, add, read_heads, resolve, split, undo
+from bertlab.explore.interventions import log_odds
 from bertlab.explore.roles import head_roles
 from bertlab.explore.session import Session
-from bertlab.explore.surgery import log_odds
-from bertlab.nn.surgery import Surgery
-from bertlab.spec.errors import BertlabError, CheckpointError, MissingHead, SurgeryError, TextError
-from bertlab.weights import checkpoint
-from bertlab.weights.prune import prune
+from bertlab.nn.interventions import Surgery
 
 MASKED, A, B = "The potter set the [MASK] on the shelf.", "Rain fell on the harbour.", "The boats stayed in."
 QUESTION, PASSAGE = "Who carried it?", "The keeper of the old mill carried it; rain fell all night."
@@ -86,7 +86,7 @@ def test_the_effect_of_a_head_is_what_knocking_it_out_alone_does(session, kind):
 
 def test_a_layer_of_a_long_text_is_measured_in_several_batches(session, monkeypatch):
     whole = session.head_effects("mask", MASKED).effects_LN
-    monkeypatch.setattr("bertlab.explore.surgery.AT_ONCE", 1)
+    monkeypatch.setattr("bertlab.explore.interventions.AT_ONCE", 1)
     np.testing.assert_allclose(session.head_effects("mask", MASKED).effects_LN, whole, atol=1e-5)
 
 

@@ -12,16 +12,16 @@ import pytest
 from task_rows import directory_of, jsonl, rows_of
 from transformers import BertTokenizerFast
 
-from bertlab.learn.objectives import OBJECTIVES
-from bertlab.spec.errors import DataError, NoSuchSplit
-from bertlab.spec.tasks import TaskSpec, task
-from bertlab.text import hub as hubs
+from bertlab.config.errors import DataError, NoSuchSplit
+from bertlab.config.tasks import TaskSpec, task
+from bertlab.tasks.examples import held_out, read_examples
+from bertlab.tasks.features import IGNORED, features, kept, spread
+from bertlab.tasks.span.squad import read_rows
 from bertlab.text.batches import ShuffledSampler
-from bertlab.text.damaged import Complaints
-from bertlab.text.examples import held_out, read_examples
-from bertlab.text.features import IGNORED, features, kept, spread
-from bertlab.text.rows import Rows, find_split, has_split, read_file, read_split
-from bertlab.text.squad import read_rows
+from bertlab.text.readers import hub as hubs
+from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.readers.rows import Rows, find_split, has_split, read_file, read_split
+from bertlab.training.objectives import OBJECTIVES
 
 SST2, RTE, STSB, SWAG, WNUT = map(task, ("sst2", "rte", "stsb", "swag", "wnut17"))
 
@@ -398,8 +398,8 @@ def test_a_batch_in_pieces_weighs_as_one(name, tiny_model, tiny_tokenizer, tmp_p
     """Gradients taken piece by piece are those of the whole batch: every loss is a mean of the items it counts."""
     import torch
 
-    from bertlab.learn.gradient import GlobalGradient
-    from bertlab.learn.tasks.material import with_head
+    from bertlab.tasks.material import with_head
+    from bertlab.training.gradient import GlobalGradient
 
     spec = task(name)
     examples = read_examples(read_split(directory_of(tmp_path, spec), "train"), spec)

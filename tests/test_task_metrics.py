@@ -10,7 +10,8 @@ import seqeval.metrics
 import sklearn.metrics
 from seqeval.metrics.sequence_labeling import get_entities
 
-from bertlab.learn.tasks.metrics import (
+from bertlab.config.errors import DataError
+from bertlab.tasks.metrics import (
     accuracy,
     character_f1_macro,
     entities,
@@ -20,8 +21,7 @@ from bertlab.learn.tasks.metrics import (
     pearson,
     spearman,
 )
-from bertlab.spec.errors import DataError
-from bertlab.text.tags import entity_spans
+from bertlab.tasks.tag_spans import entity_spans
 
 LABELLINGS = [
     (np.random.default_rng(seed).integers(0, labels, size), np.random.default_rng(seed + 99).integers(0, labels, size))

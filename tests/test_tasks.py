@@ -15,20 +15,20 @@ import torch.nn.functional as F
 from task_rows import directory_of, jsonl, rows_of
 
 import bertlab
+from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
-from bertlab.learn.evaluate import EvaluateConfig, evaluate
-from bertlab.learn.evaluate import run as run_evaluate
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.tasks import grid
-from bertlab.learn.tasks.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
-from bertlab.learn.tasks.labelled import figures, fitting_labels
-from bertlab.learn.tasks.material import with_head
-from bertlab.spec.errors import BertlabError
-from bertlab.spec.lock import alone
-from bertlab.spec.tasks import TASKS, TaskSpec, task
-from bertlab.text.examples import read_examples
-from bertlab.text.rows import Rows
-from bertlab.weights import checkpoint
+from bertlab.config.errors import BertlabError
+from bertlab.config.lock import alone
+from bertlab.config.tasks import TASKS, TaskSpec, task
+from bertlab.tasks.examples import read_examples
+from bertlab.tasks.labelled import figures, fitting_labels
+from bertlab.tasks.material import with_head
+from bertlab.text.readers.rows import Rows
+from bertlab.training import hyperparameter_search as grid
+from bertlab.training.evaluate import EvaluateConfig, evaluate
+from bertlab.training.evaluate import run as run_evaluate
+from bertlab.training.finetune import FinetuneConfig, Measured, finetune, gather, measured_run
+from bertlab.training.optimizers import OptimConfig
 
 GLUE = {
     "cola": "CoLA.tsv", "sst2": "SST-2.tsv", "mrpc": "MRPC.tsv", "qqp": "QQP.tsv", "stsb": "STS-B.tsv",
@@ -562,7 +562,7 @@ def test_what_is_under_way_is_not_started_again(tmp_path, tiny_checkpoint, capsy
 
 
 def test_the_paper_s_grid(tmp_path, tiny_checkpoint):
-    from bertlab.learn.tasks import grid
+    from bertlab.training import hyperparameter_search as grid
 
     settings = config(tmp_path, tiny_checkpoint, "rte", grid=True)
     tried = grid.settings(settings)

@@ -12,14 +12,14 @@ from view_facts import decode
 
 import bertlab
 from bertlab import cli
+from bertlab.checkpoints import checkpoint, history
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import BertlabError, DataError, TextError
 from bertlab.explore.timeline import MOST, must_fit, timeline
-from bertlab.nn.model import Bert
-from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import BertlabError, DataError, TextError
-from bertlab.text.tokenizer import Tokenizer
+from bertlab.nn.bert import Bert
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import html, payload
 from bertlab.views.widget import TimelineWidget
-from bertlab.weights import checkpoint, history
 
 TEXT, PAIR = "The keeper carried the [MASK] and some [MASK].", "Rain fell all night."
 

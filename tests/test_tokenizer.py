@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hard_strings import HARD_STRINGS, SURROGATES
 
-from bertlab.spec.errors import BertlabError, CheckpointError, DataError, TextError
-from bertlab.text.tokenizer import SPECIAL_PIECES, Tokenizer
+from bertlab.config.errors import BertlabError, CheckpointError, DataError, TextError
+from bertlab.text.tokenizers.wordpiece import SPECIAL_PIECES, Tokenizer
 
 LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
 SMALL = [
@@ -290,7 +290,7 @@ def test_a_trained_vocabulary_begins_with_the_special_pieces():
 def test_training_gives_the_same_vocabulary_in_every_process():
     # Hash tables are seeded once a process, so only a second process can show that their order matters.
     script = (
-        "from bertlab.text.tokenizer import Tokenizer; import sys;"
+        "from bertlab.text.tokenizers.wordpiece import Tokenizer; import sys;"
         "t = Tokenizer.train(sys.argv[1].split('|'), 150); print(' '.join(t.pieces(range(t.vocab_size))))"
     )
     command = [sys.executable, "-c", script, "|".join(ENGLISH)]

@@ -10,10 +10,10 @@ import pytest
 from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
-from app import loaders, url
-from app.i18n.strings import STRINGS
+from bertlab.app import loaders, url
+from bertlab.app.i18n.strings import STRINGS
+from bertlab.checkpoints import history
 from bertlab.views import curves
-from bertlab.weights import history
 
 
 @pytest.fixture

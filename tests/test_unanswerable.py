@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from bertlab.spec.errors import DataError
-from bertlab.text.squad import read_squad
-from bertlab.text.unanswerable import add_unanswerable
+from bertlab.config.errors import DataError
+from bertlab.tasks.span.squad import read_squad
+from bertlab.tasks.span.unanswerable import add_unanswerable
 
 PASSAGES = [
     "The mill was built in 1787 by John Carter on the east bank of the river. It ground corn for the whole valley. "

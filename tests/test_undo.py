@@ -4,10 +4,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_app import SCREENS, opened, opened_bare
 
-from app import components, url
-from app.i18n import language
-from app.i18n.examples import EXAMPLES
-from app.i18n.strings import STRINGS
+from bertlab.app import components, url
+from bertlab.app.i18n import language
+from bertlab.app.i18n.examples import EXAMPLES
+from bertlab.app.i18n.strings import STRINGS
 
 KINDS = ("text_input", "text_area", "slider", "number_input", "toggle", "checkbox", "button_group", "radio")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from view_facts import attention, decode, long_attention, neuron, rows
 
+from bertlab.config.errors import TextError
 from bertlab.explore.facts import Answer, Answers, Candidate, InputMap, MaskFill, NextSentence
-from bertlab.spec.errors import TextError
 from bertlab.views import assets, bertviz_view, figures, html, passage, payload
 from bertlab.views.pieces import piece_labels, word_numbers
 

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from bertlab.learn.pretraining.config import PretrainConfig
-from bertlab.learn.pretraining.prepare import PrepareConfig
-from bertlab.learn.pretraining.prepare import run as prepare
-from bertlab.learn.pretraining.pretrain import pretrain
-from bertlab.spec.errors import BertlabError
-from bertlab.text.tokenizer import Tokenizer
-from bertlab.weights import checkpoint
-from bertlab.weights.vocabulary import with_vocabulary
+from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.vocabulary import with_vocabulary
+from bertlab.config.errors import BertlabError
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.pretraining.prepare import PrepareConfig
+from bertlab.training.pretraining.prepare import run as prepare
+from bertlab.training.pretraining.pretrain import pretrain
 
 OTHER = ["The potter drank green tea.", "할머니가 부엌에서 차를 끓였다.", "도자기와 녹차, 그리고 그릇."]
 

@@ -17,17 +17,17 @@ import torch
 import transformers
 
 import bertlab
+from bertlab.checkpoints import checkpoint, hub
+from bertlab.checkpoints.average import average, likeness
+from bertlab.checkpoints.maps import hf_names, hf_to_state, state_to_hf
 from bertlab.cli import main
-from bertlab.nn.model import Bert
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import CheckpointError, MissingHead
+from bertlab.config.tasks import task
+from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
-from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import CheckpointError, MissingHead
-from bertlab.spec.tasks import task
 from bertlab.text.batch import Batch, collate
-from bertlab.text.tokenizer import SPECIAL_PIECES, Tokenizer
-from bertlab.weights import checkpoint, hub
-from bertlab.weights.average import average, likeness
-from bertlab.weights.maps import hf_names, hf_to_state, state_to_hf
+from bertlab.text.tokenizers.wordpiece import SPECIAL_PIECES, Tokenizer
 
 PIECES = [*SPECIAL_PIECES, *"abcdefghij", *(f"##{letter}" for letter in "abcdefghij"), "green", "tea", "두", "잔"]
 CONFIG = ModelConfig(

@@ -8,11 +8,11 @@ import pytest
 from test_app import opened
 
 import bertlab
-from app import components, loaders
-from app.i18n.strings import STRINGS
+from bertlab.app import components, loaders
+from bertlab.app.i18n.strings import STRINGS
+from bertlab.config.errors import BertlabError, MissingHead, TextError
 from bertlab.explore.facts import Answer
 from bertlab.explore.session import Session
-from bertlab.spec.errors import BertlabError, MissingHead, TextError
 from bertlab.views import xray
 from bertlab.views.numbers import Told
 

@@ -23,7 +23,7 @@ def _linear(inputs_shape, weight_shape, *_, **__) -> int:
     return 2 * math.prod(inputs_shape) * weight_shape[0]
 
 
-# the counter knows what GPUs do, not a processor's fused attention, nor its product with a bias (`nn/linear.py`)
+# the counter knows what GPUs do, not a processor's fused attention, nor its product with a bias (`nn/fast/linear.py`)
 _PROCESSOR = {
     _ATEN._scaled_dot_product_flash_attention_for_cpu: _fused,
     _ATEN._scaled_dot_product_flash_attention_for_cpu_backward: _fused_backward,

@@ -16,10 +16,10 @@ import tyro
 
 from bertlab.bench import peer
 from bertlab.bench.turns import in_turns, peak_memory_mb, tell
-from bertlab.learn.devices import hardware
-from bertlab.text.spans import span_features
-from bertlab.text.squad import read_rows
-from bertlab.weights import checkpoint, hub
+from bertlab.checkpoints import checkpoint, hub
+from bertlab.tasks.span.squad import read_rows
+from bertlab.tasks.span.windows import span_features
+from bertlab.training.devices import hardware
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ import tyro
 
 from bertlab.bench import peer
 from bertlab.bench.turns import CLOCKS, Clock, in_turns, peak_memory_mb, tell
-from bertlab.learn.devices import hardware, resolve_device
-from bertlab.learn.optim import Precision, resolve_precision
-from bertlab.learn.tasks.finetune import FinetuneConfig, gather
-from bertlab.learn.trainer import Trainer
-from bertlab.spec.tasks import task
-from bertlab.text.rows import read_split
-from bertlab.text.squad import read_rows
-from bertlab.weights import hub
+from bertlab.checkpoints import hub
+from bertlab.config.tasks import task
+from bertlab.tasks.span.squad import read_rows
+from bertlab.text.readers.rows import read_split
+from bertlab.training.devices import hardware, resolve_device
+from bertlab.training.finetune import FinetuneConfig, gather
+from bertlab.training.optimizers import Precision, resolve_precision
+from bertlab.training.trainer import Trainer
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from tqdm import tqdm
 
 from bertlab.bench.ours import Ours, Preset
 from bertlab.bench.turns import CLOCKS, Clock, peak_memory_mb, tell
-from bertlab.learn.devices import hardware, resolve_device
-from bertlab.learn.optim import Precision, resolve_precision
+from bertlab.training.devices import hardware, resolve_device
+from bertlab.training.optimizers import Precision, resolve_precision
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,18 @@ from typing import Literal, Protocol
 import numpy as np
 import torch
 
-from bertlab.learn.objectives import PretrainingLoss
-from bertlab.learn.optim import OptimConfig
-from bertlab.learn.trainer import Trainer
-from bertlab.nn.model import Bert
-from bertlab.spec.config import ModelConfig
-from bertlab.spec.presets import PRESETS, preset
+from bertlab.config.config import ModelConfig
+from bertlab.config.presets import PRESETS, preset
+from bertlab.nn.bert import Bert
 from bertlab.text.batch import Batch, PairBatch
 from bertlab.text.batches import Place
-from bertlab.text.corpus import Corpus
-from bertlab.text.masking import MaskRule
-from bertlab.text.sampler import PairSampler
-from bertlab.text.tokenizer import Tokenizer
+from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.pretraining.masking import MaskRule
+from bertlab.text.pretraining.sampler import PairSampler
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training.objectives import PretrainingLoss
+from bertlab.training.optimizers import OptimConfig
+from bertlab.training.trainer import Trainer
 
 Preset = Literal[tuple(PRESETS)]
 

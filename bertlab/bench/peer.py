@@ -12,7 +12,7 @@ import datasets
 import torch
 import transformers
 
-from bertlab.spec.errors import BertlabError
+from bertlab.config.errors import BertlabError
 
 AUTO = {
     "classify": transformers.AutoModelForSequenceClassification,

@@ -15,12 +15,12 @@ import tyro
 from bertlab.bench.ceiling import arithmetic, product_rate
 from bertlab.bench.ours import Ours, Preset
 from bertlab.bench.turns import Memory, in_turns, tell
-from bertlab.learn.devices import hardware, resolve_device
-from bertlab.learn.optim import OptimConfig, Precision, resolve_precision
-from bertlab.spec.config import ModelConfig
+from bertlab.config.config import ModelConfig
 from bertlab.text.batch import PairBatch
-from bertlab.text.masking import IGNORED, MaskRule, mask_tokens
-from bertlab.text.sampler import PairSampler
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens
+from bertlab.text.pretraining.sampler import PairSampler
+from bertlab.training.devices import hardware, resolve_device
+from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from bertlab.cli.common import Ask, OfCheckpoint, open_session, tell
-from bertlab.spec.errors import BertlabError
+from bertlab.config.errors import BertlabError
 
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
@@ -64,8 +64,8 @@ def info(config: Info) -> None:
 
 def _shipped() -> list[str]:
     """A line for each shipped checkpoint: its name, and what it was taught."""
-    from bertlab.weights.checkpoint import read_record
-    from bertlab.weights.hub import shipped
+    from bertlab.checkpoints.checkpoint import read_record
+    from bertlab.checkpoints.hub import shipped
 
     lines = []
     for name, path in shipped().items():
@@ -137,9 +137,9 @@ class Export(OfCheckpoint):
 def export(config: Export) -> None:
     import torch
 
-    from bertlab.learn.card import card as write_card
-    from bertlab.learn.card import card_of_another
-    from bertlab.weights import checkpoint
+    from bertlab.checkpoints import checkpoint
+    from bertlab.training.model_card import card as write_card
+    from bertlab.training.model_card import card_of_another
 
     if not config.out.strip():
         raise BertlabError("name a directory to write to")
@@ -169,9 +169,9 @@ def export(config: Export) -> None:
 
 def _changed(config: Export, session: "Session") -> tuple["Session", dict, str]:
     """What is written, its record, and in a few words what became of it."""
-    from bertlab.explore.changes import read_heads
+    from bertlab.checkpoints.average import APART, likeness
+    from bertlab.explore.intervention_syntax import read_heads
     from bertlab.explore.session import load
-    from bertlab.weights.average import APART, likeness
 
     if config.prune is not None:
         changed = session.prune(config.prune, zeroed=config.zeroed)

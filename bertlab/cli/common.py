@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from bertlab.spec.errors import BertlabError
+from bertlab.config.errors import BertlabError
 
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
@@ -54,7 +54,7 @@ def read_texts(*texts: str) -> list[str]:
 
 
 def _read() -> str:
-    from bertlab.text.files import encoding_of
+    from bertlab.text.readers.files import encoding_of
 
     content = sys.stdin.buffer.read()
     return content.decode(encoding_of(content), errors="replace").rstrip("\n")

@@ -14,8 +14,8 @@ from importlib import import_module
 
 import bertlab
 from bertlab.cli.commands import COMMANDS, HELP
-from bertlab.spec.errors import BertlabError
-from bertlab.spec.limits import check_limits
+from bertlab.config.errors import BertlabError
+from bertlab.config.limits import check_limits
 
 USAGE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; the last two are 128 + the signal, as shells have it
 

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import tyro
 
 from bertlab.cli.common import Ask, AskPair, Second, Text, open_session, read_texts, tell
-from bertlab.spec.errors import BertlabError
-from bertlab.spec.tasks import WATCHED
+from bertlab.config.errors import BertlabError
+from bertlab.config.tasks import WATCHED
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Heads(Ask):
     mask: int = 0
     """Which [MASK], counted from 0."""
     change: str = ""
-    """0.3 knocks out head 3 of layer 0, 4 all of layer 4; rows and hidden states as `bertlab.explore.changes` says."""
+    """0.3 knocks out head 3 of layer 0, 4 all of layer 4; for the rest see `bertlab.explore.intervention_syntax`."""
     other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
     """Another text, whose hidden states a change puts in."""
 

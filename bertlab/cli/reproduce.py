@@ -7,8 +7,8 @@ import json
 
 from tqdm import tqdm
 
-from bertlab.learn.paper.reproduce import ReproduceConfig, reproduce, result
-from bertlab.spec.files import write_whole
+from bertlab.config.files import write_whole
+from bertlab.training.paper.reproduce import ReproduceConfig, reproduce, result
 from bertlab.views import ablation
 
 __all__ = ["ReproduceConfig", "run"]

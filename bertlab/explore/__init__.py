@@ -1,1 +1,1 @@
-"""F3, (text, checkpoint) -> facts: what a model says, and what it computed on the way."""
+"""A text and a checkpoint to facts: predictions, attention, interventions, comparisons."""

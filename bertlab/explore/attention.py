@@ -7,14 +7,14 @@ Shape legend: T tokens, H hidden, N heads, D head size, L layers.
 
 import torch
 
+from bertlab.config.errors import BertlabError
+from bertlab.explore.encode import alone, token_rows
 from bertlab.explore.facts import AttentionMap, InputMap, NeuronMap
-from bertlab.explore.inputs import alone, token_rows
 from bertlab.explore.predict import device_of
-from bertlab.nn.model import Bert
-from bertlab.nn.surgery import Surgery
+from bertlab.nn.bert import Bert
+from bertlab.nn.interventions import Surgery
 from bertlab.nn.trace import Trace
-from bertlab.spec.errors import BertlabError
-from bertlab.text.tokenizer import Encoding
+from bertlab.text.tokenizers.wordpiece import Encoding
 
 
 def attention_map(model: Bert, encoding: Encoding, surgery: Surgery | None = None) -> AttentionMap:

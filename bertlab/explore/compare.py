@@ -16,13 +16,13 @@ from difflib import SequenceMatcher
 import numpy as np
 import torch
 
+from bertlab.config.errors import TextError
+from bertlab.explore.encode import alone, encode, token_rows
 from bertlab.explore.facts import TokenRow
-from bertlab.explore.inputs import alone, encode, token_rows
 from bertlab.explore.predict import device_of
 from bertlab.explore.session import Session
-from bertlab.explore.words import words
+from bertlab.explore.word_spans import words
 from bertlab.nn.trace import Trace
-from bertlab.spec.errors import TextError
 
 
 @dataclass(frozen=True)

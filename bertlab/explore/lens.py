@@ -7,14 +7,14 @@ Shape legend: B batch, T tokens, H hidden, L layers, M masks, V vocabulary.
 import numpy as np
 import torch
 
+from bertlab.config.errors import TextError
+from bertlab.explore.encode import alone, token_rows
 from bertlab.explore.facts import Filling, JointFill, Lens
-from bertlab.explore.inputs import alone, token_rows
 from bertlab.explore.predict import at_least_one, device_of
-from bertlab.nn.model import Bert
+from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
-from bertlab.spec.errors import TextError
 from bertlab.text.batch import Batch
-from bertlab.text.tokenizer import Encoding, Tokenizer
+from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 AT_ONCE = 2**24  # logits held at once
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from bertlab.config.errors import BertlabError, TextError
+from bertlab.explore.encode import alone
 from bertlab.explore.facts import Answer, Answers, Candidate, MaskFill, NextSentence
-from bertlab.explore.inputs import alone
-from bertlab.explore.words import words
-from bertlab.nn.model import Bert
-from bertlab.spec.errors import BertlabError, TextError
+from bertlab.explore.word_spans import words
+from bertlab.nn.bert import Bert
+from bertlab.tasks.span.decoding import Decoded, decode_spans
+from bertlab.tasks.span.windows import Window, windows
 from bertlab.text.batch import collate
 from bertlab.text.batches import score_spans
-from bertlab.text.decoding import Decoded, decode_spans
-from bertlab.text.spans import Window, windows
-from bertlab.text.tokenizer import Encoding, Tokenizer
+from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 N_BEST = 20  # as in run_squad.py
 

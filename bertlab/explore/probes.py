@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import torch
 
-from bertlab.explore.inputs import encode
-from bertlab.nn.model import Bert
-from bertlab.spec.errors import BertlabError, TextError
-from bertlab.text.tokenizer import Encoding, Tokenizer
+from bertlab.config.errors import BertlabError, TextError
+from bertlab.explore.encode import encode
+from bertlab.nn.bert import Bert
+from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 MAX_ANSWER_TOKENS = 30  # as in run_squad.py
 NO_ANSWER = ""

@@ -12,9 +12,17 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bertlab.explore import attention, predict, roles, surgery, tasks, xray
+from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.average import average
+from bertlab.checkpoints.hub import SHIPPED, shipped
+from bertlab.checkpoints.prune import prune
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import BertlabError, CheckpointError, TextError
+from bertlab.config.tasks import TASKS
+from bertlab.explore import attention, predict, roles, tasks, xray
+from bertlab.explore import interventions as surgery
 from bertlab.explore import lens as depth
-from bertlab.explore.changes import read_heads, resolve
+from bertlab.explore.encode import encode, token_rows
 from bertlab.explore.facts import (
     Answers,
     AttentionMap,
@@ -35,19 +43,12 @@ from bertlab.explore.facts import (
     TokenRow,
     WordEffects,
 )
-from bertlab.explore.inputs import encode, token_rows
+from bertlab.explore.intervention_syntax import read_heads, resolve
 from bertlab.explore.probes import Probe, probe
 from bertlab.explore.word_effects import word_effects
-from bertlab.nn.model import Bert
-from bertlab.nn.surgery import Surgery
-from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import BertlabError, CheckpointError, TextError
-from bertlab.spec.tasks import TASKS
-from bertlab.text.tokenizer import Encoding, Tokenizer
-from bertlab.weights import checkpoint
-from bertlab.weights.average import average
-from bertlab.weights.hub import SHIPPED, shipped
-from bertlab.weights.prune import prune
+from bertlab.nn.bert import Bert
+from bertlab.nn.interventions import Surgery
+from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 # what is asked -> the shipped checkpoints that suit it, best first; everything else is asked of the strongest
 SUITING = {"answer": ("squad",), "classify": ("sst2", "nsmc"), "tag": ("wikiann_en", "ner"), "choose": ("comve",)}
@@ -364,7 +365,7 @@ class Session:
 
         Args:
             kind: "mask", "nsp" (`pair` is sentence B), "span" (`text` is the question, `pair` the passage), "classify".
-            changes: such as "0.3,2.11": see `explore.changes`.
+            changes: such as "0.3,2.11": see `explore.intervention_syntax`.
             other: the text whose hidden states are patched in.
             mask: which [MASK], counted from 0.
 
@@ -413,7 +414,7 @@ class Session:
         return roles.head_roles(attention.attention_map(self.model, self._encoding(text, pair)))
 
     def prune(self, heads: str, *, zeroed: bool = False) -> "Session":
-        """The same checkpoint without some attention heads, for good; see `weights.prune`.
+        """The same checkpoint without some attention heads, for good; see `checkpoints.prune`.
 
         Args:
             heads: such as "0.3,2.11,4": heads, and whole layers.
@@ -425,7 +426,7 @@ class Session:
         return Session(replace(self.loaded, model=model))
 
     def average(self, other: "Session", share: float = 0.5) -> "Session":
-        """The mean of this checkpoint's weights and another's; see `weights.average`.
+        """The mean of this checkpoint's weights and another's; see `checkpoints.average`.
 
         Args:
             share: of the other, more than 0 and less than 1.

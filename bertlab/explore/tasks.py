@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bertlab.explore.encode import alone
 from bertlab.explore.facts import Choice, Classification, Entity, LabelShare, Tags, WordTags
-from bertlab.explore.inputs import alone
 from bertlab.explore.predict import device_of
-from bertlab.explore.words import words
-from bertlab.nn.model import Bert
+from bertlab.explore.word_spans import words
+from bertlab.nn.bert import Bert
+from bertlab.tasks.tag_spans import entity_spans, is_scheme
 from bertlab.text.batch import collate
-from bertlab.text.tags import entity_spans, is_scheme
-from bertlab.text.tokenizer import Encoding
+from bertlab.text.tokenizers.wordpiece import Encoding
 
 
 def classifier(model: Bert) -> str:

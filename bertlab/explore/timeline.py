@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from bertlab.checkpoints.history import Snapshot, snapshots
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import DataError, TextError
+from bertlab.explore.encode import alone, encode, token_rows
 from bertlab.explore.facts import TokenRow
-from bertlab.explore.inputs import alone, encode, token_rows
 from bertlab.explore.predict import device_of
 from bertlab.explore.session import Session, load
 from bertlab.nn.trace import Trace
-from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import DataError, TextError
-from bertlab.weights.history import Snapshot, snapshots
 
 MOST = 10_000_000  # probabilities of attention in all moments together
 TOP = 6  # words that a moment brings in for each mask

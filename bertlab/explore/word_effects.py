@@ -9,13 +9,13 @@ Shape legend: R readings (the whole input, then one without each word), K labels
 
 import torch
 
+from bertlab.explore.encode import encode
 from bertlab.explore.facts import WordEffect, WordEffects
-from bertlab.explore.inputs import encode
 from bertlab.explore.predict import device_of
-from bertlab.explore.words import MASK, mask_spans, words
-from bertlab.nn.model import Bert
+from bertlab.explore.word_spans import MASK, mask_spans, words
+from bertlab.nn.bert import Bert
 from bertlab.text.batch import collate
-from bertlab.text.tokenizer import Tokenizer
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 ROWS_AT_ONCE = 32
 

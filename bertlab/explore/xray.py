@@ -7,15 +7,15 @@ Shape legend: T tokens of a window, K windows, L layers, N heads.
 
 import torch
 
+from bertlab.config.errors import TextError
 from bertlab.explore.facts import SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.explore.predict import N_BEST, SpanReading, answers, covered, device_of, read_spans, softmax
-from bertlab.nn.model import Bert
+from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
-from bertlab.spec.errors import TextError
+from bertlab.tasks.span.decoding import decode_spans
+from bertlab.tasks.span.windows import Window, windows
 from bertlab.text.batch import collate
-from bertlab.text.decoding import decode_spans
-from bertlab.text.spans import Window, windows
-from bertlab.text.tokenizer import Tokenizer
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 
 def xray(model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings) -> SpanXray:

@@ -1,1 +1,1 @@
-"""F1, integers -> tensors: the model of the paper, and the two arguments that open it up (Trace, Surgery)."""
+"""Integers to tensors: the BERT model, what it can record (`Trace`) and what can be changed in it (interventions)."""

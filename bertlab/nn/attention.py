@@ -9,13 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from bertlab.nn.dropout import dropout as dropped_out
-from bertlab.nn.grouped import asked_attention, grouped_attention
-from bertlab.nn.linear import Linear, linear
-from bertlab.nn.padding import Offsets, Tokens
-from bertlab.nn.surgery import Surgery
+from bertlab.config.config import ModelConfig
+from bertlab.nn.fast.bucketed_attention import asked_attention, grouped_attention
+from bertlab.nn.fast.dropout import dropout as dropped_out
+from bertlab.nn.fast.linear import Linear, linear
+from bertlab.nn.fast.packing import Offsets, Tokens
+from bertlab.nn.interventions import Surgery
 from bertlab.nn.trace import Trace
-from bertlab.spec.config import ModelConfig
 
 
 class SelfAttention(nn.Module):

@@ -8,10 +8,10 @@ Shape legend: B batch, T tokens, H hidden.
 import torch
 from torch import nn
 
-from bertlab.nn.dropout import Dropout
+from bertlab.config.config import ModelConfig
+from bertlab.config.errors import TextError
+from bertlab.nn.fast.dropout import Dropout
 from bertlab.nn.trace import Trace
-from bertlab.spec.config import ModelConfig
-from bertlab.spec.errors import TextError
 
 
 class Embeddings(nn.Module):

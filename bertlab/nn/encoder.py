@@ -11,13 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from bertlab.config.config import ACTIVATIONS, ModelConfig
 from bertlab.nn.attention import SelfAttention
-from bertlab.nn.dropout import Dropout
-from bertlab.nn.linear import Linear
-from bertlab.nn.padding import Tokens
-from bertlab.nn.surgery import Surgery
+from bertlab.nn.fast.dropout import Dropout
+from bertlab.nn.fast.linear import Linear
+from bertlab.nn.fast.packing import Tokens
+from bertlab.nn.interventions import Surgery
 from bertlab.nn.trace import Trace
-from bertlab.spec.config import ACTIVATIONS, ModelConfig
 
 
 class FeedForward(nn.Module):

@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from bertlab.nn.dropout import Dropout
-from bertlab.spec.config import ACTIVATIONS, ModelConfig
-from bertlab.spec.errors import CheckpointError
+from bertlab.config.config import ACTIVATIONS, ModelConfig
+from bertlab.config.errors import CheckpointError
+from bertlab.nn.fast.dropout import Dropout
 
 
 class MaskedWordHead(nn.Module):

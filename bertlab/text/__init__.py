@@ -1,1 +1,1 @@
-"""F1, text -> integers: WordPiece, corpora, sentence pairs, masks, features, spans, batches."""
+"""Strings to integers: tokenizers, file readers, pre-training corpora."""

@@ -1,6 +1,6 @@
 """A reproduced table of the paper -> Markdown, and a Plotly figure of ours beside the paper's.
 
-Takes what `learn.paper.reproduce.result` gives, a plain dictionary; knows no run.
+Takes what `training.paper.reproduce.result` gives, a plain dictionary; knows no run.
 """
 
 import plotly.graph_objects as go

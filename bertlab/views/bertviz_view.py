@@ -11,8 +11,8 @@ Knows nothing of models; the project's own view (payload.py) is the one for long
 import json
 from importlib.metadata import files
 
+from bertlab.config.errors import TextError
 from bertlab.explore.facts import AttentionMap
-from bertlab.spec.errors import TextError
 from bertlab.views import assets
 from bertlab.views.pieces import piece_labels
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.spec.tasks import TASKS
+from bertlab.config.tasks import TASKS
 from bertlab.views.figures import COLOURS, GREY, GRID, TEMPLATE, safe
 
 # beyond the colours a line is dashed as well

@@ -1,5 +1,4 @@
-"""What `learn.tasks.examine` found, drawn: what was given against what was said, as a table of counts, as points, or as
-bars.
+"""Figures of an error analysis: labels against predictions, as a table of counts, as points, or as bars.
 
 Facts in, Plotly figures and HTML out, as in `figures`: all text is drawn as text, on a light and a dark ground, and no
 colour carries meaning alone. Every mark's customdata says which rows it stands for. Knows no model, page or language:
@@ -11,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.learn.tasks.examined import Confusion, Group, Judged
+from bertlab.training.error_analysis.results import Confusion, Group, Judged
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, safe, short
 from bertlab.views.numbers import percent
 from bertlab.views.passage import plain

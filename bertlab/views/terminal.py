@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from bertlab.explore.facts import Answers, AttentionMap, Choice, Classification, MaskFill, NextSentence, Tags
-from bertlab.text.tags import is_scheme
+from bertlab.tasks.tag_spans import is_scheme
 from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 

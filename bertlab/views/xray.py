@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import Answer, SpanAttention, SpanXray, TokenRow, WindowReading
-from bertlab.explore.words import words
+from bertlab.explore.word_spans import words
 from bertlab.views.figures import BLUE, COLOURS, GREY, ORANGE, blank, name_rows, safe, short
 from bertlab.views.numbers import percent
 from bertlab.views.passage import FONT, plain

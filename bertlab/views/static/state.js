@@ -1,5 +1,5 @@
 // What a reader can set in the attention view, what of it makes sense for an input, and the way back from every change.
-// Knows nothing of what is drawn. app/url.py keeps the same names in the address.
+// Knows nothing of what is drawn. bertlab/app/url.py keeps the same names in the address.
 import { FILTERS } from "./data.js";
 
 /** view "auto" is lines for a short input, all heads for a long one; tokens are positions of pieces; zoom is in percent. */

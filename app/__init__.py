@@ -1,1 +1,0 @@
-"""The browser window onto bertlab: it shows; it computes nothing."""

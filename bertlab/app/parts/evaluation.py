@@ -1,0 +1,348 @@
+"""The parts of the evaluation of a checkpoint: which rows, which columns, figures, picture, examples. Computes
+nothing."""
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from bertlab.app import components, loaders, url
+from bertlab.app.i18n import language, refusal, t
+from bertlab.app.parts.batch import as_csv
+from bertlab.app.parts.samples import sample
+from bertlab.checkpoints.checkpoint import Loaded
+from bertlab.config.errors import BertlabError
+from bertlab.config.tasks import KINDS, TASKS, TaskSpec
+from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
+from bertlab.training.error_analysis.results import Examination, Given, Judged
+from bertlab.views import evaluation
+from bertlab.views.numbers import Told
+from bertlab.views.passage import plain
+
+QUESTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # a page -> what is asked there
+SPLITS = ["validation", "test", "train"]
+LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags", "gold", "answer")
+TOKEN_NAMES = ("tokens", "words")
+FILES = ["csv", "tsv", "jsonl", "json", "parquet", "gz"]
+SHOWN = 20  # examples in the list
+NAMED = 20  # rows left out that are named
+BARE = {"null_threshold", "pearson", "spearman", "matthews"}  # figures that are no shares of anything
+# a figure by name -> what explains it; span's F1 is another than a label's
+EXPLAINED = {
+    "accuracy": "accuracy", "f1": "f1_class", "f1_from_3": "f1_class", "matthews": "mcc", "pearson": "pearson",
+    "spearman": "spearman", "entity_f1": "f1_entity", "entity_precision": "f1_entity", "entity_recall": "f1_entity",
+    "exact_match": "exact_match", "null_threshold": "tau", "rouge_w": "rouge_w",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows are from. content: what was pasted or uploaded; None for a path. stamp: tells contents apart."""
+
+    name: str
+    split: str
+    content: bytes | None = None
+    stamp: str = ""
+
+
+# -- what is measured, and on what -------------------------------------------------------------------------------
+
+
+def question() -> str:
+    """What to measure where the sidebar leaves the checkpoint open: one of those that a shipped one can do."""
+    able = []
+    if st.session_state.get("opened", loaders.AUTO) == loaders.AUTO:
+        for page, ask in QUESTIONS.items():
+            with suppress(BertlabError):
+                loaders.fitting(ask, language())
+                able.append(page)
+    if not able:
+        return next(iter(QUESTIONS.values()))
+    named = {page: t(page) for page in able}
+    return QUESTIONS[components.choice(st.segmented_control, t("evaluation.what"), named, "measure", required=True)]
+
+
+def task(loaded: Loaded) -> str:
+    """The row of the task table to measure by; "" is what the checkpoint was taught."""
+    kind = next((kind for kind in KINDS if kind in loaded.heads), None)
+    named = {"": t("evaluation.task.own")} | {name: name for name, spec in TASKS.items() if spec.kind == kind}
+    return components.choice(st.selectbox, t("evaluation.task"), named, "task", help=t("evaluation.task.help"))
+
+
+def source(spec: TaskSpec) -> Source | None:
+    """The rows to take: a path, an upload, or what is pasted; None as long as none are named."""
+    ways = {name: t(f"evaluation.from.{name}") for name in ("path", "paste", "upload")}
+    way = components.choice(st.segmented_control, t("evaluation.from"), ways, "from", required=True)
+    if way == "path":
+        left, right = st.columns([3, 1])
+        path = components.line(left, t("evaluation.path"), "", key="rows", help=t("evaluation.path.help"))
+        splits = {name: t(f"evaluation.split.{name}") for name in SPLITS}
+        split = components.choice(right.selectbox, t("evaluation.split"), splits, "split")
+        return Source(path.strip(), split) if path.strip() else None
+    if way == "paste":
+        pasted = url.text(st.text_area, t("evaluation.paste"), "", key="pasted", height=180)
+        return _sent(f"rows{_suffix(pasted, spec)}", pasted.encode("utf-8", "replace")) if pasted.strip() else None
+    upload = st.file_uploader(t("evaluation.upload"), FILES, key="evaluation-upload")
+    return _sent(Path(upload.name).name, upload.getvalue()) if upload else None
+
+
+def _suffix(pasted: str, spec: TaskSpec) -> str:
+    """What a file with these rows would be called: a table copied from a spreadsheet has tabs."""
+    pasted = pasted.lstrip("\n")
+    if pasted.lstrip()[:1] in ("{", "["):  # SQuAD's own form is one value over many lines
+        return ".json" if spec.kind == "span" else ".jsonl"
+    return ".tsv" if "\t" in pasted.partition("\n")[0] else ".csv"
+
+
+def _sent(name: str, content: bytes) -> Source:
+    return Source(name, "validation", content, hashlib.blake2s(content).hexdigest())
+
+
+def columns(spec: TaskSpec, rows: Given) -> tuple[tuple[str, ...], str]:
+    """The columns of the texts and of the label, guessed and open to change; empty where they are fixed."""
+    if spec.kind in ("span", "choose"):
+        return (), ""
+    names = list(rows.columns)
+    places = st.columns(3 if spec.kind != "tag" else 2)
+    known = spec.text[0] if spec.text and spec.text[0] in names else None
+    text = known or guess_column(names, TOKEN_NAMES + TEXT_NAMES if spec.kind == "tag" else TEXT_NAMES) or names[0]
+    text = components.column(places[0], t("evaluation.column.text"), text, names, "textcolumn")
+    texts = (text,)
+    if spec.kind != "tag":
+        pair = next((name for name in spec.text[1:] if name in names), "")
+        if not spec.text:
+            pair = guess_column(names, PAIR_NAMES) or ""
+        pair = components.column(places[1], t("evaluation.column.pair"), pair, ["", *names], "paircolumn")
+        texts = (text, pair) if pair else texts
+    own = next((name for name in spec.label if name.partition(".")[0] in names), None)
+    guess = own.partition(".")[0] if own else guess_column(names, LABEL_NAMES) or names[-1]
+    label = components.column(places[-1], t("evaluation.column.label"), guess, names, "labelcolumn")
+    return texts, "" if own and label == guess else label
+
+
+def empty(spec: TaskSpec, labels: Sequence[str], spoken: str) -> None:
+    """What to give, while nothing is given: in words, and as rows that can be tried. spoken: the checkpoint's
+    language."""
+    components.note(t(f"evaluation.empty.{spec.kind}"))
+    rows = sample(spec, labels, spoken)
+    st.code(rows, language=None, wrap_lines=True)
+
+    def take() -> None:
+        for name, value in {"from": "paste", "pasted": rows}.items():
+            st.session_state[name] = value
+            url.keep(name, value)
+
+    st.button(t("evaluation.try"), icon=":material/content_paste:", on_click=take)
+    components.explain("right_probability")
+
+
+# -- asking ------------------------------------------------------------------------------------------------------
+
+
+def asked(checkpoint: loaders.Checkpoint, source: Source, task: str, columns: tuple, most: int, total: int) -> bool:
+    """Whether just this is to be measured: the button was clicked, here or by who sent the link."""
+    settings = (loaders.short_name(checkpoint), source.name, source.split, source.stamp, task, columns, most)
+    mark = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
+    if source.content is not None and url.recall("from") == "upload":
+        st.caption(t("evaluation.unlinked"))
+    clicked = st.button(t("evaluation.run", count=min(most, total)), icon=":material/play_arrow:", type="primary")
+    ran = mark if clicked else url.recall("ran")
+    url.keep("ran", ran)
+    return ran == mark
+
+
+def progress(parts: Sequence) -> Iterator:
+    """A bar while the parts are asked."""
+    bar = st.progress(0.0)
+    for number, part in enumerate(parts):
+        bar.progress(number / len(parts), t("evaluation.progress", share=number / len(parts)))
+        yield part
+    bar.empty()
+
+
+def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most: int) -> tuple[str, ...]:
+    """Python lines that measure the same."""
+    name = source.name if source.content is not None else str(Path(source.name).expanduser())
+    return (
+        "from bertlab.tasks import examine", "from bertlab.views import evaluation",
+        f"spec = examine.spec_for(session.loaded, {task!r}, {columns[0]!r}, {columns[1]!r})",
+        f"rows = examine.labelled_rows({name!r}, spec, {source.split!r})",
+        f"found = examine.examine(session.loaded, rows, spec, {most!r})",
+    )  # fmt: skip
+
+
+# -- what was found ----------------------------------------------------------------------------------------------
+
+
+def figures(found: Examination) -> None:
+    """The task's measures, how many rows they are of, and what they mean."""
+    shown = {name: value for name, value in found.figures.items() if name not in ("examples", "total")}
+    told = {name: f"{Told(value):.1f}{'%' * (name not in BARE)}" for name, value in shown.items()}
+    cells = "".join(f"<div><b>{value}</b><span>{t(f'measure.{name}')}</span></div>" for name, value in told.items())
+    st.html(f'<div class="figures">{cells}</div>')
+    st.caption(share(found))
+    if found.spec.kind in ("classify", "choose"):
+        st.caption(t("evaluation.commonest", share=found.confusion.commonest))
+    if found.left_out:
+        _left_out([refusal(line) for line in found.left_out])
+    components.explain(*explanations(shown))
+
+
+def share(found: Examination) -> str:
+    """Of which rows the figures are: all that can be used, or some from all over; and how many cannot be."""
+    useless = len(found.left_out)
+    usable = found.total - useless * (found.spec.kind != "span")  # questions are counted without those
+    some = "rows" if len(found.rows) < usable else "only" if usable == 1 else "every"
+    return t(f"evaluation.{some}{'.used' if useless else ''}", count=len(found.rows), total=usable, useless=useless)
+
+
+def _left_out(lines: Sequence[str]) -> None:
+    """Rows that cannot be used: the first in a note, more of them in a list below it, so that each can be put right."""
+    many = len(lines)
+    if many == 1:
+        components.note(t("evaluation.left-out.one", first=lines[0]))
+        return
+    components.note(t("evaluation.left-out", count=many, first=lines[0]))
+    title = "evaluation.left-out.all" if many <= NAMED else "evaluation.left-out.some"
+    with st.expander(t(title, count=many, shown=NAMED)):
+        rows = "".join(f'<li dir="auto">{plain(line)}</li>' for line in lines[:NAMED])
+        st.html(f'<ul class="small">{rows}</ul>')
+
+
+def explanations(measures: Collection[str]) -> list[str]:
+    """What explains some measures, by name."""
+    explained = EXPLAINED | ({"f1": "f1"} if "exact_match" in measures else {})
+    return list(dict.fromkeys(explained[name] for name in measures if name in explained))
+
+
+def picture(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+    """The picture of its kind; gives the rows that the reader has chosen in it, None for all."""
+    if found.confusion:
+        return _confusion(checkpoint, found, opened)
+    return _groups(checkpoint, found, opened) if found.groups else _values(checkpoint, found, opened)
+
+
+def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+    seen = found.confusion
+    st.subheader(t("evaluation.confusion"), anchor=False)
+    st.caption(t("evaluation.confusion.tag" if found.spec.kind == "tag" else "evaluation.confusion.lead"))
+    place = st.container()  # the picture stands above the field, and shows what is chosen there
+    order = sorted(seen.cells, key=lambda cell: (cell[0] == cell[1], -len(seen.cells[cell])))
+
+    options = {"": t("evaluation.all")}
+    for g, s in order:
+        given, said = (seen.names[side] or t("evaluation.nothing") for side in (g, s))
+        options[f"{g}.{s}"] = t("evaluation.cell", given=given, said=said, count=len(seen.cells[g, s]))
+    picked = components.choice(st.selectbox, t("evaluation.show"), options, "cell")
+    chosen = tuple(map(int, picked.split("."))) if picked else None
+
+    def choose(cell: list) -> None:
+        if (option := f"{cell[0]}.{cell[1]}") in options:
+            st.session_state["cell"] = "" if option == picked else option
+
+    words = {
+        "axes": (t("evaluation.said"), t("evaluation.given")),
+        "labels": (t("evaluation.nothing"), t("evaluation.share")),
+    }
+    code = components.lines(
+        checkpoint, *opened, f"figure = evaluation.confusion_map(found.confusion, {chosen!r}, **{words!r})"
+    )
+    cells = [(g, s) for g in range(len(seen.names)) for s in range(len(seen.names))]
+    data = {
+        "given": [seen.names[g] for g, _ in cells], "said": [seen.names[s] for _, s in cells],
+        "count": [seen.counts_GS[cell] for cell in cells], "share": [seen.shares_GS[cell] for cell in cells],
+    }  # fmt: skip
+    with place:
+        drawing = evaluation.confusion_map(seen, chosen, **words)
+        components.figure(drawing, key="confusion", code=code, data=data, on_click=choose)
+        components.explain("confusion", "right_probability")
+    return seen.cells[chosen] if chosen else None
+
+
+def _groups(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+    st.subheader(t("evaluation.groups"), anchor=False)
+    ways = {name: t(f"evaluation.by.{name}") for name in found.groups}
+    by = components.choice(st.segmented_control, t("evaluation.by"), ways, "by", required=True)
+    groups = found.groups[by]
+    place = st.container()
+    options = {"": t("evaluation.all")}
+    options |= {str(number): group.name or t("evaluation.other") for number, group in enumerate(groups)}
+    picked = components.choice(st.selectbox, t("evaluation.show"), options, "cell")
+
+    def choose(group: list) -> None:
+        st.session_state["cell"] = "" if str(group[0]) == picked else str(group[0])
+
+    names = {
+        "labels": (t("measure.f1"), t("measure.exact_match")), "other": t("evaluation.other"),
+        "axis": t("evaluation.percent"),
+    }  # fmt: skip
+    code = components.lines(checkpoint, *opened, f"figure = evaluation.group_bars(found.groups[{by!r}], **{names!r})")
+    data = {
+        "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
+        "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
+    }  # fmt: skip
+    with place:
+        drawing = evaluation.group_bars(groups, **names)
+        components.figure(drawing, key="groups", code=code, data=data, on_click=choose)
+        components.explain("right_probability")
+    return groups[int(picked)].rows if picked else None
+
+
+def _values(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+    st.subheader(t("evaluation.values"), anchor=False)
+    st.caption(t("evaluation.values.lead"))
+    place = st.container()
+    rows = {number: found.rows[number] for number in found.hardest()}
+    options = {"": t("evaluation.all")}
+    options |= {str(number): f"{row.id}: {row.given} → {row.said}" for number, row in rows.items()}
+    picked = components.choice(st.selectbox, t("evaluation.show"), options, "cell")
+
+    def choose(row: list) -> None:
+        st.session_state["cell"] = "" if str(row[0]) == picked else str(row[0])
+
+    axes = (t("evaluation.given"), t("evaluation.said"))
+    code = components.lines(checkpoint, *opened, f"figure = evaluation.value_scatter(found.rows, axes={axes!r})")
+    with place:
+        components.figure(
+            evaluation.value_scatter(found.rows, axes=axes), key="values", code=code, on_click=choose,
+            data={side: [row.values[at] for row in found.rows] for at, side in enumerate(("given", "said"))},
+        )  # fmt: skip
+    return [int(picked)] if picked else None
+
+
+def listed(checkpoint: loaders.Checkpoint, found: Examination, members: Sequence[int] | None) -> None:
+    """The hardest of the chosen rows, each with a way into the attention page; and all of them as a file."""
+    order = found.hardest(members)
+    st.subheader(t("evaluation.hardest" if members is None else "evaluation.chosen"), anchor=False)
+    said = "evaluation.listed" if len(order) > SHOWN else "evaluation.listed.all"
+    st.caption(t(said, shown=min(SHOWN, len(order)), count=len(order)))
+    joint = "" if found.spec.unit == "character" else " "
+    words = {name: t(f"evaluation.{name}") for name in ("given", "said", "chance", "nothing")}
+    for number in order[:SHOWN]:
+        row = found.rows[number]
+        with st.container(border=True, key=f"example-{number}"):
+            left, right = st.columns([5, 1], vertical_alignment="center")
+            left.html(evaluation.row_html(row, words, joint))
+            if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=t("evaluation.open")):
+                _open(checkpoint, found.spec.kind, row, joint)
+    st.download_button(
+        t("evaluation.download", count=len(order)),
+        lambda: as_csv(evaluation.table([found.rows[number] for number in order], joint)),
+        "evaluation.csv", "text/csv", on_click="ignore", icon=":material/download:",
+    )  # fmt: skip
+
+
+def _open(checkpoint: loaders.Checkpoint, kind: str, row: Judged, joint: str) -> None:
+    first, *rest = row.texts
+    if kind == "tag":
+        components.into_attention(checkpoint, joint.join(row.texts))
+    elif kind == "span":
+        # of a long passage, the window that won
+        answers = loaders.ask(checkpoint, "answer", *row.texts)
+        start, end = answers.windows[answers.best_window]
+        components.into_attention(checkpoint, first, rest[0][start:end])
+    else:
+        components.into_attention(checkpoint, first, row.given if kind == "choose" else "".join(rest))

@@ -1,0 +1,34 @@
+"""Evaluation: a checkpoint on labelled rows, its figures, what it takes for what, and what it finds hardest."""
+
+import streamlit as st
+
+from bertlab.app import components, loaders, url
+from bertlab.app.i18n import t
+from bertlab.app.parts import evaluation
+from bertlab.training.error_analysis import examine
+
+MOST = 500  # rows that are asked of one visit: the cores are everybody's
+
+components.heading("evaluation")
+with components.told():
+    checkpoint = components.chosen(evaluation.question())
+    loaded = loaders.session(checkpoint).loaded
+    task = evaluation.task(loaded)
+    spec = examine.spec_for(loaded, task)
+    source = evaluation.source(spec)
+    if source is None:
+        evaluation.empty(spec, loaded.config.labels, loaders.session(checkpoint).language)
+    else:
+        rows = loaders.labelled(source.name, source.content, spec, source.split)
+        columns = evaluation.columns(spec, rows)
+        spec = examine.spec_for(loaded, task, *columns)
+        most = url.number(
+            st.slider, t("evaluation.most"), 50, MOST, 200, key="most", step=50, help=t("evaluation.most.help")
+        )
+        if evaluation.asked(checkpoint, source, task, columns, most, len(rows)):
+            key = (source.name, source.stamp, source.split, *columns)
+            found = loaders.examination(checkpoint, key, rows, spec, most, evaluation.progress)
+            evaluation.figures(found)
+            opened = evaluation.steps(source, task, columns, most)
+            members = evaluation.picture(checkpoint, found, opened)
+            evaluation.listed(checkpoint, found, members)

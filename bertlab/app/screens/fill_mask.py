@@ -1,0 +1,56 @@
+"""Fill mask: hide a word by clicking it and see what the model would put there."""
+
+import streamlit as st
+
+from bertlab.app import components, loaders, url
+from bertlab.app.i18n import t
+from bertlab.explore.word_spans import MASK, carried, mask_spans, words
+from bertlab.views import figures
+
+components.heading("fill-mask")
+examples = components.said("fill-mask")
+text = components.line(st, t("fill-mask.text"), examples.sentence, key="text", help=t("fill-mask.text.help"))
+found = words(text)
+default = examples.hidden if text == examples.sentence else ""
+
+
+def remember(numbers: set[int]) -> None:
+    """Keep which words are hidden; without its text, the address is not told."""
+    url.keep("mask", ".".join(map(str, sorted(numbers))), default, shown=len(text) <= url.LONGEST)
+
+
+# compared as strings: a link may hold any number of digits
+asked = set(url.recall("mask", default).split("."))
+now = [text[start:end] for start, end in found]
+before = url.last("mask", now)
+if before != now:  # the text was edited: a hidden word stays hidden where it went
+    kept = carried({number for number in range(len(before)) if str(number) in asked}, before, now)
+    asked = set(default.split(".")) if default else set(map(str, kept))
+hidden = {number for number, word in enumerate(now) if str(number) in asked and word != MASK}
+remember(hidden)
+components.words(text, hidden, on_click=lambda number: remember(hidden ^ {number}))
+left, right = st.columns([3, 2], vertical_alignment="center")
+left.button(t("fill-mask.reset"), on_click=remember, args=(set(),), disabled=not hidden, icon=":material/undo:")
+top_k = url.number(right.slider, t("fill-mask.top"), 3, 20, 8, key="top")
+
+with st.container(key="proposals"), components.told():
+    checkpoint = components.chosen("fill-mask")
+    masked = mask_spans(text, [found[number] for number in hidden])
+    fills = loaders.ask(checkpoint, "fill_mask", masked, top_k) if MASK in masked else []
+    if not fills:
+        components.note(t("fill-mask.none" if found else "fill-mask.empty"))
+    behind = [
+        text[start:end] for number, (start, end) in enumerate(found) if number in hidden or text[start:end] == MASK
+    ]
+    cells = st.columns(min(len(fills), 2)) if fills else []
+    for number, (fill, word) in enumerate(zip(fills, behind, strict=False)):
+        title = t("fill-mask.mask", number=number + 1) if word == MASK else t("fill-mask.hidden", word=word)
+        with cells[number % len(cells)]:
+            st.html(f'<p class="say" dir="auto">{components.plain(title)}</p>')
+            code = components.lines(
+                checkpoint, f"figure = figures.mask_bars(session.fill_mask({masked!r}, {top_k})[{number}])"
+            )
+            data = {name: [getattr(row, name) for row in fill.candidates] for name in ("piece", "id", "probability")}
+            components.figure(figures.mask_bars(fill), key=f"mask-{number}", code=code, data=data)
+    if fills:
+        components.explain("mask_probability")

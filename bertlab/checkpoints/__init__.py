@@ -1,0 +1,1 @@
+"""A checkpoint directory to a model and back; the hub, pruning, averaging."""

@@ -1,0 +1,1 @@
+"""Plain data: model configuration, presets, the task catalogue, limits, error types."""

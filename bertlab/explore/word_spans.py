@@ -1,0 +1,87 @@
+"""Where the words of a text are, and the text with some of them hidden: what a click on a word needs.
+
+A word is what BERT's pre-tokenizer takes for one, save that an apostrophe inside does not part it. Knows no vocabulary
+and no model.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+
+from bertlab.config.errors import TextError
+from bertlab.text.tokenizers.wordpiece import SPECIAL_PIECES
+
+MASK = "[MASK]"
+_SPECIAL = re.compile("|".join(map(re.escape, SPECIAL_PIECES)))
+# over one letter for each character, see `_kind`; S and s are a special piece as typed
+_WORD = re.compile("w(?:(?:i*|q)w)*|q|p|Ss*")
+# as in BERT's pre-tokenizer: ideographs stand alone, kana and Hangul do not
+_IDEOGRAPHS = (
+    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF),
+    (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
+
+
+def words(text: str) -> list[tuple[int, int]]:
+    """Character start and end of every word; punctuation marks and ideographs are words of one character.
+
+    >>> text = "Don't pour tea_pots: [MASK]!"
+    >>> [text[start:end] for start, end in words(text)]
+    ["Don't", 'pour', 'tea', '_', 'pots', ':', '[MASK]', '!']
+    """
+    kinds = [_kind(character) for character in text]
+    for special in _SPECIAL.finditer(text):
+        kinds[special.start() : special.end()] = "S" + "s" * (len(special.group()) - 1)
+    return [word.span() for word in _WORD.finditer("".join(kinds))]
+
+
+def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with [MASK] in place of each (character start, end).
+
+    Raises:
+        TextError: a span lies outside of the text, is empty, or overlaps another.
+
+    >>> mask_spans("Green tea, please.", [(6, 9)])
+    'Green [MASK], please.'
+    """
+    parts, place = [], 0
+    for start, end in sorted(spans):
+        if not place <= start < end <= len(text):
+            raise TextError(f"characters {start} to {end} cannot be hidden: outside of the text, or hidden twice")
+        parts += [text[place:start], MASK]
+        place = end
+    return "".join([*parts, text[place:]])
+
+
+def carried(numbers: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
+    """Where words that are known by their numbers stand in an edited text; those that are gone are left out.
+
+    >>> before = ["She", "opened", "the", "window"]
+    >>> carried({3}, before, ["Today", *before]), carried({3}, before, [*before[:3], "windows"])
+    ({4}, {3})
+    >>> carried({3}, before, ["Rain", "falls", "on", "tea"])
+    set()
+    """
+    edits = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
+    if all(kind != "equal" for kind, *_ in edits):
+        return set()
+    places = {}
+    for _, start, end, to, to_end in edits:
+        if end - start == to_end - to:  # the same words, or as many others: one that is being written
+            places |= zip(range(start, end), range(to, to_end), strict=True)
+    return {places[number] for number in numbers if number in places}
+
+
+def _kind(character: str) -> str:
+    """w: part of a word, q: apostrophe, p: stands alone, i: invisible, so no boundary, " ": space."""
+    if character in "'’":
+        return "q"
+    category = unicodedata.category(character)
+    if category[0] == "Z" or character in "\t\n\r":
+        return " "
+    if category[0] == "C" or character == "\ufffd":
+        return "i"
+    if category[0] == "P" or (character.isascii() and not character.isalnum()):
+        return "p"
+    return "p" if any(first <= ord(character) <= last for first, last in _IDEOGRAPHS) else "w"

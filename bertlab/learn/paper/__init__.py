@@ -1,1 +1,0 @@
-"""The tables of the paper: what was trained in each row, and the same trained here."""

@@ -1,1 +1,0 @@
-"""From raw text to a checkpoint that fills masks: the corpus, the run and its settings, and how well it does."""

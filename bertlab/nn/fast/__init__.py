@@ -1,0 +1,1 @@
+"""The same numbers as `nn/bert.py`, computed sooner: packing, bucketed attention, fused losses."""

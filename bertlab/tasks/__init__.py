@@ -1,0 +1,1 @@
+"""Task types: what each one reads, learns, predicts and measures."""

@@ -1,0 +1,1 @@
+"""Question answering: answer spans in a passage."""

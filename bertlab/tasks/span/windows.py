@@ -1,0 +1,320 @@
+"""Answers as spans of a passage: windows over it, and what to learn in each. `decoding` goes back from scores to text.
+
+Follows Devlin et al. 2019, section 4.2, and `run_squad.py` of google-research/bert. Text in, arrays out: knows no
+model.
+
+Shape legend: T tokens of a window, W windows, K windows of one question, P passages (distinct), Q questions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bertlab.config.errors import DataError, TextError
+from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+_TOKENISED_AT_ONCE = 2000
+
+
+@dataclass(frozen=True)
+class Window:
+    """[CLS] question [SEP] as much of the passage as fits [SEP]; collates like an `Encoding`.
+
+    offsets_T2: characters of the passage, (0, 0) outside of it. is_max_context_T: True where no other window of the
+    same question shows this piece of the passage with more around it; False outside of the passage.
+    question_tokens: pieces of the question. passage_token: which piece of the whole passage comes first here.
+    """
+
+    ids: np.ndarray
+    token_type_ids: np.ndarray
+    offsets_T2: np.ndarray
+    is_max_context_T: np.ndarray
+    question_tokens: int
+    passage_token: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def passage(self) -> slice:
+        """The positions of the passage in the window."""
+        return slice(self.question_tokens + 2, len(self.ids) - 1)
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different lengths, end to end: row i is flat[start[i] : start[i + 1]].
+
+    >>> Ragged.of([[5, 6], [], [7]])[2].tolist()
+    [7]
+    """
+
+    flat: np.ndarray
+    start: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        flat = np.fromiter((id for row in rows for id in row), np.int32, lengths.sum())
+        return cls(flat, np.concatenate([[0], np.cumsum(lengths)]))
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        return self.flat[self.start[row] : self.start[row + 1]]
+
+
+@dataclass(frozen=True)
+class SpanWindows(Sequence):
+    """Every window of Q questions, built one by one when asked for; those of a question are neighbours, in order.
+
+    question_ids: pieces of each question. passage_ids, begin, end: pieces of each distinct passage, and the characters
+    each piece covers, laid out like `passage_ids.flat`. passage_Q: which passage a question is about. question_W: which
+    question a window belongs to. first_W, length_W: the pieces of the passage it shows.
+    """
+
+    question_ids: Ragged
+    passage_ids: Ragged
+    begin: np.ndarray
+    end: np.ndarray
+    passages: tuple[str, ...]
+    passage_Q: np.ndarray
+    question_W: np.ndarray
+    first_W: np.ndarray
+    length_W: np.ndarray
+    cls_id: int
+    sep_id: int
+
+    def __len__(self) -> int:
+        return len(self.question_W)
+
+    def of_question(self, question: int) -> slice:
+        """The windows of one question."""
+        first, stop = np.searchsorted(self.question_W, [question, question + 1])
+        return slice(int(first), int(stop))
+
+    def passage(self, question: int) -> str:
+        """The text a question is about."""
+        return self.passages[self.passage_Q[question]]
+
+    def __getitem__(self, w: int | slice) -> "Window | list[Window]":
+        if isinstance(w, slice):
+            return [self[i] for i in range(*w.indices(len(self)))]
+        if not -len(self) <= w < len(self):
+            raise IndexError(f"window {w} of {len(self)}")
+        w %= len(self)
+        question = self.question_W[w]
+        asked = self.question_ids[question]
+        place = self.passage_ids.start[self.passage_Q[question]] + self.first_W[w]
+        shown = slice(place, place + self.length_W[w])
+        ids = np.concatenate([[self.cls_id], asked, [self.sep_id], self.passage_ids.flat[shown], [self.sep_id]])
+        passage = slice(len(asked) + 2, len(ids) - 1)
+        token_type_ids = np.zeros(len(ids), np.int64)
+        token_type_ids[passage.start :] = 1
+        offsets_T2 = np.zeros((len(ids), 2), np.int64)
+        offsets_T2[passage, 0] = self.begin[shown]
+        offsets_T2[passage, 1] = self.end[shown]
+        is_max_context_T = np.zeros(len(ids), bool)
+        own = self.of_question(question)
+        is_max_context_T[passage] = max_context(self.first_W[own], self.length_W[own], w - own.start)
+        return Window(ids, token_type_ids, offsets_T2, is_max_context_T, len(asked), int(self.first_W[w]))
+
+
+@dataclass(frozen=True)
+class SpanFeatures:
+    """Windows and, for each, the positions of the answer's first and last token; 0 ([CLS]) where it is not inside.
+
+    rows_Q: the row each question came from, counted from 0. skipped: rows left out because their answer is missing or
+    misplaced.
+    """
+
+    windows: SpanWindows
+    start_W: np.ndarray
+    end_W: np.ndarray
+    rows_Q: np.ndarray
+    skipped: int
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+
+def windows(
+    tokenizer: Tokenizer,
+    question: str,
+    passage: str,
+    max_tokens: int = 384,
+    stride: int = 128,
+    max_question: int = 64,
+) -> list[Window]:
+    """The windows of one question over one passage.
+
+    Args:
+        max_tokens: tokens of a window at most, question and layout counted.
+        stride: how far each window begins after the one before, in pieces of the passage: the step, as Google counts
+            it (some tools mean the overlap).
+        max_question: a longer question keeps its first pieces only.
+
+    Raises:
+        TextError: question or passage is empty, or no room is left for the passage.
+    """
+    found = span_windows(tokenizer, [question], [passage], max_tokens, stride, max_question)
+    for name, ids in (("question", found.question_ids), ("passage", found.passage_ids)):
+        if not len(ids.flat):
+            raise TextError(f"the {name} is empty: type a {name}")
+    return list(found)
+
+
+def span_windows(
+    tokenizer: Tokenizer,
+    questions: Sequence[str],
+    passages: Sequence[str],
+    max_tokens: int = 384,
+    stride: int = 128,
+    max_question: int = 64,
+) -> SpanWindows:
+    """`windows` for a data set: question i is about passage i; a passage that comes again is tokenised once."""
+    if stride < 1 or max_question < 1:
+        raise TextError(f"stride ({stride}) and max_question ({max_question}) must be at least 1")
+    distinct = {passage: number for number, passage in enumerate(dict.fromkeys(passages))}
+    passage_Q = np.fromiter((distinct[passage] for passage in passages), np.int64, len(passages))
+    question_ids = Ragged.of([ids[:max_question] for ids in tokenizer.encode_ids(questions)])
+    passage_ids, begin, end = _tokenised(tokenizer, list(distinct))
+    asked_Q, tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
+    room_Q = max_tokens - 3 - asked_Q
+    if len(room_Q) and room_Q.min() < 1:
+        raise TextError(
+            f"a window of {max_tokens} tokens has no room for a passage beside a question of {asked_Q.max()}: "
+            "raise max_tokens or lower max_question"
+        )
+    step_Q = np.minimum(stride, room_Q)
+    windows_Q = 1 + np.maximum(0, -(-(tokens_Q - room_Q) // step_Q))
+    question_W = np.repeat(np.arange(len(passage_Q)), windows_Q)
+    nth_W = np.arange(len(question_W)) - np.repeat(np.cumsum(windows_Q) - windows_Q, windows_Q)
+    first_W = nth_W * step_Q[question_W]
+    length_W = np.minimum(room_Q[question_W], tokens_Q[question_W] - first_W)
+    return SpanWindows(
+        question_ids, passage_ids, begin, end, tuple(distinct), passage_Q, question_W, first_W, length_W,
+        tokenizer.cls_id, tokenizer.sep_id,
+    )  # fmt: skip
+
+
+def max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray:
+    """For each piece that window k shows, whether no other shows it better; of equals the first does.
+
+    How well: min(pieces on its left, on its right) + 0.01 x window length (`_check_is_max_context` of `run_squad.py`).
+
+    >>> max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # pieces 0 to 3, the other shows 2 to 5
+    [True, True, True, False]
+    """
+    if len(first_K) == 1:
+        return np.ones(length_K[k], bool)
+    piece_T = np.arange(first_K[k], first_K[k] + length_K[k])
+    near = (first_K < first_K[k] + length_K[k]) & (first_K + length_K > first_K[k])
+    near[k] = True  # an empty window overlaps nothing, not even itself
+    left_KT = piece_T - first_K[near, None]
+    right_KT = length_K[near, None] - 1 - left_KT
+    around_KT = np.minimum(left_KT, right_KT)
+    score_KT = np.where(around_KT >= 0, around_KT + 0.01 * length_K[near, None], -np.inf)
+    return score_KT.argmax(0) == np.count_nonzero(near[:k])
+
+
+def _tokenised(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarray, np.ndarray]:
+    """Pieces of each text and the characters each piece begins and ends at, a part at a time to bound the memory."""
+    flat, offsets, lengths = [], [], []
+    for i in range(0, len(texts), _TOKENISED_AT_ONCE):
+        for row in tokenizer.encode_segments(texts[i : i + _TOKENISED_AT_ONCE]):
+            flat.append(np.array(row.ids, np.int32))
+            offsets.append(np.array(row.offsets, np.int32).reshape(-1, 2))
+            lengths.append(len(row))
+    start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    offsets_2 = np.concatenate(offsets) if offsets else np.zeros((0, 2), np.int32)
+    ids = np.concatenate(flat) if flat else np.zeros(0, np.int32)
+    return Ragged(ids, start), offsets_2[:, 0].copy(), offsets_2[:, 1].copy()
+
+
+# -- what to learn -----------------------------------------------------------------------------------------------
+
+
+def span_features(
+    tokenizer: Tokenizer,
+    rows: Sequence[Mapping],
+    max_tokens: int = 384,
+    stride: int = 128,
+    max_question: int = 64,
+    unanswerable: bool = False,
+    complain: Complaints | None = None,
+) -> SpanFeatures:
+    """Windows of SQuAD rows (context, question, answers: text, answer_start) with the first answer's place in each.
+
+    Args:
+        max_tokens, stride, max_question: as for `windows`.
+        unanswerable: whether a row may have no answer (SQuAD v2.0); it then points at [CLS] everywhere.
+        complain: what happens to a row without answer (where it needs one), or whose answer is not at its place; it
+            stops if None.
+
+    Raises:
+        DataError: a row lacks a column, or it is to stop at one that is wrong.
+    """
+    kept, numbers = well_placed(rows, unanswerable, complain)
+    answers = [row["answers"] for row in kept]
+    begins = [answer["answer_start"][0] if len(answer["text"]) else -1 for answer in answers]
+    lengths = [len(answer["text"][0]) if len(answer["text"]) else 0 for answer in answers]
+    questions, contexts = [row["question"] for row in kept], [row["context"] for row in kept]
+    found = span_windows(tokenizer, questions, contexts, max_tokens, stride, max_question)
+    begin_Q = np.array(begins, np.int64)
+    start_W, end_W = _labels(found, begin_Q, begin_Q + np.array(lengths, np.int64))
+    return SpanFeatures(found, start_W, end_W, np.array(numbers, np.int64), len(rows) - len(kept))
+
+
+def well_placed(
+    rows: Sequence[Mapping], unanswerable: bool = False, complain: Complaints | None = None
+) -> tuple[list[Mapping], list[int]]:
+    """The SQuAD rows whose first answer stands where it says, and their places in `rows`, from 0.
+
+    Args:
+        unanswerable, complain: as for `span_features`.
+
+    Raises:
+        DataError: a row lacks a column, or it is to stop at one that is wrong; it is called by its "where", see
+            `tasks.span.squad`, or else by its number from 1.
+    """
+    complain = Complaints() if complain is None else complain
+    kept, numbers = [], []
+    for number, row in enumerate(rows):
+        try:
+            context, _, answers = row["context"], row["question"], row["answers"]
+            texts, starts = answers["text"], answers["answer_start"]
+        except (KeyError, TypeError) as error:
+            raise DataError(f"row {number + 1} is not a SQuAD row: {error!r}") from None
+        wrong = None
+        if not len(texts) and not unanswerable:
+            wrong = "has no answer; is this SQuAD v2.0? (squad_v2)"
+        elif len(texts) and not texts[0]:
+            wrong = "has an empty answer"
+        elif len(texts) and (starts[0] < 0 or not context.startswith(texts[0], starts[0])):
+            place = f"character {starts[0]} of" if texts[0] in context else "all in"
+            wrong = f"has an answer, {texts[0]!r}, that is not at {place} its passage"
+        if wrong:
+            where = row.get("where") or f"row {number + 1} (id {row.get('id', 'unknown')})"
+            complain(f"{where} {wrong}")
+        else:
+            kept.append(row)
+            numbers.append(number)
+    return kept, numbers
+
+
+def _labels(found: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Characters of each answer -> positions in each window; an answer cut by the window's edge counts as outside."""
+    first_Q, last_Q = np.zeros_like(begin_Q), np.full_like(end_Q, -1)
+    for q in np.flatnonzero(begin_Q >= 0):
+        p = found.passage_Q[q]
+        pieces = slice(found.passage_ids.start[p], found.passage_ids.start[p + 1])
+        first_Q[q] = np.searchsorted(found.end[pieces], begin_Q[q], side="right")
+        last_Q[q] = np.searchsorted(found.begin[pieces], end_Q[q], side="left") - 1
+    first_W, last_W = first_Q[found.question_W] - found.first_W, last_Q[found.question_W] - found.first_W
+    inside_W = (first_W >= 0) & (last_W >= first_W) & (last_W < found.length_W)
+    before_W = np.diff(found.question_ids.start)[found.question_W] + 2
+    return np.where(inside_W, first_W + before_W, 0), np.where(inside_W, last_W + before_W, 0)

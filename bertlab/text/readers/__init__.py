@@ -1,0 +1,1 @@
+"""File formats: corpora, task rows and uploads are read here."""

@@ -1,0 +1,1 @@
+"""Training: data to a checkpoint, and its metrics."""

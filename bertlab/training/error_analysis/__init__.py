@@ -1,0 +1,1 @@
+"""Error analysis: which examples a checkpoint gets wrong, and how."""

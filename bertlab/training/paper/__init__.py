@@ -1,0 +1,1 @@
+"""The tables of the BERT paper, reproduced at a small size."""

@@ -1,1 +1,0 @@
-"""F2, a directory <-> a model: name maps, reading, writing, the hub."""
