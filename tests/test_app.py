@@ -8,10 +8,10 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
+from support.texts import text
 
 import bertlab
 from bertlab.app import loaders
-from bertlab.app.i18n.strings import STRINGS
 from bertlab.checkpoints import checkpoint
 from bertlab.explore.facts import Answer, Answers
 from bertlab.nn.bert import Bert
@@ -101,7 +101,7 @@ def test_a_checkpoint_without_the_head_is_said_and_left_by_a_click(shipped, scre
     assert not app.exception
     assert len(errors(app)) == 1
     assert "head" in errors(app)[0]
-    next(button for button in app.button if button.label == STRINGS["open.instead"][0]).click().run()
+    next(button for button in app.button if button.label == text("open-instead")).click().run()
     assert not errors(app)
     assert app.session_state["checkpoint"] == "auto"
 
@@ -151,12 +151,12 @@ def test_start_shows_what_was_measured(shipped):
         ("bare", "attention"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_chosen_card_leads_to_a_page_that_its_checkpoint_answers(shipped, name, page, language):
-    app = opened_bare("start", lang=["en", "ko"][language])
+    app = opened_bare("start", lang=language)
     app = app.button(key=f"open-{name}").click().run()
     assert not app.exception, app.exception[0].message
-    (chosen,) = [body for body in bodies(app) if STRINGS["start.open"][language] in body]
+    (chosen,) = [body for body in bodies(app) if text("start-open", language) in body]
     assert name in chosen
     assert f"open-{name}" not in [button.key for button in app.button], "there is nothing left to open"
     links = [link.proto.page for link in app.get("page_link")]
@@ -182,7 +182,7 @@ def test_any_mask_in_the_link_is_read(shipped, mask):
 def test_an_empty_text_is_said_to_be_empty(shipped):
     app = opened("fill_mask")
     app.text_input[0].set_value("").run()
-    assert any(STRINGS["fill-mask.empty"][0] in body for body in bodies(app))
+    assert any(text("fill-mask-empty") in body for body in bodies(app))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_text_that_the_link_leaves_out_is_said_to_be(shipped, screen, field):
     app = opened(screen, mask="1")
     app.text_input[field].set_value("tea " * 1001).run()
     assert not app.exception
-    assert [caption.value for caption in app.caption].count(STRINGS["long.link"][0]) == 1
+    assert [caption.value for caption in app.caption].count(text("long-link")) == 1
     assert "mask" not in app.query_params
 
 
@@ -232,7 +232,7 @@ def test_a_long_passage_is_answered_and_kept_out_of_the_link(shipped):
 @pytest.mark.parametrize(("count", "cut"), [(64, False), (65, True)])
 def test_a_question_cut_short_is_said(shipped, count, cut):
     app = opened("question", question="a " * count)
-    said = STRINGS["question.long"][0].format(limit=64)
+    said = text("question-long", limit=64)
     assert any(caption.value == said for caption in app.caption) == cut
 
 
@@ -242,7 +242,7 @@ def test_no_answer_above_the_answer_is_said(shipped, monkeypatch, no_answer, dou
     monkeypatch.setattr(loaders, "reading", lambda *_, **__: SimpleNamespace(answers=found))
     app = opened("question", passage="Green tea.")
     assert not app.exception
-    assert any(STRINGS["question.doubt"][0] in body for body in bodies(app)) == doubts
+    assert any(text("question-doubt") in body for body in bodies(app)) == doubts
 
 
 def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
@@ -270,7 +270,7 @@ def refusing(monkeypatch, tmp_path, tiny_model, tiny_tokenizer) -> Path:
 
 def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(refusing):
     best = bertlab.load(refusing).answer("Who?", "Green tea and two cups.")
-    silent = STRINGS["question.refused"][0]
+    silent = text("question-refused")
     asked = {"question": "Who?", "passage": "Green tea and two cups."}
     app = opened("question", **asked)
     assert app.slider[0].value == 7.2

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from support.texts import text
 from task_rows import jsonl, rows_of
 from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
 import bertlab
-from bertlab.app.i18n.strings import STRINGS
 from bertlab.app.parts import evaluation
 from bertlab.app.parts.samples import sample
 from bertlab.checkpoints import checkpoint
@@ -210,7 +210,7 @@ def test_rows_left_out_are_counted_and_named_one_by_one(shipped, tmp_path, langu
     ],
 )
 def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless, said):
-    monkeypatch.setattr(evaluation, "t", lambda key, **values: STRINGS[key][0].format(**values))
+    monkeypatch.setattr(evaluation, "t", lambda key, **values: text(key, **values))
     left_out = ("row 1 is empty",) * useless
     found = Examination("rows", own_task.plain(kind), {}, (None,) * asked, total, left_out)
     assert evaluation.share(found).startswith(said)

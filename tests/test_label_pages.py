@@ -7,11 +7,11 @@ import math
 
 import pytest
 import torch
+from support.texts import text
 from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
 import bertlab
-from bertlab.app.i18n.strings import STRINGS
 from bertlab.app.parts import batch
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import MissingHead
@@ -145,14 +145,14 @@ def second_field(app) -> list[str]:
     return [field.value for field in app.text_input if field.key == "judged2"]
 
 
-@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("language", ["en", "ko"])
 def test_a_second_text_for_a_checkpoint_of_single_texts_is_asked_for(shipped, saved_as, language):
     record = {"task": {"kind": "classify", "text": ["sentence"]}}
     path = str(saved_as("classify", record))
-    app = opened("classify", lang=["en", "ko"][language], checkpoint=path)
-    assert STRINGS["classify.single"][language] in [caption.value for caption in app.caption]
+    app = opened("classify", lang=language, checkpoint=path)
+    assert text("classify-single", language) in [caption.value for caption in app.caption]
     assert second_field(app) == []
-    app = next(b for b in app.button if b.label == STRINGS["classify.second"][language]).click().run()
+    app = next(b for b in app.button if b.label == text("classify-second", language)).click().run()
     assert second_field(app) == [""]
     app.text_input(key="judged2").set_value("A bowl.").run()
     linked = {name: "".join(value) for name, value in app.query_params.items()}
@@ -169,7 +169,7 @@ def test_a_second_text_is_offered_where_it_may_be_of_use(shipped, saved_as, task
     app = opened("classify", checkpoint=str(saved_as("classify", {"task": task})))
     assert not app.exception, app.exception[0].message
     assert second_field(app) == [""]
-    assert STRINGS["classify.single"][0] not in [caption.value for caption in app.caption]
+    assert text("classify-single") not in [caption.value for caption in app.caption]
 
 
 def test_a_table_for_a_checkpoint_of_single_texts_has_no_pairs_at_first(shipped, saved_as):
@@ -234,11 +234,11 @@ def test_a_pasted_table_that_is_damaged_is_one_line(shipped, pasted):
     assert ["붙여 넣은 표" in error for error in errors(app)] == [True]
 
 
-@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("language", ["en", "ko"])
 def test_a_pasted_table_is_asked_by_its_columns_and_they_stay_in_the_link(shipped, language):
-    app = opened("classify", lang=["en", "ko"][language])
+    app = opened("classify", lang=language)
     app.text_area[0].set_value('id,premise,hypothesis\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,Boats.').run()
-    assert STRINGS["batch.table"][language].format(rows=2, columns=3) in [caption.value for caption in app.caption]
+    assert text("batch-table", language, rows=2, columns=3) in [caption.value for caption in app.caption]
     table = asked(app, "classify").dataframe[-1].value
     assert list(table["premise"]) == ["Green tea, some bread.", "Rain fell."]
     assert list(table["hypothesis"]) == ["A bowl.", "Boats."]
@@ -256,7 +256,7 @@ def test_pasted_pairs_without_names_are_pairs_where_pairs_were_taught(shipped, s
     assert unknown.selectbox(key="pair-classify").value == ""
     two = saved_as("classify", {"task": {"kind": "classify", "text": ["premise", "hypothesis"]}})
     app = opened("classify", checkpoint=str(two), **pasted)
-    assert STRINGS["batch.table.bare"][0].format(rows=2, columns=2) in [caption.value for caption in app.caption]
+    assert text("batch-table-bare", rows=2, columns=2) in [caption.value for caption in app.caption]
     table = asked(app, "classify").dataframe[-1].value
     assert list(table["2"]) == ["A bowl.", ""]
     assert [bool(error) for error in table["error"]] == [False, True]
@@ -292,12 +292,12 @@ def test_a_row_without_its_text_keeps_its_place_and_says_so(shipped, screen, lan
     ]
     app.file_uploader[0].set_value(("rows.jsonl", "\n".join(rows).encode(), "application/json")).run()
     assert not app.exception, app.exception[0].message
-    assert any(STRINGS["batch.missing"][language == "ko"].format(count=3, first=2) in body for body in bodies(app))
+    assert any(text("batch-missing", language, count=3, first=2) in body for body in bodies(app))
     app = asked(app, screen)
     table = app.dataframe[-1].value
     assert list(table["text"]) == ["Green tea.", "", "", "", "A bowl.", "0"]
     assert [why in error for error in table["error"]] == [False, True, True, True, False, False]
-    assert any(STRINGS["batch.unanswered"][language == "ko"].format(count=3, of=6) in body for body in bodies(app))
+    assert any(text("batch-unanswered", language, count=3, of=6) in body for body in bodies(app))
 
 
 def test_a_row_without_its_second_text_says_so(shipped):

@@ -7,18 +7,16 @@ import json
 
 import pytest
 import torch
+from support.texts import text
 from test_app import bodies, errors, opened, opened_bare
 
 import bertlab
-from bertlab.app.i18n.examples import EXAMPLES
-from bertlab.app.i18n.strings import STRINGS
-from bertlab.app.i18n.strings.numbers import NUMBERS
+from bertlab.app.examples import examples
+from bertlab.app.numbers import NUMBERS
 from bertlab.app.parts import batch
 from bertlab.checkpoints import checkpoint
 from bertlab.cli.dispatch import main
 from bertlab.nn.bert import Bert
-
-LANGUAGES = ["en", "ko"]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +34,7 @@ def comparers(tmp_path_factory, tiny_model, tiny_tokenizer) -> dict[str, str]:
     return made
 
 
-@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("language", ["en", "ko"])
 def test_a_checkpoint_taught_the_order_of_two_is_asked_for_it(
     shipped, tmp_path, tiny_model, tiny_tokenizer, capsys, language
 ):
@@ -47,73 +45,73 @@ def test_a_checkpoint_taught_the_order_of_two_is_asked_for_it(
     assert fact.label in fact.outcomes
     assert main(["nsp", "The bell rang.", "We went in.", "--checkpoint", place]) == 0
     assert "swapped" in capsys.readouterr().out
-    app = opened("next_sentence", checkpoint=place, lang=LANGUAGES[language])
+    app = opened("next_sentence", checkpoint=place, lang=language)
     assert not app.exception, app.exception[0].message
-    assert told(app, "next-sentence.order", language)
-    assert STRINGS["next-sentence.no.order"][language] in said(app)[0]
+    assert told(app, "next-sentence-order", language)
+    assert text("next-sentence-no-order", language) in said(app)[0]
 
 
 def said(app) -> list[str]:
     return [body for body in bodies(app) if 'class="say"' in body]
 
 
-def told(app, key: str, language: int) -> bool:
-    return any(STRINGS[key][language] in body for body in bodies(app))
+def told(app, key: str, language: str) -> bool:
+    return any(text(key, language) in body for body in bodies(app))
 
 
 @pytest.mark.parametrize(("name", "language"), [("value", "en"), ("값", "ko"), ("label", "en")])
 def test_what_compares_two_texts_opens_on_two_that_are_alike(shipped, comparers, name, language):
     app = opened_bare("classify", checkpoint=comparers[name])
     assert not app.exception, app.exception[0].message
-    assert tuple(field.value for field in app.text_input) == EXAMPLES[language].alike
+    assert tuple(field.value for field in app.text_input) == examples(language).alike
     assert said(app)
     assert "judged2" not in app.query_params, "the address stays bare of an example"
 
 
-@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("name", ["value", "label"])
 def test_a_value_is_spoken_of_as_a_value(shipped, comparers, name, language):
-    app = opened_bare("classify", lang=LANGUAGES[language], checkpoint=comparers[name])
+    app = opened_bare("classify", lang=language, checkpoint=comparers[name])
     assert not app.exception, app.exception[0].message
-    of, effect = ("classify.value", "word_effect_value") if name == "value" else ("classify", "word_effect")
-    assert app.title[0].value == STRINGS[f"{of}.title"][language]
-    assert told(app, f"{of}.lead", language)
-    (words,) = [heading for heading in app.subheader if heading.value == STRINGS[f"{of}.words"][language]]
-    assert words.help == STRINGS[f"{of}.words.help"][language]
+    of, effect = ("classify-value", "word_effect_value") if name == "value" else ("classify", "word_effect")
+    assert app.title[0].value == text(f"{of}-title", language)
+    assert told(app, f"{of}-lead", language)
+    (words,) = [heading for heading in app.subheader if heading.value == text(f"{of}-words", language)]
+    assert words.help == text(f"{of}-words-help", language)
     formulas = [latex.value for latex in app.latex]
     assert [NUMBERS[effect].formula in formula for formula in formulas][-1]
     axis = json.loads(app.get("plotly_chart")[-1].proto.spec)["layout"]["yaxis"]["title"]["text"]
-    assert axis == STRINGS["classify.value" if name == "value" else "classify.odds"][language]
+    assert axis == text("classify-value" if name == "value" else "classify-odds", language)
 
 
-@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("language", ["en", "ko"])
 def test_of_one_text_it_says_what_is_missing_and_no_number(shipped, comparers, language):
-    app = opened_bare("classify", lang=LANGUAGES[language], checkpoint=comparers["value"])
+    app = opened_bare("classify", lang=language, checkpoint=comparers["value"])
     app.text_input(key="judged2").set_value("").run()
     assert not app.exception, app.exception[0].message
-    assert told(app, "classify.compares", language)
+    assert told(app, "classify-compares", language)
     assert not said(app)
     assert not app.get("plotly_chart")
     linked = {name: "".join(value) for name, value in app.query_params.items()}
-    assert told(opened_bare("classify", **linked), "classify.compares", language), "the link shows the same"
+    assert told(opened_bare("classify", **linked), "classify-compares", language), "the link shows the same"
     app.text_input(key="judged2").set_value("A bowl.").run()
     assert said(app)
     assert not errors(app)
 
 
-@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("pasted", ["Green tea.\nA bowl.", "sentence,score\nGreen tea.,4\nA bowl.,1"])
 def test_many_single_texts_are_not_asked(shipped, comparers, language, pasted):
-    link = {"lang": LANGUAGES[language], "checkpoint": comparers["value"], "batch-classify": pasted}
+    link = {"lang": language, "checkpoint": comparers["value"], "batch-classify": pasted}
     app = opened_bare("classify", **link)
     assert not app.exception, app.exception[0].message
-    assert told(app, "batch.pairs", language)
+    assert told(app, "batch-pairs", language)
     assert not [button for button in app.button if button.key == "ask-classify"]
 
 
 def test_many_pairs_are_asked(shipped, comparers):
     app = opened_bare("classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA."})
-    assert not told(app, "batch.pairs", 0)
+    assert not told(app, "batch-pairs", 0)
     app = app.button(key="ask-classify").click().run()
     assert not app.exception, app.exception[0].message
     assert not any(app.dataframe[-1].value["error"])

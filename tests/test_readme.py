@@ -117,7 +117,7 @@ def test_its_make_targets_exist(target):
 
 
 def test_its_tree_and_its_links_are_there():
-    (tree,) = [block for language, block in BLOCKS if not language and "bertlab/spec" in block]
+    (tree,) = [block for language, block in BLOCKS if not language and "bertlab/config" in block]
     for line in tree.splitlines():
         assert (ROOT / line.split()[0]).exists(), line
     for link in re.findall(r"\]\(([^)]+)\)", README + KOREAN):

@@ -7,12 +7,13 @@ import shutil
 import time
 
 import pytest
+from support.texts import text
 from test_app import HOSTILE, bodies, errors, opened
 from test_export import drawn_by, numbers, saved
 
 from bertlab.app import loaders, url
-from bertlab.app.i18n.strings import STRINGS
 from bertlab.checkpoints import history
+from bertlab.config.languages import message_ids
 from bertlab.views import curves
 
 
@@ -104,8 +105,8 @@ def test_a_run_under_way_is_drawn_live_until_its_reader_wants_to_look(shipped, s
     app = opened("training", runs=str(several), curves='["done"]')
     assert not app.toggle
     app = opened("training", runs=str(several), curves='["going"]')
-    assert app.toggle(key="training.live").value
-    app.toggle(key="training.live").set_value(False).run()
+    assert app.toggle(key="training-live").value
+    app.toggle(key="training-live").set_value(False).run()
     assert len(app.get("plotly_chart")) == 4
 
 
@@ -122,7 +123,7 @@ def test_what_sets_runs_apart_is_told(shipped, several):
         ("corpus", "/data/<wbr>corpora/<wbr>milk", "/data/<wbr>corpora/<wbr>tea"),
     ]  # fmt: skip
     app = opened("training", runs=str(several), curves='["done","going"]')
-    assert STRINGS["training.apart"][0] not in [heading.value for heading in app.subheader]
+    assert text("training-apart") not in [heading.value for heading in app.subheader]
     (several / "going" / "run.json").write_text(json.dumps(history.settings(several / "done") | {"minutes": 9}))
     app = opened("training", runs=str(several), curves='["done","going"]')
     row = r'<th scope="row"[^>]*>(\w+)</th><td><span>minutes</span>(.*?)</td>'
@@ -139,7 +140,7 @@ def test_what_is_chosen_stays_in_the_link_and_its_figures_can_be_drawn_again(shi
     for menu, chart in zip(saved(app), charts, strict=True):
         assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(chart)
     app.multiselect[0].set_value([]).run()
-    assert STRINGS["training.nothing"][0] in said(app)
+    assert text("training-nothing") in said(app)
 
 
 @pytest.mark.parametrize("directory", ["/nowhere", "~nobody-of-that-name", HOSTILE, "x" * 5000, "a\0b"])
@@ -262,24 +263,24 @@ def test_a_run_without_a_metric_is_not_in_its_figure(ordered, tuned):
     assert alone.marker.color != together.marker.color, "a run has one colour in all its figures"
 
 
-@pytest.mark.parametrize("language", [0, 1])
+@pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_page_draws_and_names_what_either_run_has(shipped, ordered, tuned, tmp_path, monkeypatch, language):
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path / "none"))
-    app = opened("training", runs=str(tmp_path), lang=["en", "ko"][language])
+    app = opened("training", runs=str(tmp_path), lang=language)
     assert not app.exception, app.exception[0].message
     drawn = ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "accuracy", "f1", "rate"]
     assert [menu["name"] for menu in saved(app)] == [f"training-curve-{metric}" for metric in drawn]
     charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     named = [chart["layout"]["yaxis"]["title"]["text"] for chart in charts]
-    assert named[2] == STRINGS["training.order_accuracy"][language]
-    assert named[4] == STRINGS["measure.accuracy"][language]
+    assert named[2] == text("training-order_accuracy", language)
+    assert named[4] == text("measure-accuracy", language)
     for menu, chart in zip(saved(app), charts, strict=True):
         assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(chart)
 
 
 def test_every_metric_has_a_name():
-    assert {f"training.{name}" for name in curves.METRICS.keys() - curves.MEASURES.keys()} <= STRINGS.keys()
-    assert {f"measure.{name}" for name in curves.MEASURES} <= STRINGS.keys()
+    assert {f"training-{name}" for name in curves.METRICS.keys() - curves.MEASURES.keys()} <= message_ids()
+    assert {f"measure-{name}" for name in curves.MEASURES} <= message_ids()
 
 
 # -- the time machine ----------------------------------------------------------------------------------------------

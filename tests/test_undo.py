@@ -2,12 +2,13 @@
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from support.texts import text
 from test_app import SCREENS, opened, opened_bare
 
 from bertlab.app import components, url
+from bertlab.app.examples import examples
 from bertlab.app.i18n import language
-from bertlab.app.i18n.examples import EXAMPLES
-from bertlab.app.i18n.strings import STRINGS
+from bertlab.config.languages import message_ids, render
 
 KINDS = ("text_input", "text_area", "slider", "number_input", "toggle", "checkbox", "button_group", "radio")
 
@@ -32,7 +33,7 @@ def changed(app: AppTest, widget) -> bool:
         widget.set_value(widget.options[-1])
     elif widget.type == "button_group":
         # AppTest shows words in place of values: the name of such a word ends in the value
-        values = {name.rpartition(".")[2] for name, texts in STRINGS.items() if widget.options[-1] in texts}
+        values = {id.rpartition("-")[2] for id in message_ids() if widget.options[-1] in (render(id), render(id, "ko"))}
         fitting = [value for value in values if value != widget.value]
         if not fitting or not isinstance(widget.value, str):
             return False
@@ -90,8 +91,8 @@ def test_every_change_on_a_page_can_be_taken_back(shipped, monkeypatch, screen):
 def test_changes_are_taken_back_one_by_one_and_no_further(shipped, monkeypatch):
     monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
     app = opened("input")
-    for text in ("Green", "Green tea", "Green tea, some bread"):
-        app.text_input(key="a").set_value(text).run()
+    for typed in ("Green", "Green tea", "Green tea, some bread"):
+        app.text_input(key="a").set_value(typed).run()
     shown = []
     for _ in range(4):
         undo(app)
@@ -103,8 +104,8 @@ def test_changes_are_taken_back_one_by_one_and_no_further(shipped, monkeypatch):
 def test_letters_typed_one_after_another_are_one_change(shipped, monkeypatch):
     monkeypatch.setattr(url, "ONE_CHANGE", 1e9)
     app = opened("input")
-    for text in ("Green tea, s", "Green tea, so", "Green tea, som"):
-        app.text_input(key="a").set_value(text).run()
+    for typed in ("Green tea, s", "Green tea, so", "Green tea, som"):
+        app.text_input(key="a").set_value(typed).run()
     app.text_input(key="b").set_value("Bread.").run()
     undo(app)
     assert [app.text_input(key=key).value for key in "ab"] == ["Green tea, som", "A bowl."]
@@ -145,7 +146,7 @@ def test_a_hidden_word_goes_with_its_text(shipped, monkeypatch):
 
 
 def test_an_example_in_another_language_is_nothing_to_take_back(shipped, monkeypatch):
-    monkeypatch.setattr(components, "said", lambda task: EXAMPLES[language()])
+    monkeypatch.setattr(components, "said", lambda task: examples(language()))
     app = opened_bare("next_sentence")
     app.session_state["lang"] = "ko"
     app.run()
@@ -155,7 +156,7 @@ def test_an_example_in_another_language_is_nothing_to_take_back(shipped, monkeyp
     english = app.text_input(key="first").value
     app.button(key="undo").click().run()
     assert app.text_input(key="first").value == english != korean
-    assert [toast.value for toast in app.toast] == [STRINGS["undo.nothing"][0]]
+    assert [toast.value for toast in app.toast] == [text("undo-nothing")]
 
 
 def test_a_checkpoint_is_taken_back_and_the_language_stays(shipped, monkeypatch):

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.texts import text
 from test_app import opened
 
 import bertlab
 from bertlab.app import components, loaders
-from bertlab.app.i18n.strings import STRINGS
 from bertlab.config.errors import BertlabError, MissingHead, TextError
 from bertlab.explore.facts import Answer
 from bertlab.explore.session import Session
@@ -205,9 +205,9 @@ def test_moving_the_threshold_past_the_margin_silences_the_answer(shipped):
     margin = bertlab.load("squad").xray(QUESTION, PASSAGE).margin
     assert -20 < margin < 20
     said = lambda: next(body.proto.body for body in app.get("html") if 'class="say"' in body.proto.body)  # noqa: E731
-    assert STRINGS["xray.says"][0].format(tau=20) in said()
+    assert text("xray-says", tau=20) in said()
     app.slider(key="tau").set_value(-20.0).run()
-    assert STRINGS["xray.silent"][0].format(tau=Told(-20)) in said()
+    assert text("xray-silent", tau=Told(-20)) in said()
     assert app.query_params["tau"] == "-20.0"
 
 
@@ -222,9 +222,9 @@ def test_a_long_passage_has_windows_and_starts_at_the_winner(shipped):
 def test_a_head_opens_in_the_attention_page(shipped):
     app = opened("xray", question=QUESTION, passage=PASSAGE)
     app.number_input(key="neuron.between.layer").set_value(1).run()
-    next(button for button in app.button if button.label == STRINGS["xray.open"][0]).click().run()
+    next(button for button in app.button if button.label == text("xray-open")).click().run()
     assert not app.exception
-    assert app.title[0].value == STRINGS["attention.title"][0]
+    assert app.title[0].value == text("attention-title")
     assert [app.text_input(key=key).value for key in "ab"] == [QUESTION, PASSAGE]
     assert app.session_state["checkpoint"] == "squad"
     assert app.query_params["layer"] == "1"
@@ -248,11 +248,11 @@ def test_a_long_passage_is_read_in_parts_that_are_told_and_once_for_both_pages(s
 
 def test_a_bar_says_how_far_long_work_is(monkeypatch):
     told = []
-    monkeypatch.setattr(components, "t", lambda key, **values: STRINGS[key][0].format(**values))
+    monkeypatch.setattr(components, "t", lambda key, **values: text(key, **values))
     place = SimpleNamespace(progress=lambda *said: told.append(said), empty=lambda: told.append("gone"))
-    assert list(components.steps(place, "question.parts")([1, 2, 3])) == [1, 2, 3]
+    assert list(components.steps(place, "question-parts")([1, 2, 3])) == [1, 2, 3]
     assert told == ["gone"], "quick work shows no bar"
     monkeypatch.setattr(components, "PATIENCE", -1.0)
-    list(components.steps(place, "question.parts")([1, 2]))
-    assert told[1:] == [(0.0, STRINGS["question.parts"][0].format(done=0, of=2)),
-                        (0.5, STRINGS["question.parts"][0].format(done=1, of=2)), "gone"]  # fmt: skip
+    list(components.steps(place, "question-parts")([1, 2]))
+    assert told[1:] == [(0.0, text("question-parts", done=0, of=2)),
+                        (0.5, text("question-parts", done=1, of=2)), "gone"]  # fmt: skip

@@ -16,12 +16,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bertlab.app import loaders, url
-from bertlab.app.i18n import language, refusal, t
-from bertlab.app.i18n.examples import EXAMPLES, Examples
-from bertlab.app.i18n.strings.numbers import NUMBERS
+from bertlab.app.examples import Examples
+from bertlab.app.examples import examples as examples_in
+from bertlab.app.i18n import error_text, language, t
+from bertlab.app.numbers import NUMBERS
 from bertlab.app.pages import script
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError, MissingHead
+from bertlab.config.languages import DEFAULT
 from bertlab.explore.session import Session
 from bertlab.explore.word_spans import MASK
 from bertlab.explore.word_spans import words as find_words
@@ -43,8 +45,8 @@ FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', s
 
 def heading(page: str) -> None:
     """The title of a page and one sentence on what to do there."""
-    st.title(t(f"{page}.title"), anchor=False)
-    st.html(f'<p class="lead">{html.escape(t(f"{page}.lead"))}</p>')
+    st.title(t(f"{page}-title"), anchor=False)
+    st.html(f'<p class="lead">{html.escape(t(f"{page}-lead"))}</p>')
 
 
 def note(text: str, kind: str = "info") -> None:
@@ -73,11 +75,11 @@ def told() -> Iterator[None]:
     try:
         yield
     except NothingFits as error:
-        teach(t("checkpoint.make"), error.command)
+        teach(t("checkpoint-make"), error.command)
     except BertlabError as error:
-        note(refusal(error), "error")
+        note(error_text(error), "error")
         if isinstance(error, MissingHead):
-            st.button(t("open.instead"), on_click=st.session_state.update, args=({"checkpoint": loaders.AUTO},))
+            st.button(t("open-instead"), on_click=st.session_state.update, args=({"checkpoint": loaders.AUTO},))
 
 
 def steps(place, said: str) -> Callable[[Sequence], Iterator]:
@@ -112,7 +114,7 @@ def chosen(task: str) -> loaders.Checkpoint:
 def said(task: str) -> Examples:
     """Examples in the language of what this page opens; English while that cannot be opened."""
     session = reader(task)
-    return EXAMPLES.get(session.language if session else "en", EXAMPLES["en"])
+    return examples_in(session.language if session else DEFAULT)
 
 
 def reader(task: str) -> Session | None:
@@ -142,7 +144,7 @@ def _picked(task: str) -> loaders.Checkpoint:
 
 def size(config: ModelConfig) -> str:
     """How large a model is, in words."""
-    return t("checkpoint.size", layers=config.num_layers, heads=config.num_heads, hidden=config.hidden_size)
+    return t("checkpoint-size", layers=config.num_layers, heads=config.num_heads, hidden=config.hidden_size)
 
 
 def options() -> dict:
@@ -171,7 +173,7 @@ def choice(widget: Callable, label: str, named: dict[str, str], key: str, **sett
 
 def column(place, label: str, first: str, names: Sequence[str], key: str) -> str:
     """A choice of a column of a table. first: what is guessed, "" for none."""
-    return choice(place.selectbox, label, {name: name or t("column.none") for name in (first, *names)}, key)
+    return choice(place.selectbox, label, {name: name or t("column-none") for name in (first, *names)}, key)
 
 
 def position(place, label: str, pieces: Sequence[str], default: int, *, key: str) -> int:
@@ -183,14 +185,14 @@ def position(place, label: str, pieces: Sequence[str], default: int, *, key: str
 def too_long_for_a_link(place, text: str) -> None:
     """Say so under a text that the address leaves out."""
     if len(text) > url.LONGEST:
-        place.caption(t("long.link"))
+        place.caption(t("long-link"))
 
 
 def sentences(first: str, second: str) -> tuple[str, str]:
     """Two text fields, A and B, read as they are typed and shared by the pages that take a pair."""
     left, right = st.columns(2)
-    a = line(left, t("sentence.a"), first, key="a")
-    b = line(right, t("sentence.b"), second, key="b", placeholder=t("sentence.b.empty"))
+    a = line(left, t("sentence-a"), first, key="a")
+    b = line(right, t("sentence-b"), second, key="b", placeholder=t("sentence-b-empty"))
     return a, b
 
 
@@ -212,17 +214,17 @@ def threshold(place, checkpoint: loaders.Checkpoint) -> float:
     """The slider of tau, shared by the pages that ask questions; it starts at the checkpoint's own, or else at 0."""
     own = loaders.session(checkpoint).loaded.null_threshold or 0.0
     tuned = round(min(max(own, -TAU), TAU), 1)
-    return url.number(place.slider, t("tau"), -TAU, TAU, tuned, key="tau", step=0.1, format="%.1f", help=t("tau.help"))
+    return url.number(place.slider, t("tau"), -TAU, TAU, tuned, key="tau", step=0.1, format="%.1f", help=t("tau-help"))
 
 
 def explain(*keys: str) -> None:
     """Numbers by name; a click on one shows its formula, how to read it, and where it comes from.
 
-    keys: rows of `i18n/strings/numbers.py`; KeyError for any other.
+    keys: rows of `app/numbers.py`; KeyError for any other.
     """
     with st.container(horizontal=True, gap="small"):
         for key in keys:
-            number(t(f"number.{key}"), key)
+            number(t(f"number-{key}"), key)
 
 
 def number(shown: str, key: str) -> None:
@@ -230,8 +232,8 @@ def number(shown: str, key: str) -> None:
     with st.popover(shown, icon=":material/function:", type="tertiary"):
         row = NUMBERS[key]
         st.latex(row.formula)
-        st.markdown(t(f"number.{key}.reading"))
-        st.caption(f"{t('number.source')}: [{row.source}]({row.link})")
+        st.markdown(t(f"number-{key}-reading"))
+        st.caption(f"{t('number-source')}: [{row.source}]({row.link})")
 
 
 def shown(number: float | None, form: str) -> str:
@@ -360,7 +362,7 @@ def arcs(picture: dict) -> None:
 
 def page_button(page: Callable[[], str], name: str) -> None:
     """A button that saves what `page` makes, once it is clicked, as one HTML file."""
-    st.download_button(t("download.html"), page, name, "text/html", on_click="ignore", icon=":material/download:")
+    st.download_button(t("download-html"), page, name, "text/html", on_click="ignore", icon=":material/download:")
 
 
 def canvas(view: str, payload: bytes) -> None:

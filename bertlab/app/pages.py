@@ -1,5 +1,5 @@
 """The pages of the window, by section, each with its icon; the first stands above all sections. A new page is a row
-here, a file in `screens/` and one in `i18n/strings/`. Knows no page from inside."""
+here, a file in `screens/` and its texts in `bertlab/locales/*/app/`. Knows no page from inside."""
 
 from collections.abc import Collection
 

@@ -5,8 +5,9 @@ import streamlit as st
 import bertlab
 from bertlab.app import loaders, url
 from bertlab.app.components import note
-from bertlab.app.i18n import LANGUAGES, refusal, t
+from bertlab.app.i18n import error_text, t
 from bertlab.config.errors import BertlabError
+from bertlab.config.languages import languages
 
 
 def language_and_undo() -> None:
@@ -14,18 +15,19 @@ def language_and_undo() -> None:
     # always enabled: a change inside of a fragment does not draw the sidebar again
     with st.sidebar.container(horizontal=True, horizontal_alignment="distribute"):
         url.choice(
-            st.segmented_control, t("language"), list(LANGUAGES), key="lang", format_func=LANGUAGES.get,
+            st.segmented_control, t("language"), list(languages()), key="lang",
+            format_func=lambda code: languages()[code].name,
             label_visibility="collapsed", required=True,
         )  # fmt: skip
         st.button(
-            t("undo"), key="undo", help=t("undo.help"), icon=":material/undo:", type="tertiary", shortcut="mod+z",
+            t("undo"), key="undo", help=t("undo-help"), icon=":material/undo:", type="tertiary", shortcut="mod+z",
             on_click=_undo,
         )  # fmt: skip
 
 
 def _undo() -> None:
     if not url.undo():
-        st.toast(t("undo.nothing"))
+        st.toast(t("undo-nothing"))
 
 
 def checkpoint(used: bool) -> None:
@@ -38,7 +40,7 @@ def checkpoint(used: bool) -> None:
     with st.sidebar:
         wanted = url.text(
             st.selectbox, t("checkpoint"), loaders.AUTO, key="checkpoint", options=[loaders.AUTO, *bertlab.shipped()],
-            accept_new_options=True, help=t("checkpoint.help" if used else "checkpoint.unused"), disabled=not used,
+            accept_new_options=True, help=t("checkpoint-help" if used else "checkpoint-unused"), disabled=not used,
         )  # fmt: skip
         # asked once, and again when its files change: to look for a hub id takes its time
         asked = (wanted, loaders.checkpoint(wanted))
@@ -47,9 +49,9 @@ def checkpoint(used: bool) -> None:
         if state["refusal"] is None:
             state["opened"] = wanted
         else:
-            note(refusal(state["refusal"]), "error")
+            note(error_text(state["refusal"]), "error")
             # the page says next, right below, what it has open
-            st.html(f'<p class="small">{t("checkpoint.stays")}</p>')
+            st.html(f'<p class="small">{t("checkpoint-stays")}</p>')
 
 
 def _refusal(wanted: str) -> str | None:

@@ -23,7 +23,7 @@ st.html(components.STATIC / "app.css")
 url.read()
 # The folder is not called "pages": the first deep link would make Streamlit run a file of it alone, without this one.
 sections = {
-    section and t(f"section.{section}"): [
+    section and t(f"section-{section}"): [
         st.Page(script(page), title=t(page), icon=icon, url_path=page, default=page == "start")
         for page, icon in pages.items()
     ]

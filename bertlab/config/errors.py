@@ -1,11 +1,14 @@
-"""The one kind of error a user sees: a single line saying what is wrong and what to do.
+"""Errors that a user can meet: each has an id and parameters, and is worded by a catalogue of the reader's language.
 
-Knows nothing of terminals or pages; the command line prints it with exit code 2, the app shows it where the user is.
+An error is one line: what is wrong and what to do. The command line prints it with exit code 2, the app shows it where
+the user is. The wordings are in `bertlab/locales/*/errors`.
 """
+
+from bertlab.config.languages import DEFAULT, render
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an error of a library says, its kind where it says nothing.
+    """The first line of another library's error message, or the error's type where it has none.
 
     >>> first_line(OSError("disk full\\nin write()")), first_line(TimeoutError())
     ('disk full', 'TimeoutError')
@@ -14,15 +17,45 @@ def first_line(error: BaseException) -> str:
 
 
 class BertlabError(ValueError):
-    """A user's mistake, or a file that is not what it claims; its text is one clear line."""
+    """A user's mistake, or a file that is not what it claims to be. Its text is one clear line.
+
+    Args:
+        id: the id of its message in `bertlab/locales/*/errors`.
+        params: what the message puts in; a `Message` or another `BertlabError` is worded in the same language.
+
+    >>> error = TextError("text-too-long", tokens=70, limit=64)
+    >>> error.id, error.params["limit"], str(error)
+    ('text-too-long', 64, 'the text has 70 tokens, the model reads at most 64: shorten it')
+    """
+
+    def __init__(self, id: str, /, **params: object):
+        super().__init__(id)
+        self.id, self.params = id, params
+
+    def render(self, language: str = DEFAULT) -> str:
+        """The error in a language, one line."""
+        if " " in self.id:  # transitional: a sentence instead of an id
+            return self.id
+        return render(self.id, language, **self.params)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __reduce__(self):
+        # keyword parameters do not survive the default way to send an exception to another process
+        return _rebuilt, (type(self), self.id, self.params)
+
+
+def _rebuilt(kind: type[BertlabError], id: str, params: dict[str, object]) -> BertlabError:
+    return kind(id, **params)
 
 
 class CheckpointError(BertlabError):
-    """A checkpoint that is missing, damaged, foreign or of the wrong shape."""
+    """A checkpoint that is missing, damaged, of another kind, or of the wrong shape."""
 
 
 class MissingHead(BertlabError):
-    """A question that this checkpoint has no output layer for (say, a masked word asked of a bare encoder)."""
+    """A prediction for which this checkpoint has no task head (say, a masked token from a bare encoder)."""
 
 
 class TextError(BertlabError):
@@ -34,8 +67,8 @@ class DataError(BertlabError):
 
 
 class NoSuchSplit(DataError):
-    """A data set that is there and has no such part."""
+    """A data set that exists but does not have this split."""
 
 
 class SurgeryError(BertlabError):
-    """A change asked of a layer, head or position that the model or the input does not have."""
+    """An intervention on a layer, head or position that the model or the input does not have."""

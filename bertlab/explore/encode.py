@@ -22,7 +22,7 @@ def encode(tokenizer: Tokenizer, text: str, pair: str | None, max_tokens: int) -
     encoding = tokenizer.encode(text, pair, max_tokens=max_tokens)
     filled = {segment for segment, added in zip(encoding.token_type_ids, encoding.special, strict=True) if not added}
     if 0 not in filled:
-        raise TextError("the text is empty: type some words")
+        raise TextError("text-empty")
     if pair is not None and 1 not in filled:
         raise TextError("the second text is empty: type some words")
     return encoding

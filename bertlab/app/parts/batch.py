@@ -8,7 +8,7 @@ from itertools import chain, count
 import streamlit as st
 
 from bertlab.app import components, loaders, url
-from bertlab.app.i18n import refusal, t
+from bertlab.app.i18n import error_text, t
 from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, ask_many, guess_column
 from bertlab.text.readers.rows import Rows, pasted_table, read_file
 
@@ -24,12 +24,12 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
     with st.expander(t("batch"), icon=":material/table_rows:"), components.told():
         left, right = st.columns(2)
         pasted = url.text(
-            left.text_area, t("batch.paste"), "", key=f"batch-{question}", placeholder=t("batch.paste.help")
+            left.text_area, t("batch-paste"), "", key=f"batch-{question}", placeholder=t("batch-paste-help")
         )
-        upload = right.file_uploader(t("batch.file"), ["csv", "tsv", "jsonl", "parquet"], key=f"upload-{question}")
+        upload = right.file_uploader(t("batch-file"), ["csv", "tsv", "jsonl", "parquet"], key=f"upload-{question}")
         table = _uploaded(upload) if upload else pasted_table(pasted, TEXT_NAMES)
         if table and not upload:
-            said = "batch.table" if guess_column(table.columns, TEXT_NAMES) else "batch.table.bare"
+            said = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-bare"
             st.caption(t(said, rows=len(table), columns=len(table.columns)))
         texts = (
             _chosen(table, question, checkpoint)
@@ -37,30 +37,30 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
             else [(line, None) for line in pasted.splitlines() if line.strip()]
         )
         if not texts:
-            st.caption(t("batch.empty"))
+            st.caption(t("batch-empty"))
             return
         if all(pair is None for _, pair in texts) and components.compares(checkpoint, question):
-            components.note(t("batch.pairs"))
+            components.note(t("batch-pairs"))
             return
         if len(texts) > MOST:
-            components.note(t("batch.most", most=MOST, count=len(texts)))
+            components.note(t("batch-most", most=MOST, count=len(texts)))
         lacking = [any(part is not None and not part.strip() for part in row) for row in texts]
         if any(lacking):
-            components.note(t("batch.missing", count=sum(lacking), first=1 + lacking.index(True)))
+            components.note(t("batch-missing", count=sum(lacking), first=1 + lacking.index(True)))
         kept, asked = f"batch-said-{question}", (checkpoint, question, tuple(texts[:MOST]))
-        if st.button(t("batch.ask", count=min(len(texts), MOST)), icon=":material/play_arrow:", key=f"ask-{question}"):
+        if st.button(t("batch-ask", count=min(len(texts), MOST)), icon=":material/play_arrow:", key=f"ask-{question}"):
             said = ask_many(loaders.session(checkpoint), question, texts[:MOST], _progress)
             st.session_state[kept] = (asked, said)
         found = st.session_state.get(kept)
         if found and found[0] == asked:
-            said = [row | {"error": refusal(row["error"])} for row in found[1]]
+            said = [row | {"error": error_text(row["error"])} for row in found[1]]
             if unanswered := sum(bool(row["error"]) for row in said):
-                components.note(t("batch.unanswered", count=unanswered, of=len(said)))
+                components.note(t("batch-unanswered", count=unanswered, of=len(said)))
             rows = beside(_given(table, texts)[: len(said)], said)
             told = TOLD if table else ("text", *TOLD)  # the columns of a table keep their own names
-            st.dataframe(rows, hide_index=True, column_config={name: t(f"batch.{name}") for name in told})
+            st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in told})
             st.download_button(
-                t("batch.download"), as_csv(rows), f"{question}.csv", "text/csv", on_click="ignore",
+                t("batch-download"), as_csv(rows), f"{question}.csv", "text/csv", on_click="ignore",
                 icon=":material/download:",
             )  # fmt: skip
 
@@ -75,13 +75,13 @@ def _chosen(table: Rows, question: str, checkpoint: loaders.Checkpoint) -> Texts
     """The texts of a table in the columns that are chosen."""
     left, right = st.columns(2)
     text = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
-    text = components.column(left, t("batch.column"), text, table.columns, f"text-{question}")
+    text = components.column(left, t("batch-column"), text, table.columns, f"text-{question}")
     pair = ""
     if question == "classify":
         taught = loaders.session(checkpoint).texts
         nameless = "2" if taught == 2 and table.columns == ("1", "2") else ""
         pair = "" if taught == 1 else guess_column(table.columns, PAIR_NAMES) or nameless
-        pair = components.column(right, t("batch.pair"), pair, ["", *table.columns], f"pair-{question}")
+        pair = components.column(right, t("batch-pair"), pair, ["", *table.columns], f"pair-{question}")
     return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in table.rows]
 
 
@@ -121,7 +121,7 @@ def _cell(value: object) -> str:
 def _progress(texts: Sequence) -> Iterator:
     bar = st.progress(0.0)
     for number, text in enumerate(texts):
-        bar.progress(number / len(texts), t("batch.progress", done=number, count=len(texts)))
+        bar.progress(number / len(texts), t("batch-progress", done=number, count=len(texts)))
         yield text
     bar.empty()
 

@@ -27,28 +27,28 @@ def steps(second: loaders.Checkpoint, texts: tuple[str, str], others: tuple[str,
 def remarks(found: Comparison, *, of_inputs: bool) -> None:
     """What was not compared as it stands."""
     if found.by == "words":
-        components.note(t("compare.words"))
+        components.note(t("compare-words"))
     first, second = found.left_out
     if first or second:
-        components.note(t("compare.left-out", first=first, second=second))
+        components.note(t("compare-left-out", first=first, second=second))
     elif of_inputs:
-        components.note(t("compare.whole"))  # a line too, so that the figures stay where they are
+        components.note(t("compare-whole"))  # a line too, so that the figures stay where they are
 
 
 def heads(found: Comparison, config: ModelConfig, first: loaders.Checkpoint, code: list[str]) -> None:
     """The heads that differ, and one of them in full: the most different until another is chosen."""
     if not found.same_heads:
-        components.note(t("compare.other-heads"))
+        components.note(t("compare-other-heads"))
         return
     most = np.unravel_index(int(found.js_LN.argmax()), found.js_LN.shape)
     left, right = st.columns(2, gap="large")
     with right:
-        st.subheader(t("compare.head"), anchor=False)
+        st.subheader(t("compare-head"), anchor=False)
         chosen = components.layer_and_head(config, tuple(map(int, most)), "compare.")
-        _draw(differences.head_difference, found, (first, code), "head", *chosen, label=t("compare.less-more"))
+        _draw(differences.head_difference, found, (first, code), "head", *chosen, label=t("compare-less-more"))
     with left:
-        st.subheader(t("compare.heads"), anchor=False, help=t("compare.heads.help"))
-        labels = (t("layer"), t("head"), t("compare.farther"))
+        st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
+        labels = (t("layer"), t("head"), t("compare-farther"))
         _draw(differences.head_differences, found, (first, code), "heads", chosen=chosen, labels=labels)
     components.explain("js_distance", "attention_difference")
 
@@ -56,21 +56,21 @@ def heads(found: Comparison, config: ModelConfig, first: loaders.Checkpoint, cod
 def layers(found: Comparison, first: loaders.Checkpoint, code: list[str]) -> None:
     """Drift by layer and what moved most; where depth or width differ, every layer against every layer."""
     if found.drift_LU is None:
-        st.subheader(t("compare.layers"), anchor=False)
-        axes = (t("compare.layer.second"), t("compare.layer.first"))
+        st.subheader(t("compare-layers"), anchor=False)
+        axes = (t("compare-layer-second"), t("compare-layer-first"))
         _draw(differences.layer_similarity, found, (first, code), "similarity", axes=axes)
         components.explain("cka")
         return
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader(t("compare.layers"), anchor=False)
-        labels = (t("compare.cka"), t("compare.drift"))
-        _draw(differences.layer_drift, found, (first, code), "drift", labels=labels, axis=t("compare.layer"))
+        st.subheader(t("compare-layers"), anchor=False)
+        labels = (t("compare-cka"), t("compare-drift"))
+        _draw(differences.layer_drift, found, (first, code), "drift", labels=labels, axis=t("compare-layer"))
     with right:
-        st.subheader(t("compare.moved"), anchor=False)
+        st.subheader(t("compare-moved"), anchor=False)
         last = len(found.drift_LU) - 1
-        layer = url.number(st.slider, t("compare.at"), 0, last, last, key="moved")
-        _draw(differences.moved_most, found, (first, code), "moved-most", layer, axis=t("compare.drift"))
+        layer = url.number(st.slider, t("compare-at"), 0, last, last, key="moved")
+        _draw(differences.moved_most, found, (first, code), "moved-most", layer, axis=t("compare-drift"))
     components.explain("cka", "cosine_drift")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from bertlab.app import components, loaders, url
-from bertlab.app.i18n import language, refusal, t
+from bertlab.app.i18n import error_text, language, t
 from bertlab.app.parts.batch import as_csv
 from bertlab.app.parts.samples import sample
 from bertlab.checkpoints.checkpoint import Loaded
@@ -62,30 +62,30 @@ def question() -> str:
     if not able:
         return next(iter(QUESTIONS.values()))
     named = {page: t(page) for page in able}
-    return QUESTIONS[components.choice(st.segmented_control, t("evaluation.what"), named, "measure", required=True)]
+    return QUESTIONS[components.choice(st.segmented_control, t("evaluation-what"), named, "measure", required=True)]
 
 
 def task(loaded: Loaded) -> str:
     """The row of the task table to measure by; "" is what the checkpoint was taught."""
     kind = next((kind for kind in KINDS if kind in loaded.heads), None)
-    named = {"": t("evaluation.task.own")} | {name: name for name, spec in TASKS.items() if spec.kind == kind}
-    return components.choice(st.selectbox, t("evaluation.task"), named, "task", help=t("evaluation.task.help"))
+    named = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind == kind}
+    return components.choice(st.selectbox, t("evaluation-task"), named, "task", help=t("evaluation-task-help"))
 
 
 def source(spec: TaskSpec) -> Source | None:
     """The rows to take: a path, an upload, or what is pasted; None as long as none are named."""
-    ways = {name: t(f"evaluation.from.{name}") for name in ("path", "paste", "upload")}
-    way = components.choice(st.segmented_control, t("evaluation.from"), ways, "from", required=True)
+    ways = {name: t(f"evaluation-from-{name}") for name in ("path", "paste", "upload")}
+    way = components.choice(st.segmented_control, t("evaluation-from"), ways, "from", required=True)
     if way == "path":
         left, right = st.columns([3, 1])
-        path = components.line(left, t("evaluation.path"), "", key="rows", help=t("evaluation.path.help"))
-        splits = {name: t(f"evaluation.split.{name}") for name in SPLITS}
-        split = components.choice(right.selectbox, t("evaluation.split"), splits, "split")
+        path = components.line(left, t("evaluation-path"), "", key="rows", help=t("evaluation-path-help"))
+        splits = {name: t(f"evaluation-split-{name}") for name in SPLITS}
+        split = components.choice(right.selectbox, t("evaluation-split"), splits, "split")
         return Source(path.strip(), split) if path.strip() else None
     if way == "paste":
-        pasted = url.text(st.text_area, t("evaluation.paste"), "", key="pasted", height=180)
+        pasted = url.text(st.text_area, t("evaluation-paste"), "", key="pasted", height=180)
         return _sent(f"rows{_suffix(pasted, spec)}", pasted.encode("utf-8", "replace")) if pasted.strip() else None
-    upload = st.file_uploader(t("evaluation.upload"), FILES, key="evaluation-upload")
+    upload = st.file_uploader(t("evaluation-upload"), FILES, key="evaluation-upload")
     return _sent(Path(upload.name).name, upload.getvalue()) if upload else None
 
 
@@ -109,24 +109,24 @@ def columns(spec: TaskSpec, rows: Given) -> tuple[tuple[str, ...], str]:
     places = st.columns(3 if spec.kind != "tag" else 2)
     known = spec.text[0] if spec.text and spec.text[0] in names else None
     text = known or guess_column(names, TOKEN_NAMES + TEXT_NAMES if spec.kind == "tag" else TEXT_NAMES) or names[0]
-    text = components.column(places[0], t("evaluation.column.text"), text, names, "textcolumn")
+    text = components.column(places[0], t("evaluation-column-text"), text, names, "textcolumn")
     texts = (text,)
     if spec.kind != "tag":
         pair = next((name for name in spec.text[1:] if name in names), "")
         if not spec.text:
             pair = guess_column(names, PAIR_NAMES) or ""
-        pair = components.column(places[1], t("evaluation.column.pair"), pair, ["", *names], "paircolumn")
+        pair = components.column(places[1], t("evaluation-column-pair"), pair, ["", *names], "paircolumn")
         texts = (text, pair) if pair else texts
     own = next((name for name in spec.label if name.partition(".")[0] in names), None)
     guess = own.partition(".")[0] if own else guess_column(names, LABEL_NAMES) or names[-1]
-    label = components.column(places[-1], t("evaluation.column.label"), guess, names, "labelcolumn")
+    label = components.column(places[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
     return texts, "" if own and label == guess else label
 
 
 def empty(spec: TaskSpec, labels: Sequence[str], spoken: str) -> None:
     """What to give, while nothing is given: in words, and as rows that can be tried. spoken: the checkpoint's
     language."""
-    components.note(t(f"evaluation.empty.{spec.kind}"))
+    components.note(t(f"evaluation-empty-{spec.kind}"))
     rows = sample(spec, labels, spoken)
     st.code(rows, language=None, wrap_lines=True)
 
@@ -135,7 +135,7 @@ def empty(spec: TaskSpec, labels: Sequence[str], spoken: str) -> None:
             st.session_state[name] = value
             url.keep(name, value)
 
-    st.button(t("evaluation.try"), icon=":material/content_paste:", on_click=take)
+    st.button(t("evaluation-try"), icon=":material/content_paste:", on_click=take)
     components.explain("right_probability")
 
 
@@ -147,8 +147,8 @@ def asked(checkpoint: loaders.Checkpoint, source: Source, task: str, columns: tu
     settings = (loaders.short_name(checkpoint), source.name, source.split, source.stamp, task, columns, most)
     mark = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
     if source.content is not None and url.recall("from") == "upload":
-        st.caption(t("evaluation.unlinked"))
-    clicked = st.button(t("evaluation.run", count=min(most, total)), icon=":material/play_arrow:", type="primary")
+        st.caption(t("evaluation-unlinked"))
+    clicked = st.button(t("evaluation-run", count=min(most, total)), icon=":material/play_arrow:", type="primary")
     ran = mark if clicked else url.recall("ran")
     url.keep("ran", ran)
     return ran == mark
@@ -158,7 +158,7 @@ def progress(parts: Sequence) -> Iterator:
     """A bar while the parts are asked."""
     bar = st.progress(0.0)
     for number, part in enumerate(parts):
-        bar.progress(number / len(parts), t("evaluation.progress", share=number / len(parts)))
+        bar.progress(number / len(parts), t("evaluation-progress", share=number / len(parts)))
         yield part
     bar.empty()
 
@@ -167,7 +167,7 @@ def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most:
     """Python lines that measure the same."""
     name = source.name if source.content is not None else str(Path(source.name).expanduser())
     return (
-        "from bertlab.tasks import examine", "from bertlab.views import evaluation",
+        "from bertlab.training.error_analysis import examine", "from bertlab.views import evaluation",
         f"spec = examine.spec_for(session.loaded, {task!r}, {columns[0]!r}, {columns[1]!r})",
         f"rows = examine.labelled_rows({name!r}, spec, {source.split!r})",
         f"found = examine.examine(session.loaded, rows, spec, {most!r})",
@@ -181,13 +181,13 @@ def figures(found: Examination) -> None:
     """The task's measures, how many rows they are of, and what they mean."""
     shown = {name: value for name, value in found.figures.items() if name not in ("examples", "total")}
     told = {name: f"{Told(value):.1f}{'%' * (name not in BARE)}" for name, value in shown.items()}
-    cells = "".join(f"<div><b>{value}</b><span>{t(f'measure.{name}')}</span></div>" for name, value in told.items())
+    cells = "".join(f"<div><b>{value}</b><span>{t(f'measure-{name}')}</span></div>" for name, value in told.items())
     st.html(f'<div class="figures">{cells}</div>')
     st.caption(share(found))
     if found.spec.kind in ("classify", "choose"):
-        st.caption(t("evaluation.commonest", share=found.confusion.commonest))
+        st.caption(t("evaluation-commonest", share=found.confusion.commonest))
     if found.left_out:
-        _left_out([refusal(line) for line in found.left_out])
+        _left_out([error_text(line) for line in found.left_out])
     components.explain(*explanations(shown))
 
 
@@ -196,17 +196,17 @@ def share(found: Examination) -> str:
     useless = len(found.left_out)
     usable = found.total - useless * (found.spec.kind != "span")  # questions are counted without those
     some = "rows" if len(found.rows) < usable else "only" if usable == 1 else "every"
-    return t(f"evaluation.{some}{'.used' if useless else ''}", count=len(found.rows), total=usable, useless=useless)
+    return t(f"evaluation-{some}{'-used' if useless else ''}", count=len(found.rows), total=usable, useless=useless)
 
 
 def _left_out(lines: Sequence[str]) -> None:
     """Rows that cannot be used: the first in a note, more of them in a list below it, so that each can be put right."""
     many = len(lines)
     if many == 1:
-        components.note(t("evaluation.left-out.one", first=lines[0]))
+        components.note(t("evaluation-left-out-one", first=lines[0]))
         return
-    components.note(t("evaluation.left-out", count=many, first=lines[0]))
-    title = "evaluation.left-out.all" if many <= NAMED else "evaluation.left-out.some"
+    components.note(t("evaluation-left-out", count=many, first=lines[0]))
+    title = "evaluation-left-out-all" if many <= NAMED else "evaluation-left-out-some"
     with st.expander(t(title, count=many, shown=NAMED)):
         rows = "".join(f'<li dir="auto">{plain(line)}</li>' for line in lines[:NAMED])
         st.html(f'<ul class="small">{rows}</ul>')
@@ -227,16 +227,16 @@ def picture(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[st
 
 def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
     seen = found.confusion
-    st.subheader(t("evaluation.confusion"), anchor=False)
-    st.caption(t("evaluation.confusion.tag" if found.spec.kind == "tag" else "evaluation.confusion.lead"))
+    st.subheader(t("evaluation-confusion"), anchor=False)
+    st.caption(t("evaluation-confusion-tag" if found.spec.kind == "tag" else "evaluation-confusion-lead"))
     place = st.container()  # the picture stands above the field, and shows what is chosen there
     order = sorted(seen.cells, key=lambda cell: (cell[0] == cell[1], -len(seen.cells[cell])))
 
-    options = {"": t("evaluation.all")}
+    options = {"": t("evaluation-all")}
     for g, s in order:
-        given, said = (seen.names[side] or t("evaluation.nothing") for side in (g, s))
-        options[f"{g}.{s}"] = t("evaluation.cell", given=given, said=said, count=len(seen.cells[g, s]))
-    picked = components.choice(st.selectbox, t("evaluation.show"), options, "cell")
+        given, said = (seen.names[side] or t("evaluation-nothing") for side in (g, s))
+        options[f"{g}.{s}"] = t("evaluation-cell", given=given, said=said, count=len(seen.cells[g, s]))
+    picked = components.choice(st.selectbox, t("evaluation-show"), options, "cell")
     chosen = tuple(map(int, picked.split("."))) if picked else None
 
     def choose(cell: list) -> None:
@@ -244,8 +244,8 @@ def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple
             st.session_state["cell"] = "" if option == picked else option
 
     words = {
-        "axes": (t("evaluation.said"), t("evaluation.given")),
-        "labels": (t("evaluation.nothing"), t("evaluation.share")),
+        "axes": (t("evaluation-said"), t("evaluation-given")),
+        "labels": (t("evaluation-nothing"), t("evaluation-share")),
     }
     code = components.lines(
         checkpoint, *opened, f"figure = evaluation.confusion_map(found.confusion, {chosen!r}, **{words!r})"
@@ -263,21 +263,21 @@ def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple
 
 
 def _groups(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
-    st.subheader(t("evaluation.groups"), anchor=False)
-    ways = {name: t(f"evaluation.by.{name}") for name in found.groups}
-    by = components.choice(st.segmented_control, t("evaluation.by"), ways, "by", required=True)
+    st.subheader(t("evaluation-groups"), anchor=False)
+    ways = {name: t(f"evaluation-by-{name}") for name in found.groups}
+    by = components.choice(st.segmented_control, t("evaluation-by"), ways, "by", required=True)
     groups = found.groups[by]
     place = st.container()
-    options = {"": t("evaluation.all")}
-    options |= {str(number): group.name or t("evaluation.other") for number, group in enumerate(groups)}
-    picked = components.choice(st.selectbox, t("evaluation.show"), options, "cell")
+    options = {"": t("evaluation-all")}
+    options |= {str(number): group.name or t("evaluation-other") for number, group in enumerate(groups)}
+    picked = components.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def choose(group: list) -> None:
         st.session_state["cell"] = "" if str(group[0]) == picked else str(group[0])
 
     names = {
-        "labels": (t("measure.f1"), t("measure.exact_match")), "other": t("evaluation.other"),
-        "axis": t("evaluation.percent"),
+        "labels": (t("measure-f1"), t("measure-exact_match")), "other": t("evaluation-other"),
+        "axis": t("evaluation-percent"),
     }  # fmt: skip
     code = components.lines(checkpoint, *opened, f"figure = evaluation.group_bars(found.groups[{by!r}], **{names!r})")
     data = {
@@ -292,18 +292,18 @@ def _groups(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[st
 
 
 def _values(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
-    st.subheader(t("evaluation.values"), anchor=False)
-    st.caption(t("evaluation.values.lead"))
+    st.subheader(t("evaluation-values"), anchor=False)
+    st.caption(t("evaluation-values-lead"))
     place = st.container()
     rows = {number: found.rows[number] for number in found.hardest()}
-    options = {"": t("evaluation.all")}
+    options = {"": t("evaluation-all")}
     options |= {str(number): f"{row.id}: {row.given} → {row.said}" for number, row in rows.items()}
-    picked = components.choice(st.selectbox, t("evaluation.show"), options, "cell")
+    picked = components.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def choose(row: list) -> None:
         st.session_state["cell"] = "" if str(row[0]) == picked else str(row[0])
 
-    axes = (t("evaluation.given"), t("evaluation.said"))
+    axes = (t("evaluation-given"), t("evaluation-said"))
     code = components.lines(checkpoint, *opened, f"figure = evaluation.value_scatter(found.rows, axes={axes!r})")
     with place:
         components.figure(
@@ -316,20 +316,20 @@ def _values(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[st
 def listed(checkpoint: loaders.Checkpoint, found: Examination, members: Sequence[int] | None) -> None:
     """The hardest of the chosen rows, each with a way into the attention page; and all of them as a file."""
     order = found.hardest(members)
-    st.subheader(t("evaluation.hardest" if members is None else "evaluation.chosen"), anchor=False)
-    said = "evaluation.listed" if len(order) > SHOWN else "evaluation.listed.all"
+    st.subheader(t("evaluation-hardest" if members is None else "evaluation-chosen"), anchor=False)
+    said = "evaluation-listed" if len(order) > SHOWN else "evaluation-listed-all"
     st.caption(t(said, shown=min(SHOWN, len(order)), count=len(order)))
     joint = "" if found.spec.unit == "character" else " "
-    words = {name: t(f"evaluation.{name}") for name in ("given", "said", "chance", "nothing")}
+    words = {name: t(f"evaluation-{name}") for name in ("given", "said", "chance", "nothing")}
     for number in order[:SHOWN]:
         row = found.rows[number]
         with st.container(border=True, key=f"example-{number}"):
             left, right = st.columns([5, 1], vertical_alignment="center")
             left.html(evaluation.row_html(row, words, joint))
-            if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=t("evaluation.open")):
+            if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=t("evaluation-open")):
                 _open(checkpoint, found.spec.kind, row, joint)
     st.download_button(
-        t("evaluation.download", count=len(order)),
+        t("evaluation-download", count=len(order)),
         lambda: as_csv(evaluation.table([found.rows[number] for number in order], joint)),
         "evaluation.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip

@@ -43,26 +43,26 @@ def question() -> Asked:
     """Which prediction to watch, and its texts."""
     left, right = st.columns([4, 1])
     kind = url.choice(
-        left.segmented_control, t("heads.ask"), list(WATCHED), key="ask", required=True, label_visibility="collapsed",
-        format_func=lambda kind: t(f"heads.ask.{kind}"),
+        left.segmented_control, t("heads-ask"), list(WATCHED), key="ask", required=True, label_visibility="collapsed",
+        format_func=lambda kind: t(f"heads-ask-{kind}"),
     )  # fmt: skip
     examples = components.said(WATCHED[kind])
     if kind == "nsp":
         return Asked(kind, *components.sentences(*examples.pair))
     if kind == "span":
-        asked = components.line(st, t("question.question"), examples.questions[0], key="question")
-        passage = url.text(st.text_area, t("question.passage"), examples.passage, key="passage", height=130)
+        asked = components.line(st, t("question-question"), examples.questions[0], key="question")
+        passage = url.text(st.text_area, t("question-passage"), examples.passage, key="passage", height=130)
         components.too_long_for_a_link(st, passage)
         return Asked(kind, asked, passage)
     if kind == "classify":
-        return Asked(kind, components.line(st, t("heads.text"), examples.judged, key="judged"), None)
-    text = components.line(st, t("heads.text"), examples.masked, key="masked", help=t("heads.text.help"))
+        return Asked(kind, components.line(st, t("heads-text"), examples.judged, key="judged"), None)
+    text = components.line(st, t("heads-text"), examples.masked, key="masked", help=t("heads-text-help"))
     masks = text.count(MASK)
     if masks < 2:
         return Asked(kind, text, None)
     named = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
     # a mask by its number, where a second one moves nothing
-    mask = url.among(right.selectbox, t("heads.mask"), range(1, masks + 1), 1, key="which", **named)
+    mask = url.among(right.selectbox, t("heads-mask"), range(1, masks + 1), 1, key="which", **named)
     return Asked(kind, text, None, mask - 1)
 
 
@@ -95,30 +95,30 @@ def chips(line: str, config: ModelConfig) -> None:
     made = read(line, config)
     whole = [n for n in range(config.num_layers) if all((n, head) in made.heads for head in range(config.num_heads))]
     single = sorted(head for head in made.heads if head[0] not in whole)
-    shown = [(t("heads.chip.layer", layer=layer), f"{layer}s") for layer in whole]
-    shown += [(t("heads.chip.head", layer=layer, head=head), f"{layer}.{head}") for layer, head in single]
+    shown = [(t("heads-chip-layer", layer=layer), f"{layer}s") for layer in whole]
+    shown += [(t("heads-chip-head", layer=layer, head=head), f"{layer}.{head}") for layer, head in single]
     for layer, head, position in made.rows:
-        shown.append((t("heads.chip.row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}"))
+        shown.append((t("heads-chip-row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}"))
     for layer, position in made.patches:
         place = changes.EVERY if position is None else str(position)
         name = (
-            t("heads.chip.patches", layer=layer)
+            t("heads-chip-patches", layer=layer)
             if position is None
-            else t("heads.chip.patch", layer=layer, place=place)
+            else t("heads-chip-patch", layer=layer, place=place)
         )
         shown.append((name, f"p{layer}.{place}"))
     with st.container(horizontal=True, gap="xsmall", key="heads-undo"):
-        st.button(t("heads.undo"), on_click=keep, args=(changes.undo(line),), disabled=not line, icon=":material/undo:")
-        st.button(t("heads.reset"), on_click=keep, args=("",), disabled=not line, icon=":material/restart_alt:")
+        st.button(t("heads-undo"), on_click=keep, args=(changes.undo(line),), disabled=not line, icon=":material/undo:")
+        st.button(t("heads-reset"), on_click=keep, args=("",), disabled=not line, icon=":material/restart_alt:")
     with st.container(horizontal=True, gap="xsmall", key="heads-changes"):
         for name, part in shown[:CHIPS]:
             back = changes.add(line, part, config.num_heads)
-            st.button(name, key=f"back-{part}", on_click=keep, args=(back,), help=t("heads.chip.back"),
+            st.button(name, key=f"back-{part}", on_click=keep, args=(back,), help=t("heads-chip-back"),
                       icon=":material/close:", type="tertiary")  # fmt: skip
         if len(shown) > CHIPS:
-            st.caption(t("heads.chip.more", count=len(shown) - CHIPS))
+            st.caption(t("heads-chip-more", count=len(shown) - CHIPS))
         if not shown:
-            st.caption(t("heads.none"))
+            st.caption(t("heads-none"))
 
 
 # -- the grid ------------------------------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ def measure(checkpoint: loaders.Checkpoint, asked: Asked, place) -> None:
 
     A layer that is found is kept: whatever the reader does meanwhile interrupts this, and it goes on from there.
     """
-    bar = place.progress(0.0, t("heads.measuring"))
-    loaders.head_effects(checkpoint, asked.values, asked.mask, lambda share: bar.progress(share, t("heads.measuring")))
+    bar = place.progress(0.0, t("heads-measuring"))
+    loaders.head_effects(checkpoint, asked.values, asked.mask, lambda share: bar.progress(share, t("heads-measuring")))
     st.session_state["heads.measured"] = (checkpoint, asked)
     url.write()
     st.rerun()
@@ -145,12 +145,12 @@ def measure(checkpoint: loaders.Checkpoint, asked: Asked, place) -> None:
 
 def grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: HeadRoles) -> None:
     """Layers x heads to click, coloured by what each does for the prediction."""
-    texts = {name: t(f"heads.grid.{name}") for name in GRID} | {
-        "layer": t("heads.grid.layer", layer="{layer}"),
-        "head": t("heads.grid.head", layer="{layer}", head="{head}"),
-        "effect": t("heads.grid.effect", effect="{effect}", before="{before}", after="{after}"),
-        "role": t("heads.grid.role", role="{role}", share="{share}"),
-        "roles": {role: t(f"heads.role.{role}") for role in ROLES} | {"[CLS]": "[CLS]", "[SEP]": "[SEP]"},
+    texts = {name: t(f"heads-grid-{name}") for name in GRID} | {
+        "layer": t("heads-grid-layer", layer="{layer}"),
+        "head": t("heads-grid-head", layer="{layer}", head="{head}"),
+        "effect": t("heads-grid-effect", effect="{effect}", before="{before}", after="{after}"),
+        "role": t("heads-grid-role", role="{role}", share="{share}"),
+        "roles": {role: t(f"heads-role-{role}") for role in ROLES} | {"[CLS]": "[CLS]", "[SEP]": "[SEP]"},
     }
     named = [
         [[name, float(share)] for name, share in zip(names, shares, strict=True)]
@@ -185,9 +185,9 @@ def said(operation: Operation, names: dict[str, str]) -> str:
     """The prediction before and after in one line of HTML."""
     first, top = operation.outcomes[0], operation.outcomes[operation.top]
     word, now = (components.plain(names.get(outcome.label, outcome.label)) for outcome in (first, top))
-    line = t("heads.said", word=f"<b>{word}</b>", before=percent(first.before), after=f"<b>{percent(first.after)}</b>")
+    line = t("heads-said", word=f"<b>{word}</b>", before=percent(first.before), after=f"<b>{percent(first.after)}</b>")
     if operation.top:
-        line += t("heads.said.now", word=f"<b>{now}</b>", after=percent(top.after))
+        line += t("heads-said-now", word=f"<b>{now}</b>", after=percent(top.after))
     return f'<p class="say" dir="auto">{line}</p>'
 
 
@@ -197,20 +197,20 @@ def said(operation: Operation, names: dict[str, str]) -> str:
 def _where(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
     """Choose a position of a text by its piece."""
     names = piece_labels(tokens)
-    return components.position(place, t("heads.position"), names, min(default, len(names) - 1), key=key)
+    return components.position(place, t("heads-position"), names, min(default, len(names) - 1), key=key)
 
 
 def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tuple[TokenRow, ...]) -> None:
     """One row of attention by hand: alike everywhere, one position only, or numbers."""
-    st.caption(t("heads.row.lead"))
+    st.caption(t("heads-row-lead"))
     config = loaders.session(checkpoint).config
     cells = st.columns([1, 1, 2])
     layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, 0, key="row.layer")
     head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, 0, key="row.head")
     position = _where(cells[2], tokens, "row.from")
     how = url.choice(
-        st.segmented_control, t("heads.row.how"), ["uniform", "one", "hand"], key="row.how", required=True,
-        format_func=lambda how: t(f"heads.row.{how}"),
+        st.segmented_control, t("heads-row-how"), ["uniform", "one", "hand"], key="row.how", required=True,
+        format_func=lambda how: t(f"heads-row-{how}"),
     )  # fmt: skip
     weights: list[tuple[int, float]] = []
     if how == "one":
@@ -220,20 +220,20 @@ def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tu
             checkpoint, "attention_row", asked.text, asked.pair, layer=layer, head=head, position=position
         )
         own_T = own_T.astype(float)  # in float32 0.225 is less, and would be cut to 0.224
-        now, new = t("heads.row.now"), t("heads.row.new")
-        rows = {t("heads.row.piece"): piece_labels(tokens), now: own_T.round(4), new: own_T.round(3)}
+        now, new = t("heads-row-now"), t("heads-row-new")
+        rows = {t("heads-row-piece"): piece_labels(tokens), now: own_T.round(4), new: own_T.round(3)}
         number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
         edited = st.data_editor(
-            rows, key=f"row-{layer}-{head}-{position}-{hash(asked)}", disabled=[t("heads.row.piece"), now],
+            rows, key=f"row-{layer}-{head}-{position}-{hash(asked)}", disabled=[t("heads-row-piece"), now],
             column_config={now: st.column_config.NumberColumn(format="%.4f"), new: number}, height=320,
         )  # fmt: skip
         weights = [(at, float(weight)) for at, weight in enumerate(edited[new]) if weight and weight > 0]
-        st.caption(t("heads.row.scaled"))
+        st.caption(t("heads-row-scaled"))
     if how == "hand" and not weights:
-        components.note(t("heads.row.empty"), "error")
+        components.note(t("heads-row-empty"), "error")
     part = changes.row_part((layer, head, position), weights)
     st.button(
-        t("heads.put"), on_click=keep, args=(changes.add(line, part, config.num_heads),), key="put-row",
+        t("heads-put"), on_click=keep, args=(changes.add(line, part, config.num_heads),), key="put-row",
         icon=":material/check:", disabled=how == "hand" and not weights,
     )  # fmt: skip
 
@@ -243,28 +243,28 @@ def patch_tool(line: str, checkpoint: loaders.Checkpoint, other: str, tokens: tu
     config = loaders.session(checkpoint).config
     theirs = loaders.ask(checkpoint, "encode", other)
     cells = st.columns([1, 2, 1, 2], vertical_alignment="bottom")
-    from_layer = url.number(cells[0].number_input, t("heads.patch.from"), 0, config.num_layers, 0, key="patch.layer")
+    from_layer = url.number(cells[0].number_input, t("heads-patch-from"), 0, config.num_layers, 0, key="patch.layer")
     from_position = _where(cells[1], theirs, "patch.from", 1)
-    layer = url.number(cells[2].number_input, t("heads.patch.to"), 0, config.num_layers, 0, key="patch.into")
+    layer = url.number(cells[2].number_input, t("heads-patch-to"), 0, config.num_layers, 0, key="patch.into")
     position = _where(cells[3], tokens, "patch.to", 1)
     one = changes.patch_part((layer, position), (from_layer, from_position))
     every = changes.patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
-        for name, part in ((t("heads.put"), one), (t("heads.patch.every"), every)):
+        for name, part in ((t("heads-put"), one), (t("heads-patch-every"), every)):
             st.button(name, on_click=keep, args=(changes.add(line, part, config.num_heads),), icon=":material/check:")
-    st.caption(t("heads.patch.help"))
+    st.caption(t("heads-patch-help"))
 
 
 def keep_tool(line: str, checkpoint: loaders.Checkpoint) -> None:
     """The command that takes the knocked-out heads away for good."""
     config = loaders.session(checkpoint).config
     made = read(line, config)
-    st.caption(t("heads.keep.lead"))
+    st.caption(t("heads-keep-lead"))
     if not made.heads:
-        components.note(t("heads.keep.none"))
+        components.note(t("heads-keep-none"))
         return
     if made.rows or made.patches:
-        st.caption(t("heads.keep.only"))
+        st.caption(t("heads-keep-only"))
     gone = sorted(made.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)})
     heads = ",".join(f"{layer}.{head}" for layer, head in gone)
     command = ["bertlab", "export", "pruned", "--checkpoint", loaders.short_name(checkpoint), "--prune", heads]
@@ -273,5 +273,5 @@ def keep_tool(line: str, checkpoint: loaders.Checkpoint) -> None:
     total = sum(parameter.numel() for parameter in loaders.session(checkpoint).model.parameters())
     vocabulary = config.vocab_size * config.hidden_size
     shares = {"share": percent(weights * len(gone) / total), "vocabulary": percent(vocabulary / total)}
-    st.caption(t("heads.keep.size", heads=len(gone), **shares))
-    st.caption(t("heads.keep.opens"))
+    st.caption(t("heads-keep-size", heads=len(gone), **shares))
+    st.caption(t("heads-keep-opens"))

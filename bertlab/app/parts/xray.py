@@ -15,44 +15,44 @@ def decision(checkpoint: loaders.Checkpoint, question: str, text: str, seen: Spa
     tau = components.threshold(st, checkpoint)
     best = seen.answers.answers[0]
     if seen.margin <= tau:
-        st.html(f'<p class="say">{t("xray.says", tau=tau)} <b dir="auto">{components.plain(best.text)}</b></p>')
+        st.html(f'<p class="say">{t("xray-says", tau=tau)} <b dir="auto">{components.plain(best.text)}</b></p>')
     else:
-        st.html(f'<p class="say">{t("xray.silent", tau=tau)}</p>')
-    names = {"labels": (t("xray.none"), t("xray.answer"))}
+        st.html(f'<p class="say">{t("xray-silent", tau=tau)}</p>')
+    names = {"labels": (t("xray-none"), t("xray-answer"))}
     code = components.lines(
         checkpoint, "from bertlab.views import xray", f"seen = session.xray({question!r}, {text!r}, 10)",
         f"figure = xray.threshold_strip(seen, {tau!r}, {components.TAU!r}, **{names!r})",
     )  # fmt: skip
     components.figure(xray.threshold_strip(seen, tau, components.TAU, **names), key="threshold", code=code)
     values = {"margin": seen.margin, "none": seen.answers.no_answer_score, "best": best.score}
-    st.caption(t("xray.flips", **values))
+    st.caption(t("xray-flips", **values))
     components.explain("tau", "no_answer", "span_score")
 
 
 def windows(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXray) -> int:
     """The windows and their scores; gives the one that the reader looks into."""
-    st.subheader(t("xray.windows"), anchor=False)
+    st.subheader(t("xray-windows"), anchor=False)
     count, best = len(seen.readings), seen.answers.best_window
     if count == 1:
-        st.caption(t("xray.windows.one"))
+        st.caption(t("xray-windows-one"))
         return 0
-    st.caption(t("xray.windows.lead", count=count, best=best + 1))
+    st.caption(t("xray-windows-lead", count=count, best=best + 1))
     names = {
-        "labels": (t("xray.window"), t("xray.best"), t("xray.none")), "axes": (t("xray.characters"), t("xray.score"))
+        "labels": (t("xray-window"), t("xray-best"), t("xray-none")), "axes": (t("xray-characters"), t("xray-score"))
     }  # fmt: skip
     code = components.lines(
         checkpoint, "from bertlab.views import xray", f"passage = {text!r}",
         f"seen = session.xray({question!r}, passage, 10)", f"figure = xray.windows_figure(seen, passage, **{names!r})",
     )  # fmt: skip
     components.figure(xray.windows_figure(seen, text, **names), key="windows", code=code)
-    return url.number(st.number_input, t("xray.window"), 1, count, best + 1, key="window") - 1
+    return url.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
 
 
 def spans(text: str, seen: SpanXray) -> None:
     """The n-best as underlines in the passage."""
-    st.subheader(t("xray.spans"), anchor=False)
-    st.caption(t("xray.spans.lead"))
-    show = url.number(st.slider, t("xray.show"), 1, 10, 4, key="show")
+    st.subheader(t("xray-spans"), anchor=False)
+    st.caption(t("xray-spans-lead"))
+    show = url.number(st.slider, t("xray-show"), 1, 10, 4, key="show")
     box = "passage" if len(text) > LONG else "whole"
     st.html(f'<div class="{box}">{xray.spans_html(text, seen.answers.answers, show=show)}</div>')
     components.explain("answer_probability", "span_score")
@@ -60,14 +60,14 @@ def spans(text: str, seen: SpanXray) -> None:
 
 def columns(text: str, reading: WindowReading) -> None:
     """The two distributions of one window at its words."""
-    st.subheader(t("xray.columns"), anchor=False)
+    st.subheader(t("xray-columns"), anchor=False)
     most = float(max(reading.start_probs_T.max(), reading.end_probs_T.max()))
-    st.caption(t("xray.columns.lead", most=most))
+    st.caption(t("xray-columns-lead", most=most))
     scale = url.choice(
-        st.segmented_control, t("xray.scale"), ["linear", "logarithmic"], key="columns", required=True,
-        format_func=lambda name: t(f"xray.scale.{name}"), label_visibility="collapsed",
+        st.segmented_control, t("xray-scale"), ["linear", "logarithmic"], key="columns", required=True,
+        format_func=lambda name: t(f"xray-scale-{name}"), label_visibility="collapsed",
     )  # fmt: skip
-    names = (t("xray.start"), t("xray.end"))
+    names = (t("xray-start"), t("xray-end"))
     shown = xray.columns_html(text, reading, labels=names, logarithmic=scale == "logarithmic")
     st.html(f'<div class="whole">{shown}</div>')
     components.explain("start_end")
@@ -77,13 +77,13 @@ def columns(text: str, reading: WindowReading) -> None:
 @components.told()
 def heads(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXray) -> None:
     """Where question and answer look, head by head; a click on a head shows its words."""
-    st.subheader(t("xray.heads"), anchor=False)
+    st.subheader(t("xray-heads"), anchor=False)
     side, rank = st.columns([3, 1], vertical_alignment="bottom")
     look = url.choice(
-        side.segmented_control, t("xray.side"), ["question", "answer"], key="direction", required=True,
-        format_func=lambda name: t(f"xray.side.{name}"),
+        side.segmented_control, t("xray-side"), ["question", "answer"], key="direction", required=True,
+        format_func=lambda name: t(f"xray-side-{name}"),
     )  # fmt: skip
-    number = url.number(rank.number_input, t("xray.rank"), 1, len(seen.answers.answers), 1, key="rank") - 1
+    number = url.number(rank.number_input, t("xray-rank"), 1, len(seen.answers.answers), 1, key="rank") - 1
     answer, window = seen.answers.answers[number], seen.answer_windows[number]
     asked = (question, text, window, answer.start, answer.end)
     found = loaders.ask(checkpoint, "span_attention", *asked)
@@ -92,7 +92,7 @@ def heads(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXr
     even = len(found.question if backwards else found.answer) / len(found.tokens)
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = components.layer_and_head(loaders.session(checkpoint).config, strongest, "between.")
-    names = {"axes": (t("head"), t("layer")), "labels": (t("xray.share"), t("xray.even"))}
+    names = {"axes": (t("head"), t("layer")), "labels": (t("xray-share"), t("xray-even"))}
     of = f"{look}_to_{'question' if backwards else 'answer'}_LN"
     code = components.lines(
         checkpoint, "from bertlab.views import xray", f"found = session.span_attention{asked!r}",
@@ -107,10 +107,10 @@ def heads(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXr
         xray.heads_map(share_LN, even, (layer, head), **names), key="heads", code=code, on_click=choose
     )  # fmt: skip
     share = float(share_LN[layer, head])
-    st.html(f'<p class="small">{t("xray.head", layer=layer, head=head, share=share, ratio=share / even)}</p>')
+    st.html(f'<p class="small">{t("xray-head", layer=layer, head=head, share=share, ratio=share / even)}</p>')
     st.html(xray.looks_html(found, layer, head, from_answer=backwards))
     components.explain("attention_mass", "attention")
-    if st.button(t("xray.open"), icon=":material/hub:"):
+    if st.button(t("xray-open"), icon=":material/hub:"):
         reading = seen.readings[window]
         looking = list(found.answer if backwards else found.question)
         components.into_attention(

@@ -12,7 +12,7 @@ components.heading("attention")
 a, b = components.sentences(*components.said("attend").pair)
 look = url.choice(
     st.segmented_control, t("view"), ["heads", "neuron", "bertviz"], key="look", required=True,
-    format_func=lambda view: t(f"view.{view}"), label_visibility="collapsed",
+    format_func=lambda view: t(f"view-{view}"), label_visibility="collapsed",
 )  # fmt: skip
 url.show(look)
 
@@ -38,7 +38,7 @@ def heads(checkpoint: loaders.Checkpoint) -> None:
 @components.told()
 def neuron(checkpoint: loaders.Checkpoint) -> None:
     """One head from the inside: its layer and its number stand above."""
-    st.caption(t("view.neuron.lead"))
+    st.caption(t("view-neuron-lead"))
     layer, head = components.layer_and_head(loaders.session(checkpoint).config)
     code = components.lines(
         checkpoint, "from pathlib import Path", "from bertlab.views import html", "from bertlab.views import figures",
@@ -59,9 +59,9 @@ def bertviz(checkpoint: loaders.Checkpoint) -> None:
     """bertviz in a frame of its own, if the input is short enough for it."""
     count = len(loaders.ask(checkpoint, "encode", a, b or None))
     if count > bertviz_view.MAX_TOKENS:
-        components.note(t("bertviz.long", limit=bertviz_view.MAX_TOKENS, count=count))
+        components.note(t("bertviz-long", limit=bertviz_view.MAX_TOKENS, count=count))
     else:
-        st.caption(t("view.bertviz.lead"))
+        st.caption(t("view-bertviz-lead"))
         st.iframe(loaders.bertviz(checkpoint, a, b, url.picture()["layer"]), height=104 + 23 * count)
 
 

@@ -19,13 +19,13 @@ def second(texts: int | None, example: str) -> str:
         wanted = "1" if url.recall("judged2") else url.recall("two")
         url.keep("two", wanted)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(t("classify.single"), width="content")
+            st.caption(t("classify-single"), width="content")
             if not wanted:
-                st.button(t("classify.second"), type="tertiary", on_click=url.keep, args=("two", "1"))
+                st.button(t("classify-second"), type="tertiary", on_click=url.keep, args=("two", "1"))
         if not wanted:
             return ""
-    empty = None if texts == 2 else t("sentence.b.empty")
-    return components.line(st, t("classify.pair"), example, key="judged2", placeholder=empty)
+    empty = None if texts == 2 else t("sentence-b-empty")
+    return components.line(st, t("classify-pair"), example, key="judged2", placeholder=empty)
 
 
 def answer(checkpoint: loaders.Checkpoint, text: str, pair: str) -> None:
@@ -44,22 +44,22 @@ def answer(checkpoint: loaders.Checkpoint, text: str, pair: str) -> None:
             components.explain("class_probability")
         else:
             taught = loaders.session(checkpoint).value_range
-            scale = f" · {t('classify.scale', low=taught[0], high=taught[1])}" if taught else ""
+            scale = f" · {t('classify-scale', low=taught[0], high=taught[1])}" if taught else ""
             st.html(f'<p class="say"><b>{Told(said.value):.2f}</b>{scale}</p>')
             if taught:  # else nothing says how much a value is
                 code = components.lines(checkpoint, *opened, f"figure = labels.value_scale(said, {taught!r})")
                 drawn = labels.value_scale(said, taught)
                 components.figure(drawn, key="value", code=code, data={"value": [said.value]})
     with right.container(key="effects"):
-        of = "classify" if said.value is None else "classify.value"
-        st.subheader(t(f"{of}.words"), anchor=False, help=t(f"{of}.words.help"))
+        of = "classify" if said.value is None else "classify-value"
+        st.subheader(t(f"{of}-words"), anchor=False, help=t(f"{of}-words-help"))
         count = len(words(text)) + len(words(pair))
-        if count <= EAGER or st.button(t("classify.weigh", count=count), icon=":material/balance:", key="weigh"):
+        if count <= EAGER or st.button(t("classify-weigh", count=count), icon=":material/balance:", key="weigh"):
             effects = loaders.ask(checkpoint, "word_effects", *asked)
             st.html(labels.weighed_html(text, effects))
             if pair:
                 st.html(labels.weighed_html(pair, effects, second=True))
-            axis = t("classify.odds" if said.value is None else "classify.value")
+            axis = t("classify-odds" if said.value is None else "classify-value")
             code = components.lines(
                 checkpoint, "from bertlab.views import labels", f"effects = session.word_effects(*{asked!r})",
                 f"figure = labels.word_bars(effects, axis={axis!r})",
@@ -67,20 +67,20 @@ def answer(checkpoint: loaders.Checkpoint, text: str, pair: str) -> None:
             data = {"word": [w.text for w in effects.words], "effect": [w.effect for w in effects.words]}
             components.figure(labels.word_bars(effects, axis=axis), key="words-effects", code=code, data=data)
             components.explain("word_effect" if said.value is None else "word_effect_value")
-    if st.button(t("classify.attention"), icon=":material/hub:"):
+    if st.button(t("classify-attention"), icon=":material/hub:"):
         components.into_attention(checkpoint, text, pair)
 
 
 reader, examples = components.reader("classify"), components.said("classify")
 taught_texts = reader.texts if reader else None
 first_example, second_example = examples.alike if taught_texts == 2 else (examples.judged, "")
-components.heading("classify.value" if reader and "regress" in reader.heads else "classify")
-text = components.line(st, t("classify.text"), first_example, key="judged")
+components.heading("classify-value" if reader and "regress" in reader.heads else "classify")
+text = components.line(st, t("classify-text"), first_example, key="judged")
 pair = second(taught_texts, second_example)
 with components.told():
     checkpoint = components.chosen("classify")
     if components.compares(checkpoint, "classify") and not pair.strip():
-        components.note(t("classify.compares"))
+        components.note(t("classify-compares"))
     else:
         answer(checkpoint, text, pair)
     batch.box(checkpoint, "classify")

@@ -18,23 +18,23 @@ LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen throug
 
 components.heading("depth")
 text = components.line(
-    st, t("heads.text"), components.said("fill-mask").masked, key="masked", help=t("heads.text.help")
+    st, t("heads-text"), components.said("fill-mask").masked, key="masked", help=t("heads-text-help")
 )
-components.note(t("depth.honest"))
+components.note(t("depth-honest"))
 with components.told():
     checkpoint = components.chosen("fill-mask")
     lens = loaders.ask(checkpoint, "lens", text)
     pieces = piece_labels(lens.tokens)
     masks = [at for at, piece in enumerate(pieces) if piece == MASK]
     default = masks[0] if masks else min(1, len(pieces) - 1)
-    position = components.position(st, t("depth.position"), pieces, default, key="at")
+    position = components.position(st, t("depth-position"), pieces, default, key="at")
     first = max(0, min(position - LONGEST // 2, len(pieces) - LONGEST))
     shown = range(first, min(first + LONGEST, len(pieces)))
     if len(shown) < len(pieces):
-        st.caption(t("depth.part", first=shown[0], last=shown[-1], count=len(pieces)))
+        st.caption(t("depth-part", first=shown[0], last=shown[-1], count=len(pieces)))
     words = {
-        "rows": (t("depth.layer"), t("depth.embeddings")),
-        "labels": (t("depth.says"), t("depth.probability"), t("depth.rank.final")),
+        "rows": (t("depth-layer"), t("depth-embeddings")),
+        "labels": (t("depth-says"), t("depth-probability"), t("depth-rank-final")),
     }  # fmt: skip
     opened = (
         "from bertlab.views import change_figures", f"lens = session.lens({text!r})",
@@ -47,33 +47,33 @@ with components.told():
 
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader(t("depth.depth"), anchor=False)
-        said = t("depth.final", word=components.plain(lens.final_T[position]), at=position)
+        st.subheader(t("depth-depth"), anchor=False)
+        said = t("depth-final", word=components.plain(lens.final_T[position]), at=position)
         st.html(f'<p class="small" dir="auto">{said}</p>')
         names = {
-            "labels": (t("depth.probability"), t("depth.rank")),
+            "labels": (t("depth-probability"), t("depth-rank")),
             "rows": ("{}", "0"),
-            "axis": t("compare.layer"),
+            "axis": t("compare-layer"),
         }
         code = components.lines(
             checkpoint, *opened, f"figure = change_figures.lens_depth(lens, {position}, **{names!r})"
         )  # fmt: skip
         components.figure(change_figures.lens_depth(lens, position, **names), key="depth", code=code)
     with right:
-        st.subheader(t("depth.joint"), anchor=False, help=t("depth.joint.help"))
+        st.subheader(t("depth-joint"), anchor=False, help=t("depth-joint-help"))
         if len(masks) < 2:
-            components.note(t("depth.joint.few"))
+            components.note(t("depth-joint-few"))
         else:
-            beams = url.number(st.slider, t("depth.beams"), 1, 20, 5, key="beams")
+            beams = url.number(st.slider, t("depth-beams"), 1, 20, 5, key="beams")
             found = loaders.ask(checkpoint, "fill_jointly", text, beams)
             rows = {
-                t("depth.probability"): [100 * filling.probability for filling in (*found.fillings, found.alone)],
-                t("depth.joint.words"): [" · ".join(filling.pieces) for filling in (*found.fillings, found.alone)],
-                t("depth.joint.how"): [*[t("depth.joint.beam")] * len(found.fillings), t("depth.joint.alone")],
+                t("depth-probability"): [100 * filling.probability for filling in (*found.fillings, found.alone)],
+                t("depth-joint-words"): [" · ".join(filling.pieces) for filling in (*found.fillings, found.alone)],
+                t("depth-joint-how"): [*[t("depth-joint-beam")] * len(found.fillings), t("depth-joint-alone")],
             }
             number = st.column_config.NumberColumn(format="%.3g%%", width=90)
-            st.dataframe(rows, hide_index=True, column_config={t("depth.probability"): number})
+            st.dataframe(rows, hide_index=True, column_config={t("depth-probability"): number})
             same = found.alone.pieces == found.fillings[0].pieces
             better = found.fillings[0].probability / max(found.alone.probability, 1e-300)
-            st.caption(t("depth.joint.same") if same else t("depth.joint.better", times=f"{better:.3g}"))
+            st.caption(t("depth-joint-same") if same else t("depth-joint-better", times=f"{better:.3g}"))
             components.explain("joint_probability")

@@ -23,7 +23,7 @@ with components.told():
         columns = evaluation.columns(spec, rows)
         spec = examine.spec_for(loaded, task, *columns)
         most = url.number(
-            st.slider, t("evaluation.most"), 50, MOST, 200, key="most", step=50, help=t("evaluation.most.help")
+            st.slider, t("evaluation-most"), 50, MOST, 200, key="most", step=50, help=t("evaluation-most-help")
         )
         if evaluation.asked(checkpoint, source, task, columns, most, len(rows)):
             key = (source.name, source.stamp, source.split, *columns)

@@ -9,7 +9,7 @@ from bertlab.views import figures
 
 components.heading("fill-mask")
 examples = components.said("fill-mask")
-text = components.line(st, t("fill-mask.text"), examples.sentence, key="text", help=t("fill-mask.text.help"))
+text = components.line(st, t("fill-mask-text"), examples.sentence, key="text", help=t("fill-mask-text-help"))
 found = words(text)
 default = examples.hidden if text == examples.sentence else ""
 
@@ -30,21 +30,21 @@ hidden = {number for number, word in enumerate(now) if str(number) in asked and 
 remember(hidden)
 components.words(text, hidden, on_click=lambda number: remember(hidden ^ {number}))
 left, right = st.columns([3, 2], vertical_alignment="center")
-left.button(t("fill-mask.reset"), on_click=remember, args=(set(),), disabled=not hidden, icon=":material/undo:")
-top_k = url.number(right.slider, t("fill-mask.top"), 3, 20, 8, key="top")
+left.button(t("fill-mask-reset"), on_click=remember, args=(set(),), disabled=not hidden, icon=":material/undo:")
+top_k = url.number(right.slider, t("fill-mask-top"), 3, 20, 8, key="top")
 
 with st.container(key="proposals"), components.told():
     checkpoint = components.chosen("fill-mask")
     masked = mask_spans(text, [found[number] for number in hidden])
     fills = loaders.ask(checkpoint, "fill_mask", masked, top_k) if MASK in masked else []
     if not fills:
-        components.note(t("fill-mask.none" if found else "fill-mask.empty"))
+        components.note(t("fill-mask-none" if found else "fill-mask-empty"))
     behind = [
         text[start:end] for number, (start, end) in enumerate(found) if number in hidden or text[start:end] == MASK
     ]
     cells = st.columns(min(len(fills), 2)) if fills else []
     for number, (fill, word) in enumerate(zip(fills, behind, strict=False)):
-        title = t("fill-mask.mask", number=number + 1) if word == MASK else t("fill-mask.hidden", word=word)
+        title = t("fill-mask-mask", number=number + 1) if word == MASK else t("fill-mask-hidden", word=word)
         with cells[number % len(cells)]:
             st.html(f'<p class="say" dir="auto">{components.plain(title)}</p>')
             code = components.lines(

@@ -13,7 +13,7 @@ TOOLS = ("none", "row", "patch", "keep", "map")
 
 components.heading("heads")
 asked, line = surgery.question(), surgery.kept()
-names = {name: t(f"heads.name.{name or 'none'}") for name in ("", "IsNext", "NotNext")}
+names = {name: t(f"heads-name-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
 with components.told():
     checkpoint = components.chosen(WATCHED[asked.kind])
     config = loaders.session(checkpoint).config
@@ -28,8 +28,8 @@ with components.told():
         components.explain("knockout", "patch")
         progress = st.container(key="heads-progress")
     tool = url.choice(
-        st.segmented_control, t("heads.tool"), list(TOOLS), key="tool", required=True,
-        format_func=lambda tool: t(f"heads.tool.{tool}"),
+        st.segmented_control, t("heads-tool"), list(TOOLS), key="tool", required=True,
+        format_func=lambda tool: t(f"heads-tool-{tool}"),
     )  # fmt: skip
     example = components.said(WATCHED[asked.kind]).other
     other = url.recall("other", example)
@@ -37,8 +37,8 @@ with components.told():
         if tool == "row":
             surgery.row_tool(line, checkpoint, asked, tokens)
         elif tool == "patch":
-            st.caption(t("heads.patch.lead"))
-            other = components.line(st, t("heads.patch.other"), example, key="other")
+            st.caption(t("heads-patch-lead"))
+            other = components.line(st, t("heads-patch-other"), example, key="other")
             surgery.patch_tool(line, checkpoint, other, tokens)
         elif tool == "keep":
             surgery.keep_tool(line, checkpoint)
@@ -47,16 +47,16 @@ with components.told():
             code = components.lines(
                 checkpoint, "from bertlab.views import change_figures",
                 f"effects = session.head_effects(*{asked.values!r}, mask={asked.mask})",
-                f"figure = change_figures.head_map(effects, axes={axes!r}, odds={t('heads.odds')!r})",
+                f"figure = change_figures.head_map(effects, axes={axes!r}, odds={t('heads-odds')!r})",
             )  # fmt: skip
-            drawing = change_figures.head_map(effects, axes=axes, odds=t("heads.odds"))
+            drawing = change_figures.head_map(effects, axes=axes, odds=t("heads-odds"))
             components.figure(drawing, key="head-map", code=code)
     url.keep("other", other, example)
     with right.container(key="heads-result"), components.told():
         options = {"changes": line, "other": other, "mask": asked.mask}
         found = loaders.ask(checkpoint, "operate", *asked.values, **options)
         st.html(surgery.said(found, names))
-        words = {"labels": (t("heads.before"), t("heads.after")), "names": names}
+        words = {"labels": (t("heads-before"), t("heads-after")), "names": names}
         code = components.lines(
             checkpoint, "from bertlab.views import change_figures",
             f"operation = session.operate(*{asked.values!r}, **{options!r})",
@@ -64,6 +64,6 @@ with components.told():
         )  # fmt: skip
         components.figure(change_figures.before_after(found, **words), key="before-after", code=code)
         if asked.kind == "span":
-            st.caption(t("heads.spans"))
+            st.caption(t("heads-spans"))
     if effects is None:
         surgery.measure(checkpoint, asked, progress)

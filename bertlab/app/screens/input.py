@@ -12,23 +12,23 @@ with components.told():
     checkpoint = components.chosen("embed")
     tokens = loaders.ask(checkpoint, "encode", a, b or None)
     embeddings = loaders.ask(checkpoint, "embeddings", a, b or None)
-    st.html(f'<p class="small">{t("input.pieces", count=len(tokens))}</p>')
+    st.html(f'<p class="small">{t("input-pieces", count=len(tokens))}</p>')
     st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
-    st.subheader(t("input.embeddings"), anchor=False, help=t("input.embeddings.help"))
-    names = [t(f"embedding.{kind}") for kind in ("token", "position", "type", "sum")]
+    st.subheader(t("input-embeddings"), anchor=False, help=t("input-embeddings-help"))
+    names = [t(f"embedding-{kind}") for kind in ("token", "position", "type", "sum")]
     code = components.lines(
         checkpoint, f"figure = figures.embedding_strips(session.embeddings({a!r}, {b or None!r}), labels={names!r})"
     )
     components.figure(figures.embedding_strips(embeddings, labels=names), key="embeddings", code=code)
     components.explain("embedding")
-    st.subheader(t("input.table"), anchor=False)
+    st.subheader(t("input-table"), anchor=False)
     rows = {
-        t("input.position"): [token.position for token in tokens],
-        t("input.piece"): [token.piece for token in tokens],
-        t("input.id"): [token.id for token in tokens],
-        t("input.start"): ["" if token.special else str(token.start) for token in tokens],
-        t("input.end"): ["" if token.special else str(token.end) for token in tokens],
-        t("input.segment"): ["AB"[token.segment] for token in tokens],
+        t("input-position"): [token.position for token in tokens],
+        t("input-piece"): [token.piece for token in tokens],
+        t("input-id"): [token.id for token in tokens],
+        t("input-start"): ["" if token.special else str(token.start) for token in tokens],
+        t("input-end"): ["" if token.special else str(token.end) for token in tokens],
+        t("input-segment"): ["AB"[token.segment] for token in tokens],
     }
     right = st.column_config.TextColumn(alignment="right")
-    st.dataframe(rows, hide_index=True, column_config={t("input.start"): right, t("input.end"): right})
+    st.dataframe(rows, hide_index=True, column_config={t("input-start"): right, t("input-end"): right})

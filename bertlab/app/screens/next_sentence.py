@@ -15,17 +15,17 @@ def put(first: str, second: str) -> None:
 
 components.heading("next-sentence")
 follows = components.said("nsp").follows
-first = components.line(st, t("next-sentence.first"), follows["follow"][0], key="first")
-second = components.line(st, t("next-sentence.second"), follows["follow"][1], key="second")
+first = components.line(st, t("next-sentence-first"), follows["follow"][0], key="first")
+second = components.line(st, t("next-sentence-second"), follows["follow"][1], key="second")
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.button(t("next-sentence.swap"), on_click=put, args=(second, first), icon=":material/swap_vert:")
+    st.button(t("next-sentence-swap"), on_click=put, args=(second, first), icon=":material/swap_vert:")
     for name, pair in follows.items():
-        st.button(t(f"next-sentence.{name}"), on_click=put, args=pair, type="tertiary")
+        st.button(t(f"next-sentence-{name}"), on_click=put, args=pair, type="tertiary")
 
 with st.container(key="verdict"), components.told():
     checkpoint = components.chosen("nsp")
     answer = loaders.ask(checkpoint, "next_sentence", first, second)
-    labels = (t(f"next-sentence.yes.{answer.asked}"), t(f"next-sentence.no.{answer.asked}"))
+    labels = (t(f"next-sentence-yes-{answer.asked}"), t(f"next-sentence-no-{answer.asked}"))
     chances = (answer.probability, 1 - answer.probability)
     said = [f"{label} {percent(chance)}" for label, chance in zip(labels, chances, strict=True)]
     likely = chances.index(max(chances))
@@ -38,5 +38,5 @@ with st.container(key="verdict"), components.told():
     gauge = figures.nsp_gauge(answer, labels=labels).update_layout(showlegend=False)
     components.figure(gauge, key="gauge", code=code, data={"label": labels, "probability": chances})
     if answer.asked == "order":
-        components.note(t("next-sentence.order"))
+        components.note(t("next-sentence-order"))
     components.explain("nsp_probability")

@@ -15,8 +15,8 @@ components.heading("question")
 left, right = st.columns(2, gap="large")
 examples = components.said("answer")
 with left:
-    question = components.line(st, t("question.question"), examples.questions[0], key="question")
-    text = url.text(st.text_area, t("question.passage"), examples.passage, key="passage", height=250)
+    question = components.line(st, t("question-question"), examples.questions[0], key="question")
+    text = url.text(st.text_area, t("question-passage"), examples.passage, key="passage", height=250)
     components.too_long_for_a_link(st, text)
     with st.container(horizontal=True, gap="xsmall"):
         for example in examples.questions:
@@ -27,53 +27,53 @@ found = None
 with right.container(key="answers"), components.told():
     checkpoint = components.chosen("answer")
     if loaders.pieces(checkpoint, question) > MAX_QUESTION:
-        st.caption(t("question.long", limit=MAX_QUESTION))
-    with st.spinner(t("question.reading")):
-        found = loaders.reading(checkpoint, question, text, components.steps(st.empty(), "question.parts")).answers
+        st.caption(t("question-long", limit=MAX_QUESTION))
+    with st.spinner(t("question-reading")):
+        found = loaders.reading(checkpoint, question, text, components.steps(st.empty(), "question-parts")).answers
     best, own = found.answers[0], found.null_threshold is not None
     if own:
         found = replace(found, null_threshold=components.threshold(st, checkpoint))
     faint = " faint" * found.refused
     said = f"<b>{components.plain(best.text)}</b> · {percent(best.probability)}"
     if found.refused:
-        st.html(f'<p class="say" role="status"><b>{t("question.refused")}</b></p>')
-        said = f"{t('question.otherwise')} {said}"
+        st.html(f'<p class="say" role="status"><b>{t("question-refused")}</b></p>')
+        said = f"{t('question-otherwise')} {said}"
     st.html(f'<p class="{faint or "say"}" dir="auto">{said}</p>')
     st.html(f'<div class="passage{faint}">{passage.highlight(text, found.answers)}</div>')
     if own:
-        told = "question.refused.score" if found.refused else "question.answered.score"
+        told = "question-refused-score" if found.refused else "question-answered-score"
         st.caption(t(told, margin=found.no_answer_margin, tau=found.null_threshold))
     if len(found.windows) > 1:
-        st.caption(t("question.windows", count=len(found.windows), best=found.best_window + 1))
-    st.caption(t("question.none", probability=found.no_answer_probability))
+        st.caption(t("question-windows", count=len(found.windows), best=found.best_window + 1))
+    st.caption(t("question-none", probability=found.no_answer_probability))
     if not own and found.no_answer_probability > best.probability:
-        components.note(t("question.doubt"))
+        components.note(t("question-doubt"))
 
 if found:
     components.explain("answer_probability", "span_score", "no_answer", "tau", "start_end")
     lower, curves = st.columns([5, 4], gap="medium")
     with lower:
-        st.subheader(t("question.more"), anchor=False, help=t("question.more.help"))
+        st.subheader(t("question-more"), anchor=False, help=t("question-more-help"))
         # the numbers first: on a narrow screen a long answer runs out to the right
         rows = {
-            t("question.probability"): [100 * answer.probability for answer in found.answers],
-            t("question.score"): [answer.score for answer in found.answers],
+            t("question-probability"): [100 * answer.probability for answer in found.answers],
+            t("question-score"): [answer.score for answer in found.answers],
             # short, so that answers which begin alike are told apart; then whole, to scroll to and to save
-            t("question.answer"): [figures.narrow(answer.text, 26, tail=10) for answer in found.answers],
-            t("question.whole"): [answer.text for answer in found.answers],
+            t("question-answer"): [figures.narrow(answer.text, 26, tail=10) for answer in found.answers],
+            t("question-whole"): [answer.text for answer in found.answers],
         }
         columns = {
-            t("question.probability"): st.column_config.ProgressColumn(
+            t("question-probability"): st.column_config.ProgressColumn(
                 format="%.1f%%", min_value=0, max_value=100, width=100
             ),
-            t("question.score"): st.column_config.NumberColumn(format="%.2f", width=60),
+            t("question-score"): st.column_config.NumberColumn(format="%.2f", width=60),
         }
         st.dataframe(rows, hide_index=True, column_config=columns)
     with curves:
-        st.subheader(t("question.curves"), anchor=False)
+        st.subheader(t("question-curves"), anchor=False)
         names = {
-            "labels": (t("question.start"), t("question.end")), "shade": t("question.best"),
-            "axes": (t("question.word"), t("question.probability")),
+            "labels": (t("question-start"), t("question-end")), "shade": t("question-best"),
+            "axes": (t("question-word"), t("question-probability")),
         }  # fmt: skip
         code = components.lines(
             checkpoint, f"passage = {text!r}", f"answers = session.answer({question!r}, passage, n_best=10)",

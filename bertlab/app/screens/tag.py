@@ -8,24 +8,24 @@ from bertlab.app.parts import batch
 from bertlab.views import labels
 
 components.heading("tag")
-text = components.line(st, t("tag.text"), components.said("tag").named, key="named")
+text = components.line(st, t("tag-text"), components.said("tag").named, key="named")
 with components.told():
     checkpoint = components.chosen("tag")
     tags = loaders.ask(checkpoint, "tag", text)
     with st.container(key="entities"):
         st.html(labels.tagged_html(text, tags))
-        st.caption(t("tag.hover"))
+        st.caption(t("tag-hover"))
         if tags.entities:
             rows = {
-                t("tag.entity"): [entity.text for entity in tags.entities],
-                t("tag.kind"): [entity.label for entity in tags.entities],
-                t("tag.probability"): [100 * entity.probability for entity in tags.entities],
+                t("tag-entity"): [entity.text for entity in tags.entities],
+                t("tag-kind"): [entity.label for entity in tags.entities],
+                t("tag-probability"): [100 * entity.probability for entity in tags.entities],
             }
             shown = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=100, width=100)
-            st.dataframe(rows, hide_index=True, column_config={t("tag.probability"): shown})
+            st.dataframe(rows, hide_index=True, column_config={t("tag-probability"): shown})
         else:
-            components.note(t("tag.none"))
-    st.subheader(t("tag.every"), anchor=False)
+            components.note(t("tag-none"))
+    st.subheader(t("tag-every"), anchor=False)
     code = components.lines(
         checkpoint, "from bertlab.views import labels", f"figure = labels.tag_heat(session.tag({text!r}))"
     )
@@ -33,6 +33,6 @@ with components.told():
     data |= {label: [word.probabilities[k] for word in tags.words] for k, label in enumerate(tags.labels)}
     components.figure(labels.tag_heat(tags), key="tags", code=code, data=data)
     components.explain("tag_probability")
-    if st.button(t("classify.attention"), icon=":material/hub:"):
+    if st.button(t("classify-attention"), icon=":material/hub:"):
         components.into_attention(checkpoint, text)
     batch.box(checkpoint, "tag")

@@ -6,14 +6,14 @@ from pathlib import Path
 import streamlit as st
 
 from bertlab.app import components, loaders, url
+from bertlab.app.examples import examples as examples_in
 from bertlab.app.i18n import language, t
-from bertlab.app.i18n.examples import EXAMPLES
 
 components.heading("time-machine")
 known = loaders.runs()
 picked = url.text(
     st.selectbox, t("run"), loaders.fitting_run(known, language()), key="run", options=list(known),
-    accept_new_options=True, help=t("run.help"),
+    accept_new_options=True, help=t("run-help"),
 )  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def machine(run: Path, first: str, second: str) -> None:
 
     def done(count: int, of: int) -> None:
         if time.monotonic() - began > components.PATIENCE:
-            place.progress(count / of, t("time-machine.working", done=count, of=of))
+            place.progress(count / of, t("time-machine-working", done=count, of=of))
 
     code = components.lines(
         None, "from pathlib import Path", "from bertlab.explore.timeline import timeline",
@@ -44,12 +44,12 @@ with components.told():
     if picked:
         run = loaders.run(picked)
         spoken = loaders.spoken(run)
-        first, second = EXAMPLES[spoken].moment
+        first, second = examples_in(spoken).moment
         left, right = st.columns(2)
         # a text for each language, so that a run of the other one begins with its own
-        a = components.line(left, t("time-machine.a"), first, key=f"then.{spoken}.a")
-        b = components.line(right, t("sentence.b"), second, key=f"then.{spoken}.b", placeholder=t("sentence.b.empty"))
+        a = components.line(left, t("time-machine-a"), first, key=f"then.{spoken}.a")
+        b = components.line(right, t("sentence-b"), second, key=f"then.{spoken}.b", placeholder=t("sentence-b-empty"))
         with st.container(key="moments"):
             machine(run, a, b)
     else:
-        components.teach(t("run.none"), loaders.MAKE_RUN)
+        components.teach(t("run-none"), loaders.MAKE_RUN)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertlab.app import components, loaders, url
 from bertlab.app.i18n import t
-from bertlab.app.i18n.strings.numbers import NUMBERS
+from bertlab.app.numbers import NUMBERS
 from bertlab.app.parts import evaluation
 from bertlab.checkpoints import history
 from bertlab.views import curves
@@ -16,19 +16,19 @@ AT_FIRST = 4  # runs drawn until some are chosen
 ROWS_OF_WATCHED = 200
 
 components.heading("training")
-directory = components.line(st, t("training.directory"), RUNS, key="runs", help=t("training.directory.help"))
+directory = components.line(st, t("training-directory"), RUNS, key="runs", help=t("training-directory-help"))
 known = loaders.runs(directory)
 own = {name: path for name, path in known.items() if name not in history.shipped_runs()}
 if known and not own and directory.strip() not in ("", RUNS):
-    components.note(t("training.none", directory=directory[:100]), "error")
+    components.note(t("training-none", directory=directory[:100]), "error")
 picked = url.several(
-    st.multiselect, t("training.runs"), list(known), loaders.latest(own or known, AT_FIRST), key="curves",
-    of=directory, placeholder=t("training.choose"),
+    st.multiselect, t("training-runs"), list(known), loaders.latest(own or known, AT_FIRST), key="curves",
+    of=directory, placeholder=t("training-choose"),
 )  # fmt: skip
 left, right = st.columns(2)
-shown = {"format_func": lambda name: t(f"training.{name}"), "required": True}
-x = url.choice(left.segmented_control, t("training.x"), list(curves.PLACES), key="over", **shown)
-scale = url.choice(right.segmented_control, t("training.scale"), ["linear", "log"], key="scale", **shown)
+shown = {"format_func": lambda name: t(f"training-{name}"), "required": True}
+x = url.choice(left.segmented_control, t("training-x"), list(curves.PLACES), key="over", **shown)
+scale = url.choice(right.segmented_control, t("training-scale"), ["linear", "log"], key="scale", **shown)
 
 
 def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
@@ -42,20 +42,20 @@ def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
         "recent": [components.shown(history.recent(rows[name], "loss"), ".3f") for name in ends],
         "held-out": [measured(rows[name]) for name in ends],
     }
-    states = [t(f"training.state.{end.state}") for end in ends.values()]
+    states = [t(f"training-state-{end.state}") for end in ends.values()]
     columns = {"run": list(ends), "state": states} | numbers
-    components.table({t(f"training.{name}", steps=history.RECENT): values for name, values in columns.items()})
+    components.table({t(f"training-{name}", steps=history.RECENT): values for name, values in columns.items()})
 
 
 def apart(settings: dict[str, list]) -> None:
     """The settings in which the runs differ; whichever are fewer are the columns."""
     told = [["–" if value is None else str(value) for value in values] for values in settings.values()]
-    st.subheader(t("training.apart"), anchor=False)
+    st.subheader(t("training-apart"), anchor=False)
     if len(settings) <= len(picked):
-        components.table({t("training.run"): picked, **dict(zip(settings, told, strict=True))})
+        components.table({t("training-run"): picked, **dict(zip(settings, told, strict=True))})
     else:
         by_run = [list(column) for column in zip(*told, strict=True)]
-        components.table({t("training.flag"): list(settings), **dict(zip(picked, by_run, strict=True))})
+        components.table({t("training-flag"): list(settings), **dict(zip(picked, by_run, strict=True))})
 
 
 def measured(rows: list[dict]) -> str:
@@ -68,7 +68,7 @@ def measured(rows: list[dict]) -> str:
 
 def called(metric: str) -> str:
     """What a metric is called here: those of fine-tuning as the evaluation calls them."""
-    return t(f"measure.{metric}") if metric in curves.MEASURES else t(f"training.{metric}")
+    return t(f"measure-{metric}") if metric in curves.MEASURES else t(f"training-{metric}")
 
 
 @components.told()
@@ -78,10 +78,10 @@ def drawn() -> None:
     ends = {name: history.end(known[name], rows[name]) for name in picked}
     for name, end in ends.items():
         if end.state in ("stopped", "diverged"):
-            said = t(f"training.{end.state}", run=name, step=end.step, minutes=end.seconds / 60)
+            said = t(f"training-{end.state}", run=name, step=end.step, minutes=end.seconds / 60)
             components.note(said, "error" if end.state == "diverged" else "info")
         elif not rows[name]:
-            components.note(f"{name}: {t('training.silent')}")
+            components.note(f"{name}: {t('training-silent')}")
     table(ends, rows)
     if differing := history.differences(history.settings(known[name]) for name in picked):
         apart(differing)
@@ -89,8 +89,8 @@ def drawn() -> None:
     places = ", ".join(f"{name!r}: history.thin(history.read_log(Path({str(known[name])!r})))" for name in thin)
     metrics = [metric for metric in curves.METRICS if any(curves.has(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
-        options = {"x": x, "log": scale == "log", "held_out": t("training.held-out")}
-        options["axes"] = (t(f"training.{x}"), called(metric))
+        options = {"x": x, "log": scale == "log", "held_out": t("training-held-out")}
+        options["axes"] = (t(f"training-{x}"), called(metric))
         code = components.lines(
             None, "from pathlib import Path", "from bertlab.views import curves",
             "from bertlab.checkpoints import history",
@@ -101,13 +101,13 @@ def drawn() -> None:
         with cells[number % 2]:
             components.figure(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code)
     if metrics:
-        st.caption(t("training.diamonds"))
+        st.caption(t("training-diamonds"))
         measures = [metric for metric in metrics if metric in curves.MEASURES]
         others = [metric for metric in metrics if metric in NUMBERS and metric not in measures]
         components.explain(*others, *evaluation.explanations(measures))
     said = {name: found for name in thin if (found := history.watched(rows[name])[::-1][:ROWS_OF_WATCHED])}
     if said:
-        st.subheader(t("training.watched"), anchor=False)
+        st.subheader(t("training-watched"), anchor=False)
     for name, found in said.items():
         st.html(f'<p class="name" dir="auto">{components.plain(name)}</p>')
         guesses = [
@@ -115,18 +115,18 @@ def drawn() -> None:
             for row in found
         ]
         # the guesses first: on a narrow screen a long sentence runs out to the right
-        columns = (t("training.step"), t("training.guesses"), t("training.sentence"))
+        columns = (t("training-step"), t("training-guesses"), t("training-sentence"))
         values = ([row.step for row in found], guesses, [row.text for row in found])
         st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
 
 
 if not known:
-    components.teach(t("run.none"), loaders.MAKE_RUN)
+    components.teach(t("run-none"), loaders.MAKE_RUN)
 elif not picked:
-    components.note(t("training.nothing"))
+    components.note(t("training-nothing"))
 else:
     live = any(history.end(known[name], loaders.log(known[name])).state == "running" for name in picked)
     # a figure drawn anew forgets what its reader zoomed to
-    watching = live and st.toggle(t("training.live"), True, key="training.live", help=t("training.live.help"))
+    watching = live and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
     with st.container(key="runs-drawn"):
         st.fragment(drawn, run_every=AGAIN if watching else None)()

@@ -269,7 +269,7 @@ class Tokenizer:
             encodings = [self._laid_out(a, b) for a, b in zip(first, second, strict=True)]
         longest = max(map(len, encodings), default=0)
         if max_tokens is not None and longest > max_tokens:
-            raise TextError(f"the text has {longest} tokens, the model reads at most {max_tokens}: shorten it")
+            raise TextError("text-too-long", tokens=longest, limit=max_tokens)
         return encodings
 
     def encode_segments(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:

@@ -1,0 +1,271 @@
+"""The numbers the app shows: the formula of each, and the paper it comes from.
+
+A page asks for a row by its key (`components.explain`). Its name and how to read it are in the catalogues, as
+`number-KEY` and `number-KEY-reading`. Formulas are KaTeX, the same in every language.
+"""
+
+from dataclasses import dataclass
+
+_ARXIV = "https://arxiv.org/abs/"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that the app shows."""
+
+    formula: str
+    """How it is computed, in KaTeX."""
+    source: str
+    """The paper and section it comes from."""
+    link: str
+    """Where that paper is."""
+
+
+NUMBERS = {
+    "embedding": Number(
+        (
+            r"h^{(0)}_t=\mathrm{LayerNorm}\!\left(E^{\text{token}}_{w_t}+E^{\text{position}}_t+E^{"
+            r"\text{segment}}_{s_t}\right)"
+        ),
+        "Devlin et al. 2019, BERT, §3, figure 2",
+        _ARXIV + "1810.04805",
+    ),
+    "attention": Number(
+        (
+            r"\alpha_{ij}=\frac{\exp\left(q_i\cdot k_j/\sqrt{d}\right)}{\sum_{t}\exp\left(q_i\cdot k_t/\sqrt{d}"
+            r"\right)}"
+        ),
+        "Vaswani et al. 2017, Attention Is All You Need, §3.2.1",
+        _ARXIV + "1706.03762",
+    ),
+    "attention_score": Number(
+        r"s_{ij}=\frac{q_i\cdot k_j}{\sqrt{d}}",
+        "Vaswani et al. 2017, Attention Is All You Need, §3.2.1",
+        _ARXIV + "1706.03762",
+    ),
+    "attention_mass": Number(
+        r"m(A\to B)=\frac{1}{|A|}\sum_{i\in A}\sum_{j\in B}\alpha_{ij}\qquad\text{even: }\frac{|B|}{T}",
+        "Clark et al. 2019, What Does BERT Look At? §3.2",
+        _ARXIV + "1906.04341",
+    ),
+    "entropy": Number(
+        r"H_i=-\sum_j \alpha_{ij}\log_2\alpha_{ij}",
+        "Clark et al. 2019, What Does BERT Look At? §3.3",
+        _ARXIV + "1906.04341",
+    ),
+    "attention_difference": Number(
+        r"\Delta_{ij}=\alpha^{(2)}_{ij}-\alpha^{(1)}_{ij}",
+        "Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, §4.3",
+        _ARXIV + "1908.08593",
+    ),
+    "js_distance": Number(
+        (
+            r"\pm\frac1T\sum_i\sqrt{\mathrm{JS}_2\left(\alpha^{(1)}_i,\alpha^{(2)}_i\right)},\quad\mathrm{JS}_2(p,"
+            r"q)=\tfrac12\mathrm{KL}\left(p\,\Vert\,m\right)+\tfrac12\mathrm{KL}\left(q\,\Vert\,m\right),\;m="
+            r"\tfrac{p+q}{2}"
+        ),
+        "Clark et al. 2019, What Does BERT Look At?, §6 (the divergence)",
+        _ARXIV + "1906.04341",
+    ),
+    "rollout": Number(
+        r"\tilde A^{(l)}=\tfrac12\left(\bar A^{(l)}+I\right)\tilde A^{(l-1)}",
+        "Abnar and Zuidema 2020, Quantifying Attention Flow, §3",
+        _ARXIV + "2005.00928",
+    ),
+    "mask_probability": Number(
+        (
+            r"p(w\mid t)=\frac{\exp\left(e_w\cdot g(h_t)+b_w\right)}{\sum_{v\in V}\exp\left(e_v\cdot g(h_t)+b_v"
+            r"\right)}"
+        ),
+        "Devlin et al. 2019, BERT, §3.1, task 1",
+        _ARXIV + "1810.04805",
+    ),
+    "nsp_probability": Number(
+        r"p(\text{IsNext})=\mathrm{softmax}\left(W\tanh(W_p h_{[\mathrm{CLS}]}+b_p)+b\right)_0",
+        "Devlin et al. 2019, BERT, §3.1, task 2",
+        _ARXIV + "1810.04805",
+    ),
+    "rank": Number(
+        r"\mathrm{rank}(w)=1+\left|\{v\in V: p(v)>p(w)\}\right|",
+        "nostalgebraist 2020, Interpreting GPT: the logit lens",
+        "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
+    ),
+    "depth_probability": Number(
+        r"p_l(w\mid t)=\mathrm{softmax}\left(E\,g(h^{(l)}_t)+b\right)_w",
+        "nostalgebraist 2020, Interpreting GPT: the logit lens",
+        "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
+    ),
+    "joint_probability": Number(
+        r"\log p(w_1,\dots,w_m)\approx\sum_{k}\log p\left(w_k\mid w_{<k},\text{text}\right)",
+        "Wang and Cho 2019, BERT has a Mouth, and It Must Speak, §3",
+        _ARXIV + "1902.04094",
+    ),
+    "class_probability": Number(
+        r"p(c)=\mathrm{softmax}\left(W\,h_{\text{pooled}}+b\right)_c",
+        "Devlin et al. 2019, BERT, §4.1",
+        _ARXIV + "1810.04805",
+    ),
+    "tag_probability": Number(
+        r"p(c\mid t)=\mathrm{softmax}\left(W h_t+b\right)_c,\quad t=\text{first piece of the word}",
+        "Devlin et al. 2019, BERT, §5.3",
+        _ARXIV + "1810.04805",
+    ),
+    "start_end": Number(
+        (
+            r"P_i=\frac{e^{S\cdot T_i}}{\sum_j e^{S\cdot T_j}}\qquad Q_i=\frac{e^{E\cdot T_i}}{\sum_j e^{E\cdot "
+            r"T_j}}"
+        ),
+        "Devlin et al. 2019, BERT, §4.2",
+        _ARXIV + "1810.04805",
+    ),
+    "span_score": Number(
+        r"s_{ij}=S\cdot T_i+E\cdot T_j,\quad i\le j",
+        "Devlin et al. 2019, BERT, §4.2",
+        _ARXIV + "1810.04805",
+    ),
+    "answer_probability": Number(
+        r"p_k=\frac{e^{s_k}}{e^{s_{\text{null}}}+\sum_{n=1}^{20}e^{s_n}}",
+        "google-research/bert, run_squad.py (n_best_size = 20)",
+        "https://github.com/google-research/bert/blob/master/run_squad.py",
+    ),
+    "no_answer": Number(
+        r"s_{\text{null}}=\min_{\text{windows}}\left(S\cdot C+E\cdot C\right)",
+        "Devlin et al. 2019, BERT, §4.3",
+        _ARXIV + "1810.04805",
+    ),
+    "tau": Number(
+        (
+            r"\text{answer}\iff \hat s_{ij}>s_{\text{null}}+\tau'\iff s_{\text{null}}-\hat s_{ij}<\tau\quad(\tau=-"
+            r"\tau')"
+        ),
+        "Devlin et al. 2019, BERT, §4.3",
+        _ARXIV + "1810.04805",
+    ),
+    "knockout": Number(
+        r"\Delta=\ln\frac{p'}{1-p'}-\ln\frac{p}{1-p}\qquad p':\ \text{with the head's output set to }0",
+        "Michel et al. 2019, Are Sixteen Heads Really Better than One?, §2.2",
+        _ARXIV + "1905.10650",
+    ),
+    "word_effect": Number(
+        r"\Delta_w=\ln\frac{p}{1-p}-\ln\frac{p_{\setminus w}}{1-p_{\setminus w}}",
+        "Li et al. 2016, Understanding Neural Networks through Representation Erasure, §3",
+        _ARXIV + "1612.08220",
+    ),
+    "word_effect_value": Number(
+        r"\Delta_w=v-v_{\setminus w}",
+        "Li et al. 2016, Understanding Neural Networks through Representation Erasure, §3",
+        _ARXIV + "1612.08220",
+    ),
+    "patch": Number(
+        r"\Delta=\operatorname{logit}p\left(h_t\leftarrow\tilde h_t\right)-\operatorname{logit}p",
+        "Vig et al. 2020, Investigating Gender Bias ... Causal Mediation Analysis, §3",
+        _ARXIV + "2004.12265",
+    ),
+    "cka": Number(
+        (
+            r"\mathrm{CKA}(X,Y)=\frac{\lVert Y^\top X\rVert_F^2}{\lVert X^\top X\rVert_F\,\lVert Y^\top Y\rVert_F}"
+            r"\quad(X,Y\text{ centred})"
+        ),
+        "Kornblith et al. 2019, Similarity of Neural Network Representations Revisited, §3",
+        _ARXIV + "1905.00414",
+    ),
+    "cosine_drift": Number(
+        r"d_t=1-\frac{h_t\cdot h'_t}{\lVert h_t\rVert\,\lVert h'_t\rVert}",
+        "Ethayarajh 2019, How Contextual are Contextualized Word Representations?, §3",
+        _ARXIV + "1909.00512",
+    ),
+    "masked_accuracy": Number(
+        r"\frac{1}{|M|}\sum_{t\in M}\mathbf 1\left[\arg\max_w p(w\mid t)=w_t\right]",
+        "Devlin et al. 2019, BERT, §3.1 and appendix A.1",
+        _ARXIV + "1810.04805",
+    ),
+    "nsp_accuracy": Number(
+        r"\frac{1}{N}\sum_n \mathbf 1\left[\hat y_n=y_n\right]",
+        "Devlin et al. 2019, BERT, §3.1, task 2",
+        _ARXIV + "1810.04805",
+    ),
+    "order_accuracy": Number(
+        r"\frac{1}{N}\sum_n \mathbf 1\left[\hat y_n=y_n\right]",
+        "Lan et al. 2020, ALBERT, §3.1",
+        _ARXIV + "1909.11942",
+    ),
+    "error": Number(
+        r"\mathrm{MAE}=\frac{1}{N}\sum_n\left|\hat y_n-y_n\right|",
+        "Willmott and Matsuura 2005, Advantages of the mean absolute error",
+        "https://doi.org/10.3354/cr030079",
+    ),
+    "loss": Number(
+        r"\mathcal L=-\frac{1}{|M|}\sum_{t\in M}\ln p(w_t\mid t)\;\left(-\frac1N\sum_n\ln p(y_n)\right)",
+        "Devlin et al. 2019, BERT, appendix A.2",
+        _ARXIV + "1810.04805",
+    ),
+    "bits_per_character": Number(
+        r"\mathrm{bpc}=\frac{\mathcal L_{\text{MLM}}}{\ln 2}\cdot\frac{\text{tokens}}{\text{characters}}",
+        "Mielke 2019, Can you compare perplexity across different segmentations?",
+        "https://sjmielke.com/comparing-perplexities.htm",
+    ),
+    "exact_match": Number(
+        (
+            r"\mathrm{EM}=\frac{1}{N}\sum_n \mathbf 1\left[\exists g\in G_n: \mathrm{norm}(a_n)=\mathrm{norm}(g)"
+            r"\right]"
+        ),
+        "Rajpurkar et al. 2016, SQuAD, §6.1",
+        _ARXIV + "1606.05250",
+    ),
+    "f1": Number(
+        r"F_1=\frac{2PR}{P+R},\quad P=\frac{|a\cap g|}{|a|},\;R=\frac{|a\cap g|}{|g|}",
+        "Rajpurkar et al. 2016, SQuAD, §6.1",
+        _ARXIV + "1606.05250",
+    ),
+    "rouge_w": Number(
+        (
+            r"F_1=\frac{2PR}{P+R},\quad P=\frac{|r|}{|a|},\;R=\frac{|r|}{|g|},\;r=\text{longest run of characters "
+            r"in both}"
+        ),
+        "Park et al. 2021, KLUE, §3.7",
+        _ARXIV + "2105.09680",
+    ),
+    "accuracy": Number(
+        r"\frac{1}{N}\sum_n \mathbf 1\left[\hat y_n=y_n\right]",
+        "Wang et al. 2019, GLUE, §3",
+        _ARXIV + "1804.07461",
+    ),
+    "f1_class": Number(
+        r"F_1=\frac{2\,TP}{2\,TP+FP+FN}",
+        "Wang et al. 2019, GLUE, §3.2",
+        _ARXIV + "1804.07461",
+    ),
+    "f1_entity": Number(
+        r"F_1=\frac{2PR}{P+R}\quad\text{over whole entities: type, first and last word}",
+        "Tjong Kim Sang and De Meulder 2003, CoNLL-2003 shared task, §2",
+        "https://aclanthology.org/W03-0419/",
+    ),
+    "right_probability": Number(
+        r"p(y\mid x)=\mathrm{softmax}\!\left(C W^{\top}\right)_{y},\qquad \text{loss}=-\ln p(y\mid x)",
+        "Devlin et al. 2019, BERT, §4.1",
+        _ARXIV + "1810.04805",
+    ),
+    "confusion": Number(
+        (
+            r"C_{gs}=\sum_n \mathbf 1\left[y_n=g\wedge\hat y_n=s\right],\qquad \text{share}=C_{gs}\Big/"
+            r"\sum_{s'}C_{gs'}"
+        ),
+        "Manning et al. 2008, Introduction to Information Retrieval, §14.5",
+        "https://nlp.stanford.edu/IR-book/html/htmledition/classification-with-more-than-two-classes-1.html",
+    ),
+    "mcc": Number(
+        r"\mathrm{MCC}=\frac{TP\cdot TN-FP\cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}",
+        "Warstadt et al. 2019, CoLA, §4",
+        _ARXIV + "1805.12471",
+    ),
+    "pearson": Number(
+        r"r=\frac{\sum_n(x_n-\bar x)(y_n-\bar y)}{\sqrt{\sum_n(x_n-\bar x)^2}\sqrt{\sum_n(y_n-\bar y)^2}}",
+        "Cer et al. 2017, SemEval task 1 (STS-B), §6",
+        _ARXIV + "1708.00055",
+    ),
+    "spearman": Number(
+        r"\rho=r\left(\mathrm{rank}(x),\mathrm{rank}(y)\right)",
+        "Wang et al. 2019, GLUE, §3.2",
+        _ARXIV + "1804.07461",
+    ),
+}

@@ -1,0 +1,175 @@
+"""Interface languages: one folder of `bertlab/locales` each, and the only module that knows what a language is.
+
+A folder is named by its code (`en`, `ko`) and holds `language.toml` (its own name, and the letters that tell a text of
+this language from others), `examples.toml` (the texts each page opens with), and Fluent files (`*.ftl`, in any
+subfolder): `errors/` for every error a user can meet, `app/` for the interface. Adding a language is adding a folder,
+here or in a directory that the environment variable `BERTLAB_LOCALES` names; a text it lacks appears in English.
+
+Fluent: https://projectfluent.org/fluent/guide/
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+DEFAULT = "en"
+LOCALES = Path(__file__).parent.parent / "locales"
+
+
+@dataclass(frozen=True)
+class Language:
+    """An interface language, as its folder describes it."""
+
+    code: str
+    """The folder's name, a code of ISO 639 ("en")."""
+    name: str
+    """What its speakers call it ("English")."""
+    script: str
+    """A regular expression that matches a letter only texts of this language have; "" where there is none."""
+    directory: Path
+    """Where its files are."""
+
+    def uses_script(self, text: str) -> bool:
+        """Whether a text has a letter of this language's own script.
+
+        >>> languages()["ko"].uses_script("BERT는"), languages()["ko"].uses_script("BERT")
+        (True, False)
+        """
+        return bool(self.script) and re.search(self.script, text) is not None
+
+
+class Message:
+    """A text by id and parameters, to be worded when the reader's language is known.
+
+    Args:
+        id: the id of a message in the catalogues.
+        params: its parameters. Another `Message` or a `BertlabError` is worded in the same language.
+
+    >>> str(Message("text-empty"))
+    'the text is empty: type some words'
+    """
+
+    def __init__(self, id: str, /, **params: object):
+        self.id, self.params = id, params
+
+    def render(self, language: str = DEFAULT) -> str:
+        return render(self.id, language, **self.params)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        return f"Message({', '.join([repr(self.id), *(f'{name}={value!r}' for name, value in self.params.items())])})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and (self.id, self.params) == (other.id, other.params)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+
+@cache
+def languages() -> Mapping[str, Language]:
+    """Every language by its code: English first, the others in alphabetical order.
+
+    >>> list(languages())[:2], languages()["ko"].name
+    (['en', 'ko'], '한국어')
+    """
+    folders = [folder for root in _roots() for folder in root.iterdir() if (folder / "language.toml").is_file()]
+    found = {}
+    for folder in sorted(folders, key=lambda folder: (folder.name != DEFAULT, folder.name)):
+        about = tomllib.loads((folder / "language.toml").read_text(encoding="utf-8"))
+        found[folder.name] = Language(folder.name, about["name"], about.get("script", ""), folder)
+    return found
+
+
+def language_of(texts: Iterable[str]) -> str:
+    """The language of texts, or of tokens: one whose own script a third of them use, else English.
+
+    >>> language_of(["the", "고양이", "##s"]), language_of(["the", "cat"])
+    ('ko', 'en')
+    """
+    texts = list(texts)
+    for code, language in languages().items():
+        used = sum(language.uses_script(text) for text in texts)
+        if used and 3 * used >= len(texts):
+            return code
+    return DEFAULT
+
+
+def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
+    """A message in a language; in English where that language lacks it.
+
+    Args:
+        id: its id in the catalogues.
+        language: a code of `languages()`.
+        params: what the message puts in. Lists are joined by commas.
+
+    Raises:
+        LookupError: no catalogue has this id.
+
+    >>> render("text-too-long", "en", tokens=70, limit=64)
+    'the text has 70 tokens, the model reads at most 64: shorten it'
+    """
+    bundle = next((b for code in (language, DEFAULT) if (b := _bundle(code)) and b.has_message(id)), None)
+    if bundle is None:
+        raise LookupError(f"no catalogue has a message {id!r}")
+    arguments = {name: _argument(value, language) for name, value in params.items()}
+    text, _ = bundle.format_pattern(bundle.get_message(id).value, arguments)
+    return text
+
+
+def message_ids(language: str = DEFAULT) -> frozenset[str]:
+    """The ids of every message that a language has."""
+    return frozenset(_bundle(language)._messages)
+
+
+def sources(language: str) -> list[Path]:
+    """The Fluent files of a language."""
+    return sorted(languages()[language].directory.rglob("*.ftl"))
+
+
+def _roots() -> list[Path]:
+    more = [Path(path) for path in os.environ.get("BERTLAB_LOCALES", "").split(os.pathsep) if path]
+    return [LOCALES, *(path for path in more if path.is_dir())]
+
+
+@cache
+def _bundle(code: str):
+    from fluent.runtime import FluentBundle, FluentResource  # a twentieth of a second that `import bertlab` saves
+
+    if code not in languages():
+        return None
+    # without marks around what is put in: they would come along when somebody copies a path out of an error
+    bundle = FluentBundle([code], functions={"FORMAT": _format}, use_isolating=False)
+    for path in sources(code):
+        bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
+    return bundle
+
+
+def _format(value: object, spec: str = "") -> str:
+    """`FORMAT($value, spec: ".1f")` in a catalogue: Python's number format, with a minus as wide as a plus.
+
+    >>> _format("-0.25", ".1f"), _format(1200, ",")
+    ('−0.2', '1,200')
+    """
+    text = str(value)
+    number = int(text) if text.lstrip("-").isdigit() else float(text)
+    return format(number, str(spec)).replace("-", "−")
+
+
+def _argument(value: object, language: str) -> object:
+    """A parameter as Fluent takes it: text, or a whole number (which may choose a plural)."""
+    from fluent.runtime.types import fluent_number
+
+    if hasattr(value, "render"):
+        return value.render(language)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return fluent_number(value, useGrouping=False)
+    if isinstance(value, list | tuple):
+        return ", ".join(str(_argument(part, language)) for part in value)
+    return str(value)

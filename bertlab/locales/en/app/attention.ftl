@@ -1,0 +1,12 @@
+attention = Attention
+attention-title = Where each piece looks
+attention-lead = Point at a piece to see which others it draws from. Every colour is a head; click one to switch it off, double-click to see it alone.
+view = View
+view-heads = Heads
+view-neuron = Inside one head
+view-bertviz = bertviz
+view-neuron-lead = How one head decides: the query of a piece times the key of every other, scaled, then softmax.
+view-bertviz-lead = The familiar view by Jesse Vig, for short inputs.
+layer = Layer
+head = Head
+bertviz-long = bertviz is for inputs of { $limit } pieces or fewer; this one has { $count }. The view *Heads* takes it whole.

@@ -1,0 +1,11 @@
+fill-mask = Fill mask
+fill-mask-title = Hide a word
+fill-mask-lead = Click a word and BERT says what it would put there. Click it again to bring it back.
+fill-mask-text = Text
+fill-mask-text-help = You may also type [MASK] yourself.
+fill-mask-reset = Show every word again
+fill-mask-top = Proposals
+fill-mask-none = Click a word above to hide it.
+fill-mask-empty = The text is empty: type some words.
+fill-mask-hidden = “{ $word }” hidden
+fill-mask-mask = [MASK] number { $number }

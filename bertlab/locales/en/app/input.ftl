@@ -1,0 +1,17 @@
+input = Input
+input-title = What goes in
+input-lead = BERT never sees letters. It sees numbered pieces, and adds up three vectors for each.
+input-pieces = { $count } pieces
+input-table = Pieces, ids and where they stand in the text
+input-position = position
+input-piece = piece
+input-id = id
+input-start = from
+input-end = to
+input-segment = sentence
+input-embeddings = Three vectors for every piece, and their sum
+input-embeddings-help = Each row is a piece, each column one of the model's dimensions. What the piece is, where it stands, which sentence it belongs to; added up and normalised, this is all the first layer gets.
+embedding-token = token
+embedding-position = position
+embedding-type = token type
+embedding-sum = sum

@@ -1,0 +1,14 @@
+next-sentence = Next sentence
+next-sentence-title = Does one follow the other?
+next-sentence-lead = BERT learnt to tell a sentence's true neighbour from one torn out of another text.
+next-sentence-first = First
+next-sentence-second = Second
+next-sentence-swap = Swap
+next-sentence-yes-next = follows
+next-sentence-no-next = does not follow
+next-sentence-yes-order = in order
+next-sentence-no-order = swapped
+next-sentence-order = This checkpoint learnt whether two neighbours stand in their order, not whether they are neighbours.
+next-sentence-follow = A true pair
+next-sentence-other = Another subject
+next-sentence-near = Same subject, wrong turn

@@ -1,0 +1,9 @@
+time-machine = Time machine
+time-machine-title = Watch it learn
+time-machine-lead = One slider over the checkpoints that a training run kept: attention, missing words and next sentence, from random numbers to what it knows now.
+start-time-machine = Scrub through a training, from noise to words.
+run = Training run
+run-help = Pick one, or type the directory that *bertlab pretrain* wrote and press Enter.
+run-none = There is no training run here yet. Type a run's directory above, or make one of a text file or a folder of them (CORPUS):
+time-machine-a = Sentence A, with [MASK] for words to guess
+time-machine-working = Asking snapshot { $done } of { $of }

@@ -1,0 +1,11 @@
+fill-mask = 빈칸 채우기
+fill-mask-title = 낱말 숨기기
+fill-mask-lead = 낱말을 누르면 BERT가 그 자리에 무엇을 넣을지 말합니다. 다시 누르면 돌아옵니다.
+fill-mask-text = 글
+fill-mask-text-help = [MASK]라고 직접 적어도 됩니다.
+fill-mask-reset = 모두 되돌리기
+fill-mask-top = 후보 수
+fill-mask-none = 위에서 낱말을 하나 눌러 숨겨 보세요.
+fill-mask-empty = 글이 비어 있습니다. 몇 낱말을 적어 보세요.
+fill-mask-hidden = 숨긴 낱말 “{ $word }”
+fill-mask-mask = [MASK] { $number }번째

@@ -1,0 +1,17 @@
+input = 입력
+input-title = 모델에 들어가는 것
+input-lead = BERT는 글자를 보지 않습니다. 어휘에 있는 조각을 번호로 보고, 조각마다 세 벡터를 더해서 읽습니다.
+input-pieces = 조각 { $count }개
+input-table = 조각과 번호, 글 속의 자리
+input-position = 자리
+input-piece = 조각
+input-id = 번호
+input-start = 처음
+input-end = 끝
+input-segment = 문장
+input-embeddings = 조각마다 벡터 셋, 그리고 그 합
+input-embeddings-help = 가로줄은 조각, 세로줄은 모델의 차원입니다. 무엇인지, 어디 있는지, 어느 문장에 속하는지를 더하고 정규화한 것이 첫 층이 받는 전부입니다.
+embedding-token = 토큰
+embedding-position = 위치
+embedding-type = 문장 구분
+embedding-sum = 합

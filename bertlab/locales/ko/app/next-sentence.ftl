@@ -1,0 +1,14 @@
+next-sentence = 다음 문장
+next-sentence-title = 이어지는 문장일까요?
+next-sentence-lead = BERT는 진짜 다음 문장과 다른 글에서 뜯어 온 문장을 가려내도록 배웠습니다.
+next-sentence-first = 첫째 문장
+next-sentence-second = 둘째 문장
+next-sentence-swap = 맞바꾸기
+next-sentence-yes-next = 이어집니다
+next-sentence-no-next = 이어지지 않습니다
+next-sentence-yes-order = 차례가 맞습니다
+next-sentence-no-order = 앞뒤가 바뀌었습니다
+next-sentence-order = 이 체크포인트는 두 문장이 이웃인지가 아니라, 이웃한 두 문장의 앞뒤가 맞는지 배웠습니다.
+next-sentence-follow = 이어지는 짝
+next-sentence-other = 다른 이야기
+next-sentence-near = 비슷하지만 어긋난 짝

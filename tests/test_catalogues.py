@@ -1,0 +1,137 @@
+"""The catalogues: every message exists in every language with the same parameters, is used, and is used correctly."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from fluent.syntax import FluentParser
+from fluent.syntax import ast as ftl
+from fluent.syntax.visitor import Visitor
+
+from bertlab.config import errors, languages
+
+PACKAGE = Path(languages.__file__).parents[1]
+ERRORS = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, ValueError)}
+CODES = list(languages.languages())
+
+
+class Variables(Visitor):
+    """Collects the names of the variables of a message."""
+
+    def __init__(self):
+        self.names: set[str] = set()
+
+    def visit_VariableReference(self, node):
+        self.names.add(node.id.name)
+
+
+@cache
+def messages(code: str) -> dict[str, set[str]]:
+    """The ids of a language's messages, each with the names of its parameters.
+
+    Fails on an id that stands twice and on what Fluent cannot read.
+    """
+    found: dict[str, set[str]] = {}
+    for path in languages.sources(code):
+        for entry in FluentParser().parse(path.read_text(encoding="utf-8")).body:
+            assert not isinstance(entry, ftl.Junk), f"{path}: {entry.content[:80]!r}"
+            if isinstance(entry, ftl.Message):
+                assert entry.id.name not in found, f"{path}: {entry.id.name} stands twice"
+                variables = Variables()
+                variables.visit(entry)
+                found[entry.id.name] = variables.names
+    return found
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {
+        str(p.relative_to(PACKAGE)): ast.parse(p.read_text(encoding="utf-8")) for p in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+def called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def uses() -> list[tuple[str, str, set[str] | None]]:
+    """Where the package words a message: place, id, and the parameters it passes (None: with `**`)."""
+    found = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and called(node) in {*ERRORS, "Message"} and node.args:
+                first = node.args[0]
+                if isinstance(first, ast.Constant) and isinstance(first.value, str) and " " not in first.value:
+                    names = {keyword.arg for keyword in node.keywords}
+                    found.append((f"{path}:{node.lineno}", first.value, None if None in names else names))
+    return found
+
+
+@pytest.mark.parametrize("code", CODES[1:])
+def test_every_language_has_every_message_with_the_same_parameters(code):
+    english, other = messages(CODES[0]), messages(code)
+    assert english.keys() == other.keys(), english.keys() ^ other.keys()
+    differing = {id: (names, other[id]) for id, names in english.items() if other[id] != names}
+    assert not differing
+
+
+def test_every_error_is_in_the_catalogues_and_gets_its_parameters():
+    for place, id, names in uses():
+        assert id in messages(CODES[0]), f"{place}: no message {id}"
+        if names is not None:
+            assert messages(CODES[0])[id] <= names, f"{place}: {id} lacks {messages(CODES[0])[id] - names}"
+
+
+def test_no_entry_is_unused():
+    """An id is used where it is written out, or where an f-string can make it."""
+    nodes = [node for tree in trees().values() for node in ast.walk(tree)]
+    written = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    patterns = {pattern(node) for node in nodes if isinstance(node, ast.JoinedStr)}
+    patterns = {text for text in patterns if re.search(r"[a-z]-|-[a-z]", text)}
+    unused = [id for id in messages(CODES[0]) if id not in written and not any(re.fullmatch(p, id) for p in patterns)]
+    assert not unused
+
+
+def pattern(node: ast.JoinedStr) -> str:
+    """An f-string as a regular expression: `f"view-{name}"` -> `view-.+`."""
+    return "".join(re.escape(part.value) if isinstance(part, ast.Constant) else ".+" for part in node.values).replace(
+        r"\-", "-"
+    )
+
+
+def test_an_error_is_worded_in_each_language():
+    inner = errors.TextError("text-too-long", tokens=70, limit=64)
+    assert (inner.id, inner.params) == ("text-too-long", {"tokens": 70, "limit": 64})
+    assert "70" in inner.render("en")
+    assert "70" in inner.render("ko")
+    assert inner.render("ko") != inner.render("en") == str(inner)
+
+
+def test_an_error_survives_the_way_to_another_process():
+    import pickle
+
+    error = pickle.loads(pickle.dumps(errors.TextError("text-too-long", tokens=70, limit=64)))
+    assert (type(error), error.id, error.params) == (errors.TextError, "text-too-long", {"tokens": 70, "limit": 64})
+
+
+def test_a_third_language_is_a_folder(tmp_path, monkeypatch):
+    """A folder outside the package becomes a language; what it does not word yet appears in English."""
+    folder = tmp_path / "xx"
+    folder.mkdir()
+    (folder / "language.toml").write_text('name = "Pseudo"\nscript = "[ŧđ]"\n', encoding="utf-8")
+    (folder / "all.ftl").write_text("text-too-long = ŧoo long: { $tokens } > { $limit }\n", encoding="utf-8")
+    monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path))
+    for cached in (languages.languages, languages._bundle):
+        cached.cache_clear()
+    try:
+        assert languages.languages()["xx"].name == "Pseudo"
+        error = errors.TextError("text-too-long", tokens=70, limit=64)
+        assert error.render("xx") == "ŧoo long: 70 > 64"
+        assert errors.TextError("text-empty").render("xx") == errors.TextError("text-empty").render("en")
+        assert languages.language_of(["ŧext"]) == "xx"
+    finally:
+        monkeypatch.undo()
+        for cached in (languages.languages, languages._bundle):
+            cached.cache_clear()
