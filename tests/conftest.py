@@ -8,25 +8,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.sentence_pairs import random_documents
+from support.tiny_model import HEADS, LABELS, TEXTS
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert
+from bertlab.text.pretraining.sentence_pairs import Documents
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 collect_ignore = ["pretended_gpu"]  # to look into it for doctests would be to believe in it
-
-TEXTS = [
-    "The potter set the green bowl on the shelf beside the window.",
-    "Rain fell on the harbour all night, and the boats stayed in.",
-    "Who carried the lantern? The keeper of the old mill carried it.",
-    "She asked for tea, and he brought a kettle, two cups and some bread.",
-    "A train leaves for the coast at six; another follows at nine.",
-    "할머니가 부엌에서 따뜻한 보리차를 끓였다.",
-    "기차는 아침 일곱 시에 바닷가로 떠난다.",
-]
-HEADS = ("mlm", "nsp", "span")
-LABELS = {"sst2": ("negative", "positive"), "wikiann_en": ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")}
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +107,7 @@ def shipped_runs(monkeypatch, runs) -> Path:
 def corpus(tmp_path_factory) -> Path:
     """200 stories, prepared with a vocabulary of 150 pieces."""
     # most test files need neither, and Arrow takes a second to import
-    from stories import stories
+    from support.stories import stories
 
     from bertlab.training.pretraining.prepare import PrepareConfig
     from bertlab.training.pretraining.prepare import run as prepare
@@ -126,6 +117,12 @@ def corpus(tmp_path_factory) -> Path:
     text.write_text("".join(json.dumps({"text": story}) + "\n" for story in stories(200)))
     prepare(PrepareConfig((str(text),), directory / "prepared", vocab_size=150, workers=1))
     return directory / "prepared"
+
+
+@pytest.fixture(scope="module")
+def library() -> Documents:
+    """300 documents of two sources, to draw sentence pairs from."""
+    return random_documents()
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
+from support.pages import HOSTILE, SCREENS, bodies, errors, open_example_page, open_page
 from support.texts import text
 
 import bertlab
@@ -17,52 +16,10 @@ from bertlab.explore.facts import Answer, Answers
 from bertlab.nn.bert import Bert
 from bertlab.views.numbers import Told
 
-APP = Path(__file__).parent.parent / "bertlab" / "app"
-SCREENS = sorted(path.stem for path in (APP / "screens").glob("*.py"))
-PAGES = [screen.replace("_", "-") for screen in SCREENS]
-SHORT = {
-    "judged": "Green tea.",
-    "named": "Green tea.",
-    "a": "Green tea.",
-    "b": "A bowl.",
-    "text": "Green tea.",
-    "first": "Green tea.",
-    "second": "A bowl.",
-}
-HOSTILE = (
-    '<script>alert(1)</script> </script> **bold** $x^2$ :material/home: [a](b) %{y} <img src=x onerror="alert(1)">'
-)
-
-
-def opened(screen: str, state: dict | None = None, **parameters: str) -> AppTest:
-    """A page as a link with these parameters opens it, with short texts, in a session that remembers `state`."""
-    return opened_bare(screen, state, **{**SHORT, **parameters})
-
-
-def opened_bare(screen: str, state: dict | None = None, **parameters: str) -> AppTest:
-    """A page with its own examples."""
-    app = AppTest.from_file(str(APP / "streamlit_app.py"), default_timeout=300)
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    for name, value in (state or {}).items():
-        app.session_state[name] = value
-    # `switch_page` would have to run the start page first, to learn which addresses the pages have
-    app._page_hash = "" if screen == "start" else calc_hash(screen.replace("_", "-"))
-    return app.run()
-
-
-def bodies(app: AppTest) -> list[str]:
-    """The HTML blocks of a page, without the style sheet."""
-    return [block.proto.body for block in app.get("html") if not block.proto.body.startswith("<style")]
-
-
-def errors(app: AppTest) -> list[str]:
-    return [body for body in bodies(app) if 'role="alert"' in body]
-
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_hostile_text_in_every_field_is_drawn_as_text(shipped, screen):
-    app = opened(screen, **dict.fromkeys(["a", "b", "text", "first", "second", "question", "passage"], HOSTILE[:45]))
+    app = open_page(screen, **dict.fromkeys(["a", "b", "text", "first", "second", "question", "passage"], HOSTILE[:45]))
     assert not app.exception
     for area in [*app.text_input, *app.text_area]:
         area.set_value(HOSTILE)
@@ -77,7 +34,7 @@ def test_hostile_text_in_every_field_is_drawn_as_text(shipped, screen):
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_empty_fields_get_one_line(shipped, screen):
-    app = opened(screen)
+    app = open_page(screen)
     for area in [*app.text_input, *app.text_area]:
         area.set_value("")
     app.run()
@@ -89,7 +46,7 @@ def test_empty_fields_get_one_line(shipped, screen):
 
 @pytest.mark.parametrize("screen", ["input", "attention", "fill_mask", "next_sentence"])
 def test_a_text_too_long_gets_one_line(shipped, screen):
-    app = opened(screen, mask="1", **dict.fromkeys(["a", "text", "first"], "tea and bread " * 60))
+    app = open_page(screen, mask="1", **dict.fromkeys(["a", "text", "first"], "tea and bread " * 60))
     assert not app.exception
     assert len(errors(app)) == 1
     assert "64" in errors(app)[0]
@@ -97,7 +54,7 @@ def test_a_text_too_long_gets_one_line(shipped, screen):
 
 @pytest.mark.parametrize("screen", ["fill_mask", "next_sentence", "question"])
 def test_a_checkpoint_without_the_head_is_said_and_left_by_a_click(shipped, screen):
-    app = opened(screen, checkpoint="bare", mask="1")
+    app = open_page(screen, checkpoint="bare", mask="1")
     assert not app.exception
     assert len(errors(app)) == 1
     assert "head" in errors(app)[0]
@@ -110,7 +67,7 @@ def test_a_checkpoint_without_the_head_is_said_and_left_by_a_click(shipped, scre
     "name", ["/nowhere/at/all", "<script>alert(1)</script>", "~nobody-of-that-name", "x" * 5000, "a\0b", ""]
 )
 def test_a_checkpoint_that_cannot_be_opened_is_said_and_the_one_before_stays(shipped, name):
-    app = opened("input", {"opened": "scratch"}, checkpoint=name)
+    app = open_page("input", {"opened": "scratch"}, checkpoint=name)
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
     assert "<script" not in errors(app)[0]
@@ -118,27 +75,27 @@ def test_a_checkpoint_that_cannot_be_opened_is_said_and_the_one_before_stays(shi
 
 
 def test_a_link_to_a_missing_checkpoint_opens_the_default(shipped):
-    app = opened("input", checkpoint="/nowhere")
+    app = open_page("input", checkpoint="/nowhere")
     assert len(errors(app)) == 1
     assert any("<b>strongest</b>" in body for body in bodies(app))
 
 
 def test_a_directory_opens(shipped, tiny_checkpoint):
-    app = opened("question", checkpoint=str(tiny_checkpoint))
+    app = open_page("question", checkpoint=str(tiny_checkpoint))
     assert not errors(app)
     assert any("<b>tiny</b>" in body for body in bodies(app))
 
 
 @pytest.mark.parametrize(("page", "out_of_reach"), [("attention", False), ("compare", True), ("training", True)])
 def test_the_checkpoint_is_out_of_reach_where_it_would_change_nothing(shipped, page, out_of_reach):
-    app = opened(page, checkpoint="scratch")
+    app = open_page(page, checkpoint="scratch")
     picked = next(box for box in app.selectbox if box.key == "checkpoint")
     assert picked.disabled is out_of_reach
     assert picked.value == "scratch", "it stays for the other pages"
 
 
 def test_start_shows_what_was_measured(shipped):
-    app = opened("start")
+    app = open_page("start")
     assert any("<b>1%</b>" in body for body in bodies(app))
     next(button for button in app.button if button.key == "open-scratch").click().run()
     assert app.session_state["checkpoint"] == "scratch"
@@ -153,7 +110,7 @@ def test_start_shows_what_was_measured(shipped):
 )  # fmt: skip
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_chosen_card_leads_to_a_page_that_its_checkpoint_answers(shipped, name, page, language):
-    app = opened_bare("start", lang=language)
+    app = open_example_page("start", lang=language)
     app = app.button(key=f"open-{name}").click().run()
     assert not app.exception, app.exception[0].message
     (chosen,) = [body for body in bodies(app) if text("start-open", language) in body]
@@ -164,7 +121,7 @@ def test_the_chosen_card_leads_to_a_page_that_its_checkpoint_answers(shipped, na
 
 
 def test_hidden_words_come_from_the_link(shipped):
-    app = opened("fill_mask", text="Green tea, some [MASK].", mask="1.99.x")
+    app = open_page("fill_mask", text="Green tea, some [MASK].", mask="1.99.x")
     assert not app.exception
     said = [body for body in bodies(app) if 'class="say"' in body]
     assert ["tea" in said[0], "[MASK]" in said[1]] == [True, True]
@@ -176,11 +133,11 @@ def test_hidden_words_come_from_the_link(shipped):
 
 @pytest.mark.parametrize("mask", ["9" * 5000, "1." * 5000, "²", "-1", "..", "٣"])
 def test_any_mask_in_the_link_is_read(shipped, mask):
-    assert not opened("fill_mask", mask=mask).exception
+    assert not open_page("fill_mask", mask=mask).exception
 
 
 def test_an_empty_text_is_said_to_be_empty(shipped):
-    app = opened("fill_mask")
+    app = open_page("fill_mask")
     app.text_input[0].set_value("").run()
     assert any(text("fill-mask-empty") in body for body in bodies(app))
 
@@ -189,7 +146,7 @@ def test_an_empty_text_is_said_to_be_empty(shipped):
     ("screen", "field"), [("attention", 0), ("input", 1), ("fill_mask", 0), ("next_sentence", 1), ("question", 0)]
 )
 def test_a_text_that_the_link_leaves_out_is_said_to_be(shipped, screen, field):
-    app = opened(screen, mask="1")
+    app = open_page(screen, mask="1")
     app.text_input[field].set_value("tea " * 1001).run()
     assert not app.exception
     assert [caption.value for caption in app.caption].count(text("long-link")) == 1
@@ -197,7 +154,7 @@ def test_a_text_that_the_link_leaves_out_is_said_to_be(shipped, screen, field):
 
 
 def test_two_sentences_swap(shipped):
-    app = opened("next_sentence")
+    app = open_page("next_sentence")
     app.button[0].click().run()
     assert [field.value for field in app.text_input] == ["A bowl.", "Green tea."]
     assert re.search(r"\d\.\d%", bodies(app)[1])
@@ -205,20 +162,20 @@ def test_two_sentences_swap(shipped):
 
 @pytest.mark.parametrize("look", ["heads", "neuron", "bertviz", "nonsense"])
 def test_every_view_of_attention_opens(shipped, look):
-    app = opened("attention", look=look, layer="99", head="-3", tokens="[[", view="nonsense", heads='{"a":1}')
+    app = open_page("attention", look=look, layer="99", head="-3", tokens="[[", view="nonsense", heads='{"a":1}')
     assert not app.exception, app.exception[0].message
     assert not errors(app)
 
 
 def test_bertviz_says_what_is_too_long_for_it(shipped):
-    app = opened("attention", look="bertviz", a="q x z " * 11, b="q x z " * 8)
+    app = open_page("attention", look="bertviz", a="q x z " * 11, b="q x z " * 8)
     assert not app.exception
     assert not errors(app), "it fits the model"
 
 
 def test_a_long_passage_is_answered_and_kept_out_of_the_link(shipped):
     passage = "The keeper of the old mill carried the lantern. " * 100
-    app = opened("question", question="Who carried it?")
+    app = open_page("question", question="Who carried it?")
     app.text_area[0].set_value(passage).run()
     assert not app.exception
     assert not errors(app)
@@ -231,7 +188,7 @@ def test_a_long_passage_is_answered_and_kept_out_of_the_link(shipped):
 
 @pytest.mark.parametrize(("count", "cut"), [(64, False), (65, True)])
 def test_a_question_cut_short_is_said(shipped, count, cut):
-    app = opened("question", question="a " * count)
+    app = open_page("question", question="a " * count)
     said = text("question-long", limit=64)
     assert any(caption.value == said for caption in app.caption) == cut
 
@@ -240,7 +197,7 @@ def test_a_question_cut_short_is_said(shipped, count, cut):
 def test_no_answer_above_the_answer_is_said(shipped, monkeypatch, no_answer, doubts):
     found = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
     monkeypatch.setattr(loaders, "reading", lambda *_, **__: SimpleNamespace(answers=found))
-    app = opened("question", passage="Green tea.")
+    app = open_page("question", passage="Green tea.")
     assert not app.exception
     assert any(text("question-doubt") in body for body in bodies(app)) == doubts
 
@@ -253,7 +210,7 @@ def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
 def test_no_checkpoint_at_all_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
     for screen in SCREENS:
-        app = opened(screen)
+        app = open_page(screen)
         assert not app.exception
         assert any("checkpoint" in body for body in bodies(app))
 
@@ -272,12 +229,12 @@ def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(ref
     best = bertlab.load(refusing).answer("Who?", "Green tea and two cups.")
     silent = text("question-refused")
     asked = {"question": "Who?", "passage": "Green tea and two cups."}
-    app = opened("question", **asked)
+    app = open_page("question", **asked)
     assert app.slider[0].value == 7.2
     assert "tau" not in app.query_params
     app.slider[0].set_value(-30.0).run()
     assert app.query_params["tau"] == "-30.0"
-    for page in (app, opened("question", tau="-30", **asked)):
+    for page in (app, open_page("question", tau="-30", **asked)):
         assert not page.exception
         said = bodies(page)
         assert any(silent in body for body in said)
@@ -289,13 +246,13 @@ def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(ref
 
 
 def test_a_checkpoint_that_never_refuses_has_no_threshold(shipped):
-    assert not opened("question").slider
+    assert not open_page("question").slider
 
 
 @pytest.mark.parametrize(("screen", "command"), [("classify", "finetune sst2"), ("tag", "finetune wikiann_en")])
 def test_a_page_without_a_checkpoint_says_how_to_make_one(shipped, screen, command, monkeypatch, tmp_path):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
-    app = opened(screen)
+    app = open_page(screen)
     assert not app.exception
     assert not errors(app)
     assert command in app.code[0].value

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from view_facts import attention, long_attention, neuron, rows
+from support.colours import SIGHTS, oklab
+from support.view_facts import attention, long_attention, neuron, rows
 
 from bertlab.views import assets, bertviz_view, figures, html, payload
 
@@ -552,29 +553,6 @@ def test_a_hosts_colours_win_and_are_followed(visit):
         }"""
     )
     assert found, "the canvas still uses the old ink"
-
-
-# Machado, Oliveira and Fernandes (2009), severity 1.0: https://doi.org/10.1109/TVCG.2009.113
-SIGHTS = {
-    "normal": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
-}
-
-
-def oklab(linear):
-    first = [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-    second = [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
-    return np.cbrt(np.clip(linear, 0, 1) @ np.transpose(first)) @ np.transpose(second)
 
 
 def nearest(colours, sight):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from test_app import bodies, errors, opened
+from support.pages import bodies, errors, open_page
 
 import bertlab
 from bertlab.app import loaders
@@ -42,7 +42,7 @@ def click(app, key: str):
 
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked["ask"])
 def test_every_kind_is_measured_and_shown_before_and_after(shipped, asked):
-    app = opened("heads", changes="0.1,1", **asked)
+    app = open_page("heads", changes="0.1,1", **asked)
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     data = grid(app)
@@ -53,7 +53,7 @@ def test_every_kind_is_measured_and_shown_before_and_after(shipped, asked):
 
 
 def test_every_change_can_be_taken_back_by_itself_and_the_last_undone(shipped):
-    app = opened("heads", masked=MASKED, changes="0.1,r1.0.2-u,p1.2-0.1", other="Some bread.")
+    app = open_page("heads", masked=MASKED, changes="0.1,r1.0.2-u,p1.2-0.1", other="Some bread.")
     assert link(app) == "0.1,r1.0.2-u,p1.2-0.1"
     before = said(app)
     app = click(app, "back-r1.0.2")
@@ -67,12 +67,12 @@ def test_every_change_can_be_taken_back_by_itself_and_the_last_undone(shipped):
 
 
 def test_a_row_and_a_state_are_put_in_from_the_page(shipped):
-    app = opened("heads", masked=MASKED, tool="row", **{"row.layer": "1", "row.how": "hand"})
+    app = open_page("heads", masked=MASKED, tool="row", **{"row.layer": "1", "row.how": "hand"})
     assert not app.exception, app.exception[0].message
     app = click(app, "put-row")
     assert link(app).startswith("r1.0.0-0:0.")
     assert not errors(app)
-    app = opened("heads", masked=MASKED, tool="patch", other="Some bread.")
+    app = open_page("heads", masked=MASKED, tool="patch", other="Some bread.")
     app = next(button for button in app.button if button.label == "Put it in").click().run()
     assert link(app) == "p0.1-0.1"
     app = next(button for button in app.button if button.label == "Every position").click().run()
@@ -82,7 +82,7 @@ def test_a_row_and_a_state_are_put_in_from_the_page(shipped):
 
 @pytest.mark.parametrize("changes", ["9.0", "0.7", "nonsense", "<script>alert(1)</script>", "r0.0.60-u", "9" * 3000])
 def test_a_change_that_does_not_fit_is_said_once_and_can_be_undone(shipped, changes):
-    app = opened("heads", masked=MASKED, changes=f"0.1,{changes}")
+    app = open_page("heads", masked=MASKED, changes=f"0.1,{changes}")
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
     assert "<script" not in errors(app)[0]
@@ -104,18 +104,18 @@ def test_a_change_that_does_not_fit_is_said_once_and_can_be_undone(shipped, chan
     ],
 )
 def test_what_cannot_be_asked_is_one_line(shipped, screen, link):
-    app = opened(screen, **link)
+    app = open_page(screen, **link)
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
 
 
 def test_the_mask_that_is_watched_is_chosen(shipped):
-    first, second = (grid(opened("heads", masked=MASKED, which=which))["effects"] for which in ("1", "2"))
+    first, second = (grid(open_page("heads", masked=MASKED, which=which))["effects"] for which in ("1", "2"))
     assert first != second
 
 
 def test_what_the_page_tells_to_run_makes_the_pruned_checkpoint(shipped, tmp_path, monkeypatch):
-    app = opened("heads", masked=MASKED, tool="keep", changes="0.1,9.9")
+    app = open_page("heads", masked=MASKED, tool="keep", changes="0.1,9.9")
     command = app.get("code")[0].proto.code_text
     assert command == "bertlab export pruned --checkpoint strongest --prune 0.1"
     monkeypatch.chdir(tmp_path)
@@ -130,7 +130,7 @@ def test_what_the_page_tells_to_run_makes_the_pruned_checkpoint(shipped, tmp_pat
 
 
 def test_the_lens_draws_a_part_of_a_long_text_and_fills_masks_together(shipped):
-    app = opened("depth", masked="Some bread, [MASK] tea [MASK]. " + "Tea. " * 20, at="30")
+    app = open_page("depth", masked="Some bread, [MASK] tea [MASK]. " + "Tea. " * 20, at="30")
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("are drawn" in caption.value for caption in app.caption)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from stories import settings
+from support.stories import settings
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import TEXTS
-from test_attention_js import SIGHTS, oklab
+from support.colours import SIGHTS, oklab
+from support.tiny_model import TEXTS
 
 import bertlab
 from bertlab.checkpoints import checkpoint

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
-from stories import losses, settings
+from support.stories import losses, settings
 
 from bertlab.checkpoints import checkpoint, history
 from bertlab.text.pretraining.corpus import Corpus

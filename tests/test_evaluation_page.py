@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from support.figures import draw_from_code, saved_figures, trace_values
+from support.pages import HOSTILE, bodies, errors, open_page
+from support.task_rows import jsonl, rows_of
 from support.texts import text
-from task_rows import jsonl, rows_of
-from test_app import HOSTILE, bodies, errors, opened
-from test_export import drawn_by, numbers, saved
 
 import bertlab
 from bertlab.app.parts import evaluation
@@ -117,7 +117,7 @@ def test_rows_without_use_are_said(shipped, tmp_path):
 
 
 def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, reviews, monkeypatch):
-    app = opened("evaluation", rows=str(reviews))
+    app = open_page("evaluation", rows=str(reviews))
     assert not app.exception, app.exception[0].message
     assert not app.get("plotly_chart"), "nothing is asked before the button is clicked"
     app = next(b for b in app.button if b.label.startswith("Evaluate")).click().run()
@@ -125,10 +125,12 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     assert not errors(app)
     assert any("unknown label" in body for body in bodies(app)), "the row that is left out is named"
     assert "All 12 rows that can be used; 1 cannot be." in [caption.value for caption in app.caption]
-    (menu,), (chart,) = saved(app), app.get("plotly_chart")
-    assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(json.loads(chart.proto.spec))
+    (menu,), (chart,) = saved_figures(app), app.get("plotly_chart")
+    assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(
+        json.loads(chart.proto.spec)
+    )
     ran = app.query_params["ran"]
-    again = opened("evaluation", rows=str(reviews), ran=ran if isinstance(ran, str) else ran[0], cell="0.0")
+    again = open_page("evaluation", rows=str(reviews), ran=ran if isinstance(ran, str) else ran[0], cell="0.0")
     assert not again.exception
     assert len(again.get("plotly_chart")) == 1, "a link shows what its sender saw"
     opening = [b for b in again.button if (b.key or "").startswith("open-")]
@@ -138,7 +140,7 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
 
 
 def test_uploaded_rows_are_measured_and_a_ragged_one_is_named(shipped):
-    app = opened("evaluation", **{"from": "upload"})
+    app = open_page("evaluation", **{"from": "upload"})
     rows = [*TEXTS, {"label": 1}, {"sentence": "Odd.", "label": 0}]
     content = "\n".join(map(json.dumps, rows)).encode()
     app = app.file_uploader(key="evaluation-upload").set_value(("mine.jsonl", content, "application/json")).run()
@@ -153,7 +155,7 @@ def test_uploaded_rows_are_measured_and_a_ragged_one_is_named(shipped):
 @pytest.mark.parametrize("measure", ["classify", "tag", "question"])
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_sample_rows_can_be_tried(shipped, measure, language):
-    app = opened("evaluation", measure=measure, lang=language)
+    app = open_page("evaluation", measure=measure, lang=language)
     app = next(b for b in app.button if "content_paste" in (b.icon or "")).click().run()
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
@@ -188,7 +190,7 @@ def test_the_shipped_judge_of_pairs_agrees_with_the_sample_rows(tmp_path):
 def test_rows_left_out_are_counted_and_named_one_by_one(shipped, tmp_path, language, said, listed):
     bad = [{"sentence": "Odd.", "label": f"<i>{n}"} for n in range(23)]
     path = jsonl(tmp_path / "rows.jsonl", [*TEXTS[:2], *bad, *TEXTS[2:4]])
-    app = opened("evaluation", rows=str(path), lang=language)
+    app = open_page("evaluation", rows=str(path), lang=language)
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
     assert said in [caption.value for caption in app.caption]
@@ -219,7 +221,7 @@ def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless,
 def test_correlations_are_no_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):
     path = checkpoint.save(tmp_path / "sts", Bert(tiny_model.config, ("regress",)), tiny_tokenizer, {})
     rows = jsonl(tmp_path / "rows.jsonl", rows_of(TASKS["stsb"], 6))
-    app = opened("evaluation", rows=str(rows), checkpoint=str(path), task="stsb")
+    app = open_page("evaluation", rows=str(rows), checkpoint=str(path), task="stsb")
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
     (figures,) = [body for body in bodies(app) if "Pearson" in body]
@@ -229,7 +231,7 @@ def test_correlations_are_no_percentages(shipped, tmp_path, tiny_model, tiny_tok
 @pytest.mark.parametrize("between", [",", "\t"])
 def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped, between):
     table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot., ,Tea\n".replace(",", between)
-    app = opened("evaluation", measure="question", **{"from": "paste"})
+    app = open_page("evaluation", measure="question", **{"from": "paste"})
     app = app.text_area(key="pasted").set_value(table).run()
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
@@ -263,13 +265,13 @@ def test_korean_questions_are_examined_as_their_task_is_measured(shipped, tmp_pa
 
 @pytest.mark.parametrize("rows", ["/nowhere/at.csv", "x" * 5000, "a\0b", "~nobody-of-that-name/x", HOSTILE[:45]])
 def test_rows_that_cannot_be_read_are_one_line(shipped, rows):
-    app = opened("evaluation", rows=rows)
+    app = open_page("evaluation", rows=rows)
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
     assert "<script" not in errors(app)[0]
 
 
 def test_a_checkpoint_without_a_fitting_head_is_one_line(shipped):
-    app = opened("evaluation", checkpoint="bare")
+    app = open_page("evaluation", checkpoint="bare")
     assert not app.exception
     assert len(errors(app)) == 1

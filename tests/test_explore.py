@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from hard_strings import HARD_STRINGS
+from support.hard_strings import HARD_STRINGS
 
 import bertlab
 from bertlab.checkpoints import checkpoint

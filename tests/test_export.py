@@ -5,57 +5,29 @@ import json
 import re
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
-from test_app import SCREENS, opened
+from support.figures import draw_from_code, saved_figures, trace_values
+from support.pages import SCREENS, open_page
 
 from bertlab.views import export, payload
 
 HOSTILE = {name: "The 'old' \"mill\" \\ {x} stood." for name in ("a", "text", "first", "question")}
 
 
-def saved(app) -> list[dict]:
-    """What the save menus of a page hold."""
-    menus = [element.proto for element in app.get("bidi_component") if element.proto.component_name == "bertlab_figure"]
-    return [json.loads(menu.json) for menu in menus]
-
-
-def drawn_by(code: str, monkeypatch) -> go.Figure:
-    """The figure that the lines show."""
-    shown = []
-    monkeypatch.setattr(go.Figure, "show", lambda figure: shown.append(figure))
-    exec(compile(code, "figure.py", "exec"), {"__name__": "__main__"})
-    assert len(shown) == 1
-    return shown[0]
-
-
-def numbers(spec: dict) -> list[dict]:
-    """The traces of a figure without their style: names, places and values."""
-    kept = ("name", "type", "x", "y", "z", "text", "customdata")
-    return [{name: _plain(trace[name]) for name in kept if name in trace} for trace in spec["data"]]
-
-
-def _plain(value):
-    if isinstance(value, dict):  # an array as plotly packs it
-        value = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
-    if isinstance(value, str):
-        return value
-    array = np.asarray(value)
-    return array.ravel().astype(float).round(4).tolist() if array.dtype.kind in "fiu" else array.ravel().tolist()
-
-
 @pytest.mark.parametrize("typed", [{}, HOSTILE], ids=["as it opens", "hostile"])
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_lines_of_every_figure_draw_it_again(shipped, monkeypatch, screen, typed):
-    app = opened(screen, **typed)
+    app = open_page(screen, **typed)
     assert not app.exception, app.exception[0].message
-    menus, charts = saved(app), [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    menus, charts = saved_figures(app), [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     assert len(menus) >= len(charts), "a figure that cannot be saved: draw it with components.figure"
     for menu in menus:
         assert len({len(values) for values in (menu["columns"] or {}).values()}) <= 1, f"{menu['name']}: uneven columns"
     for menu, chart in zip([menu for menu in menus if menu["name"] != "start-arcs"], charts, strict=True):
         assert menu["code"], f"{menu['name']}: give components.figure the lines that draw it"
-        assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(chart), menu["name"]
+        assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart), (
+            menu["name"]
+        )
 
 
 def test_tidy_columns_are_json():
@@ -74,13 +46,13 @@ CANVASES = [("attention", {}), ("attention", {"look": "neuron"}), ("attention", 
 
 @pytest.mark.parametrize(("screen", "parameters"), CANVASES)
 def test_the_lines_of_a_canvas_write_the_page_and_draw(shipped, monkeypatch, tmp_path, screen, parameters):
-    app = opened(screen, **parameters)
+    app = open_page(screen, **parameters)
     packed = [element.proto for element in app.get("bidi_component") if element.proto.WhichOneof("data") == "bytes"]
     code = payload.unpack(packed[0].bytes)[0]["options"]["code"]
     # the browser writes what the reader has set in the place of STATE
     state = {"view": "matrix", "layer": 1, "head": 1, "heads": None, "hide": True, "token": 1}
     monkeypatch.chdir(tmp_path)
-    figure = drawn_by(code.replace("STATE", repr(state)), monkeypatch)
+    figure = draw_from_code(code.replace("STATE", repr(state)), monkeypatch)
     assert len(figure.data) in (1, 2)
     (page,) = tmp_path.glob("*.html")
     assert "<canvas" not in page.read_text(encoding="utf-8").split("<script")[0]

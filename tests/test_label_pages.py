@@ -7,9 +7,9 @@ import math
 
 import pytest
 import torch
+from support.figures import draw_from_code, saved_figures, trace_values
+from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
-from test_app import HOSTILE, bodies, errors, opened
-from test_export import drawn_by, numbers, saved
 
 import bertlab
 from bertlab.app.parts import batch
@@ -103,7 +103,7 @@ def test_entities_are_marked_in_their_text_and_nothing_else_is_html():
 
 
 def test_the_classify_page_answers_as_it_is_typed(shipped):
-    app = opened("classify", judged="Green tea.")
+    app = open_page("classify", judged="Green tea.")
     assert not errors(app)
     before = next(body for body in bodies(app) if 'class="say"' in body)
     app.text_input[0].set_value("The harbour was dark and the boats stayed in.").run()
@@ -115,19 +115,21 @@ def test_the_classify_page_answers_as_it_is_typed(shipped):
     ("language", "said"), [("en", "learned from values between −1 and 7.5"), ("ko", "−1에서 7.5 사이")]
 )
 def test_a_value_stands_on_the_scale_it_was_taught(shipped, saved_as, monkeypatch, language, said):
-    app = opened("classify", lang=language, checkpoint=str(saved_as("regress", {"value_range": [-1, 7.5]})))
+    app = open_page("classify", lang=language, checkpoint=str(saved_as("regress", {"value_range": [-1, 7.5]})))
     assert not app.exception, app.exception[0].message
     assert any(said in body for body in bodies(app))
     drawing = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert drawing["data"][0]["x"] == [-1, 7.5]
-    assert numbers(json.loads(drawn_by(saved(app)[0]["code"], monkeypatch).to_json())) == numbers(drawing)
+    assert trace_values(
+        json.loads(draw_from_code(saved_figures(app)[0]["code"], monkeypatch).to_json())
+    ) == trace_values(drawing)
 
 
 @pytest.mark.parametrize(
     "told", [None, 5, [0], [5, 0], ["a", "b"], [0, float("nan")], [0, 10**400], [float("-inf"), 1], {"low": 0}]
 )
 def test_a_value_without_a_scale_says_none(shipped, saved_as, told):
-    app = opened("classify", checkpoint=str(saved_as("regress", {} if told is None else {"value_range": told})))
+    app = open_page("classify", checkpoint=str(saved_as("regress", {} if told is None else {"value_range": told})))
     assert not app.exception, app.exception[0].message
     assert not any("learned from values" in body for body in bodies(app))
     charts = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
@@ -149,7 +151,7 @@ def second_field(app) -> list[str]:
 def test_a_second_text_for_a_checkpoint_of_single_texts_is_asked_for(shipped, saved_as, language):
     record = {"task": {"kind": "classify", "text": ["sentence"]}}
     path = str(saved_as("classify", record))
-    app = opened("classify", lang=language, checkpoint=path)
+    app = open_page("classify", lang=language, checkpoint=path)
     assert text("classify-single", language) in [caption.value for caption in app.caption]
     assert second_field(app) == []
     app = next(b for b in app.button if b.label == text("classify-second", language)).click().run()
@@ -159,14 +161,14 @@ def test_a_second_text_for_a_checkpoint_of_single_texts_is_asked_for(shipped, sa
     app.text_input(key="judged2").set_value("").run()
     app.text_area[0].set_value("tea").run()
     assert second_field(app) == [""], "it does not vanish under who empties it"
-    assert second_field(opened("classify", **linked)) == ["A bowl."]
-    assert second_field(opened("classify", checkpoint=path, judged2="A bowl.")) == ["A bowl."], "an older link"
+    assert second_field(open_page("classify", **linked)) == ["A bowl."]
+    assert second_field(open_page("classify", checkpoint=path, judged2="A bowl.")) == ["A bowl."], "an older link"
     assert not app.exception
 
 
 @pytest.mark.parametrize("task", [None, 3, {}, {"kind": "classify", "text": "sentence"}])
 def test_a_second_text_is_offered_where_it_may_be_of_use(shipped, saved_as, task):
-    app = opened("classify", checkpoint=str(saved_as("classify", {"task": task})))
+    app = open_page("classify", checkpoint=str(saved_as("classify", {"task": task})))
     assert not app.exception, app.exception[0].message
     assert second_field(app) == [""]
     assert text("classify-single") not in [caption.value for caption in app.caption]
@@ -174,14 +176,14 @@ def test_a_second_text_is_offered_where_it_may_be_of_use(shipped, saved_as, task
 
 def test_a_table_for_a_checkpoint_of_single_texts_has_no_pairs_at_first(shipped, saved_as):
     path = str(saved_as("classify", {"task": {"kind": "classify", "text": ["sentence"]}}))
-    app = opened("classify", checkpoint=path, **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA boat."})
+    app = open_page("classify", checkpoint=path, **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA boat."})
     assert not app.exception, app.exception[0].message
     assert app.selectbox(key="pair-classify").value == ""
 
 
 @pytest.mark.parametrize("screen", ["classify", "tag"])
 def test_pasted_lines_become_a_table(shipped, screen):
-    app = opened(screen)
+    app = open_page(screen)
     app = asked(app.text_area[0].set_value(f"Green tea.\n\n{HOSTILE}\n").run(), screen)
     assert list(app.dataframe[-1].value["text"]) == ["Green tea.", HOSTILE]
 
@@ -229,14 +231,14 @@ def test_a_pasted_table_is_told_from_lines(pasted, columns, rows):
     ],
 )
 def test_a_pasted_table_that_is_damaged_is_one_line(shipped, pasted):
-    app = opened("tag", lang="ko", **{"batch-tag": pasted})
+    app = open_page("tag", lang="ko", **{"batch-tag": pasted})
     assert not app.exception, app.exception[0].message
     assert ["붙여 넣은 표" in error for error in errors(app)] == [True]
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_a_pasted_table_is_asked_by_its_columns_and_they_stay_in_the_link(shipped, language):
-    app = opened("classify", lang=language)
+    app = open_page("classify", lang=language)
     app.text_area[0].set_value('id,premise,hypothesis\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,Boats.').run()
     assert text("batch-table", language, rows=2, columns=3) in [caption.value for caption in app.caption]
     table = asked(app, "classify").dataframe[-1].value
@@ -245,17 +247,17 @@ def test_a_pasted_table_is_asked_by_its_columns_and_they_stay_in_the_link(shippe
     app.selectbox(key="text-classify").set_value("hypothesis").run()
     app.selectbox(key="pair-classify").set_value("").run()
     linked = {name: "".join(value) for name, value in app.query_params.items()}
-    again = asked(opened("classify", **linked), "classify").dataframe[-1].value
+    again = asked(open_page("classify", **linked), "classify").dataframe[-1].value
     alone = bertlab.load("sst2").classify("A bowl.").best.probability
     assert again["probability"][0] == pytest.approx(alone)
 
 
 def test_pasted_pairs_without_names_are_pairs_where_pairs_were_taught(shipped, saved_as):
     pasted = {"batch-classify": "Green tea.\tA bowl.\nRain fell.\t"}
-    unknown = opened("classify", **pasted)  # the second column may be anything
+    unknown = open_page("classify", **pasted)  # the second column may be anything
     assert unknown.selectbox(key="pair-classify").value == ""
     two = saved_as("classify", {"task": {"kind": "classify", "text": ["premise", "hypothesis"]}})
-    app = opened("classify", checkpoint=str(two), **pasted)
+    app = open_page("classify", checkpoint=str(two), **pasted)
     assert text("batch-table-bare", rows=2, columns=2) in [caption.value for caption in app.caption]
     table = asked(app, "classify").dataframe[-1].value
     assert list(table["2"]) == ["A bowl.", ""]
@@ -265,7 +267,7 @@ def test_pasted_pairs_without_names_are_pairs_where_pairs_were_taught(shipped, s
 
 
 def test_an_uploaded_table_is_asked_by_its_columns(shipped):
-    app = opened("classify")
+    app = open_page("classify")
     content = 'id,Review,sentence2\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,The boats.\n'
     app.file_uploader(key="upload-classify").set_value(("rows.csv", content.encode(), "text/csv")).run()
     assert not app.exception, app.exception[0].message
@@ -281,7 +283,7 @@ def test_an_uploaded_table_is_asked_by_its_columns(shipped):
 @pytest.mark.parametrize(("language", "why"), [("en", "the text is empty"), ("ko", "비어")])
 @pytest.mark.parametrize("screen", ["classify", "tag"])
 def test_a_row_without_its_text_keeps_its_place_and_says_so(shipped, screen, language, why):
-    app = opened(screen, lang=language)
+    app = open_page(screen, lang=language)
     rows = [
         '{"text": "Green tea."}',
         '{"label": 1}',
@@ -301,7 +303,7 @@ def test_a_row_without_its_text_keeps_its_place_and_says_so(shipped, screen, lan
 
 
 def test_a_row_without_its_second_text_says_so(shipped):
-    app = opened("classify")
+    app = open_page("classify")
     rows = '{"premise": "Green tea.", "hypothesis": "A bowl."}\n{"premise": "Rain fell."}\n'
     app.file_uploader[0].set_value(("rows.jsonl", rows.encode(), "application/json")).run()
     table = asked(app, "classify").dataframe[-1].value
@@ -318,7 +320,7 @@ def test_a_row_without_its_second_text_says_so(shipped):
     ],
 )
 def test_an_upload_that_cannot_be_read_is_one_line_that_names_it(shipped, name, content, said):
-    app = opened("tag")
+    app = open_page("tag")
     app.file_uploader[0].set_value((name, content, "text/plain")).run()
     assert not app.exception, app.exception[0].message
     (line,) = errors(app)
@@ -327,7 +329,7 @@ def test_an_upload_that_cannot_be_read_is_one_line_that_names_it(shipped, name, 
 
 
 def test_a_long_text_is_weighed_when_asked_for(shipped):
-    app = opened("classify", judged="tea " * 45)
+    app = open_page("classify", judged="tea " * 45)
     assert not errors(app)
     assert len(app.get("plotly_chart")) == 1, "the labels alone, at every keystroke"
     next(button for button in app.button if button.key == "weigh").click().run()
@@ -337,12 +339,14 @@ def test_a_long_text_is_weighed_when_asked_for(shipped):
 def test_what_is_said_of_many_texts_is_named_in_the_language_of_the_window(shipped):
     linked = {"lang": "ko", "checkpoint": "sst2"}
     columns = json.loads(
-        asked(opened("classify", **linked, **{"batch-classify": "Good.\nBad."}), "classify").dataframe[-1].proto.columns
+        asked(open_page("classify", **linked, **{"batch-classify": "Good.\nBad."}), "classify")
+        .dataframe[-1]
+        .proto.columns
     )
     assert {name: columns[name]["label"] for name in ("text", "predicted")} == {"text": "글", "predicted": "예측"}
     table = "text,id\nGood.,1\nBad.,2"
     columns = json.loads(
-        asked(opened("classify", **linked, **{"batch-classify": table}), "classify").dataframe[-1].proto.columns
+        asked(open_page("classify", **linked, **{"batch-classify": table}), "classify").dataframe[-1].proto.columns
     )
     assert "label" not in columns.get("text", {})
     assert columns["predicted"]["label"] == "예측"

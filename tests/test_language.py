@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_app import SCREENS, bodies, opened, opened_bare
-from test_app import errors as alerts
+from support.pages import SCREENS, bodies, open_example_page, open_page
+from support.pages import errors as alerts
 
 import bertlab
 from bertlab.app.examples import examples
@@ -192,7 +192,7 @@ def test_every_number_asked_for_is_in_the_table():
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_number_on_a_page_opens_formula_reading_and_source(shipped, language):
-    app = opened("next_sentence", lang=language)
+    app = open_page("next_sentence", lang=language)
     row, reading = NUMBERS["nsp_probability"], languages.render("number-nsp_probability-reading", language)
     assert [latex.value for latex in app.latex] == [f"$$\n{row.formula}\n$$"]
     assert reading in [markdown.value for markdown in app.markdown]
@@ -202,7 +202,7 @@ def test_a_number_on_a_page_opens_formula_reading_and_source(shipped, language):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("screen", SCREENS)
 def test_every_page_opens_in_every_language(shipped, screen, language):
-    app = opened(screen, lang=language)
+    app = open_page(screen, lang=language)
     assert not app.exception, app.exception[0].message
     assert not alerts(app)
     assert app.title[0].value == languages.render(f"{screen.replace('_', '-')}-title", language)
@@ -305,7 +305,7 @@ def test_a_refusal_and_what_it_puts_in_are_translated(english, parts):
 
 
 def test_a_mistake_is_told_in_korean(shipped):
-    app = opened("input", lang="ko", a="tea and bread " * 60)
+    app = open_page("input", lang="ko", a="tea and bread " * 60)
     assert len(alerts(app)) == 1
     assert "토큰" in alerts(app)[0]
 
@@ -331,7 +331,7 @@ def with_korean(tmp_path_factory, checkpoints) -> Path:
 @pytest.mark.parametrize("screen", ["fill_mask", "next_sentence", "attention", "input", "heads"])
 def test_a_korean_reader_gets_the_korean_checkpoint_and_its_examples(with_korean, monkeypatch, screen):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
-    app = opened_bare(screen, lang="ko")
+    app = open_example_page(screen, lang="ko")
     assert not app.exception
     assert not alerts(app)
     assert any("<b>korean</b>" in body for body in bodies(app))
@@ -348,7 +348,7 @@ def test_a_korean_reader_gets_the_korean_checkpoint_and_its_examples(with_korean
 
 def test_examples_suit_the_checkpoint_not_the_interface(with_korean, monkeypatch):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
-    app = opened_bare("input", checkpoint="korean")
+    app = open_example_page("input", checkpoint="korean")
     assert app.text_input(key="a").value == examples("ko").pair[0]
     assert app.title[0].value == languages.render("input-title")
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from stories import losses, settings
-from test_pairs import bag_of_lengths_accuracy, documents, library  # noqa: F401
+from support.sentence_pairs import bag_of_lengths_accuracy, documents
+from support.stories import losses, settings
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
@@ -27,7 +27,7 @@ from bertlab.training.pretraining.pretrain import pretrain
 # -- pairs
 
 
-def test_order_swaps_half_of_consecutive_pairs(library):  # noqa: F811
+def test_order_swaps_half_of_consecutive_pairs(library):
     pairs = make_pairs(library, 128, np.random.default_rng(1), second="order")
     n = len(pairs)
     assert n > 1500
@@ -43,12 +43,12 @@ def test_order_swaps_half_of_consecutive_pairs(library):  # noqa: F811
     assert (pairs.a_length_E + pairs.b_length_E + 3).max() <= 128
 
 
-def test_lengths_do_not_tell_the_order(library):  # noqa: F811
+def test_lengths_do_not_tell_the_order(library):
     many = [make_pairs(library, 128, np.random.default_rng(seed), second="order") for seed in range(3)]
     assert max(map(bag_of_lengths_accuracy, many)) < 0.57
 
 
-def test_without_a_second_sentence_every_segment_is_read_once(library):  # noqa: F811
+def test_without_a_second_sentence_every_segment_is_read_once(library):
     runs = make_pairs(library, 128, np.random.default_rng(1), short_probability=0.0, second="none")
     assert not runs.b_length_E.any()
     assert (runs.a_length_E >= 1).all()

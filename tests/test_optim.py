@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from stories import losses, settings
+from support.stories import losses, settings
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.config import ModelConfig

@@ -7,8 +7,8 @@ import json
 
 import pytest
 import torch
+from support.pages import bodies, errors, open_example_page, open_page
 from support.texts import text
-from test_app import bodies, errors, opened, opened_bare
 
 import bertlab
 from bertlab.app.examples import examples
@@ -45,7 +45,7 @@ def test_a_checkpoint_taught_the_order_of_two_is_asked_for_it(
     assert fact.label in fact.outcomes
     assert main(["nsp", "The bell rang.", "We went in.", "--checkpoint", place]) == 0
     assert "swapped" in capsys.readouterr().out
-    app = opened("next_sentence", checkpoint=place, lang=language)
+    app = open_page("next_sentence", checkpoint=place, lang=language)
     assert not app.exception, app.exception[0].message
     assert told(app, "next-sentence-order", language)
     assert text("next-sentence-no-order", language) in said(app)[0]
@@ -61,7 +61,7 @@ def told(app, key: str, language: str) -> bool:
 
 @pytest.mark.parametrize(("name", "language"), [("value", "en"), ("값", "ko"), ("label", "en")])
 def test_what_compares_two_texts_opens_on_two_that_are_alike(shipped, comparers, name, language):
-    app = opened_bare("classify", checkpoint=comparers[name])
+    app = open_example_page("classify", checkpoint=comparers[name])
     assert not app.exception, app.exception[0].message
     assert tuple(field.value for field in app.text_input) == examples(language).alike
     assert said(app)
@@ -71,7 +71,7 @@ def test_what_compares_two_texts_opens_on_two_that_are_alike(shipped, comparers,
 @pytest.mark.parametrize("language", ["en", "ko"])
 @pytest.mark.parametrize("name", ["value", "label"])
 def test_a_value_is_spoken_of_as_a_value(shipped, comparers, name, language):
-    app = opened_bare("classify", lang=language, checkpoint=comparers[name])
+    app = open_example_page("classify", lang=language, checkpoint=comparers[name])
     assert not app.exception, app.exception[0].message
     of, effect = ("classify-value", "word_effect_value") if name == "value" else ("classify", "word_effect")
     assert app.title[0].value == text(f"{of}-title", language)
@@ -86,14 +86,14 @@ def test_a_value_is_spoken_of_as_a_value(shipped, comparers, name, language):
 
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_of_one_text_it_says_what_is_missing_and_no_number(shipped, comparers, language):
-    app = opened_bare("classify", lang=language, checkpoint=comparers["value"])
+    app = open_example_page("classify", lang=language, checkpoint=comparers["value"])
     app.text_input(key="judged2").set_value("").run()
     assert not app.exception, app.exception[0].message
     assert told(app, "classify-compares", language)
     assert not said(app)
     assert not app.get("plotly_chart")
     linked = {name: "".join(value) for name, value in app.query_params.items()}
-    assert told(opened_bare("classify", **linked), "classify-compares", language), "the link shows the same"
+    assert told(open_example_page("classify", **linked), "classify-compares", language), "the link shows the same"
     app.text_input(key="judged2").set_value("A bowl.").run()
     assert said(app)
     assert not errors(app)
@@ -103,14 +103,16 @@ def test_of_one_text_it_says_what_is_missing_and_no_number(shipped, comparers, l
 @pytest.mark.parametrize("pasted", ["Green tea.\nA bowl.", "sentence,score\nGreen tea.,4\nA bowl.,1"])
 def test_many_single_texts_are_not_asked(shipped, comparers, language, pasted):
     link = {"lang": language, "checkpoint": comparers["value"], "batch-classify": pasted}
-    app = opened_bare("classify", **link)
+    app = open_example_page("classify", **link)
     assert not app.exception, app.exception[0].message
     assert told(app, "batch-pairs", language)
     assert not [button for button in app.button if button.key == "ask-classify"]
 
 
 def test_many_pairs_are_asked(shipped, comparers):
-    app = opened_bare("classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA."})
+    app = open_example_page(
+        "classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA."}
+    )
     assert not told(app, "batch-pairs", 0)
     app = app.button(key="ask-classify").click().run()
     assert not app.exception, app.exception[0].message
@@ -128,7 +130,7 @@ def saves(monkeypatch) -> list[bytes]:
 @pytest.mark.parametrize("screen", ["classify", "tag"])
 def test_the_columns_of_a_table_stand_before_its_answers(shipped, saves, screen):
     given = "id,text,label,Probability,error\n7,Green tea.,1,0.5,\n9, ,0,,none\n8,A bowl.,0,,\n"
-    app = opened(screen, **{f"batch-{screen}": given})
+    app = open_page(screen, **{f"batch-{screen}": given})
     app = app.button(key=f"ask-{screen}").click().run()
     assert not app.exception, app.exception[0].message
     table = app.dataframe[-1].value
@@ -153,9 +155,11 @@ def test_the_columns_of_a_table_stand_before_its_answers(shipped, saves, screen)
 
 
 def test_lines_have_one_column_before_their_answers(shipped, comparers):
-    app = opened_bare("classify", **{"batch-classify": "Green tea.\nA bowl."})
+    app = open_example_page("classify", **{"batch-classify": "Green tea.\nA bowl."})
     app = app.button(key="ask-classify").click().run()
     assert list(app.dataframe[-1].value.columns)[:3] == ["text", "predicted", "probability"]
-    app = opened_bare("classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nA.\tB."})
+    app = open_example_page(
+        "classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nA.\tB."}
+    )
     app = app.button(key="ask-classify").click().run()
     assert list(app.dataframe[-1].value.columns) == ["1", "2", "predicted", "error"]

@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 import torch
 import torch.nn.functional as F
-from task_rows import rows_of
-from test_questions import story
+from support.stories import question_row
+from support.task_rows import rows_of
 from torch.utils.data import DataLoader
 
 from bertlab.bench import peer
@@ -32,7 +32,7 @@ from bertlab.training.optimizers import OptimConfig
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict]:
-    found = [story(number) for number in range(40)]
+    found = [question_row(number) for number in range(40)]
     for row in found[::5]:  # longer than a window
         row["context"] += " The harbour was quiet and the boats stayed in." * 6
     for row in found[1::7]:

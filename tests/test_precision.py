@@ -5,7 +5,7 @@ import json
 
 import pytest
 import torch
-from stories import settings
+from support.stories import settings
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
-from task_rows import rows_of
+from support.task_rows import rows_of
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.presets import preset

@@ -8,8 +8,8 @@ import re
 import string
 from dataclasses import replace
 
-import numpy as np
 import pytest
+from support.stories import question_row
 
 import bertlab
 from bertlab.checkpoints import checkpoint
@@ -24,20 +24,6 @@ from bertlab.training.evaluate import EvaluateConfig, evaluate, measured
 from bertlab.training.evaluate import run as run_evaluate
 from bertlab.training.finetune import FinetuneConfig, finetune, gather
 from bertlab.training.optimizers import OptimConfig
-
-WHO = ["the baker", "the pilot", "a painter", "the gardener", "our neighbour", "the old sailor"]
-DID = ["watered", "painted", "sold", "carried", "found", "repaired"]
-WHAT = ["the fence", "two lemons", "a small boat", "the blue door", "an umbrella", "the radio"]
-
-
-def story(number: int) -> dict:
-    rng = np.random.default_rng(number)
-    who, did, what = WHO[rng.integers(6)], DID[rng.integers(6)], WHAT[rng.integers(6)]
-    context = f"It was a good day. In the morning {who} {did} {what}. The keeper of the mill slept."
-    return {
-        "id": str(number), "title": "", "context": context, "question": f"What was it that {who} {did}?",
-        "answers": {"text": [what], "answer_start": [context.index(what)]},
-    }  # fmt: skip
 
 
 def write(path, rows: list[dict]) -> str:
@@ -59,7 +45,7 @@ def _qa(row: dict) -> dict:
 
 
 def spoilt() -> list[dict]:
-    rows = [story(number) for number in range(6)]
+    rows = [question_row(number) for number in range(6)]
     rows[1]["id"] = "0"
     rows[2]["context"] = " \n"
     rows[3]["question"] = ""
@@ -118,7 +104,7 @@ MINE = SQUAD.replace(text=("text", "asked"), label=("said",))
 
 @pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl", "mine.json"])
 def test_a_table_of_questions_is_read_by_its_columns(tmp_path, name):
-    stories = [story(number) for number in range(4)]
+    stories = [question_row(number) for number in range(4)]
     path = table(tmp_path / name, stories)
     read = read_squad(path, spec=MINE)
     kept = ("id", "context", "question", "answers")
@@ -131,7 +117,7 @@ def test_a_table_of_questions_is_read_by_its_columns(tmp_path, name):
 @pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl"])
 def test_an_answer_stands_where_its_column_says(tmp_path, name):
     """Of an answer that comes twice; an empty cell leaves it to the first, and without answer none is there."""
-    stories = [{**story(0), "context": "tea or tea", "answers": {"text": [text]}} for text in ("tea", "tea", "")]
+    stories = [{**question_row(0), "context": "tea or tea", "answers": {"text": [text]}} for text in ("tea", "tea", "")]
     path = table(tmp_path / name, stories, answer_start=[7, "", ""], key=["x", "y", "z"])
     read = read_squad(path, spec=MINE.replace(id="key"))
     assert [row["answers"]["answer_start"] for row in read] == [[7], [0], []]
@@ -139,7 +125,7 @@ def test_an_answer_stands_where_its_column_says(tmp_path, name):
 
 
 def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path):
-    stories = [story(number) for number in range(4)]
+    stories = [question_row(number) for number in range(4)]
     stories[2]["answers"]["text"] = ["a unicorn"]
     rows = read_squad(table(tmp_path / "mine.csv", stories), spec=MINE)
     said = {row["id"]: row["answers"]["text"][0] for row in rows}
@@ -150,7 +136,7 @@ def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path
     assert [row["where"][-5:] for row in kept] == ["row 1", "row 2", "row 4"]
     assert len(complaints) == 1
     with pytest.raises(DataError, match="row 4 has 'here' where a number should be"):
-        read_squad(table(tmp_path / "mine.csv", [story(0)] * 4, answer_start=[*[""] * 3, "here"]), spec=MINE)
+        read_squad(table(tmp_path / "mine.csv", [question_row(0)] * 4, answer_start=[*[""] * 3, "here"]), spec=MINE)
 
 
 @pytest.mark.parametrize(
@@ -163,13 +149,13 @@ def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path
     ],
 )
 def test_answers_of_another_form_are_named(tmp_path, answers, line):
-    (tmp_path / "mine.json").write_text(json.dumps([{**story(0), "answers": answers}]))
+    (tmp_path / "mine.json").write_text(json.dumps([{**question_row(0), "answers": answers}]))
     with pytest.raises(DataError, match=rf"mine.json: row 1 \(id 0\).*{line}"):
         read_squad(tmp_path / "mine.json")
 
 
 def test_a_row_keeps_its_number_through_every_filter(tmp_path, tiny_checkpoint, capsys):
-    stories = [story(number) for number in range(6)]
+    stories = [question_row(number) for number in range(6)]
     stories[1]["question"] = " "
     stories[3]["answers"] = {"text": ["a unicorn"], "answer_start": [3]}
     data = write(tmp_path / "rows.json", stories)
@@ -183,7 +169,7 @@ def config(tmp_path, base, **changes) -> FinetuneConfig:
     settings = {
         "task": "squad_v2", "from_": str(base), "out": tmp_path / "run", "epochs": 0.1, "batch_size": 8,
         "max_tokens": 64, "dropout": 0.0, "precision": "float32", "device": "cpu", "threads": 1,
-        "data": write(tmp_path / "train.json", [story(number) for number in range(60)]),
+        "data": write(tmp_path / "train.json", [question_row(number) for number in range(60)]),
     }  # fmt: skip
     return FinetuneConfig(**{**settings, **changes})
 
@@ -206,7 +192,7 @@ def test_made_questions_need_a_task_that_allows_them(tmp_path, tiny_checkpoint):
 
 def unanswered(path, count: int = 6, **more) -> str:
     """Questions in a file of JSON lines, none of which has an answer."""
-    rows = [{**story(number), "answers": {"text": [], "answer_start": []}, **more} for number in range(count)]
+    rows = [{**question_row(number), "answers": {"text": [], "answer_start": []}, **more} for number in range(count)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(path)
 
@@ -214,7 +200,7 @@ def unanswered(path, count: int = 6, **more) -> str:
 @pytest.mark.parametrize("name", ["squad", "squad_v2"])
 def test_a_dev_set_without_answers_is_refused(tmp_path, name):
     with pytest.raises(DataError, match="without answers"):
-        squad({"1": ""}, [{**story(1), "answers": {"text": [], "answer_start": []}}], "1.1")
+        squad({"1": ""}, [{**question_row(1), "answers": {"text": [], "answer_start": []}}], "1.1")
     said = tmp_path / "said.json"
     said.write_text("{}")
     with pytest.raises(BertlabError, match="has an answer, so nothing can be measured on it"):
@@ -237,7 +223,7 @@ def test_questions_that_say_they_have_no_answer_are_measured(tmp_path):
 
 @pytest.mark.parametrize("said", [True, "True", "1", 1, 1.0, False, "False", "0", None, ""])
 def test_what_is_impossible_is_read_in_every_spelling(tmp_path, said):
-    (tmp_path / "mine.json").write_text(json.dumps([{**story(0), "is_impossible": said}]))
+    (tmp_path / "mine.json").write_text(json.dumps([{**question_row(0), "is_impossible": said}]))
     (row,) = read_squad(tmp_path / "mine.json")
     assert row.get("is_impossible", False) is (not row["answers"]["text"]) is (said in (True, "True", "1", 1.0))
 
@@ -259,7 +245,7 @@ def test_the_head_that_answers_goes_along_and_others_stay(tiny_model):
 
 
 def test_the_margin_is_held_against_the_threshold():
-    rows = [story(0), {**story(1), "answers": {"text": [], "answer_start": []}}]
+    rows = [question_row(0), {**question_row(1), "answers": {"text": [], "answer_start": []}}]
     answers, margins = {"0": rows[0]["answers"]["text"][0], "1": "a boat"}, {"0": -2.0, "1": 1.0}
     for tau, f1 in ((2.0, 50.0), (1.0, 50.0), (0.9, 100.0), (-2.0, 100.0), (-2.1, 50.0)):
         found = measured(answers, margins, rows, task("squad_v2"), tau)
@@ -284,7 +270,7 @@ def official_best_threshold(scores, margins, has_answer, given):
 def test_best_figures_and_thresholds_are_those_of_the_official_loop():
     rng = random.Random(11)
     for _ in range(40):
-        rows = [story(number) for number in range(30)]
+        rows = [question_row(number) for number in range(30)]
         for row in rows[1:]:
             if rng.random() < 0.5:
                 row["answers"] = {"text": [], "answer_start": []}
@@ -304,7 +290,7 @@ def test_best_figures_and_thresholds_are_those_of_the_official_loop():
 
 
 def test_a_run_learns_to_refuse_and_its_threshold_is_used(tmp_path, tiny_checkpoint, monkeypatch, capsys):
-    dev = [story(number) for number in range(100, 130)]
+    dev = [question_row(number) for number in range(100, 130)]
     for row in dev[::2]:
         row["answers"] = {"text": [], "answer_start": []}
         row["question"] = "Who is the king of the sea?"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stories import squad_file, stories
+from support.stories import squad_file, stories
 from torch.distributed.run import parse_args
 
 from bertlab.checkpoints.hub import shipped

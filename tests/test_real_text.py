@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from test_pairs import bag_of_lengths_accuracy
+from support.sentence_pairs import bag_of_lengths_accuracy
 
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from task_rows import directory_of
+from support.task_rows import directory_of
 from torch.testing import assert_close
 
 import bertlab

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
-from task_rows import directory_of, jsonl, rows_of
+from support.task_rows import directory_of, jsonl, rows_of
 from transformers import BertTokenizerFast
 
 from bertlab.config.errors import DataError, NoSuchSplit

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 import torch
 import torch.nn.functional as F
-from task_rows import directory_of, jsonl, rows_of
+from support.task_rows import directory_of, jsonl, rows_of
 
 import bertlab
 from bertlab.checkpoints import checkpoint

@@ -7,8 +7,8 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from conftest import TEXTS
-from view_facts import decode
+from support.tiny_model import TEXTS
+from support.view_facts import decode
 
 import bertlab
 from bertlab import cli

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hard_strings import HARD_STRINGS, SURROGATES
+from support.hard_strings import HARD_STRINGS, SURROGATES
 
 from bertlab.config.errors import BertlabError, CheckpointError, DataError, TextError
 from bertlab.text.tokenizers.wordpiece import SPECIAL_PIECES, Tokenizer

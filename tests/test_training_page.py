@@ -7,9 +7,9 @@ import shutil
 import time
 
 import pytest
+from support.figures import draw_from_code, saved_figures, trace_values
+from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
-from test_app import HOSTILE, bodies, errors, opened
-from test_export import drawn_by, numbers, saved
 
 from bertlab.app import loaders, url
 from bertlab.checkpoints import history
@@ -39,7 +39,7 @@ def said(app) -> str:
 
 
 def test_every_run_of_a_directory_is_drawn_and_how_it_stands_is_said(shipped, several):
-    app = opened("training", runs=str(several))
+    app = open_page("training", runs=str(several))
     assert not app.exception, app.exception[0].message
     assert app.multiselect[0].value == ["done", "going", "gone", "stopped"]
     assert len(app.get("plotly_chart")) == 4
@@ -59,7 +59,7 @@ def test_what_is_drawn_at_first_was_made_by_one_command(shipped, several):
     for name, settings in (("gone", {"task": "sst2"}), ("going", {"task": "cola"}), ("done", {"corpus": "texts"})):
         (several / name / "run.json").write_text(json.dumps(settings))
     os.utime(several / "going" / "log.jsonl", (newest, newest))
-    app = opened("training", runs=str(several))
+    app = open_page("training", runs=str(several))
     assert app.multiselect[0].value == ["going", "gone"]
 
 
@@ -70,7 +70,7 @@ def test_another_directory_brings_its_own_runs_the_latest_first_of_all(shipped, 
     for number in range(6):
         shutil.copytree(several / "done", other / f"run{number}")
         os.utime(other / f"run{number}" / "log.jsonl", (time.time() - 60 * number,) * 2)
-    app = opened("training")
+    app = open_page("training")
     assert app.multiselect[0].value == ["done", "going", "gone", "stopped"]
     app.multiselect[0].set_value(["done"]).run()
     app.text_input(key="runs").set_value(str(other)).run()
@@ -89,7 +89,7 @@ def test_the_table_tells_of_many_steps_and_of_held_out_text(shipped, several):
     rows += [{"step": 60, "validation": {"masked_accuracy": 0.2}}, {"step": 120, "validation": {"mlm_loss": 1.5}}]
     rows[-1]["validation"]["masked_accuracy"] = 0.25
     log_of(several, "long", rows)
-    app = opened("training", runs=str(several), curves='["long","stopped"]')
+    app = open_page("training", runs=str(several), curves='["long","stopped"]')
     row = r"<span>loss, last 100 steps</span>(.*?)</td><td><span>held-out text</span>(.*?)</td>"
     assert re.findall(row, said(app))[0] == ("2.500", "25.0% missing words right")
     assert curves.held_out(rows[:3]) is None
@@ -102,9 +102,9 @@ def test_a_figure_with_many_runs_is_higher():
 
 
 def test_a_run_under_way_is_drawn_live_until_its_reader_wants_to_look(shipped, several):
-    app = opened("training", runs=str(several), curves='["done"]')
+    app = open_page("training", runs=str(several), curves='["done"]')
     assert not app.toggle
-    app = opened("training", runs=str(several), curves='["going"]')
+    app = open_page("training", runs=str(several), curves='["going"]')
     assert app.toggle(key="training-live").value
     app.toggle(key="training-live").set_value(False).run()
     assert len(app.get("plotly_chart")) == 4
@@ -116,29 +116,29 @@ def test_what_sets_runs_apart_is_told(shipped, several):
         "stopped": {"task": "tea", "optim": {"lr": 0.5}, "minutes": None, "corpus": "/data/corpora/tea"},
     }.items():
         (several / name / "run.json").write_text(json.dumps(told))
-    app = opened("training", runs=str(several), curves='["gone","stopped"]')
+    app = open_page("training", runs=str(several), curves='["gone","stopped"]')
     cell = r'<th scope="row"[^>]*>([a-z.-]+)</th><td><span>gone</span>(.*?)</td><td><span>stopped</span>(.*?)</td>'
     assert re.findall(cell, said(app)) == [
         ("optim.lr", "0.1", "0.5"), ("minutes", "2.0", "–"),
         ("corpus", "/data/<wbr>corpora/<wbr>milk", "/data/<wbr>corpora/<wbr>tea"),
     ]  # fmt: skip
-    app = opened("training", runs=str(several), curves='["done","going"]')
+    app = open_page("training", runs=str(several), curves='["done","going"]')
     assert text("training-apart") not in [heading.value for heading in app.subheader]
     (several / "going" / "run.json").write_text(json.dumps(history.settings(several / "done") | {"minutes": 9}))
-    app = opened("training", runs=str(several), curves='["done","going"]')
+    app = open_page("training", runs=str(several), curves='["done","going"]')
     row = r'<th scope="row"[^>]*>(\w+)</th><td><span>minutes</span>(.*?)</td>'
     assert re.findall(row, said(app)) == [("done", "2.0"), ("going", "9")]
 
 
 def test_what_is_chosen_stays_in_the_link_and_its_figures_can_be_drawn_again(shipped, several, monkeypatch):
-    app = opened("training", runs=str(several), curves='["done","nowhere"]', over="seconds", scale="log")
+    app = open_page("training", runs=str(several), curves='["done","nowhere"]', over="seconds", scale="log")
     assert not app.exception, app.exception[0].message
     assert app.multiselect[0].value == ["done"]
     assert (app.query_params["over"], app.query_params["scale"]) == ("seconds", "log")
     assert json.loads(app.query_params["curves"]) == ["done"]
     charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-    for menu, chart in zip(saved(app), charts, strict=True):
-        assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(chart)
+    for menu, chart in zip(saved_figures(app), charts, strict=True):
+        assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart)
     app.multiselect[0].set_value([]).run()
     assert text("training-nothing") in said(app)
 
@@ -146,7 +146,7 @@ def test_what_is_chosen_stays_in_the_link_and_its_figures_can_be_drawn_again(shi
 @pytest.mark.parametrize("directory", ["/nowhere", "~nobody-of-that-name", HOSTILE, "x" * 5000, "a\0b"])
 def test_a_directory_without_runs_gets_one_line(shipped, monkeypatch, tmp_path, directory):
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
-    app = opened("training", runs=directory)
+    app = open_page("training", runs=directory)
     assert not app.exception
     assert any("There is no training run here yet" in body for body in bodies(app))
 
@@ -154,7 +154,7 @@ def test_a_directory_without_runs_gets_one_line(shipped, monkeypatch, tmp_path, 
 def test_an_empty_log_and_a_hostile_name_are_drawn_as_text(shipped, several):
     (several / "<img src=x>").mkdir()
     (several / "<img src=x>" / "log.jsonl").write_text("")
-    app = opened("training", runs=str(several), curves='["<img src=x>"]')
+    app = open_page("training", runs=str(several), curves='["<img src=x>"]')
     assert not app.exception
     assert "&lt;img src=x&gt;: No row has been written" in said(app)
     assert "<img" not in said(app)
@@ -168,7 +168,7 @@ def test_watched_sentences_are_shown_latest_first(shipped, several):
                 "watched": [{"text": "Hot [MASK].", "guesses": [[[piece, 0.25], ["rain", 0.1]], [["now", 0.5]]]}],
             }
             file.write(json.dumps(row) + "\n")
-    app = opened("training", runs=str(several), curves='["done"]')
+    app = open_page("training", runs=str(several), curves='["done"]')
     assert not app.exception
     table = app.dataframe[0].value
     assert list(table["best guesses"]) == [f"{piece} 25.0% · rain 10.0% | now 50.0%" for piece in ("tea", "milk")]
@@ -266,16 +266,16 @@ def test_a_run_without_a_metric_is_not_in_its_figure(ordered, tuned):
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_page_draws_and_names_what_either_run_has(shipped, ordered, tuned, tmp_path, monkeypatch, language):
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path / "none"))
-    app = opened("training", runs=str(tmp_path), lang=language)
+    app = open_page("training", runs=str(tmp_path), lang=language)
     assert not app.exception, app.exception[0].message
     drawn = ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "accuracy", "f1", "rate"]
-    assert [menu["name"] for menu in saved(app)] == [f"training-curve-{metric}" for metric in drawn]
+    assert [menu["name"] for menu in saved_figures(app)] == [f"training-curve-{metric}" for metric in drawn]
     charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     named = [chart["layout"]["yaxis"]["title"]["text"] for chart in charts]
     assert named[2] == text("training-order_accuracy", language)
     assert named[4] == text("measure-accuracy", language)
-    for menu, chart in zip(saved(app), charts, strict=True):
-        assert numbers(json.loads(drawn_by(menu["code"], monkeypatch).to_json())) == numbers(chart)
+    for menu, chart in zip(saved_figures(app), charts, strict=True):
+        assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart)
 
 
 def test_every_metric_has_a_name():
@@ -287,7 +287,7 @@ def test_every_metric_has_a_name():
 
 
 def test_the_time_machine_opens_the_shipped_run(shipped, shipped_runs):
-    app = opened("time_machine", at="10", against="0")
+    app = open_page("time_machine", at="10", against="0")
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert app.selectbox(key="run").value == "learner"
@@ -302,7 +302,7 @@ def test_the_time_machine_opens_on_a_run_of_the_reader_s_language(shipped, runs,
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
     spoken = loaders.spoken
     monkeypatch.setattr(loaders, "spoken", lambda run: "ko" if run.name == "student" else spoken(run))
-    app = opened("time_machine", lang=language)
+    app = open_page("time_machine", lang=language)
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert app.selectbox(key="run").value == run
@@ -312,7 +312,7 @@ def test_a_run_without_snapshots_is_one_line(shipped, monkeypatch, tmp_path):
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "log.jsonl").write_text('{"step": 1, "loss": 5.0}\n')
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
-    app = opened("time_machine")
+    app = open_page("time_machine")
     assert not app.exception
     assert len(errors(app)) == 1
     assert "no snapshots" in errors(app)[0]
@@ -320,14 +320,14 @@ def test_a_run_without_snapshots_is_one_line(shipped, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("name", ["/nowhere", "~nobody-of-that-name", "<img src=x>", "a\0b", "x" * 5000])
 def test_a_run_that_is_not_there_is_one_line(shipped, shipped_runs, name):
-    app = opened("time_machine", run=name)
+    app = open_page("time_machine", run=name)
     assert not app.exception
     assert len(errors(app)) == 1
     assert "<img" not in errors(app)[0]
 
 
 def test_a_text_too_long_for_the_time_machine_is_one_line(shipped, shipped_runs):
-    app = opened("time_machine", **{"then.en.a": "tea and bread " * 60})
+    app = open_page("time_machine", **{"then.en.a": "tea and bread " * 60})
     assert not app.exception
     assert len(errors(app)) == 1
     assert "64" in errors(app)[0]
@@ -337,17 +337,17 @@ def test_a_text_too_long_for_the_time_machine_is_one_line(shipped, shipped_runs)
 
 
 def test_two_checkpoints_side_by_side(shipped):
-    app = opened("compare")
+    app = open_page("compare")
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     names = ["heads", "head", "drift", "moved-most"]
-    assert [menu["name"] for menu in saved(app)] == [f"compare-{name}" for name in names]
+    assert [menu["name"] for menu in saved_figures(app)] == [f"compare-{name}" for name in names]
     app.slider(key="moved").set_value(0).run()
     assert app.query_params["moved"] == "0"
 
 
 def test_two_inputs_of_different_length_and_what_they_leave_out(shipped):
-    app = opened("compare", between="inputs", a="green tea and bread", b="", a2="tea and bread", b2="")
+    app = open_page("compare", between="inputs", a="green tea and bread", b="", a2="tea and bread", b2="")
     assert not app.exception, app.exception[0].message
     assert "The inputs differ in length" in said(app)
     assert len(app.get("plotly_chart")) == 4
@@ -357,7 +357,7 @@ def test_two_inputs_of_different_length_and_what_they_leave_out(shipped):
 
 
 def test_a_checkpoint_that_is_not_there_is_one_line_and_the_fields_stay(shipped):
-    app = opened("compare", after="/nowhere")
+    app = open_page("compare", after="/nowhere")
     assert not app.exception
     assert len(errors(app)) == 1
     assert app.selectbox(key="after").value == "/nowhere"

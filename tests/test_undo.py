@@ -2,8 +2,8 @@
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from support.pages import SCREENS, open_example_page, open_page
 from support.texts import text
-from test_app import SCREENS, opened, opened_bare
 
 from bertlab.app import components, url
 from bertlab.app.examples import examples
@@ -53,7 +53,7 @@ def parameters(app: AppTest) -> dict:
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_page_opened_by_link_shows_what_its_sender_saw(shipped, screen):
-    sender = opened(screen, lang="ko", checkpoint="scratch" if screen not in ("question", "xray") else "squad")
+    sender = open_page(screen, lang="ko", checkpoint="scratch" if screen not in ("question", "xray") else "squad")
     for _ in range(2):  # a change may bring controls of its own
         for key in list(controls(sender)):
             widget = controls(sender).get(key)
@@ -61,7 +61,7 @@ def test_a_page_opened_by_link_shows_what_its_sender_saw(shipped, screen):
                 sender.run()
                 assert not sender.exception, sender.exception[0].message
     link = parameters(sender)
-    receiver = opened(screen, **link)
+    receiver = open_page(screen, **link)
     assert not receiver.exception
     assert values(receiver) == values(sender)
     assert receiver.session_state["checkpoint"] == sender.session_state["checkpoint"]
@@ -77,7 +77,7 @@ def undo(app: AppTest) -> None:
 @pytest.mark.parametrize("screen", SCREENS)
 def test_every_change_on_a_page_can_be_taken_back(shipped, monkeypatch, screen):
     monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
-    app = opened(screen)
+    app = open_page(screen)
     for key in list(controls(app)):
         before = values(app)
         if changed(app, controls(app)[key]):
@@ -90,7 +90,7 @@ def test_every_change_on_a_page_can_be_taken_back(shipped, monkeypatch, screen):
 
 def test_changes_are_taken_back_one_by_one_and_no_further(shipped, monkeypatch):
     monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
-    app = opened("input")
+    app = open_page("input")
     for typed in ("Green", "Green tea", "Green tea, some bread"):
         app.text_input(key="a").set_value(typed).run()
     shown = []
@@ -103,7 +103,7 @@ def test_changes_are_taken_back_one_by_one_and_no_further(shipped, monkeypatch):
 
 def test_letters_typed_one_after_another_are_one_change(shipped, monkeypatch):
     monkeypatch.setattr(url, "ONE_CHANGE", 1e9)
-    app = opened("input")
+    app = open_page("input")
     for typed in ("Green tea, s", "Green tea, so", "Green tea, som"):
         app.text_input(key="a").set_value(typed).run()
     app.text_input(key="b").set_value("Bread.").run()
@@ -115,7 +115,7 @@ def test_letters_typed_one_after_another_are_one_change(shipped, monkeypatch):
 
 def test_undo_on_one_page_leaves_what_another_changed(shipped, monkeypatch):
     monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
-    app = opened("input")
+    app = open_page("input")
     app.text_input(key="a").set_value("Bread.").run()
     app.switch_page("screens/next_sentence.py").run()
     undo(app)
@@ -127,7 +127,7 @@ def test_undo_on_one_page_leaves_what_another_changed(shipped, monkeypatch):
 
 def test_hidden_words_come_back(shipped, monkeypatch):
     monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
-    app = opened("fill_mask", mask="1")
+    app = open_page("fill_mask", mask="1")
     next(button for button in app.button if button.label == "Show every word again").click().run()
     assert "mask" not in parameters(app)
     undo(app)
@@ -136,7 +136,7 @@ def test_hidden_words_come_back(shipped, monkeypatch):
 
 def test_a_hidden_word_goes_with_its_text(shipped, monkeypatch):
     monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
-    app = opened("fill_mask", text="She opened the window.", mask="3")
+    app = open_page("fill_mask", text="She opened the window.", mask="3")
     app.text_input(key="text").set_value("Today she opened the big window.").run()
     assert app.session_state["url.kept"]["mask"] == "5"
     app.text_input(key="text").set_value("Rain.").run()
@@ -147,7 +147,7 @@ def test_a_hidden_word_goes_with_its_text(shipped, monkeypatch):
 
 def test_an_example_in_another_language_is_nothing_to_take_back(shipped, monkeypatch):
     monkeypatch.setattr(components, "said", lambda task: examples(language()))
-    app = opened_bare("next_sentence")
+    app = open_example_page("next_sentence")
     app.session_state["lang"] = "ko"
     app.run()
     korean = app.text_input(key="first").value
@@ -161,7 +161,7 @@ def test_an_example_in_another_language_is_nothing_to_take_back(shipped, monkeyp
 
 def test_a_checkpoint_is_taken_back_and_the_language_stays(shipped, monkeypatch):
     monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
-    app = opened("start", lang="ko")
+    app = open_page("start", lang="ko")
     next(button for button in app.button if button.key == "open-scratch").click().run()
     assert app.session_state["checkpoint"] == "scratch"
     undo(app)
@@ -170,7 +170,7 @@ def test_a_checkpoint_is_taken_back_and_the_language_stays(shipped, monkeypatch)
 
 
 def test_a_step_back_brings_earlier_texts_and_leaves_language_and_checkpoint(shipped, monkeypatch):
-    app = opened("input", lang="en")
+    app = open_page("input", lang="en")
     app.session_state["lang"], app.session_state["checkpoint"] = "ko", "scratch"
     app.run()
     assert parameters(app)["lang"] == "ko"
@@ -187,7 +187,7 @@ def test_a_step_back_brings_earlier_texts_and_leaves_language_and_checkpoint(shi
 
 
 def test_a_run_that_changes_nothing_leaves_what_is_being_typed(shipped):
-    page = opened("question")
+    page = open_page("question")
     drawn = page.text_area("passage")
     assert drawn.proto.set_value
     page.run()

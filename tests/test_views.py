@@ -6,7 +6,7 @@ from html import unescape
 
 import numpy as np
 import pytest
-from view_facts import attention, decode, long_attention, neuron, rows
+from support.view_facts import attention, decode, long_attention, neuron, rows
 
 from bertlab.config.errors import TextError
 from bertlab.explore.facts import Answer, Answers, Candidate, InputMap, MaskFill, NextSentence

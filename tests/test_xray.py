@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.pages import open_page
 from support.texts import text
-from test_app import opened
 
 import bertlab
 from bertlab.app import components, loaders
@@ -201,7 +201,7 @@ def test_windows_and_heads_are_all_drawn(session):
 
 
 def test_moving_the_threshold_past_the_margin_silences_the_answer(shipped):
-    app = opened("xray", question=QUESTION, passage=PASSAGE, tau="20")
+    app = open_page("xray", question=QUESTION, passage=PASSAGE, tau="20")
     margin = bertlab.load("squad").xray(QUESTION, PASSAGE).margin
     assert -20 < margin < 20
     said = lambda: next(body.proto.body for body in app.get("html") if 'class="say"' in body.proto.body)  # noqa: E731
@@ -212,7 +212,7 @@ def test_moving_the_threshold_past_the_margin_silences_the_answer(shipped):
 
 
 def test_a_long_passage_has_windows_and_starts_at_the_winner(shipped):
-    app = opened("xray", question=QUESTION, passage=LONG)
+    app = open_page("xray", question=QUESTION, passage=LONG)
     assert not app.exception
     seen = bertlab.load("squad").xray(QUESTION, LONG, 10)
     assert app.number_input(key="window").value == seen.answers.best_window + 1
@@ -220,7 +220,7 @@ def test_a_long_passage_has_windows_and_starts_at_the_winner(shipped):
 
 
 def test_a_head_opens_in_the_attention_page(shipped):
-    app = opened("xray", question=QUESTION, passage=PASSAGE)
+    app = open_page("xray", question=QUESTION, passage=PASSAGE)
     app.number_input(key="neuron.between.layer").set_value(1).run()
     next(button for button in app.button if button.label == text("xray-open")).click().run()
     assert not app.exception

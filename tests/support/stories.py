@@ -57,6 +57,17 @@ def squad_file(path: Path, rows: int) -> Path:
     return path
 
 
+def question_row(number: int) -> dict:
+    """A row of SQuAD whose question its passage answers."""
+    rng = np.random.default_rng(number)
+    who, did, what = WHO[rng.integers(6)], DID[rng.integers(6)], WHAT[rng.integers(6)]
+    context = f"It was a good day. In the morning {who} {did} {what}. The keeper of the mill slept."
+    return {
+        "id": str(number), "title": "", "context": context, "question": f"What was it that {who} {did}?",
+        "answers": {"text": [what], "answer_start": [context.index(what)]},
+    }  # fmt: skip
+
+
 def _qa(row: dict) -> dict:
     texts, starts = row["answers"]["text"], row["answers"]["answer_start"]
     answers = [{"text": t, "answer_start": s} for t, s in zip(texts, starts, strict=True)]

@@ -1,0 +1,37 @@
+"""Figures that leave a page: what its save menus hold, and what their Python lines draw."""
+
+import base64
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+
+
+def saved_figures(app) -> list[dict]:
+    """What the save menus of a page hold."""
+    menus = [element.proto for element in app.get("bidi_component") if element.proto.component_name == "bertlab_figure"]
+    return [json.loads(menu.json) for menu in menus]
+
+
+def draw_from_code(code: str, monkeypatch) -> go.Figure:
+    """The figure that the lines show."""
+    shown = []
+    monkeypatch.setattr(go.Figure, "show", lambda figure: shown.append(figure))
+    exec(compile(code, "figure.py", "exec"), {"__name__": "__main__"})
+    assert len(shown) == 1
+    return shown[0]
+
+
+def trace_values(spec: dict) -> list[dict]:
+    """The traces of a figure without their style: names, places and values."""
+    kept = ("name", "type", "x", "y", "z", "text", "customdata")
+    return [{name: _plain(trace[name]) for name in kept if name in trace} for trace in spec["data"]]
+
+
+def _plain(value):
+    if isinstance(value, dict):  # an array as plotly packs it
+        value = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
+    if isinstance(value, str):
+        return value
+    array = np.asarray(value)
+    return array.ravel().astype(float).round(4).tolist() if array.dtype.kind in "fiu" else array.ravel().tolist()
