@@ -93,7 +93,7 @@ def attention_ways(shape: tuple[int, int, int, int], dtype: torch.dtype) -> list
     mask_B11T = additive_mask(mask_BT, dtype)
 
     def written() -> None:
-        recorded_attention(query, key, value, mask_B11T, layer=0, trace=None, surgery=None).sum().backward()
+        recorded_attention(query, key, value, mask_B11T, layer=0, trace=None, interventions=None).sum().backward()
 
     def fused() -> None:
         F.scaled_dot_product_attention(query, key, value, attn_mask=mask_B11T).sum().backward()

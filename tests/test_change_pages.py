@@ -124,8 +124,8 @@ def test_what_the_page_tells_to_run_makes_the_pruned_checkpoint(shipped, tmp_pat
     record = json.loads((tmp_path / "pruned" / "bertlab.json").read_text())
     assert not record["validation"], "what was measured on the whole model does not hold"
     pruned, whole = loaders.checkpoint(str(tmp_path / "pruned")), loaders.checkpoint("strongest")
-    expected = loaders.ask(whole, "operate", "mask", MASKED, None, changes="0.1")
-    got = loaders.ask(pruned, "operate", "mask", MASKED, None).outcomes[0]
+    expected = loaders.ask(whole, "intervene", "mask", MASKED, None, changes="0.1")
+    got = loaders.ask(pruned, "intervene", "mask", MASKED, None).outcomes[0]
     assert got.before == pytest.approx(expected.outcomes[expected.top].after, abs=2e-3), "stored in 16 bits"
 
 

@@ -14,14 +14,14 @@ from support.hard_strings import HARD_STRINGS
 
 import bertlab
 from bertlab.checkpoints import checkpoint
-from bertlab.config.errors import BertlabError, CheckpointError, MissingHead, SurgeryError, TextError
+from bertlab.config.errors import BertlabError, CheckpointError, InterventionError, MissingHead, TextError
 from bertlab.explore import predict
 from bertlab.explore import session as sessions
 from bertlab.explore.facts import as_json
 from bertlab.explore.session import Session
 from bertlab.explore.word_spans import mask_spans, words
 from bertlab.nn.bert import Bert
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 from bertlab.text.batch import collate
 
 A, B = "The potter set the [MASK] bowl on the shelf.", "Rain fell on the harbour all night."
@@ -212,12 +212,12 @@ def test_attention_is_that_of_transformers(session, tiny_checkpoint):
 
 def test_surgery_changes_what_comes_after_it(session):
     before = session.attention(A).probs_LNTT
-    after = session.attention(A, surgery=Surgery.knock_out(session.config, [(0, 1)])).probs_LNTT
+    after = session.attention(A, interventions=Interventions.knock_out(session.config, [(0, 1)])).probs_LNTT
     np.testing.assert_array_equal(after[0], before[0])
     assert np.abs(after[1] - before[1]).max() > 1e-3
     np.testing.assert_array_equal(session.attention(A).probs_LNTT, before, "the session itself is unchanged")
-    with pytest.raises(SurgeryError):
-        session.attention(A, surgery=Surgery(rows={(9, 0, 0): torch.ones(3)}))
+    with pytest.raises(InterventionError):
+        session.attention(A, interventions=Interventions(rows={(9, 0, 0): torch.ones(3)}))
 
 
 @pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 0)])

@@ -15,7 +15,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 from bertlab.checkpoints.maps import hf_names, hf_to_state
 from bertlab.config.config import ACTIVATIONS, ModelConfig
-from bertlab.config.errors import MissingHead, SurgeryError, TextError
+from bertlab.config.errors import InterventionError, MissingHead, TextError
 from bertlab.nn.attention import additive_mask, attention, recorded_attention
 from bertlab.nn.bert import Bert
 from bertlab.nn.encoder import fuse
@@ -24,7 +24,7 @@ from bertlab.nn.fast.dropout import Dropout, dropout
 from bertlab.nn.fast.linear import Linear, bias_goes_along
 from bertlab.nn.fast.packing import Tokens
 from bertlab.nn.heads import HEADS
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import KINDS, Trace
 from bertlab.text.batch import Batch
 
@@ -251,7 +251,7 @@ def test_every_way_through_attention_is_the_same(masked, dtype):
     by_hand = scores.masked_fill(~mask_BT[:, None, None, :], float("-inf")).softmax(-1) @ value.double()
     tolerance = 1e-5 if dtype == torch.float32 else 2e-2
     assert_close(attention(query, key, value, mask_B11T).double(), by_hand, tolerance=tolerance)
-    written = recorded_attention(query, key, value, mask_B11T, layer=0, trace=None, surgery=None)
+    written = recorded_attention(query, key, value, mask_B11T, layer=0, trace=None, interventions=None)
     assert_close(written.double(), by_hand, tolerance=tolerance)
 
 
@@ -619,7 +619,7 @@ def test_trace_keeps_no_graph(model):
     assert not any(tensor.requires_grad for kind in KINDS for tensor in trace[kind])
 
 
-# -- surgery -----------------------------------------------------------------------------------------------------
+# -- interventions -----------------------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
@@ -629,10 +629,10 @@ def test_knocking_a_head_out_is_zeroing_its_columns(hf, model, batch, layer, hea
     cut, D = ours(hf), CONFIG.head_size
     cut.encoder.layers[layer].attention.out.weight[:, head * D : (head + 1) * D] = 0
     expected_BTH = cut(batch).hidden_BTH
-    surgery = Surgery.knock_out(CONFIG, [(layer, head)])
+    interventions = Interventions.knock_out(CONFIG, [(layer, head)])
     real_BT = batch.attention_mask_BT
-    assert_close(model(batch, surgery=surgery).hidden_BTH, expected_BTH, real_BT)
-    assert_close(model(batch, surgery=surgery, trace=Trace.of("probs")).hidden_BTH, expected_BTH, real_BT)
+    assert_close(model(batch, interventions=interventions).hidden_BTH, expected_BTH, real_BT)
+    assert_close(model(batch, interventions=interventions, trace=Trace.of("probs")).hidden_BTH, expected_BTH, real_BT)
     assert (model(batch).hidden_BTH - expected_BTH).abs().max() > 1e-3
 
 
@@ -641,16 +641,16 @@ def test_many_knock_outs_run_as_one_batch(model):
     one = make_batch(True, False, B=1)
     groups = [[], [(0, 1)], [(0, 1), (2, 3)]]
     three = Batch(*(getattr(one, name).expand(3, -1) for name in vars(one)))
-    together_BTH = model(three, surgery=Surgery.knock_outs(CONFIG, groups)).hidden_BTH
+    together_BTH = model(three, interventions=Interventions.knock_outs(CONFIG, groups)).hidden_BTH
     for row, heads in enumerate(groups):
-        assert_close(together_BTH[row], model(one, surgery=Surgery.knock_out(CONFIG, heads)).hidden_BTH[0])
+        assert_close(together_BTH[row], model(one, interventions=Interventions.knock_out(CONFIG, heads)).hidden_BTH[0])
 
 
 @torch.no_grad()
 def test_a_row_of_attention_is_replaced(model, batch):
     T, plain, changed = 11, Trace.of("probs", "value", "head_outputs"), Trace.of("probs", "head_outputs")
     model(batch, trace=plain)
-    model(batch, trace=changed, surgery=Surgery(rows={(1, 2, 4): torch.full((T,), 1 / T)}))
+    model(batch, trace=changed, interventions=Interventions(rows={(1, 2, 4): torch.full((T,), 1 / T)}))
     assert_close(changed["probs"][1][:, 2, 4], torch.full((3, T), 1 / T))
     assert_close(changed["head_outputs"][1][:, 2, 4], plain["value"][1][:, 2].mean(1))
     untouched = torch.ones_like(plain["probs"][1], dtype=torch.bool)
@@ -669,20 +669,20 @@ def test_a_hidden_state_is_patched(model, layer):
     model(clean, trace=before)
     expected_BTH = model(other, trace=source).hidden_BTH
     one = {(layer, 5): source["hidden"][layer][0, 5]}
-    model(clean, trace=after, surgery=Surgery(patches=one))
+    model(clean, trace=after, interventions=Interventions(patches=one))
     assert torch.equal(after["hidden"][layer][0, 5], source["hidden"][layer][0, 5])
     assert torch.equal(after["hidden"][layer][0, :5], before["hidden"][layer][0, :5])
     for earlier in range(layer):
         assert torch.equal(after["hidden"][earlier], before["hidden"][earlier])
     every = {(layer, position): source["hidden"][layer][0, position] for position in range(11)}
-    assert_close(model(clean, surgery=Surgery(patches=every)).hidden_BTH, expected_BTH)
+    assert_close(model(clean, interventions=Interventions(patches=every)).hidden_BTH, expected_BTH)
 
 
 def test_gradients_flow_through_what_is_put_in(model):
     hidden_H = torch.zeros(CONFIG.hidden_size, requires_grad=True)
     probs_T = torch.full((11,), 1 / 11, requires_grad=True)
-    surgery = Surgery(patches={(0, 3): hidden_H}, rows={(1, 0, 0): probs_T})
-    model(make_batch(False, False), surgery=surgery).pooled_BH.sum().backward()
+    interventions = Interventions(patches={(0, 3): hidden_H}, rows={(1, 0, 0): probs_T})
+    model(make_batch(False, False), interventions=interventions).pooled_BH.sum().backward()
     assert hidden_H.grad.abs().sum() > 0
     assert probs_T.grad.abs().sum() > 0
 
@@ -690,19 +690,19 @@ def test_gradients_flow_through_what_is_put_in(model):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Surgery.knock_out(CONFIG, [(3, 0)]), "there is no layer 3: they go from 0 to 2"),
-        (lambda: Surgery.knock_out(CONFIG, [(0, 4)]), "there is no head 4: they go from 0 to 3"),
-        (lambda: Surgery.knock_out(CONFIG, [(-1, 0)]), "there is no layer -1"),
-        (lambda: Surgery(rows={(0, 0, 11): torch.zeros(11)}), "there is no position 11: they go from 0 to 10"),
-        (lambda: Surgery(rows={(0, 9, 0): torch.zeros(11)}), "there is no head 9"),
-        (lambda: Surgery(rows={(0, 0, 0): torch.zeros(5)}), r"has the shape \[5\]; it must end in 11"),
-        (lambda: Surgery(patches={(4, 0): torch.zeros(32)}), "there is no layer 4: they go from 0 to 3"),
-        (lambda: Surgery(patches={(0, 0): torch.zeros(8)}), r"has the shape \[8\]; it must end in 32"),
-        (lambda: Surgery(head_scale_LBN=torch.ones(1, 3, 4)), r"this model's is \[3, batch, 4\]"),
-        (lambda: Surgery(head_scale_LBN=torch.ones(3, 2, 4)), "2 rows; the batch has 3"),
+        (lambda: Interventions.knock_out(CONFIG, [(3, 0)]), "there is no layer 3: they go from 0 to 2"),
+        (lambda: Interventions.knock_out(CONFIG, [(0, 4)]), "there is no head 4: they go from 0 to 3"),
+        (lambda: Interventions.knock_out(CONFIG, [(-1, 0)]), "there is no layer -1"),
+        (lambda: Interventions(rows={(0, 0, 11): torch.zeros(11)}), "there is no position 11: they go from 0 to 10"),
+        (lambda: Interventions(rows={(0, 9, 0): torch.zeros(11)}), "there is no head 9"),
+        (lambda: Interventions(rows={(0, 0, 0): torch.zeros(5)}), r"has the shape \[5\]; it must end in 11"),
+        (lambda: Interventions(patches={(4, 0): torch.zeros(32)}), "there is no layer 4: they go from 0 to 3"),
+        (lambda: Interventions(patches={(0, 0): torch.zeros(8)}), r"has the shape \[8\]; it must end in 32"),
+        (lambda: Interventions(head_scale_LBN=torch.ones(1, 3, 4)), r"this model's is \[3, batch, 4\]"),
+        (lambda: Interventions(head_scale_LBN=torch.ones(3, 2, 4)), "2 rows; the batch has 3"),
     ],
 )
 def test_surgery_on_what_is_not_there(model, make, message):
-    with pytest.raises(SurgeryError, match=message) as error:
-        model(make_batch(True, False), surgery=make())
+    with pytest.raises(InterventionError, match=message) as error:
+        model(make_batch(True, False), interventions=make())
     assert "\n" not in str(error.value)

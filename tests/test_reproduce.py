@@ -15,7 +15,7 @@ from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.config.tasks import task
 from bertlab.nn.bert import Bert
 from bertlab.nn.bilstm import PICKS, OnTop
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, next_tokens
@@ -96,8 +96,8 @@ def test_a_silent_head_looks_left_too(left, batch):
     for layer in range(left.config.num_layers):
         found_NPH = left.without_each_head(trace["hidden"][layer], layer, positions_P, at_once=8)
         for head, hidden_PH in enumerate(found_NPH):
-            silent = Surgery.knock_out(left.config, [(layer, head)])
-            assert_close(hidden_PH, left(one, surgery=silent).hidden_BTH[0])
+            silent = Interventions.knock_out(left.config, [(layer, head)])
+            assert_close(hidden_PH, left(one, interventions=silent).hidden_BTH[0])
 
 
 def test_what_is_pooled_has_seen_the_whole_text(left, batch):

@@ -24,8 +24,7 @@ from bertlab.checkpoints.hub import within
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import TaskSpec
-from bertlab.explore import interventions as surgery
-from bertlab.explore import timeline
+from bertlab.explore import interventions, timeline
 from bertlab.explore.compare import compare
 from bertlab.explore.facts import AttentionMap, SpanXray
 from bertlab.explore.session import Session
@@ -142,7 +141,7 @@ def head_effects(chosen: Checkpoint, values: tuple, mask: int, progress: Callabl
             found[part.layers[0]] = part
             if progress:
                 progress(len(found) / layers)
-    return surgery.together([found[layer] for layer in range(layers)])
+    return interventions.together([found[layer] for layer in range(layers)])
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 import torch
 
-from bertlab.config.errors import SurgeryError
+from bertlab.config.errors import InterventionError
 from bertlab.nn.bert import Bert
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 
 
 @torch.no_grad()
@@ -28,15 +28,17 @@ def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False
             smaller, and read by bertlab and by `transformers` before version 5, which dropped the field.
 
     Raises:
-        SurgeryError: there is no such head; or, unless `zeroed`, a layer would lose every head, which nothing but
+        InterventionError: there is no such head; or, unless `zeroed`, a layer would lose every head, which nothing but
             bertlab could open.
     """
     config = model.config
     gone = sorted({*heads, *config.pruned_heads})
-    Surgery.knock_out(config, gone)  # refuses what is not there
+    Interventions.knock_out(config, gone)  # refuses what is not there
     for layer in range(config.num_layers):
         if not zeroed and sum(at == layer for at, _ in gone) == config.num_heads:
-            raise SurgeryError(f"layer {layer} would have no head left: leave it one, or keep the zeros (--zeroed)")
+            raise InterventionError(
+                f"layer {layer} would have no head left: leave it one, or keep the zeros (--zeroed)"
+            )
     pruned = copy.deepcopy(model)
     for layer, head in gone:
         attention = pruned.encoder.layers[layer].attention

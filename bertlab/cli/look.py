@@ -77,7 +77,7 @@ def heads(config: Heads) -> None:
     (text,) = read_texts(config.text)
     session = open_session(config, WATCHED[config.ask], text)
     if config.change:
-        found = session.operate(
+        found = session.intervene(
             config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask
         )
         tell(config, session, found, lambda: operation_lines(found))

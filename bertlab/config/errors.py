@@ -70,5 +70,5 @@ class NoSuchSplit(DataError):
     """A data set that exists but does not have this split."""
 
 
-class SurgeryError(BertlabError):
+class InterventionError(BertlabError):
     """An intervention on a layer, head or position that the model or the input does not have."""

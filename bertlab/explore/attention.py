@@ -12,15 +12,15 @@ from bertlab.explore.encode import alone, token_rows
 from bertlab.explore.facts import AttentionMap, InputMap, NeuronMap
 from bertlab.explore.predict import device_of
 from bertlab.nn.bert import Bert
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 from bertlab.text.tokenizers.wordpiece import Encoding
 
 
-def attention_map(model: Bert, encoding: Encoding, surgery: Surgery | None = None) -> AttentionMap:
-    """Every head's attention over one input. Raises SurgeryError for a change that does not fit."""
+def attention_map(model: Bert, encoding: Encoding, interventions: Interventions | None = None) -> AttentionMap:
+    """Every head's attention over one input. Raises InterventionError for a change that does not fit."""
     trace = Trace.of("probs")
-    model(alone(encoding, device_of(model)), trace=trace, surgery=surgery)
+    model(alone(encoding, device_of(model)), trace=trace, interventions=interventions)
     probs_LNTT = torch.cat(trace["probs"])
     return AttentionMap(token_rows(encoding), probs_LNTT.float().cpu().numpy())
 

@@ -295,7 +295,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Operation:
+class PredictionChange:
     """What a change inside the model did to a prediction: the best candidates before, then those that came up after.
 
     kind: "mask", "nsp", "span" or "classify". outcomes[0] was the model's answer, outcomes[top] is it

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bertlab.config.errors import SurgeryError
+from bertlab.config.errors import InterventionError
 
 _N = r"(\d{1,5})"
 _HEAD = re.compile(rf"{_N}\.{_N}(s?)", re.ASCII)
@@ -100,7 +100,7 @@ def shorten(text: str, num_heads: int) -> str:
     parts = split(text)
     try:
         return ",".join(parts if len(parts) <= HISTORY else resolve(text, num_heads).parts)
-    except SurgeryError:
+    except InterventionError:
         return ",".join(parts)
 
 
@@ -117,7 +117,7 @@ def resolve(text: str, num_heads: int) -> Changes:
     """What a line comes to, its parts taken one after the other, in a model of `num_heads` heads a layer.
 
     Raises:
-        SurgeryError: a part is written in another way.
+        InterventionError: a part is written in another way.
 
     >>> sorted(resolve("0.1, 1, 0.1, 0.0, 1.1", num_heads=2).heads)
     [(0, 0), (1, 0)]
@@ -157,11 +157,11 @@ def read_heads(text: str, num_heads: int) -> frozenset[Head]:
     """A list of heads and layers, as `0.3,2.11,4`.
 
     Raises:
-        SurgeryError: it holds anything else, or nothing.
+        InterventionError: it holds anything else, or nothing.
     """
     changes = resolve(text, num_heads)
     if changes.rows or changes.patches or not changes.heads:
-        raise SurgeryError(f"{_shown(text)!r} names no heads: write them as LAYER.HEAD, such as 0.3,2.11")
+        raise InterventionError(f"{_shown(text)!r} names no heads: write them as LAYER.HEAD, such as 0.3,2.11")
     return changes.heads
 
 
@@ -171,7 +171,7 @@ def _weights(part: str, text: str) -> tuple[tuple[int, float], ...]:
         raise _unread(part)
     weights = tuple((int(weight[1]), float(weight[2])) for weight in found if weight)
     if not sum(weight for _, weight in weights) > 0:
-        raise SurgeryError("a row of attention needs some weight: give at least one position more than 0")
+        raise InterventionError("a row of attention needs some weight: give at least one position more than 0")
     return weights
 
 
@@ -179,8 +179,8 @@ def _position(text: str) -> int | None:
     return None if text == EVERY else int(text)
 
 
-def _unread(part: str) -> SurgeryError:
-    return SurgeryError(f"the change {_shown(part)!r} cannot be read: 0.3 is head 3 of layer 0, and 4 is layer 4")
+def _unread(part: str) -> InterventionError:
+    return InterventionError(f"the change {_shown(part)!r} cannot be read: 0.3 is head 3 of layer 0, and 4 is layer 4")
 
 
 def _shown(text: str) -> str:

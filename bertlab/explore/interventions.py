@@ -12,39 +12,41 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from bertlab.config.errors import SurgeryError
+from bertlab.config.errors import InterventionError
 from bertlab.explore.encode import alone, token_rows
-from bertlab.explore.facts import HeadEffects, Operation, Outcome
+from bertlab.explore.facts import HeadEffects, Outcome, PredictionChange
 from bertlab.explore.intervention_syntax import Changes
 from bertlab.explore.predict import device_of
 from bertlab.explore.probes import Probe
 from bertlab.nn.bert import Bert
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 from bertlab.text.tokenizers.wordpiece import Encoding
 
 AT_ONCE = 2**24  # attention probabilities of one layer that a forward pass may make, over all rows of its batch
 
 
-def surgery_of(model: Bert, changes: Changes, num_tokens: int, other: Encoding | None = None) -> Surgery:
+def resolve_interventions(
+    model: Bert, changes: Changes, num_tokens: int, other: Encoding | None = None
+) -> Interventions:
     """The changes as what a forward pass over `num_tokens` tokens takes. other: the text that patches come from.
 
     Raises:
-        SurgeryError: a layer, head or position that is not there, or patches without another text to come from.
+        InterventionError: a layer, head or position that is not there, or patches without another text to come from.
     """
     config = model.config
     rows = {place: _row(weights, num_tokens) for place, weights in changes.rows.items()}
     patches = {}
     if changes.patches:
         if other is None:
-            raise SurgeryError("a hidden state to put in comes from another text: give one")
+            raise InterventionError("a hidden state to put in comes from another text: give one")
         trace = Trace.of("hidden")
         model(alone(other, device_of(model)), trace=trace)
         for (layer, position), (from_layer, from_position) in changes.patches.items():
             _must_exist("layer", from_layer, config.num_layers + 1)
             hidden_TH = trace["hidden"][from_layer][0]
             if position is None and len(hidden_TH) != num_tokens:
-                raise SurgeryError(
+                raise InterventionError(
                     f"the two texts have {num_tokens} and {len(hidden_TH)} tokens: choose one position in each"
                 )
             if position is None:
@@ -52,19 +54,23 @@ def surgery_of(model: Bert, changes: Changes, num_tokens: int, other: Encoding |
             else:
                 _must_exist("position", from_position, len(hidden_TH), " in the other text")
                 patches[layer, position] = hidden_TH[from_position]
-    knocked_out = Surgery.knock_out(config, sorted(changes.heads)).head_scale_LBN if changes.heads else None
-    return Surgery(knocked_out, rows, patches)
+    knocked_out = Interventions.knock_out(config, sorted(changes.heads)).head_scale_LBN if changes.heads else None
+    return Interventions(knocked_out, rows, patches)
 
 
-def operate(model: Bert, probe: Probe, changes: Changes, other: Encoding | None = None, top_k: int = 5) -> Operation:
+def intervene(
+    model: Bert, probe: Probe, changes: Changes, other: Encoding | None = None, top_k: int = 5
+) -> PredictionChange:
     """One prediction before and after the changes: the `top_k` candidates of either, the original one first.
 
     Raises:
-        SurgeryError: a change that does not fit this model and input.
+        InterventionError: a change that does not fit this model and input.
     """
     batch = alone(probe.encoding, device_of(model))
-    both = (None, surgery_of(model, changes, len(probe.encoding), other))
-    logits_2C = torch.cat([_logits(probe, model(batch, surgery=surgery).hidden_BTH) for surgery in both])
+    both = (None, resolve_interventions(model, changes, len(probe.encoding), other))
+    logits_2C = torch.cat(
+        [_logits(probe, model(batch, interventions=interventions).hidden_BTH) for interventions in both]
+    )
     odds_2C = log_odds(logits_2C)
     best_2K = logits_2C.topk(min(top_k, logits_2C.shape[1])).indices
     chosen = dict.fromkeys([*best_2K[0].tolist(), *best_2K[1].tolist()])
@@ -72,7 +78,7 @@ def operate(model: Bert, probe: Probe, changes: Changes, other: Encoding | None 
         Outcome(probe.label(candidate), *odds_2C[:, candidate].sigmoid().tolist(), *odds_2C[:, candidate].tolist())
         for candidate in chosen
     ]
-    return Operation(probe.kind, tuple(outcomes), top=list(chosen).index(int(best_2K[1, 0])))
+    return PredictionChange(probe.kind, tuple(outcomes), top=list(chosen).index(int(best_2K[1, 0])))
 
 
 def head_effects(model: Bert, probe: Probe, layers: Sequence[int] | None = None) -> HeadEffects:
@@ -82,7 +88,7 @@ def head_effects(model: Bert, probe: Probe, layers: Sequence[int] | None = None)
         layers: only the heads of these.
 
     Raises:
-        SurgeryError: there is no such layer.
+        InterventionError: there is no such layer.
     """
     wanted = range(model.config.num_layers) if layers is None else layers
     return together(list(effects_by_layer(model, probe, wanted)))
@@ -92,7 +98,7 @@ def effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterat
     """`head_effects` of one layer after the other, each as soon as it is found; what they share is computed once.
 
     Raises:
-        SurgeryError: there is no such layer.
+        InterventionError: there is no such layer.
     """
     for layer in layers:
         _must_exist("layer", layer, model.config.num_layers)
@@ -147,4 +153,4 @@ def _row(weights: Sequence[tuple[int, float]], num_tokens: int) -> torch.Tensor:
 
 def _must_exist(what: str, index: int, count: int, where: str = "") -> None:
     if not 0 <= index < count:
-        raise SurgeryError(f"there is no {what} {index}{where}: they go from 0 to {count - 1}")
+        raise InterventionError(f"there is no {what} {index}{where}: they go from 0 to {count - 1}")

@@ -1,6 +1,6 @@
 """One prediction to watch while something inside is changed: a masked word, whether B follows A, an answer, a label.
 
-Each is a choice among candidates, read from the last hidden states; `PROBES` has a row for each. Knows no surgery.
+Each is a choice among candidates, read from the last hidden states; `PROBES` has a row for each.
 
 Shape legend: B batch, T tokens, P positions read, H hidden, C candidates, S spans.
 """

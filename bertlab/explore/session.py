@@ -20,7 +20,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError, TextError
 from bertlab.config.tasks import TASKS
 from bertlab.explore import attention, predict, roles, tasks, xray
-from bertlab.explore import interventions as surgery
+from bertlab.explore import interventions as explore_interventions
 from bertlab.explore import lens as depth
 from bertlab.explore.encode import encode, token_rows
 from bertlab.explore.facts import (
@@ -36,7 +36,7 @@ from bertlab.explore.facts import (
     MaskFill,
     NeuronMap,
     NextSentence,
-    Operation,
+    PredictionChange,
     SpanAttention,
     SpanXray,
     Tags,
@@ -47,7 +47,7 @@ from bertlab.explore.intervention_syntax import read_heads, resolve
 from bertlab.explore.probes import Probe, probe
 from bertlab.explore.word_effects import word_effects
 from bertlab.nn.bert import Bert
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 # what is asked -> the shipped checkpoints that suit it, best first; everything else is asked of the strongest
@@ -321,16 +321,16 @@ class Session:
     # -- what it computes on the way -----------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def attention(self, text: str, pair: str | None = None, surgery: Surgery | None = None) -> AttentionMap:
+    def attention(self, text: str, pair: str | None = None, interventions: Interventions | None = None) -> AttentionMap:
         """Every head's attention, probs_LNTT.
 
         Args:
-            surgery: what to change in the forward pass.
+            interventions: what to change in the forward pass.
 
         Raises:
-            SurgeryError: a change that does not fit this model and input.
+            InterventionError: a change that does not fit this model and input.
         """
-        return attention.attention_map(self.model, self._encoding(text, pair), surgery)
+        return attention.attention_map(self.model, self._encoding(text, pair), interventions)
 
     @torch.inference_mode()
     def neuron(self, text: str, pair: str | None = None, *, layer: int = 0, head: int = 0) -> NeuronMap:
@@ -350,7 +350,7 @@ class Session:
     # -- what a change inside does -------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def operate(
+    def intervene(
         self,
         kind: str,
         text: str,
@@ -360,7 +360,7 @@ class Session:
         other: str | None = None,
         mask: int = 0,
         top_k: int = 5,
-    ) -> Operation:
+    ) -> PredictionChange:
         """A prediction before and after changes inside the model.
 
         Args:
@@ -370,23 +370,23 @@ class Session:
             mask: which [MASK], counted from 0.
 
         Raises:
-            SurgeryError: a change that cannot be read, or does not fit this model and input.
+            InterventionError: a change that cannot be read, or does not fit this model and input.
         """
         watched = self._probe(kind, text, pair, mask)
         resolved = resolve(changes, self.config.num_heads)
         patched = self._encoding(other) if resolved.patches and other is not None else None
-        return surgery.operate(self.model, watched, resolved, patched, top_k)
+        return explore_interventions.intervene(self.model, watched, resolved, patched, top_k)
 
     @torch.inference_mode()
     def head_effects(
         self, kind: str, text: str, pair: str | None = None, *, mask: int = 0, layers: Sequence[int] | None = None
     ) -> HeadEffects:
-        """What every head does for a prediction, named as in `operate`: the change of its log-odds without that head.
+        """What every head does for a prediction, named as in `intervene`: the change of its log-odds without that head.
 
         Args:
             layers: only the heads of these.
         """
-        return surgery.head_effects(self.model, self._probe(kind, text, pair, mask), layers)
+        return explore_interventions.head_effects(self.model, self._probe(kind, text, pair, mask), layers)
 
     @torch.inference_mode()
     def head_effects_by_layer(
@@ -394,7 +394,7 @@ class Session:
     ) -> Iterator[HeadEffects]:
         """`head_effects`, one layer after the other as it is found; arguments as there."""
         wanted = range(self.config.num_layers) if layers is None else layers
-        yield from surgery.effects_by_layer(self.model, self._probe(kind, text, pair, mask), wanted)
+        yield from explore_interventions.effects_by_layer(self.model, self._probe(kind, text, pair, mask), wanted)
 
     @torch.inference_mode()
     def attention_row(self, text: str, pair: str | None = None, *, layer: int, head: int, position: int) -> np.ndarray:
@@ -420,7 +420,7 @@ class Session:
             heads: such as "0.3,2.11,4": heads, and whole layers.
 
         Raises:
-            SurgeryError: there is no such head, or, unless `zeroed`, a layer would lose every one.
+            InterventionError: there is no such head, or, unless `zeroed`, a layer would lose every one.
         """
         model = prune(self.model, read_heads(heads, self.config.num_heads), zeroed=zeroed)
         return Session(replace(self.loaded, model=model))

@@ -14,7 +14,7 @@ from bertlab.nn.fast.bucketed_attention import asked_attention, grouped_attentio
 from bertlab.nn.fast.dropout import dropout as dropped_out
 from bertlab.nn.fast.linear import Linear, linear
 from bertlab.nn.fast.packing import Offsets, Tokens
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 
 
@@ -35,7 +35,7 @@ class SelfAttention(nn.Module):
         *,
         layer: int = 0,
         trace: Trace | None = None,
-        surgery: Surgery | None = None,
+        interventions: Interventions | None = None,
         tokens: Tokens | None = None,
         rows_R: torch.Tensor | None = None,
     ) -> torch.Tensor:
@@ -50,14 +50,21 @@ class SelfAttention(nn.Module):
         if tokens is not None:
             return self.out(self._without_padding(self.qkv(hidden_BTH), tokens, dropout, rows_R))
         query_BNTD, key_BNTD, value_BNTD = self._parted(self.qkv(hidden_BTH))
-        if (trace and trace.wants("scores", "probs")) or (surgery and surgery.changes_rows(layer)):
+        if (trace and trace.wants("scores", "probs")) or (interventions and interventions.changes_rows(layer)):
             heads_BNTD = recorded_attention(
-                query_BNTD, key_BNTD, value_BNTD, mask_B11T, dropout, layer=layer, trace=trace, surgery=surgery
+                query_BNTD,
+                key_BNTD,
+                value_BNTD,
+                mask_B11T,
+                dropout,
+                layer=layer,
+                trace=trace,
+                interventions=interventions,
             )
         else:
             heads_BNTD = attention(query_BNTD, key_BNTD, value_BNTD, mask_B11T, dropout)
-        if surgery is not None:
-            heads_BNTD = surgery.scale_heads(layer, heads_BNTD)
+        if interventions is not None:
+            heads_BNTD = interventions.scale_heads(layer, heads_BNTD)
         if trace is not None:
             trace.record("query", query_BNTD)
             trace.record("key", key_BNTD)
@@ -207,14 +214,14 @@ def recorded_attention(
     *,
     layer: int,
     trace: Trace | None,
-    surgery: Surgery | None,
+    interventions: Interventions | None,
 ) -> torch.Tensor:
     """The same as `attention`, step by step, with every step recorded and open to change -> [B, N, T, D]."""
     scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
     masked_BNTT = scores_BNTT if mask_B11T is None else scores_BNTT + mask_B11T
     probs_BNTT = torch.softmax(masked_BNTT, dim=-1)
-    if surgery is not None:
-        probs_BNTT = surgery.replace_rows(layer, probs_BNTT)
+    if interventions is not None:
+        probs_BNTT = interventions.replace_rows(layer, probs_BNTT)
     if trace is not None and trace.wants("scores"):
         padding = False if mask_B11T is None else mask_B11T < 0
         trace.record("scores", scores_BNTT.masked_fill(torch.as_tensor(padding), float("-inf")))

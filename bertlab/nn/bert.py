@@ -21,7 +21,7 @@ from bertlab.nn.encoder import Encoder
 from bertlab.nn.fast.bucketed_attention import pays_by_heads
 from bertlab.nn.fast.packing import Tokens
 from bertlab.nn.heads import HEADS
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 
 
@@ -96,19 +96,21 @@ class Bert(nn.Module):
                     HEADS[name].build(self.config).apply(self.initialise).to(self.embeddings.token.weight)
                 )
 
-    def forward(self, batch: Inputs, *, trace: Trace | None = None, surgery: Surgery | None = None) -> Encoded:
+    def forward(
+        self, batch: Inputs, *, trace: Trace | None = None, interventions: Interventions | None = None
+    ) -> Encoded:
         """Encode a batch.
 
         Raises:
             TextError: more tokens than the model has positions.
-            SurgeryError: a change asked of a layer, head or position that is not there.
+            InterventionError: a change asked of a layer, head or position that is not there.
         """
-        if surgery is not None:
+        if interventions is not None:
             num_rows, num_tokens = batch.input_ids_BT.shape
-            surgery.check(self.config, num_tokens, num_rows)
+            interventions.check(self.config, num_tokens, num_rows)
         hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
-        mask, tokens = self._padding(batch, hidden_BTH, kept=bool(trace or surgery))
-        hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, surgery=surgery, tokens=tokens)
+        mask, tokens = self._padding(batch, hidden_BTH, kept=bool(trace or interventions))
+        hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, interventions=interventions, tokens=tokens)
         return self._encoded(hidden_BTH, batch.attention_mask_BT)
 
     def without_each_head(

@@ -16,7 +16,7 @@ from bertlab.nn.attention import SelfAttention
 from bertlab.nn.fast.dropout import Dropout
 from bertlab.nn.fast.linear import Linear
 from bertlab.nn.fast.packing import Tokens
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 
 
@@ -51,14 +51,14 @@ class Block(nn.Module):
         *,
         layer: int = 0,
         trace: Trace | None = None,
-        surgery: Surgery | None = None,
+        interventions: Interventions | None = None,
         tokens: Tokens | None = None,
         rows_R: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """hidden_BTH -> [B, T, H]; with rows_R (places in B * T) every token is attended to, but only those rows are
         carried on, [R, H]. With tokens, hidden_BTH is [X, H] without padding, and so is what comes out."""
         attended_XH = self.attention(
-            hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, tokens=tokens, rows_R=rows_R
+            hidden_BTH, mask_B11T, layer=layer, trace=trace, interventions=interventions, tokens=tokens, rows_R=rows_R
         )
         hidden_XH = hidden_BTH
         if rows_R is not None and tokens is None:
@@ -84,7 +84,7 @@ class Encoder(nn.Module):
         mask_B11T: torch.Tensor | None = None,
         *,
         trace: Trace | None = None,
-        surgery: Surgery | None = None,
+        interventions: Interventions | None = None,
         tokens: Tokens | None = None,
         rows_R: torch.Tensor | None = None,
         below: int = 0,
@@ -96,19 +96,25 @@ class Encoder(nn.Module):
         """
         if tokens is not None:
             assert trace is None, "what is recorded has its padding"
-            assert surgery is None, "what is changed has its padding"
+            assert interventions is None, "what is changed has its padding"
             hidden_BTH = tokens.take(hidden_BTH)
-        if surgery is not None:
-            hidden_BTH = surgery.patch(below, hidden_BTH)
+        if interventions is not None:
+            hidden_BTH = interventions.patch(below, hidden_BTH)
         if trace is not None:
             trace.record("hidden", hidden_BTH)
         for layer, block in enumerate(self.layers[below:], below):
             wanted_R = rows_R if layer == len(self.layers) - 1 else None
             hidden_BTH = block(
-                hidden_BTH, mask_B11T, layer=layer, trace=trace, surgery=surgery, tokens=tokens, rows_R=wanted_R
+                hidden_BTH,
+                mask_B11T,
+                layer=layer,
+                trace=trace,
+                interventions=interventions,
+                tokens=tokens,
+                rows_R=wanted_R,
             )
-            if surgery is not None:
-                hidden_BTH = surgery.patch(layer + 1, hidden_BTH)
+            if interventions is not None:
+                hidden_BTH = interventions.patch(layer + 1, hidden_BTH)
             if trace is not None:
                 trace.record("hidden", hidden_BTH)
         return hidden_BTH if tokens is None or rows_R is not None else tokens.spread(hidden_BTH)

@@ -1,7 +1,6 @@
 """What to change in one forward pass: knock out heads, replace rows of attention, patch hidden states.
 
-A `Surgery` is handed to the model as an argument and changes no weight, so one model can serve many questions at once.
-It knows nothing of text, and not why anybody would want such a change.
+`Interventions` are an argument of the forward pass and change no weight, so one model can serve many callers at once.
 
 Shape legend: B batch, T tokens, H hidden, N heads, L layers. Layers, heads and positions count from zero.
 """
@@ -12,11 +11,11 @@ from dataclasses import dataclass, field
 import torch
 
 from bertlab.config.config import ModelConfig
-from bertlab.config.errors import SurgeryError
+from bertlab.config.errors import InterventionError
 
 
 @dataclass(frozen=True, eq=False)
-class Surgery:
+class Interventions:
     """The changes of one forward pass.
 
     head_scale_LBN: what every head's output is multiplied by before the output projection, 0 knocks it out (Michel et
@@ -31,16 +30,16 @@ class Surgery:
     patches: Mapping[tuple[int, int], torch.Tensor] = field(default_factory=dict)
 
     @classmethod
-    def knock_out(cls, config: ModelConfig, heads: Iterable[tuple[int, int]]) -> "Surgery":
+    def knock_out(cls, config: ModelConfig, heads: Iterable[tuple[int, int]]) -> "Interventions":
         """Silence these (layer, head) pairs in every row of the batch.
 
-        >>> Surgery.knock_out(ModelConfig(hidden_size=4, num_layers=1, num_heads=2), [(0, 1)]).head_scale_LBN
+        >>> Interventions.knock_out(ModelConfig(hidden_size=4, num_layers=1, num_heads=2), [(0, 1)]).head_scale_LBN
         tensor([[[1., 0.]]])
         """
         return cls.knock_outs(config, [heads])
 
     @classmethod
-    def knock_outs(cls, config: ModelConfig, heads_of_rows: Iterable[Iterable[tuple[int, int]]]) -> "Surgery":
+    def knock_outs(cls, config: ModelConfig, heads_of_rows: Iterable[Iterable[tuple[int, int]]]) -> "Interventions":
         """Row b of the batch loses the (layer, head) pairs of the b-th group: many experiments in one forward pass."""
         groups = [list(heads) for heads in heads_of_rows]
         head_scale_LBN = torch.ones(config.num_layers, len(groups), config.num_heads)
@@ -52,15 +51,18 @@ class Surgery:
         return cls(head_scale_LBN=head_scale_LBN)
 
     def check(self, config: ModelConfig, num_tokens: int, num_rows: int | None = None) -> None:
-        """Raise SurgeryError if a layer, head, position or shape does not exist in this model and input of `num_tokens`
-        tokens and `num_rows` rows."""
+        """Check that these interventions fit a model and a batch of `num_rows` rows of `num_tokens`.
+
+        Raises:
+            InterventionError: one does not.
+        """
         if self.head_scale_LBN is not None:
             got = tuple(self.head_scale_LBN.shape)
             if len(got) != 3 or (got[0], got[2]) != (config.num_layers, config.num_heads):
                 wanted = f"[{config.num_layers}, batch, {config.num_heads}]"
-                raise SurgeryError(f"head_scale_LBN has the shape {list(got)}; this model's is {wanted}")
+                raise InterventionError(f"head_scale_LBN has the shape {list(got)}; this model's is {wanted}")
             if num_rows is not None and got[1] not in (1, num_rows):
-                raise SurgeryError(f"head_scale_LBN has {got[1]} rows; the batch has {num_rows}")
+                raise InterventionError(f"head_scale_LBN has {got[1]} rows; the batch has {num_rows}")
         for (layer, head, position), probs_T in self.rows.items():
             _must_exist("layer", layer, config.num_layers)
             _must_exist("head", head, config.num_heads)
@@ -104,9 +106,9 @@ class Surgery:
 
 def _must_exist(what: str, index: int, count: int) -> None:
     if not 0 <= index < count:
-        raise SurgeryError(f"there is no {what} {index}: they go from 0 to {count - 1}")
+        raise InterventionError(f"there is no {what} {index}: they go from 0 to {count - 1}")
 
 
 def _must_be_wide(what: str, tensor: torch.Tensor, width: int) -> None:
     if tensor.ndim not in (1, 2) or tensor.shape[-1] != width:
-        raise SurgeryError(f"the {what} to put in has the shape {list(tensor.shape)}; it must end in {width}")
+        raise InterventionError(f"the {what} to put in has the shape {list(tensor.shape)}; it must end in {width}")

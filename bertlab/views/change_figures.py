@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.explore.facts import HeadEffects, Lens, Operation
+from bertlab.explore.facts import HeadEffects, Lens, PredictionChange
 from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, name_rows, narrow, safe, short
 from bertlab.views.numbers import percent, signed
 from bertlab.views.pieces import piece_labels
@@ -22,7 +22,7 @@ _DEPTHS = [[0.0, "rgba(38, 108, 206, 0.04)"], [1.0, "rgba(38, 108, 206, 0.9)"]]
 
 
 def before_after(
-    operation: Operation,
+    change: PredictionChange,
     *,
     labels: tuple[str, str] = ("before", "after"),
     names: Mapping[str, str] | None = None,
@@ -31,7 +31,7 @@ def before_after(
 
     names: what to call outcomes such as "IsNext" or "" (no answer), where not as they are.
     """
-    shown = operation.outcomes[::-1]
+    shown = change.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in shown]
     # one height for as many outcomes as there usually are: what stands below does not move
     room = max(len(shown), USUAL)

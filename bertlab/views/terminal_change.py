@@ -5,7 +5,7 @@ Shape legend: T tokens, N heads, L layers.
 
 from math import exp
 
-from bertlab.explore.facts import HeadEffects, JointFill, Lens, Operation
+from bertlab.explore.facts import HeadEffects, JointFill, Lens, PredictionChange
 from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 from bertlab.views.terminal import bar, plain, shorten, table
@@ -23,7 +23,7 @@ def effect_lines(found: HeadEffects) -> list[str]:
     return [title, "", *table(rows, ">" * len(rows[0]))]
 
 
-def operation_lines(found: Operation) -> list[str]:
+def operation_lines(found: PredictionChange) -> list[str]:
     """Every outcome before and after, with the change of its log-odds; > marks the prediction after."""
     rows = [("", "", "before", "after", "", "log-odds")]
     for number, outcome in enumerate(found.outcomes):

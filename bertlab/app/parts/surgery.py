@@ -11,10 +11,10 @@ import streamlit as st
 from bertlab.app import components, loaders, url
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
-from bertlab.config.errors import SurgeryError
+from bertlab.config.errors import InterventionError
 from bertlab.config.tasks import WATCHED
 from bertlab.explore import intervention_syntax as changes
-from bertlab.explore.facts import HeadEffects, HeadRoles, Operation, TokenRow
+from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange, TokenRow
 from bertlab.explore.word_spans import MASK
 from bertlab.views.change_figures import WEAKEST
 from bertlab.views.numbers import percent
@@ -27,7 +27,7 @@ GRID = ("label", "out", "whole", "loss", "gain", "wait", "hint")
 
 @dataclass(frozen=True)
 class Asked:
-    """A prediction to watch: as `Session.operate` takes it."""
+    """A prediction to watch: as `Session.intervene` takes it."""
 
     kind: str
     text: str
@@ -86,7 +86,7 @@ def read(line: str, config: ModelConfig) -> changes.Changes:
     """What the line comes to; nothing for one that cannot be read, which asking the model says."""
     try:
         return changes.resolve(line, config.num_heads)
-    except SurgeryError:
+    except InterventionError:
         return changes.resolve("", config.num_heads)
 
 
@@ -181,12 +181,12 @@ def limit(effects: HeadEffects) -> float:
     return max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
 
 
-def said(operation: Operation, names: dict[str, str]) -> str:
+def said(change: PredictionChange, names: dict[str, str]) -> str:
     """The prediction before and after in one line of HTML."""
-    first, top = operation.outcomes[0], operation.outcomes[operation.top]
+    first, top = change.outcomes[0], change.outcomes[change.top]
     word, now = (components.plain(names.get(outcome.label, outcome.label)) for outcome in (first, top))
     line = t("heads-said", word=f"<b>{word}</b>", before=percent(first.before), after=f"<b>{percent(first.after)}</b>")
-    if operation.top:
+    if change.top:
         line += t("heads-said-now", word=f"<b>{now}</b>", after=percent(top.after))
     return f'<p class="say" dir="auto">{line}</p>'
 

@@ -18,7 +18,7 @@ with components.told():
     checkpoint = components.chosen(WATCHED[asked.kind])
     config = loaders.session(checkpoint).config
     # a mistake in the text is said here once, before anything is drawn
-    loaders.ask(checkpoint, "operate", *asked.values, mask=asked.mask)
+    loaders.ask(checkpoint, "intervene", *asked.values, mask=asked.mask)
     tokens = loaders.ask(checkpoint, "encode", asked.text, asked.pair)
     effects = surgery.measured(checkpoint, asked)
     left, right = st.columns([3, 2], gap="medium")
@@ -54,13 +54,13 @@ with components.told():
     url.keep("other", other, example)
     with right.container(key="heads-result"), components.told():
         options = {"changes": line, "other": other, "mask": asked.mask}
-        found = loaders.ask(checkpoint, "operate", *asked.values, **options)
+        found = loaders.ask(checkpoint, "intervene", *asked.values, **options)
         st.html(surgery.said(found, names))
         words = {"labels": (t("heads-before"), t("heads-after")), "names": names}
         code = components.lines(
             checkpoint, "from bertlab.views import change_figures",
-            f"operation = session.operate(*{asked.values!r}, **{options!r})",
-            f"figure = change_figures.before_after(operation, **{words!r})",
+            f"change = session.intervene(*{asked.values!r}, **{options!r})",
+            f"figure = change_figures.before_after(change, **{words!r})",
         )  # fmt: skip
         components.figure(change_figures.before_after(found, **words), key="before-after", code=code)
         if asked.kind == "span":

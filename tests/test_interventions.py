@@ -13,14 +13,14 @@ import transformers
 import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.prune import prune
-from bertlab.config.errors import BertlabError, CheckpointError, MissingHead, SurgeryError, TextError
+from bertlab.config.errors import BertlabError, CheckpointError, InterventionError, MissingHead, TextError
 from bertlab.explore.encode import alone
 from bertlab.explore.facts import as_json
 from bertlab.explore.intervention_syntax import HISTORY, add, read_heads, resolve, split, undo
 from bertlab.explore.interventions import log_odds
 from bertlab.explore.roles import head_roles
 from bertlab.explore.session import Session
-from bertlab.nn.interventions import Surgery
+from bertlab.nn.interventions import Interventions
 
 MASKED, A, B = "The potter set the [MASK] on the shelf.", "Rain fell on the harbour.", "The boats stayed in."
 QUESTION, PASSAGE = "Who carried it?", "The keeper of the old mill carried it; rain fell all night."
@@ -34,7 +34,7 @@ def session(tiny_checkpoint) -> Session:
 
 def said(session, kind, changes="", **options):
     text, pair = ASKED[kind]
-    return session.operate(kind, text, pair, changes=changes, **options)
+    return session.intervene(kind, text, pair, changes=changes, **options)
 
 
 # -- before and after
@@ -94,7 +94,7 @@ def test_each_mask_can_be_watched(session):
     text = "The [MASK] set the bowl on the [MASK]."
     fills = session.fill_mask(text, 1)
     for number, fill in enumerate(fills):
-        assert session.operate("mask", text, mask=number).outcomes[0].label == fill.candidates[0].piece
+        assert session.intervene("mask", text, mask=number).outcomes[0].label == fill.candidates[0].piece
 
 
 def test_a_row_of_attention_by_hand(session):
@@ -102,7 +102,7 @@ def test_a_row_of_attention_by_hand(session):
     row_T = torch.zeros(len(encoding))
     row_T[2], row_T[4] = 0.25, 0.75
     with torch.inference_mode():
-        encoded = model(alone(encoding, torch.device("cpu")), surgery=Surgery(rows={(1, 0, 5): row_T}))
+        encoded = model(alone(encoding, torch.device("cpu")), interventions=Interventions(rows={(1, 0, 5): row_T}))
         position = encoding.ids.index(session.tokenizer.mask_id)
         expected = model.mlm(encoded.hidden_BTH[0, position]).softmax(-1).max()
     found = said(session, "mask", "r1.0.5-2:1-4:3")
@@ -116,7 +116,7 @@ def test_a_row_of_attention_by_hand(session):
 
 def test_patching_every_position_from_another_text_gives_its_prediction(session):
     other = "The potter set the [MASK] on the window."
-    theirs = session.operate("mask", other).outcomes[0]
+    theirs = session.intervene("mask", other).outcomes[0]
     found = said(session, "mask", "p1.a-1.a", other=other)
     assert found.outcomes[found.top].label == theirs.label
     assert found.outcomes[found.top].after == pytest.approx(theirs.before, rel=1e-5)
@@ -140,26 +140,26 @@ def test_patching_every_position_from_another_text_gives_its_prediction(session)
     ],
 )
 def test_what_is_not_there_is_said_in_one_line(session, changes, message):
-    with pytest.raises(SurgeryError, match=message) as refusal:
+    with pytest.raises(InterventionError, match=message) as refusal:
         said(session, "mask", changes, other="Rain.")
     assert "\n" not in str(refusal.value)
 
 
 def test_a_question_that_cannot_be_asked(session, checkpoints):
-    with pytest.raises(SurgeryError, match="another text"):
+    with pytest.raises(InterventionError, match="another text"):
         said(session, "mask", "p0.0-0.0")
-    with pytest.raises(SurgeryError, match="there is no layer 2"):
+    with pytest.raises(InterventionError, match="there is no layer 2"):
         session.head_effects("mask", MASKED, layers=[2])
     with pytest.raises(TextError, match=r"there is no \[MASK\] 1: they go from 0 to 0"):
-        session.operate("mask", MASKED, mask=1)
+        session.intervene("mask", MASKED, mask=1)
     with pytest.raises(TextError, match=r"no \[MASK\]"):
-        session.operate("mask", A)
+        session.intervene("mask", A)
     with pytest.raises(TextError, match="two texts"):
-        session.operate("nsp", A)
+        session.intervene("nsp", A)
     with pytest.raises(TextError, match="64"):
         session.head_effects("span", QUESTION, "rain " * 80)
     with pytest.raises(BertlabError, match="mask, nsp, span, classify"):
-        session.operate("poem", A)
+        session.intervene("poem", A)
     bare = bertlab.load(checkpoints / "bare")
     for kind, (text, pair) in ASKED.items():
         with pytest.raises(MissingHead):
@@ -187,7 +187,7 @@ def test_log_odds_do_not_saturate():
      "٣.0", "<b>", "9" * 5000, "0.1s2"],
 )  # fmt: skip
 def test_a_change_that_cannot_be_read(text):
-    with pytest.raises(SurgeryError, match="cannot be read") as refusal:
+    with pytest.raises(InterventionError, match="cannot be read") as refusal:
         resolve(text, 2)
     assert len(str(refusal.value)) < 200
 
@@ -206,7 +206,7 @@ def test_parts_come_to_what_they_say_whatever_the_detour():
         assert resolve(more, 3).heads == changes.heads ^ {(1, 0)}
     long = ",".join(["0.0"] * HISTORY)
     assert split(add(long, "1.1", 3)) == ("1.1",)
-    with pytest.raises(SurgeryError, match="more than 0"):
+    with pytest.raises(InterventionError, match="more than 0"):
         resolve("r0.0.0-1:0", 2)
 
 
@@ -242,7 +242,7 @@ def test_zeroed_heads_open_in_transformers_with_the_same_outputs(session, tmp_pa
     encoding = session.tokenizer.encode(A, B)
     batch = alone(encoding, torch.device("cpu"))
     with torch.inference_mode():
-        expected = session.model(batch, surgery=Surgery.knock_out(session.config, [(0, 1), (1, 0), (1, 1)]))
+        expected = session.model(batch, interventions=Interventions.knock_out(session.config, [(0, 1), (1, 0), (1, 1)]))
         got = theirs(input_ids=batch.input_ids_BT, token_type_ids=batch.token_type_ids_BT)
         torch.testing.assert_close(got.last_hidden_state, expected.hidden_BTH, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(got.pooler_output, expected.pooled_BH, rtol=1e-4, atol=1e-5)
@@ -266,7 +266,7 @@ def test_pruned_heads_stay_out_when_training_goes_on(tiny_model):
     [("5.0", "there is no layer 5"), ("1", "layer 1 would have no head"), ("", "names no"), ("r0.0.0-u", "names no")],
 )  # fmt: skip
 def test_what_cannot_be_pruned(session, heads, message):
-    with pytest.raises(SurgeryError, match=message):
+    with pytest.raises(InterventionError, match=message):
         session.prune(heads)
     assert read_heads("0.1,1", 2) == {(0, 1), (1, 0), (1, 1)}
 
