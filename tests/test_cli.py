@@ -323,7 +323,7 @@ def test_a_mistake_gets_one_line(run, words, message):
     assert last.startswith("bertlab: ")
     assert message in last
     assert "Traceback" not in err
-    if COMMANDS.get(words[0], COMMANDS["info"]).module in ("cli.ask", "cli.look", "cli.app"):
+    if COMMANDS.get(words[0], COMMANDS["info"]).module in ("cli.ask", "cli.explore", "cli.app"):
         assert err.count("\n") == 1
 
 

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import tyro
 
-from bertlab.cli.common import Ask, AskText, Second, Text, open_session, read_texts, tell
+from bertlab.cli.query import OptionalText, QueryOptions, Text, TextQuery, open_session, print_result, read_texts
 
 
 @dataclass(frozen=True)
-class FillMask(Ask):
+class FillMask(QueryOptions):
     """What a BERT would put in place of [MASK].
 
     Examples:
@@ -38,11 +38,11 @@ def fill_mask(config: FillMask) -> None:
     session = open_session(config, "fill-mask", text)
     fills = session.fill_mask(text, config.top_k, config.pair)
     shown = text if config.pair is None else f"{text} | {config.pair}"
-    tell(config, session, {"masks": fills}, lambda: terminal.mask_lines(shown, fills))
+    print_result(config, session, {"masks": fills}, lambda: terminal.mask_lines(shown, fills))
 
 
 @dataclass(frozen=True)
-class NextSentence(Ask):
+class NextSentence(QueryOptions):
     """Does the second sentence follow the first?
 
     Examples:
@@ -62,11 +62,11 @@ def next_sentence(config: NextSentence) -> None:
     first, second = read_texts(config.first, config.second)
     session = open_session(config, "nsp", first, second)
     fact = session.next_sentence(first, second)
-    tell(config, session, fact, lambda: terminal.next_sentence_lines(first, second, fact), label=fact.label)
+    print_result(config, session, fact, lambda: terminal.next_sentence_lines(first, second, fact), label=fact.label)
 
 
 @dataclass(frozen=True)
-class Answer(Ask):
+class Answer(QueryOptions):
     """Find the answer to a question in a passage.
 
     Examples:
@@ -103,11 +103,11 @@ def answer(config: Answer) -> None:
         config.batch_size, config.null_threshold,
     )  # fmt: skip
     mark = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
-    tell(config, session, found, lambda: terminal.answer_lines(passage, found, mark), text=found.text)
+    print_result(config, session, found, lambda: terminal.answer_lines(passage, found, mark), text=found.text)
 
 
 @dataclass(frozen=True)
-class Classify(AskText):
+class Classify(TextQuery):
     """Which label a text has, or what value: what a fine-tuned checkpoint was taught.
 
     Examples:
@@ -116,7 +116,7 @@ class Classify(AskText):
       bertlab classify - --json < review.txt
     """
 
-    pair: Second = None
+    pair: OptionalText = None
     """A second text, for a checkpoint that was taught on pairs."""
 
 
@@ -131,11 +131,11 @@ def classify(config: Classify) -> None:
         told = f"{session.name} was taught to judge {taught} at once, so what it says here is a guess"
         print(told, file=sys.stderr)
     label = {} if fact.best is None else {"label": fact.best.label}
-    tell(config, session, fact, lambda: terminal.classification_lines(texts, fact), **label)
+    print_result(config, session, fact, lambda: terminal.classification_lines(texts, fact), **label)
 
 
 @dataclass(frozen=True)
-class Choose(Ask):
+class Choose(QueryOptions):
     """Which of several texts goes on best.
 
     Examples:
@@ -154,11 +154,11 @@ def choose(config: Choose) -> None:
     context, *choices = read_texts(config.context, *config.choices)
     session = open_session(config, "choose", context, *choices)
     found = session.choose(context, choices)
-    tell(config, session, {"choices": found}, lambda: terminal.choice_lines(context, found))
+    print_result(config, session, {"choices": found}, lambda: terminal.choice_lines(context, found))
 
 
 @dataclass(frozen=True)
-class Tag(AskText):
+class Tag(TextQuery):
     """The names, places and so on in a text: a tag for every word.
 
     Examples:
@@ -177,4 +177,4 @@ def tag(config: Tag) -> None:
     (text,) = read_texts(config.text)
     session = open_session(config, "tag", text)
     found = session.tag(text)
-    tell(config, session, found, lambda: terminal.tag_lines(text, found, config.words))
+    print_result(config, session, found, lambda: terminal.tag_lines(text, found, config.words))

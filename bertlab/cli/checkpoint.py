@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from bertlab.cli.common import Ask, OfCheckpoint, open_session, tell
+from bertlab.cli.query import CheckpointOptions, QueryOptions, open_session, print_result
 from bertlab.config.errors import BertlabError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ EMPTY = ("", None, [], {})
 
 
 @dataclass(frozen=True)
-class Info(Ask):
+class Info(QueryOptions):
     """What a checkpoint is: its sizes, what it can be asked, how it was made. Also lists the shipped ones.
 
     Examples:
@@ -59,7 +59,7 @@ def info(config: Info) -> None:
     made = {name: value for name, value in session.record.items() if name != "cloze"}  # which the card draws
     rows += [(name.replace("_", " "), _short(value)) for name, value in made.items() if value not in EMPTY]
     rows += [("shipped here" if not number else "", told) for number, told in enumerate(_shipped() or ["none"])]
-    tell(config, session, fact, lambda: table(_wrapped(rows), "<<"))
+    print_result(config, session, fact, lambda: table(_wrapped(rows), "<<"))
 
 
 def _shipped() -> list[str]:
@@ -99,7 +99,7 @@ def _short(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Export(OfCheckpoint):
+class Export(CheckpointOptions):
     """Write a checkpoint anew: in fewer bits; without some attention heads, its outputs then being those with these
     heads knocked out; or as the mean of its weights and another's.
 

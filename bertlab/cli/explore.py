@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 
 import tyro
 
-from bertlab.cli.common import Ask, AskPair, Second, Text, open_session, read_texts, tell
+from bertlab.cli.query import OptionalText, PairQuery, QueryOptions, Text, open_session, print_result, read_texts
 from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import WATCHED
 
 
 @dataclass(frozen=True)
-class Attend(AskPair):
+class Attend(PairQuery):
     """Where every head looks: its strongest pair of tokens, or with --layer and --head one head in full.
 
     Examples:
@@ -42,11 +42,11 @@ def attend(config: Attend) -> None:
         if asked is not None and not 0 <= asked < count:
             raise BertlabError(f"there is no {name} {asked}: they go from 0 to {count - 1}")
     found = session.attention(text, config.pair)
-    tell(config, session, found, lambda: attention_lines(found, config.layer, config.head, config.specials))
+    print_result(config, session, found, lambda: attention_lines(found, config.layer, config.head, config.specials))
 
 
 @dataclass(frozen=True)
-class Heads(Ask):
+class Heads(QueryOptions):
     """What every attention head does for one prediction; with --change, the prediction before and after.
 
     Effects are changes of the log-odds of the model's own prediction when that head alone is knocked out.
@@ -59,7 +59,7 @@ class Heads(Ask):
 
     text: Text
     """The text, with [MASK]; sentence A; or the question. - reads it from standard input."""
-    pair: Second = None
+    pair: OptionalText = None
     """Sentence B, or the passage."""
     ask: Literal["mask", "nsp", "span", "classify"] = "mask"
     """What to ask: a masked word, whether B follows A, the answer's span in a passage, a label."""
@@ -80,14 +80,14 @@ def heads(config: Heads) -> None:
         found = session.intervene(
             config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask
         )
-        tell(config, session, found, lambda: operation_lines(found))
+        print_result(config, session, found, lambda: operation_lines(found))
     else:
         found = session.head_effects(config.ask, text, config.pair, mask=config.mask)
-        tell(config, session, found, lambda: effect_lines(found))
+        print_result(config, session, found, lambda: effect_lines(found))
 
 
 @dataclass(frozen=True)
-class LensOf(AskPair):
+class LensOf(PairQuery):
     """What every layer would say at every position, read through the masked-word head.
 
     The head was trained on the last layer only: what it makes of an earlier one is a reading from outside.
@@ -108,7 +108,7 @@ def lens(config: LensOf) -> None:
     session = open_session(config, "fill-mask", text)
     if config.beams:
         found = session.fill_jointly(text, config.beams, config.pair)
-        tell(config, session, found, lambda: joint_lines(found))
+        print_result(config, session, found, lambda: joint_lines(found))
     else:
         found = session.lens(text, config.pair)
-        tell(config, session, found, lambda: lens_lines(found))
+        print_result(config, session, found, lambda: lens_lines(found))

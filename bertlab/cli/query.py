@@ -1,0 +1,100 @@
+"""What the commands that query a checkpoint share: their arguments, the session they open, and how they print."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from bertlab.config.errors import TextError
+from bertlab.config.languages import language_of
+
+if TYPE_CHECKING:
+    from bertlab.explore.session import Session
+
+Text = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT")]
+OptionalText = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[TEXT]")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOptions:
+    """The checkpoint that a command opens."""
+
+    checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
+    """A directory, the name of a shipped checkpoint, or a hub id. Default: the shipped checkpoint for this task and for
+    the language of the text (English or Korean)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryOptions(CheckpointOptions):
+    """Options of every command that prints a result."""
+
+    json: bool = False
+    """Print the result as one JSON object."""
+
+
+@dataclass(frozen=True)
+class TextQuery(QueryOptions):
+    """A command that reads one text."""
+
+    text: Text
+    """The text; - reads it from standard input."""
+
+
+@dataclass(frozen=True)
+class PairQuery(TextQuery):
+    """A command that reads one text or a pair of texts."""
+
+    pair: OptionalText = None
+    """The second text of a pair."""
+
+
+def read_texts(*texts: str) -> list[str]:
+    """Return the texts; "-" stands for standard input.
+
+    Raises:
+        TextError: more than one text is "-".
+    """
+    if texts.count("-") > 1:
+        raise TextError("stdin-read-twice")
+    return [_read_stdin() if text == "-" else text for text in texts]
+
+
+def _read_stdin() -> str:
+    from bertlab.text.readers.files import encoding_of
+
+    content = sys.stdin.buffer.read()
+    return content.decode(encoding_of(content), errors="replace").rstrip("\n")
+
+
+def open_session(config: CheckpointOptions, task: str = "fill-mask", *texts: str) -> "Session":
+    """Open the checkpoint that `--checkpoint` names, or else the shipped one for this task and these texts' language.
+
+    Raises:
+        CheckpointError: it is missing or cannot be opened.
+    """
+    from bertlab.explore.session import default_checkpoint, load
+
+    if config.checkpoint is not None:
+        return load(config.checkpoint)
+    return load(default_checkpoint(task, language_of([" ".join(texts)])))
+
+
+def print_result(
+    config: QueryOptions, session: "Session", fact: object, lines: Callable[[], list[str]], **first: object
+) -> None:
+    """Print a result as one JSON object, or as lines for people.
+
+    Args:
+        fact: the result, a dataclass of `bertlab.explore.facts` or a dictionary of them.
+        lines: makes the lines; called only without `--json`.
+        first: fields that stand before those of the result in JSON.
+    """
+    if config.json:
+        from bertlab.explore.facts import as_json
+
+        print(json.dumps({"checkpoint": session.name} | first | as_json(fact)))
+    else:
+        print("\n".join([*lines(), "", f"checkpoint: {session.name}"]))
