@@ -79,7 +79,7 @@ def frames(page: Page, rounds: int) -> dict:
 def main(options: Options) -> None:
     """Measure a short and a long input, one moment and two side by side."""
     found = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
-    rows = history.thin(history.read_log(options.run))
+    rows = history.thin_log(history.read_log(options.run))
     with TemporaryDirectory() as directory, sync_playwright() as driver:
         browser = launched(driver)
         for name, texts in (("short", SHORT), ("long", LONG)):

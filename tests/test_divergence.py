@@ -212,7 +212,7 @@ def test_a_run_that_diverges_keeps_its_last_good_state(corpus, tmp_path, monkeyp
     assert checkpoint.load(tmp_path / "run" / "last-good").record["steps"] == kept
     log = tmp_path / "run" / "log.jsonl"
     assert "is kept" in json.loads(log.read_text().splitlines()[-1])["diverged"]
-    assert history.end(tmp_path / "run", history.read_log(tmp_path / "run")).state == "diverged"
+    assert history.run_status(tmp_path / "run", history.read_log(tmp_path / "run")).state == "diverged"
     # given again it goes wrong as before, and what is kept stays
     state, wrong.calls = (tmp_path / "run" / "state.safetensors").read_bytes(), kept
     with pytest.raises(Diverged, match=line):

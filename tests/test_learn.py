@@ -455,14 +455,14 @@ def test_a_second_start_of_a_run_that_is_under_way_is_refused(corpus, tmp_path, 
 HOLDER = """
 import os, sys, time
 from pathlib import Path
-from bertlab.config.lock import alone
+from bertlab.config.lock import exclusive_lock
 place = Path(sys.argv[1])
-with alone(place, "it"):
+with exclusive_lock(place, "it"):
     helper = os.fork()  # has the file too, and outlives the block
     if not helper:
         time.sleep(60)
         os._exit(0)
-with alone(place, "it"):
+with exclusive_lock(place, "it"):
     print(helper, flush=True)
     time.sleep(60)
 """
@@ -473,15 +473,15 @@ def test_a_lock_goes_with_its_block_or_with_the_process_that_held_it(tmp_path, m
     place = tmp_path / "run" / ".lock"
     process = subprocess.Popen([sys.executable, "-c", HOLDER, str(place)], stdout=subprocess.PIPE, text=True)
     os.kill(int(process.stdout.readline()), signal.SIGKILL)
-    with pytest.raises(BertlabError, match="it is under way in another process"), lock.alone(place, "it"):
+    with pytest.raises(BertlabError, match="it is under way in another process"), lock.exclusive_lock(place, "it"):
         pass
     with monkeypatch.context() as windows:
         windows.setattr(lock, "fcntl", None)
-        with lock.alone(place, "it"):
+        with lock.exclusive_lock(place, "it"):
             pass
     process.kill()
     process.wait()
-    with lock.alone(place, "it"):
+    with lock.exclusive_lock(place, "it"):
         pass
 
 

@@ -15,7 +15,7 @@ from bertlab.tasks.span.squad import read_predictions, read_scores, read_squad
 from bertlab.tasks.span.windows import span_features, span_windows, windows
 from bertlab.text.batch import collate
 from bertlab.text.readers.invalid_rows import Complaints
-from bertlab.text.tokenizers.wordpiece import SPECIAL_PIECES, Tokenizer
+from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
 
 LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
 PASSAGE = "The kettle of Anna is red. Ben owns a Blue teapot, which Carla broke; 주전자 is Korean for it. "
@@ -26,7 +26,7 @@ QUESTION = "Who owns the blue teapot?"
 def tokenizer(tmp_path_factory) -> Tokenizer:
     path = tmp_path_factory.mktemp("vocab") / "vocab.txt"
     pieces = [
-        *SPECIAL_PIECES,
+        *SPECIAL_TOKENS,
         *LETTERS,
         *(f"##{c}" for c in LETTERS),
         "the",

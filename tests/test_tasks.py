@@ -18,7 +18,7 @@ import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError
-from bertlab.config.lock import alone
+from bertlab.config.lock import exclusive_lock
 from bertlab.config.tasks import TASKS, TaskSpec, task
 from bertlab.tasks.examples import read_examples
 from bertlab.tasks.labelled import figures, fitting_labels
@@ -555,7 +555,7 @@ def test_seeds_and_a_grid(tmp_path, tiny_checkpoint, capsys):
 @pytest.mark.parametrize("more", [(), ("--seeds", "2")], ids=["one run", "several"])
 def test_what_is_under_way_is_not_started_again(tmp_path, tiny_checkpoint, capsys, more):
     words = grid_words(tmp_path, tiny_checkpoint, *more)
-    with alone(tmp_path / "grid" / ".lock", "another"):
+    with exclusive_lock(tmp_path / "grid" / ".lock", "another"):
         assert main(words) == 2
     assert f"the run in {tmp_path / 'grid'} is under way in another process" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "grid").iterdir()] == [".lock"]

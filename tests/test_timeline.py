@@ -132,7 +132,7 @@ def test_a_run_without_log_or_snapshots(tmp_path):
     assert history.find_runs(tmp_path / "nowhere") == {}
     assert history.find_runs("\0") == {}
     with pytest.raises(DataError, match="no snapshots"):
-        history.snapshots(tmp_path)
+        history.find_snapshots(tmp_path)
 
 
 def test_runs_are_found_in_a_directory_and_the_run_itself(runs, shipped_runs):
@@ -143,22 +143,22 @@ def test_runs_are_found_in_a_directory_and_the_run_itself(runs, shipped_runs):
 
 def test_how_a_run_stands(run):
     rows = history.read_log(run)
-    assert history.end(run, rows) == history.End("finished", 40, pytest.approx(0, abs=3600))
+    assert history.run_status(run, rows) == history.RunStatus("finished", 40, pytest.approx(0, abs=3600))
     shutil.rmtree(run / "checkpoint")
     now = (run / "log.jsonl").stat().st_mtime
-    assert history.end(run, rows, now + 5) == history.End("running", 40, pytest.approx(5))
-    assert history.end(run, rows, now + history.SILENT + 1).state == "stopped"
-    assert history.end(run, [*rows, {"step": 41, "loss": math.nan}]).state == "diverged"
-    assert history.end(run, [*rows, {"step": 41, "diverged": "the loss rose"}]).state == "diverged"
+    assert history.run_status(run, rows, now + 5) == history.RunStatus("running", 40, pytest.approx(5))
+    assert history.run_status(run, rows, now + history.STALL_SECONDS + 1).state == "stopped"
+    assert history.run_status(run, [*rows, {"step": 41, "loss": math.nan}]).state == "diverged"
+    assert history.run_status(run, [*rows, {"step": 41, "diverged": "the loss rose"}]).state == "diverged"
     risen = [{"step": 40 + step, "loss": 9.0} for step in range(1, 30)]
-    assert history.end(run, [*rows, *risen], now).state == "running", "it may come down again"
-    assert history.end(run, [*rows, *risen], now + history.SILENT + 1).state == "diverged"
+    assert history.run_status(run, [*rows, *risen], now).state == "running", "it may come down again"
+    assert history.run_status(run, [*rows, *risen], now + history.STALL_SECONDS + 1).state == "diverged"
 
 
 def test_a_thinned_log_keeps_measurements_ends_and_means():
     steps = [{"step": step, "tokens": 10 * step, "loss": 1 / step, "rate": step} for step in range(1, 10_001)]
     measured = [{"step": step, "tokens": 10 * step, "validation": {"mlm_loss": 1.0}} for step in (100, 5000)]
-    found = history.thin([*steps, *measured], 400)
+    found = history.thin_log([*steps, *measured], 400)
     thinned = [row for row in found if history.is_step(row)]
     assert 250 <= len(thinned) <= 400
     assert [row for row in found if not history.is_step(row)] == measured
@@ -187,14 +187,14 @@ def test_export_run_ships_what_the_time_machine_needs(runs, tmp_path, capsys):
     rows = history.read_log(out)
     assert len([row for row in rows if history.is_step(row)]) <= 10
     assert len([row for row in rows if "validation" in row]) == 3
-    assert history.end(out, rows).state == "finished"
+    assert history.run_status(out, rows).state == "finished"
     ours, theirs = (timeline(place, TEXT, PAIR) for place in (out, runs / "learner"))
     assert all(np.array_equal(a, b) for a, b in zip(ours.probs, theirs.probs, strict=True))
 
 
 def test_export_run_thins_snapshots_over_the_logarithm_of_the_step(runs, tmp_path):
     assert cli.main(["export-run", str(runs / "learner"), "--out", str(tmp_path / "few"), "--snapshots", "3"]) == 0
-    assert [snapshot.step for snapshot in history.snapshots(tmp_path / "few")] == [0, 10, 40]
+    assert [snapshot.step for snapshot in history.find_snapshots(tmp_path / "few")] == [0, 10, 40]
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
 @pytest.mark.skipif(not history.shipped_runs(), reason="no shipped runs")
 def test_the_shipped_run_opens_at_every_moment_and_says_what_was_measured():
     for path in history.shipped_runs().values():
-        moments = history.snapshots(path)
+        moments = history.find_snapshots(path)
         assert len(moments) >= 5, path
         assert moments[0].step == 0
         for moment in moments:

@@ -13,11 +13,11 @@ import pytest
 from support.hard_strings import HARD_STRINGS, SURROGATES
 
 from bertlab.config.errors import BertlabError, CheckpointError, DataError, TextError
-from bertlab.text.tokenizers.wordpiece import SPECIAL_PIECES, Tokenizer
+from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
 
 LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
 SMALL = [
-    *SPECIAL_PIECES,
+    *SPECIAL_TOKENS,
     *LETTERS,
     *(f"##{c}" for c in LETTERS),
     "tea",
@@ -280,7 +280,7 @@ def test_a_directory_that_cannot_be_written_is_named(small, tmp_path):
 
 def test_a_trained_vocabulary_begins_with_the_special_pieces():
     tokenizer = Tokenizer.train(ENGLISH, 120)
-    assert tuple(tokenizer.pieces(range(5))) == SPECIAL_PIECES
+    assert tuple(tokenizer.pieces(range(5))) == SPECIAL_TOKENS
     assert tokenizer.special_ids == frozenset(range(5))
     assert tokenizer.vocab_size <= 120
     assert "teapot" in tokenizer.decode(tokenizer.encode("The teapot sings.").ids)

@@ -124,7 +124,7 @@ def test_what_sets_runs_apart_is_told(shipped, several):
     ]  # fmt: skip
     app = open_page("training", runs=str(several), curves='["done","going"]')
     assert text("training-apart") not in [heading.value for heading in app.subheader]
-    (several / "going" / "run.json").write_text(json.dumps(history.settings(several / "done") | {"minutes": 9}))
+    (several / "going" / "run.json").write_text(json.dumps(history.read_settings(several / "done") | {"minutes": 9}))
     app = open_page("training", runs=str(several), curves='["done","going"]')
     row = r'<th scope="row"[^>]*>(\w+)</th><td><span>minutes</span>(.*?)</td>'
     assert re.findall(row, said(app)) == [("done", "2.0"), ("going", "9")]
@@ -180,7 +180,7 @@ def test_watched_rows_that_are_none_are_passed_over():
         {"step": 1, "watched": row}
         for row in (None, 3, "text", [4, {"guesses": []}, {"text": "x", "guesses": [["a"]]}])
     ]
-    assert history.watched([*rows, {"step": 1}]) == []
+    assert history.watched_predictions([*rows, {"step": 1}]) == []
 
 
 def test_curves_put_measurements_where_their_steps_are():

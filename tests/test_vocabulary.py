@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bertlab.checkpoints import checkpoint
-from bertlab.checkpoints.vocabulary import with_vocabulary
+from bertlab.checkpoints.vocabulary import replace_vocabulary
 from bertlab.config.errors import BertlabError
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining.config import PretrainConfig
@@ -22,7 +22,7 @@ def other() -> Tokenizer:
 
 def test_shared_pieces_keep_their_rows_and_the_encoder_stays(tiny_checkpoint, other):
     loaded = checkpoint.load(tiny_checkpoint)
-    model = with_vocabulary(loaded, other, ["mlm", "nsp"])
+    model = replace_vocabulary(loaded, other, ["mlm", "nsp"])
     assert model.head_names == ("mlm", "nsp")
     old, new = loaded.model.state_dict(), model.state_dict()
     for name, tensor in new.items():

@@ -20,7 +20,7 @@ import torch
 import bertlab
 from bertlab.checkpoints import history
 from bertlab.checkpoints.checkpoint import read_config
-from bertlab.checkpoints.hub import within
+from bertlab.checkpoints.hub import resolve_run
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import TaskSpec
@@ -50,7 +50,9 @@ class Checkpoint:
 def checkpoint(name: str) -> Checkpoint:
     """The checkpoint of this name: one of the shipped, a directory, or a hub id. Opens nothing."""
     path = Path(os.path.expanduser(bertlab.shipped().get(name, name)))
-    files = [within(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")]
+    files = [
+        resolve_run(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")
+    ]
     return Checkpoint(str(path) if os.path.isdir(path) else name, max(_changed(file) for file in files))
 
 
@@ -259,7 +261,7 @@ def latest(runs: dict[str, Path], most: int) -> list[str]:
 
 
 def _is_tuned(run: Path) -> bool:
-    return "task" in history.settings(run)
+    return "task" in history.read_settings(run)
 
 
 def run(name: str) -> Path:
@@ -291,7 +293,7 @@ def _log(run: Path, stamp: tuple) -> list[dict]:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _thinned(run: Path, stamp: tuple) -> list[dict]:
-    return history.thin(_log(run, stamp))
+    return history.thin_log(_log(run, stamp))
 
 
 def _stamp(run: Path) -> tuple:
@@ -308,7 +310,7 @@ def spoken(run: Path) -> str:
     Raises:
         BertlabError: it has no snapshots, or they are damaged.
     """
-    return _snapshot(checkpoint(str(history.snapshots(run)[0].path))).tokenizer.language
+    return _snapshot(checkpoint(str(history.find_snapshots(run)[0].path))).tokenizer.language
 
 
 def fitting_run(known: dict[str, Path], language: str) -> str:
@@ -340,7 +342,7 @@ def moments(run: Path, first: str, second: str, options: dict, done: Callable[[i
 def _packed_moments(run: Path, asked: tuple[Checkpoint, ...], first: str, second: str, _seen) -> bytes:
     # the curve ends with the last snapshot, so a run under way does not change the picture at every step
     rows = [row for row in history.read_log(run) if row["step"] <= _seen.snapshots[-1].step]
-    return payload.timeline_bytes(_seen, title=run.name, log=history.thin(rows))
+    return payload.timeline_bytes(_seen, title=run.name, log=history.thin_log(rows))
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

@@ -11,11 +11,11 @@ import torch
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 
-APART = 0.5  # a likeness below it: the two did not begin alike, and their mean is no good
+MIN_SIMILARITY = 0.5  # a weight_similarity below it: the two did not begin alike, and their mean is no good
 
 
 @torch.no_grad()
-def likeness(model: Bert, other: Bert) -> float:
+def weight_similarity(model: Bert, other: Bert) -> float:
     """The cosine between all matrices of one and all of the other, those that only one has left out.
 
     Runs of this library that began from the same weights come to 0.7 and more, from different random weights to 0.2 at

@@ -21,7 +21,7 @@ from bertlab.checkpoints import hub
 from bertlab.checkpoints.maps import classifier, hf_to_state, state_to_hf
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError, first_line
-from bertlab.config.files import write_whole
+from bertlab.config.files import write_atomically
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert, Pooler
 from bertlab.nn.heads import CLASSIFIERS
@@ -48,7 +48,7 @@ ARCHITECTURES = (
 
 
 @dataclass(frozen=True)
-class Loaded:
+class Checkpoint:
     """model: in eval mode. name: the directory's name, or the hub id. record: what `bertlab.json` says, {} without one.
     fresh: the parts that had no weights and were given random ones (heads asked for, or "pooler")."""
 
@@ -80,7 +80,7 @@ class Loaded:
             return "none"
         return "order" if "sentence order" in self.record.get("objectives", ()) else "next"
 
-    def tokens_for(self, spec: TaskSpec) -> int:
+    def max_tokens_for(self, spec: TaskSpec) -> int:
         """Tokens of an input when it is measured on a task: the task's own, or more where it was taught with more."""
         return max(spec.max_tokens, self._taught_with("max_tokens", 0))
 
@@ -95,7 +95,7 @@ class Loaded:
         return value if type(value) is int and value > 0 else otherwise
 
 
-def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Iterable[str] = ()) -> Loaded:
+def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Iterable[str] = ()) -> Checkpoint:
     """Open a checkpoint: a directory of bertlab's or of any Hugging Face BERT, or a hub id.
 
     Args:
@@ -136,7 +136,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     # a copy, so that no parameter lives in the mapped pages of a file that somebody may overwrite
     model.load_state_dict({name: tensor.to(dtype, copy=True) for name, tensor in state.items()}, assign=True)
     model.add_heads(missing)
-    return Loaded(model.eval(), tokenizer, read_record(path), name_of(source), path, fresh)
+    return Checkpoint(model.eval(), tokenizer, read_record(path), checkpoint_name(source), path, fresh)
 
 
 def read_record(source: str | Path) -> dict:
@@ -149,7 +149,7 @@ def read_record(source: str | Path) -> dict:
     return _read_json(path) if path.exists() else {}
 
 
-def name_of(source: str | Path) -> str:
+def checkpoint_name(source: str | Path) -> str:
     """What to call a checkpoint: its directory's name, its run's if it is a run's result, or the hub id."""
     path = Path(source).expanduser()
     if not path.is_dir():
@@ -242,8 +242,8 @@ def save(
 
 def write_record(directory: Path, record: dict, card: str) -> None:
     """Replace `bertlab.json` and the card of a checkpoint, each whole. Raises BertlabError if they cannot be."""
-    write_whole(directory / RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-    write_whole(directory / CARD, card)
+    write_atomically(directory / RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    write_atomically(directory / CARD, card)
 
 
 def _stored(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

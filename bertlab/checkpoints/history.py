@@ -20,9 +20,9 @@ from bertlab.config.errors import DataError
 
 RUNS = "BERTLAB_RUNS"  # names a directory of runs to take the place of the shipped ones
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
-SILENT = 300  # seconds without a row after which a run without a result counts as stopped
+STALL_SECONDS = 300  # seconds without a row after which a run without a result counts as stopped
 ROWS = 400  # of a thinned log, about
-RECENT = 100  # steps
+RECENT_STEPS = 100  # steps
 _STANDS = {"step", "tokens", "seconds", "progress", "rate", "step_seconds"}  # what a mean over steps would blur
 _FOUND = {"made_of", "precision_begun"}  # in run.json beside the settings
 _NATS, _TIMES = 1.0, 1.25  # how far above its lowest a loss must be, both, to count as diverged
@@ -40,7 +40,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class End:
+class RunStatus:
     """How a run stands. state: "running", "finished", "stopped" or "diverged"; step: its last; seconds: since its last
     row was written."""
 
@@ -72,19 +72,19 @@ def is_run(directory: Path) -> bool:
     return (directory / LOG).is_file() or (directory / SNAPSHOTS).is_dir()
 
 
-def settings(run: Path) -> dict:
+def read_settings(run: Path) -> dict:
     """What run.json says; {} if it is missing or damaged."""
     return _json(run / SETTINGS)
 
 
-def differences(runs: Iterable[Mapping]) -> dict[str, list]:
+def differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
     """The settings in which runs differ, by the names of their flags, with each run's own; None where it has none. What
     only some runs know, as those of another command, counts if these differ.
 
     Args:
         runs: what run.json says of each, see `settings`.
 
-    >>> differences([{"seed": 1, "optim": {"lr": 0.1}, "mask": 0.15}, {"seed": 1, "optim": {"lr": 0.2}}])
+    >>> differing_settings([{"seed": 1, "optim": {"lr": 0.1}, "mask": 0.15}, {"seed": 1, "optim": {"lr": 0.2}}])
     {'optim.lr': [0.1, 0.2]}
     """
     flat = [dict(_flags(run)) for run in runs]
@@ -133,11 +133,11 @@ def is_step(row: Mapping) -> bool:
     return "loss" in row
 
 
-def thin(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
+def thin_log(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
     """About `most` rows of steps at the most, close together early and far apart late, each the mean of those it stands
     for (its step, tokens, seconds and rate are the last one's); rows of measurements stay as they are.
 
-    >>> thin([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
+    >>> thin_log([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
     [{'step': 1, 'loss': 1.0}, {'step': 50, 'loss': 26.0}, {'step': 100, 'loss': 75.5}]
     """
     rows = list(rows)
@@ -152,7 +152,7 @@ def thin(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedPrediction:
     """What a run said of one of the sentences it is asked again and again: for each [MASK] the best pieces, with their
     probabilities."""
 
@@ -161,34 +161,35 @@ class Watched:
     guesses: tuple[tuple[tuple[str, float], ...], ...]
 
 
-def watched(rows: Iterable[Mapping]) -> list[Watched]:
+def watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
     """The watched predictions in a log, in its order; what is not written as `bertlab pretrain` does is passed over.
 
-    >>> watched([{"step": 10, "watched": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5], ["milk", 0.2]]]}]}])
-    [Watched(step=10, text='Hot [MASK].', guesses=((('tea', 0.5), ('milk', 0.2)),))]
+    >>> row = {"step": 10, "watched": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5], ["milk", 0.2]]]}]}
+    >>> watched_predictions([row])
+    [WatchedPrediction(step=10, text='Hot [MASK].', guesses=((('tea', 0.5), ('milk', 0.2)),))]
     """
     found = []
     for row in rows:
         for entry in row.get("watched") if isinstance(row.get("watched"), list) else []:
             try:
                 masks = tuple(tuple((str(piece), float(share)) for piece, share in mask) for mask in entry["guesses"])
-                found.append(Watched(int(row["step"]), str(entry["text"]), masks))
+                found.append(WatchedPrediction(int(row["step"]), str(entry["text"]), masks))
             except (KeyError, TypeError, ValueError):
                 continue
     return found
 
 
-def recent(rows: list[dict], name: str, steps: int = RECENT) -> float | None:
+def recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) -> float | None:
     """The mean of a number over the last steps of a log, as one step's batch says little; None where there is none.
 
-    >>> recent([{"step": 1, "loss": 9.0}, {"step": 2, "loss": 2.0}, {"step": 3, "loss": 1.0}], "loss", 2)
+    >>> recent_mean([{"step": 1, "loss": 9.0}, {"step": 2, "loss": 2.0}, {"step": 3, "loss": 1.0}], "loss", 2)
     1.5
     """
     found = [row[name] for row in rows if is_step(row) and _number(row.get(name))][-steps:]
     return sum(found) / len(found) if found else None
 
 
-def speed(rows: list[dict]) -> float | None:
+def tokens_per_second(rows: list[dict]) -> float | None:
     """Tokens a second of training, over the whole run; None if the log does not say."""
     known = [
         (row["tokens"], row["seconds"])
@@ -200,7 +201,7 @@ def speed(rows: list[dict]) -> float | None:
     return (known[-1][0] - known[0][0]) / (known[-1][1] - known[0][1])
 
 
-def snapshots(run: Path) -> list[Snapshot]:
+def find_snapshots(run: Path) -> list[Snapshot]:
     """The checkpoints of a run by step, its result last if it is a later one.
 
     Raises:
@@ -227,7 +228,7 @@ def snapshots(run: Path) -> list[Snapshot]:
     return [found[step] for step in sorted(found)]
 
 
-def end(run: Path, rows: list[dict], now: float | None = None) -> End:
+def run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:
     """How a run stands, from its log, its result and the time of its last row.
 
     A run has diverged if its last loss is no number, or if it stopped with its loss far above the lowest it had.
@@ -239,16 +240,16 @@ def end(run: Path, rows: list[dict], now: float | None = None) -> End:
     except OSError:
         silent = math.inf
     result = _json(run / RESULT / RECORD).get("steps")
-    exported = settings(run).get("exported")  # how it stood when it was made small enough to ship
+    exported = read_settings(run).get("exported")  # how it stood when it was made small enough to ship
     if any(row.get("diverged") for row in rows[-3:]) or (steps and not _number(steps[-1]["loss"])):
         state = "diverged"
     elif (_number(result) and result >= last) or exported == "finished":
         state = "finished"
-    elif silent < SILENT and not exported:
+    elif silent < STALL_SECONDS and not exported:
         state = "running"
     else:
         state = "diverged" if _risen([row["loss"] for row in steps]) else "stopped"
-    return End(state, last, silent)
+    return RunStatus(state, last, silent)
 
 
 def _risen(losses: list) -> bool:

@@ -68,7 +68,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
 
 def _result(directory: Path) -> Path:
     """`within`, where it is a run that has one. Raises CheckpointError."""
-    found = within(directory)
+    found = resolve_run(directory)
     if history.is_run(directory) and not (found / "config.json").exists():
         raise CheckpointError(
             f"the run in {directory} has not finished and has no checkpoint yet: its command goes on where it stands"
@@ -76,7 +76,7 @@ def _result(directory: Path) -> Path:
     return found
 
 
-def within(directory: Path) -> Path:
+def resolve_run(directory: Path) -> Path:
     """A directory, or the checkpoint in it where it is a run's."""
     result = directory / "checkpoint"
     own, made = (os.path.isfile(place / "config.json") for place in (directory, result))

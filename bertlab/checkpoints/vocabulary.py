@@ -10,14 +10,14 @@ from collections.abc import Iterable
 
 import torch
 
-from bertlab.checkpoints.checkpoint import Loaded
+from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.nn.bert import Bert
 
 TABLES = ("embeddings.token.weight", "heads.mlm.bias")  # what has a row for every piece
 
 
 @torch.no_grad()
-def with_vocabulary(loaded: Loaded, tokenizer, heads: Iterable[str] = ()) -> Bert:
+def replace_vocabulary(loaded: Checkpoint, tokenizer, heads: Iterable[str] = ()) -> Bert:
     """A copy of a checkpoint's model whose embeddings, [V, H], are those of `tokenizer`.
 
     Pieces that both vocabularies have (digits, punctuation, names) keep their row; the others are drawn around the mean

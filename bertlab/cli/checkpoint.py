@@ -169,7 +169,7 @@ def export(config: Export) -> None:
 
 def _changed(config: Export, session: "Session") -> tuple["Session", dict, str]:
     """What is written, its record, and in a few words what became of it."""
-    from bertlab.checkpoints.average import APART, likeness
+    from bertlab.checkpoints.average import MIN_SIMILARITY, weight_similarity
     from bertlab.explore.intervention_syntax import read_heads
     from bertlab.explore.session import load
 
@@ -192,7 +192,7 @@ def _changed(config: Export, session: "Session") -> tuple["Session", dict, str]:
             made |= {"data": list(dict.fromkeys(name for record in both for name in record["data"]))}
             made |= {"attribution": "; ".join(dict.fromkeys(filter(None, (r.get("attribution") for r in both))))}
         said = f"{1 - config.share:g} of {session.name} and {config.share:g} of {other.name}, to be measured anew"
-        if (alike := likeness(session.model, other.model)) < APART:
+        if (alike := weight_similarity(session.model, other.model)) < MIN_SIMILARITY:
             said += f" (which did not begin alike, the cosine of their weights is {alike:.2f}: it is likely no good)"
     else:
         return session, session.record, f"in {config.dtype}"

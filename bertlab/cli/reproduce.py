@@ -7,7 +7,7 @@ import json
 
 from tqdm import tqdm
 
-from bertlab.config.files import write_whole
+from bertlab.config.files import write_atomically
 from bertlab.training.paper.reproduce import ReproduceConfig, reproduce, result
 from bertlab.views import ablation
 
@@ -34,7 +34,7 @@ def run(config: ReproduceConfig) -> None:
     page = ablation.figure(told).to_html(include_plotlyjs=True)
     texts = {".json": json.dumps(told, indent=2, ensure_ascii=False), ".md": "\n".join(lines), ".html": page}
     for ending, text in texts.items():
-        write_whole(config.out / f"{config.table}{ending}", text + "\n")
+        write_atomically(config.out / f"{config.table}{ending}", text + "\n")
     print(json.dumps(told) if config.json else "\n".join(lines))
     if not config.json:
         print(f"\n{config.out / config.table}.json, .md and .html")

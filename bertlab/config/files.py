@@ -6,7 +6,7 @@ from pathlib import Path
 from bertlab.config.errors import BertlabError
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a text (UTF-8) under another name and then give it its own, making the directory if there is none.
 
     Raises:
@@ -14,7 +14,7 @@ def write_whole(path: Path, text: str) -> None:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
-    ...     write_whole(Path(directory) / "new" / "tea.txt", "green\\n")
+    ...     write_atomically(Path(directory) / "new" / "tea.txt", "green\\n")
     ...     [(path.name, path.read_text()) for path in Path(directory, "new").iterdir()]
     [('tea.txt', 'green\\n')]
     """

@@ -13,7 +13,7 @@ except ImportError:  # Windows
 
 
 @contextmanager
-def alone(path: Path, what: str) -> Iterator[None]:
+def exclusive_lock(path: Path, what: str) -> Iterator[None]:
     """Hold a lock while a block lasts. The system takes it back from a process that ends, however that ends.
 
     Where there are no such locks (Windows, some network disks) nothing is held and nobody refused.

@@ -98,7 +98,7 @@ class Session:
     MissingHead for what the checkpoint has no output layer for. Layers, heads and positions count from zero.
     """
 
-    loaded: checkpoint.Loaded
+    loaded: checkpoint.Checkpoint
 
     def __repr__(self) -> str:
         c, heads = self.config, ", ".join(self.heads) or "none"
@@ -443,7 +443,7 @@ class Session:
 
     def _windows(self, stride: int | None, max_tokens: int | None) -> dict[str, int]:
         """How a long passage is read: as asked, else as the checkpoint was taught."""
-        taught = {"stride": self.loaded.stride, "max_tokens": self.loaded.tokens_for(TASKS["squad"])}
+        taught = {"stride": self.loaded.stride, "max_tokens": self.loaded.max_tokens_for(TASKS["squad"])}
         asked = {"stride": stride, "max_tokens": max_tokens}
         return taught | {name: value for name, value in asked.items() if value is not None}
 

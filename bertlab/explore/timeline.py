@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bertlab.checkpoints.history import Snapshot, snapshots
+from bertlab.checkpoints.history import Snapshot, find_snapshots
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import DataError, TextError
 from bertlab.explore.encode import alone, encode, token_rows
@@ -86,7 +86,7 @@ def timeline(
         CheckpointError: a damaged snapshot.
     """
     ask = ask or moment
-    found = snapshots(Path(run).expanduser())
+    found = find_snapshots(Path(run).expanduser())
     moments: list[Moment] = []
     for number, snapshot in enumerate(found, 1):
         moments.append(ask(snapshot, len(found), text, pair))

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from bertlab.config.errors import TextError
-from bertlab.text.tokenizers.wordpiece import SPECIAL_PIECES
+from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS
 
 MASK = "[MASK]"
-_SPECIAL = re.compile("|".join(map(re.escape, SPECIAL_PIECES)))
+_SPECIAL = re.compile("|".join(map(re.escape, SPECIAL_TOKENS)))
 # over one letter for each character, see `_kind`; S and s are a special piece as typed
 _WORD = re.compile("w(?:(?:i*|q)w)*|q|p|Ss*")
 # as in BERT's pre-tokenizer: ideographs stand alone, kana and Hangul do not

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from bertlab.checkpoints.checkpoint import Loaded
+from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
@@ -52,7 +52,7 @@ class Material:
     """
 
     spec: TaskSpec
-    loaded: Loaded
+    loaded: Checkpoint
     labels: tuple[str, ...]
     batches: Callable[[int, int], ShuffledSampler]
     measure: Callable[[Bert, int | None, Callable], dict] | None
@@ -100,7 +100,7 @@ def with_head(encoder: Bert, kind: str, dropout: float, labels: tuple[str, ...] 
 
 def labelled_material(
     spec: TaskSpec,
-    loaded: Loaded,
+    loaded: Checkpoint,
     *,
     data: str | None,
     validation: str | None,
@@ -163,7 +163,7 @@ def _held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -
 
 def span_material(
     spec: TaskSpec,
-    loaded: Loaded,
+    loaded: Checkpoint,
     *,
     data: str | None,
     validation: str | None,

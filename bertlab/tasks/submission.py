@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bertlab.config.errors import DataError
-from bertlab.config.files import write_whole
+from bertlab.config.files import write_atomically
 from bertlab.tasks.examples import Examples
 from bertlab.text.readers.rows import read_file
 
@@ -42,7 +42,7 @@ def write(path: Path, examples: Examples, given: Sequence) -> None:
         BertlabError: it cannot be written.
     """
     text = _conll(examples, given) if _is_tags(examples) else _table(path, examples, given)
-    write_whole(path, text)
+    write_atomically(path, text)
 
 
 def read(path: Path, examples: Examples) -> list:

@@ -17,7 +17,7 @@ import tyro
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
-from bertlab.config.files import write_whole
+from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import LEFT_OUT, TASKS
 from bertlab.tasks.custom import OWN, Columns
@@ -144,7 +144,7 @@ def evaluate(config: EvaluateConfig) -> dict:
         loaded.model,
         loaded.tokenizer,
         rows,
-        max_tokens=config.max_tokens or loaded.tokens_for(spec),
+        max_tokens=config.max_tokens or loaded.max_tokens_for(spec),
         stride=loaded.stride,
         progress=progress,
     )
@@ -156,11 +156,11 @@ def evaluate(config: EvaluateConfig) -> dict:
         silent = figures.get("null_threshold", threshold) if spec.unanswerable else math.inf
         said = {id: "" if margins[id] > silent else text for id, text in answers.items()}
         out = config.out if config.out.suffix and not config.out.is_dir() else config.out / "predictions.json"
-        write_whole(out, json.dumps(said, ensure_ascii=False))
+        write_atomically(out, json.dumps(said, ensure_ascii=False))
     return figures
 
 
-def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded:
+def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Checkpoint:
     loaded = checkpoint.load(config.checkpoint)
     for head in heads:
         loaded.model.head(head)
@@ -168,7 +168,7 @@ def _loaded(config: EvaluateConfig, heads: tuple[str, ...]) -> checkpoint.Loaded
     return loaded
 
 
-def _pretrained(config: EvaluateConfig) -> checkpoint.Loaded:
+def _pretrained(config: EvaluateConfig) -> checkpoint.Checkpoint:
     loaded = _loaded(config, ())
     if not (loaded.config.left_to_right and "mlm" in loaded.heads):
         loaded.model.head("mlm")  # which says what it lacks; one that reads from left to right has the next word in it

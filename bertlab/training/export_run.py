@@ -53,9 +53,9 @@ def export_run(config: ExportRunConfig) -> Path:
     if config.rows < 2 or (config.snapshots is not None and config.snapshots < 2):
         raise BertlabError("--rows and --snapshots must be at least 2")
     rows = history.read_log(config.source)
-    kept = _spread(history.snapshots(config.source), config.snapshots)
-    settings = {name: _without_path(value) for name, value in history.settings(config.source).items()}
-    state = history.end(config.source, rows).state
+    kept = _spread(history.find_snapshots(config.source), config.snapshots)
+    settings = {name: _without_path(value) for name, value in history.read_settings(config.source).items()}
+    state = history.run_status(config.source, rows).state
     building = config.out.with_name(f".{config.out.name}.unfinished")
     shutil.rmtree(building, ignore_errors=True)
     try:
@@ -65,7 +65,7 @@ def export_run(config: ExportRunConfig) -> Path:
             for name in FILES:
                 if (snapshot.path / name).is_file():
                     shutil.copyfile(snapshot.path / name, target / name)
-        thinned = history.thin(rows, config.rows)
+        thinned = history.thin_log(rows, config.rows)
         (building / history.LOG).write_text("".join(f"{json.dumps(row)}\n" for row in thinned), encoding="utf-8")
         (building / history.SETTINGS).write_text(json.dumps(settings | {"exported": state}, indent=2) + "\n")
         building.rename(config.out)
@@ -96,5 +96,5 @@ def run(config: ExportRunConfig) -> None:
     out = export_run(config)
     files = [path for path in out.rglob("*") if path.is_file()]
     megabytes = sum(path.stat().st_size for path in files) / 1e6
-    steps = ", ".join(f"{snapshot.step:,}" for snapshot in history.snapshots(out))
+    steps = ", ".join(f"{snapshot.step:,}" for snapshot in history.find_snapshots(out))
     print(f"{out}: {megabytes:.1f} MB, {len(history.read_log(out))} rows, snapshots at steps {steps}")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.files import write_whole
+from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
 from bertlab.tasks.material import SHOWN, Material
 from bertlab.training import distributed as processes
@@ -105,7 +105,7 @@ def _run(config, material: Material) -> list[dict]:
         if all(row["figures"][metric] > other["figures"][metric] for other in done):
             _keep(own.out / "checkpoint", config.out / "checkpoint")
         done.append(row)
-        write_whole(config.out / "grid.jsonl", "".join(json.dumps(row) + "\n" for row in done))
+        write_atomically(config.out / "grid.jsonl", "".join(json.dumps(row) + "\n" for row in done))
         (own.out / "state.safetensors").unlink(missing_ok=True)
         shutil.rmtree(own.out / "checkpoint", ignore_errors=True)
     print("\n".join(table(done, metric)))

@@ -5,7 +5,7 @@ Also writes predictions, for rows without labels too. Knows files and models; no
 
 from collections.abc import Callable
 
-from bertlab.checkpoints.checkpoint import Loaded
+from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
@@ -17,7 +17,9 @@ from bertlab.text.readers.invalid_rows import Complaints
 from bertlab.text.readers.rows import Rows, read_split, splits_there
 
 
-def evaluate_labelled(config, spec: TaskSpec, load: Callable[[tuple[str, ...]], Loaded], progress: Callable) -> dict:
+def evaluate_labelled(
+    config, spec: TaskSpec, load: Callable[[tuple[str, ...]], Checkpoint], progress: Callable
+) -> dict:
     """The figures of every split that is measured, those after the first under its name ("mismatched_accuracy").
 
     Args:
@@ -42,7 +44,7 @@ def evaluate_labelled(config, spec: TaskSpec, load: Callable[[tuple[str, ...]], 
             )
         if loaded:
             given = ask(
-                loaded.model, loaded.tokenizer, examples, config.max_tokens or loaded.tokens_for(spec), progress
+                loaded.model, loaded.tokenizer, examples, config.max_tokens or loaded.max_tokens_for(spec), progress
             )
         else:
             given = submission.read(config.predictions, examples)

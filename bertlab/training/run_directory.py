@@ -18,9 +18,9 @@ from torch import nn
 import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.files import write_whole
+from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
-from bertlab.config.lock import alone
+from bertlab.config.lock import exclusive_lock
 from bertlab.training import distributed as processes
 from bertlab.training.devices import resolve_device
 from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
@@ -122,7 +122,7 @@ def at_work(config: RunConfig) -> AbstractContextManager:
 
     Only the first of several processes asks; when it is refused it ends, and the others with it.
     """
-    return alone(config.out / ".lock", f"the run in {config.out}") if processes.leading() else nullcontext()
+    return exclusive_lock(config.out / ".lock", f"the run in {config.out}") if processes.leading() else nullcontext()
 
 
 def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype:
@@ -171,7 +171,7 @@ def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype
 
 
 def _note(path: Path, settings: dict, begun: str, made_of: dict) -> None:
-    write_whole(path, json.dumps(settings | {BEGUN: begun, MADE_OF: made_of}, indent=2))
+    write_atomically(path, json.dumps(settings | {BEGUN: begun, MADE_OF: made_of}, indent=2))
 
 
 def _settings(values: dict) -> dict:
@@ -275,7 +275,7 @@ class RunLog:
                     break  # the last line of a run that was killed
                 if row["step"] <= step:
                     kept.append(line)
-        write_whole(path, "".join(f"{line}\n" for line in kept))
+        write_atomically(path, "".join(f"{line}\n" for line in kept))
         self._file = path.open("a", buffering=1)
 
     def write(self, row: dict) -> None:

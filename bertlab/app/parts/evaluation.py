@@ -13,7 +13,7 @@ from bertlab.app import components, loaders, url
 from bertlab.app.i18n import error_text, language, t
 from bertlab.app.parts.batch import as_csv
 from bertlab.app.parts.samples import sample
-from bertlab.checkpoints.checkpoint import Loaded
+from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import KINDS, TASKS, TaskSpec
 from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
@@ -65,7 +65,7 @@ def question() -> str:
     return QUESTIONS[components.choice(st.segmented_control, t("evaluation-what"), named, "measure", required=True)]
 
 
-def task(loaded: Loaded) -> str:
+def task(loaded: Checkpoint) -> str:
     """The row of the task table to measure by; "" is what the checkpoint was taught."""
     kind = next((kind for kind in KINDS if kind in loaded.heads), None)
     named = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind == kind}

@@ -31,20 +31,20 @@ x = url.choice(left.segmented_control, t("training-x"), list(curves.PLACES), key
 scale = url.choice(right.segmented_control, t("training-scale"), ["linear", "log"], key="scale", **shown)
 
 
-def table(ends: dict[str, history.End], rows: dict[str, list[dict]]) -> None:
+def table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> None:
     """A row for each run: how it stands and the last of its numbers."""
     last = {name: next((row for row in reversed(rows[name]) if history.is_step(row)), {}) for name in ends}
     numbers = {
         "step": [f"{end.step:,}" for end in ends.values()],
         "tokens": [components.shown(last[name].get("tokens"), ",") for name in ends],
         "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in ends],
-        "speed": [components.shown(history.speed(rows[name]), ",.0f") for name in ends],
-        "recent": [components.shown(history.recent(rows[name], "loss"), ".3f") for name in ends],
+        "speed": [components.shown(history.tokens_per_second(rows[name]), ",.0f") for name in ends],
+        "recent": [components.shown(history.recent_mean(rows[name], "loss"), ".3f") for name in ends],
         "held-out": [measured(rows[name]) for name in ends],
     }
     states = [t(f"training-state-{end.state}") for end in ends.values()]
     columns = {"run": list(ends), "state": states} | numbers
-    components.table({t(f"training-{name}", steps=history.RECENT): values for name, values in columns.items()})
+    components.table({t(f"training-{name}", steps=history.RECENT_STEPS): values for name, values in columns.items()})
 
 
 def apart(settings: dict[str, list]) -> None:
@@ -75,7 +75,7 @@ def called(metric: str) -> str:
 def drawn() -> None:
     """The runs as they stand now."""
     rows = {name: loaders.log(known[name]) for name in picked}
-    ends = {name: history.end(known[name], rows[name]) for name in picked}
+    ends = {name: history.run_status(known[name], rows[name]) for name in picked}
     for name, end in ends.items():
         if end.state in ("stopped", "diverged"):
             said = t(f"training-{end.state}", run=name, step=end.step, minutes=end.seconds / 60)
@@ -83,10 +83,10 @@ def drawn() -> None:
         elif not rows[name]:
             components.note(f"{name}: {t('training-silent')}")
     table(ends, rows)
-    if differing := history.differences(history.settings(known[name]) for name in picked):
+    if differing := history.differing_settings(history.read_settings(known[name]) for name in picked):
         apart(differing)
     thin = {name: loaders.thinned(known[name]) for name in picked if rows[name]}
-    places = ", ".join(f"{name!r}: history.thin(history.read_log(Path({str(known[name])!r})))" for name in thin)
+    places = ", ".join(f"{name!r}: history.thin_log(history.read_log(Path({str(known[name])!r})))" for name in thin)
     metrics = [metric for metric in curves.METRICS if any(curves.has(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "held_out": t("training-held-out")}
@@ -105,7 +105,7 @@ def drawn() -> None:
         measures = [metric for metric in metrics if metric in curves.MEASURES]
         others = [metric for metric in metrics if metric in NUMBERS and metric not in measures]
         components.explain(*others, *evaluation.explanations(measures))
-    said = {name: found for name in thin if (found := history.watched(rows[name])[::-1][:ROWS_OF_WATCHED])}
+    said = {name: found for name in thin if (found := history.watched_predictions(rows[name])[::-1][:ROWS_OF_WATCHED])}
     if said:
         st.subheader(t("training-watched"), anchor=False)
     for name, found in said.items():
@@ -125,7 +125,7 @@ if not known:
 elif not picked:
     components.note(t("training-nothing"))
 else:
-    live = any(history.end(known[name], loaders.log(known[name])).state == "running" for name in picked)
+    live = any(history.run_status(known[name], loaders.log(known[name])).state == "running" for name in picked)
     # a figure drawn anew forgets what its reader zoomed to
     watching = live and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
     with st.container(key="runs-drawn"):

@@ -24,8 +24,8 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from bertlab.config.errors import DataError
-from bertlab.config.files import write_whole
-from bertlab.config.lock import alone
+from bertlab.config.files import write_atomically
+from bertlab.config.lock import exclusive_lock
 from bertlab.text.pretraining import worker_process as helpers
 from bertlab.text.pretraining.corpus import Corpus, segments
 from bertlab.text.readers.corpus_files import NO_TEXT, Damage, Shard, damage_of, files_of, shards, texts
@@ -168,7 +168,7 @@ def _stamp(sources: list[str]) -> str:
 
 
 def _write_json(path: Path, facts: dict) -> None:
-    write_whole(path, json.dumps(facts, indent=2, ensure_ascii=False))
+    write_atomically(path, json.dumps(facts, indent=2, ensure_ascii=False))
 
 
 @contextmanager
@@ -178,7 +178,7 @@ def _building(out: Path) -> Iterator[Path]:
     Only one process at a time has it.
     """
     place = out.with_name(out.name + ".building")
-    with alone(place / ".lock", f"the preparation of {out}"):
+    with exclusive_lock(place / ".lock", f"the preparation of {out}"):
         building = place / "corpus"
         shutil.rmtree(building, ignore_errors=True)
         try:

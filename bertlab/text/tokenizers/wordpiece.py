@@ -19,9 +19,9 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bertlab.config.errors import CheckpointError, DataError, TextError
-from bertlab.config.files import write_whole
+from bertlab.config.files import write_atomically
 
-SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
@@ -65,14 +65,14 @@ class Tokenizer:
     def __init__(self, backend: tokenizers.Tokenizer):
         """Wrap a backend that already is a WordPiece with the five special pieces; users call `load` or `train`."""
         vocab = backend.get_vocab(with_added_tokens=True)
-        missing = [piece for piece in SPECIAL_PIECES if piece not in vocab]
+        missing = [piece for piece in SPECIAL_TOKENS if piece not in vocab]
         if missing:
             raise CheckpointError(f"the vocabulary has no {', '.join(missing)}: not a BERT vocabulary")
         if sorted(vocab.values()) != list(range(len(vocab))):
             raise CheckpointError(f"the ids of the vocabulary's {len(vocab)} pieces are not 0 to {len(vocab) - 1}")
         self._backend = backend
         self._pieces = tuple(sorted(vocab, key=vocab.__getitem__))
-        self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (vocab[piece] for piece in SPECIAL_PIECES)
+        self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (vocab[piece] for piece in SPECIAL_TOKENS)
         added = backend.get_added_tokens_decoder()
         self.special_ids = frozenset(id for id, token in added.items() if token.special) | {
             self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id,
@@ -185,7 +185,7 @@ class Tokenizer:
         """
         texts = iter(texts)
         sample = list(_first_characters(texts, 20_000_000))
-        backend = _backend(list(SPECIAL_PIECES), not cased, strip_accents)
+        backend = _backend(list(SPECIAL_TOKENS), not cased, strip_accents)
         seen, hangul = Counter(), 0
         for text in sample:
             hangul += len(_HANGUL.findall(text))
@@ -202,7 +202,7 @@ class Tokenizer:
         # Punctuation and Chinese characters always stand alone, so they need no "##" form.
         split = backend.pre_tokenizer.pre_tokenize_str
         inner = [f"##{c}" for c in alphabet if len(split(backend.normalizer.normalize_str(f"a{c}"))) == 1]
-        fewest = len(SPECIAL_PIECES) + len(alphabet) + len(inner)
+        fewest = len(SPECIAL_TOKENS) + len(alphabet) + len(inner)
         if vocab_size < fewest:
             raise DataError(f"{vocab_size} pieces are too few: the alphabet of this text alone takes {fewest}")
         # Named in advance, in order, or the library numbers the "##x" in the order of a hash table, which differs from
@@ -210,7 +210,7 @@ class Tokenizer:
         trainer = trainers.WordPieceTrainer(
             vocab_size=vocab_size,
             min_frequency=min_frequency,
-            special_tokens=[*SPECIAL_PIECES, *inner],
+            special_tokens=[*SPECIAL_TOKENS, *inner],
             initial_alphabet=alphabet,
             limit_alphabet=len(alphabet),
             show_progress=False,
@@ -237,7 +237,7 @@ class Tokenizer:
             "strip_accents": self.strips_accents,
             "tokenize_chinese_chars": len(self._normalised("中")) > 1,
             "model_max_length": max_tokens,
-            **{f"{piece[1:-1].lower()}_token": piece for piece in SPECIAL_PIECES},
+            **{f"{piece[1:-1].lower()}_token": piece for piece in SPECIAL_TOKENS},
         }
         files = {
             "tokenizer.json": self._backend.to_str(pretty=True),
@@ -245,7 +245,7 @@ class Tokenizer:
             "tokenizer_config.json": json.dumps(config, indent=2) + "\n",
         }
         for name, text in files.items():
-            write_whole(Path(directory, name), text)
+            write_atomically(Path(directory, name), text)
 
     # -- what it does --------------------------------------------------------------------------------------------
 
@@ -361,7 +361,7 @@ def _backend(
     backend.normalizer = normalizers.BertNormalizer(True, chinese, strip_accents, lowercase)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece(prefix="##")
-    present = [piece for piece in SPECIAL_PIECES if piece in ids]
+    present = [piece for piece in SPECIAL_TOKENS if piece in ids]
     backend.add_special_tokens([AddedToken(piece, special=True, normalized=False) for piece in present])
     if {"[CLS]", "[SEP]"} <= ids.keys():
         backend.post_processor = processors.TemplateProcessing(
@@ -386,7 +386,7 @@ def _read_vocab(path: Path) -> list[str]:
     if len(set(vocab)) < len(vocab):
         piece, times = Counter(vocab).most_common(1)[0]
         raise CheckpointError(f"{path} is damaged: {piece!r} is there {times} times")
-    missing = [piece for piece in SPECIAL_PIECES if piece not in set(vocab)]
+    missing = [piece for piece in SPECIAL_TOKENS if piece not in set(vocab)]
     if missing:
         raise CheckpointError(f"{path} has no {', '.join(missing)}: not a BERT vocabulary")
     return vocab

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bertlab.checkpoints.checkpoint import Loaded
+from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import KINDS, TaskSpec, task
 from bertlab.tasks.custom import OWN, Columns, plain
@@ -35,7 +35,7 @@ NONE = ""  # in the place of an entity where there is none
 # -- what is asked -----------------------------------------------------------------------------------------------
 
 
-def spec_for(loaded: Loaded, name: str = "", text: Sequence[str] = (), label: str = "") -> TaskSpec:
+def spec_for(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), label: str = "") -> TaskSpec:
     """The task to measure a checkpoint by, with these columns in the place of its own.
 
     Args:
@@ -76,7 +76,7 @@ def labelled_rows(source: str | Path, spec: TaskSpec, split: str = "validation")
     return Given(split_name(source, split, found), columns, questions, left_out=tuple(complaints.lines))
 
 
-def examine(loaded: Loaded, rows: Given, spec: TaskSpec, most: int = 500, progress: Callable = iter) -> Examination:
+def examine(loaded: Checkpoint, rows: Given, spec: TaskSpec, most: int = 500, progress: Callable = iter) -> Examination:
     """Ask a checkpoint of `most` rows from all over, and measure what it says.
 
     Args:
@@ -99,7 +99,7 @@ def examine(loaded: Loaded, rows: Given, spec: TaskSpec, most: int = 500, progre
     if not usable.labelled:
         raise DataError(f"{rows.name} has no labels, so nothing can be measured on it")
     chosen = usable.of(spaced(len(usable), most))
-    read = features(loaded.tokenizer, chosen, min(loaded.tokens_for(spec), loaded.config.max_positions))
+    read = features(loaded.tokenizer, chosen, min(loaded.max_tokens_for(spec), loaded.config.max_positions))
     ask = _ask_tags if spec.kind == "tag" else _ask
     given, judged, confusion = ask(loaded, read, progress)
     return Examination(
@@ -110,7 +110,7 @@ def examine(loaded: Loaded, rows: Given, spec: TaskSpec, most: int = 500, progre
 # -- labels, numbers and choices ---------------------------------------------------------------------------------
 
 
-def _ask(loaded: Loaded, read: Features, progress: Callable) -> tuple[list, list[Judged], Confusion | None]:
+def _ask(loaded: Checkpoint, read: Features, progress: Callable) -> tuple[list, list[Judged], Confusion | None]:
     examples, kind = read.examples, read.examples.spec.kind
     predicted = predict(loaded.model, read, AT_ONCE, progress)
     given = answers(examples.spec, predicted)
@@ -140,7 +140,7 @@ def _confusion(names: Sequence[str], places: Sequence[tuple[tuple[int, int], int
 # -- tags --------------------------------------------------------------------------------------------------------
 
 
-def _ask_tags(loaded: Loaded, read: Features, progress: Callable) -> tuple[list, list[Judged], Confusion]:
+def _ask_tags(loaded: Checkpoint, read: Features, progress: Callable) -> tuple[list, list[Judged], Confusion]:
     examples, model = read.examples, loaded.model
     device = model.embeddings.token.weight.device
     with torch.inference_mode():

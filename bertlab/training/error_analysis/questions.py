@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bertlab.checkpoints.checkpoint import Loaded
+from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.span.decoding import Decoded
@@ -39,7 +39,7 @@ _ASKED_FIRST = ("how many",)
 _LENGTHS = ((0, "0"), (1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"))
 
 
-def examine_questions(loaded: Loaded, rows: Given, spec: TaskSpec, most: int, progress: Callable) -> Examination:
+def examine_questions(loaded: Checkpoint, rows: Given, spec: TaskSpec, most: int, progress: Callable) -> Examination:
     """`examine.examine` for questions. Raises DataError where they are not `labelled`."""
     chosen = [rows.rows[row] for row in spaced(len(rows), most)]
     spec = spoken(spec, rows.rows)
@@ -49,7 +49,7 @@ def examine_questions(loaded: Loaded, rows: Given, spec: TaskSpec, most: int, pr
         raise DataError(f"{rows.name} has no labels, so nothing can be measured on it")
     spec = spec.replace(unanswerable=unanswerable)
     decoded: list[Decoded] = []
-    windows = {"max_tokens": loaded.tokens_for(spec), "stride": loaded.stride}
+    windows = {"max_tokens": loaded.max_tokens_for(spec), "stride": loaded.stride}
     for first in progress(range(0, len(chosen), AT_ONCE)):
         decoded += answer_all(loaded.model, loaded.tokenizer, chosen[first : first + AT_ONCE], **windows)
     texts = {row["id"]: found.text for row, found in zip(chosen, decoded, strict=True)}

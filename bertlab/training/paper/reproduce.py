@@ -17,7 +17,7 @@ import tyro
 
 from bertlab.checkpoints import checkpoint, hub
 from bertlab.config.errors import BertlabError
-from bertlab.config.files import write_whole
+from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS, task
 from bertlab.nn.bilstm import OnTop
@@ -361,4 +361,4 @@ def _claim(config: ReproduceConfig) -> None:
 
 
 def _write(path: Path, value: dict) -> None:
-    write_whole(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")

@@ -143,5 +143,5 @@ def _told(config: PretrainConfig) -> dict:
     """The settings that the card states."""
     told = {name: getattr(config, name) for name in TOLD if getattr(config, name) is not None}
     if config.teacher:
-        told |= {"teacher": checkpoint.name_of(config.teacher), "teacher_share": config.teacher_share}
+        told |= {"teacher": checkpoint.checkpoint_name(config.teacher), "teacher_share": config.teacher_share}
     return told

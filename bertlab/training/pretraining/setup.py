@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 
 from bertlab.checkpoints import checkpoint
-from bertlab.checkpoints.vocabulary import with_vocabulary
+from bertlab.checkpoints.vocabulary import replace_vocabulary
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
 from bertlab.config.presets import preset
@@ -70,7 +70,7 @@ def origin(config: PretrainConfig) -> str:
     if config.from_ is None:
         return f"random weights ({config.start})"
     encoder = " (its encoder, under another vocabulary)" if config.new_vocabulary else ""
-    return checkpoint.name_of(config.from_) + encoder
+    return checkpoint.checkpoint_name(config.from_) + encoder
 
 
 def _model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
@@ -85,7 +85,7 @@ def _model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
         return model
     loaded = checkpoint.load(config.from_, heads=heads(config.second))
     if config.new_vocabulary:
-        return _with_dropout(with_vocabulary(loaded, tokenizer, heads(config.second)), config.dropout)
+        return _with_dropout(replace_vocabulary(loaded, tokenizer, heads(config.second)), config.dropout)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError(
             f"{config.corpus} was tokenised with another vocabulary than {config.from_}: prepare it again with "

@@ -18,7 +18,7 @@ import transformers
 
 import bertlab
 from bertlab.checkpoints import checkpoint, hub
-from bertlab.checkpoints.average import average, likeness
+from bertlab.checkpoints.average import average, weight_similarity
 from bertlab.checkpoints.maps import hf_names, hf_to_state, state_to_hf
 from bertlab.cli import main
 from bertlab.config.config import ModelConfig
@@ -27,9 +27,9 @@ from bertlab.config.tasks import task
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch, collate
-from bertlab.text.tokenizers.wordpiece import SPECIAL_PIECES, Tokenizer
+from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
 
-PIECES = [*SPECIAL_PIECES, *"abcdefghij", *(f"##{letter}" for letter in "abcdefghij"), "green", "tea", "두", "잔"]
+PIECES = [*SPECIAL_TOKENS, *"abcdefghij", *(f"##{letter}" for letter in "abcdefghij"), "green", "tea", "두", "잔"]
 CONFIG = ModelConfig(
     vocab_size=len(PIECES), hidden_size=16, num_layers=2, num_heads=2, intermediate_size=24, max_positions=20,
     initializer_range=0.3,
@@ -630,7 +630,7 @@ def test_names_of_one_tensor():
 
 def test_a_task_is_measured_with_no_fewer_tokens_than_it_was_taught_with(tiny_checkpoint):
     loaded = checkpoint.load(tiny_checkpoint)
-    told = [replace(loaded, record=record).tokens_for(task("sst2")) for record in (
+    told = [replace(loaded, record=record).max_tokens_for(task("sst2")) for record in (
         {}, {"settings": {"max_tokens": 64}}, {"settings": {"max_tokens": 256}}, {"settings": {"max_tokens": "many"}},
     )]  # fmt: skip
     assert told == [128, 128, 256, 128]
@@ -665,10 +665,10 @@ def test_every_weight_of_a_mean_lies_between_the_two():
 
 def test_runs_that_began_alike_are_told_from_others():
     one, other = fresh(("mlm", "nsp")), fresh(("mlm", "nsp"), seed=1)
-    assert likeness(one, one) == pytest.approx(1)
-    assert abs(likeness(one, other)) < 0.1
-    assert likeness(one, average(one, other, 0.3)) == pytest.approx(0.7 / (0.7**2 + 0.3**2) ** 0.5, abs=0.05)
-    assert likeness(one, fresh(("nsp",))) < 0.1, "what only one has does not count"
+    assert weight_similarity(one, one) == pytest.approx(1)
+    assert abs(weight_similarity(one, other)) < 0.1
+    assert weight_similarity(one, average(one, other, 0.3)) == pytest.approx(0.7 / (0.7**2 + 0.3**2) ** 0.5, abs=0.05)
+    assert weight_similarity(one, fresh(("nsp",))) < 0.1, "what only one has does not count"
 
 
 def test_a_mean_of_strangers_is_written_with_a_warning(saved, tokenizer, tmp_path, capsys):
