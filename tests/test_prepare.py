@@ -410,7 +410,7 @@ def test_the_same_texts_written_otherwise_open_what_is_there(config, tmp_path, m
     run(replace(config, text=("texts",)))
     before = (config.out / "corpus.json").stat().st_mtime_ns
     for text in ("texts/", "./texts"):
-        run(replace(config, text=(text,), damaged="skip"))
+        run(replace(config, text=(text,), invalid="skip"))
     assert (config.out / "corpus.json").stat().st_mtime_ns == before
 
 
@@ -473,7 +473,7 @@ def test_nothing_of_torch_is_needed(tmp_path, vocabulary):
 
 def test_sources_without_any_text_and_a_directory_called_dot(config, tmp_path, monkeypatch):
     (tmp_path / "empty.txt").touch()
-    asked = replace(config, text=(str(tmp_path / "empty.txt"),), tokenizer=None, damaged="skip")
+    asked = replace(config, text=(str(tmp_path / "empty.txt"),), tokenizer=None, invalid="skip")
     with pytest.raises(DataError, match=r"no text was found in .*empty.txt: .*empty.txt: is empty"):
         run(asked)
     text = jsonl(tmp_path / "a.jsonl", stories(5))
@@ -656,13 +656,13 @@ def test_damage_is_named_and_stops_the_run_or_is_counted(name, workers, config, 
     assert line.startswith(str(path))
     assert (f" row {row}:" in line) == (row is not None)
     assert why in line
-    assert "--damaged skip" in line
+    assert "--invalid skip" in line
     assert "\n" not in line
     assert not list(tmp_path.glob("out*"))
     capsys.readouterr()
-    corpus = run(replace(config, damaged="skip"))
+    corpus = run(replace(config, invalid="skip"))
     assert corpus.facts["damages"] == 1
-    assert line.removesuffix(" (--damaged skip leaves out what cannot be used)") in capsys.readouterr().out
+    assert line.removesuffix(" (--invalid skip leaves out what cannot be used)") in capsys.readouterr().out
     listed = [json.loads(line) for line in (config.out / "damaged.jsonl").read_text().splitlines()]
     assert [(d["path"], d["row"]) for d in listed] == [(str(path), row)]
     assert len(corpus.rows) >= 5
@@ -689,10 +689,10 @@ def streamed(tmp_path, monkeypatch):
 def test_a_damaged_stream_is_named_and_stops_the_run_or_is_left_out(spoil, config, tmp_path, streamed):
     (tmp_path / "b.csv").write_bytes(b"text\nOne.\n" + spoil)
     config = replace(config, text=(streamed(tmp_path / "b.csv"),), stream=True)
-    with pytest.raises(DataError, match=r"^owner/name row 1: and what comes after it cannot be read: .*--damaged skip"):
+    with pytest.raises(DataError, match=r"^owner/name row 1: and what comes after it cannot be read: .*--invalid skip"):
         run(config)
     good = jsonl(tmp_path / "good.jsonl", stories(5))
-    corpus = run(replace(config, text=(str(good), *config.text), damaged="skip"))
+    corpus = run(replace(config, text=(str(good), *config.text), invalid="skip"))
     assert (corpus.facts["documents"], corpus.facts["damages"]) == (5, 1)
 
 
@@ -727,7 +727,7 @@ def test_a_row_of_the_hub_that_cannot_be_read_is_named(tmp_path, monkeypatch):
 
 def test_every_damaged_row_is_listed_and_the_first_few_are_printed(config, tmp_path, capsys):
     jsonl(tmp_path / "a.jsonl", ["", *stories(9)] * 12)
-    corpus = run(replace(config, text=(str(tmp_path / "a.jsonl"),), damaged="skip"))
+    corpus = run(replace(config, text=(str(tmp_path / "a.jsonl"),), invalid="skip"))
     assert corpus.facts["documents"] == 108
     assert "12 damaged left out" in (printed := capsys.readouterr().out)
     assert printed.count("has no text") == 5

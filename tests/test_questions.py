@@ -19,7 +19,7 @@ from bertlab.tasks.material import with_head
 from bertlab.tasks.span.metrics import answer_f1, exact_match, rouge_w, script_of, squad
 from bertlab.tasks.span.squad import SQUAD, read_squad
 from bertlab.tasks.span.windows import well_placed
-from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.training.evaluate import EvaluateConfig, evaluate, measured
 from bertlab.training.evaluate import run as run_evaluate
 from bertlab.training.finetune import FinetuneConfig, finetune, gather
@@ -63,12 +63,12 @@ def spoilt() -> list[dict]:
 )
 def test_a_row_that_is_no_question_stops_by_its_name(tmp_path, row, line):
     rows = spoilt()
-    with pytest.raises(DataError, match=line + r" \(--damaged skip"):
+    with pytest.raises(DataError, match=line + r" \(--invalid skip"):
         read_squad(write(tmp_path / "rows.json", [rows[0], rows[row]]))
 
 
 def test_or_is_left_out_and_named(tmp_path, capsys):
-    complaints = Complaints("skip", shown=2)
+    complaints = InvalidRows("skip", shown=2)
     kept = read_squad(write(tmp_path / "rows.json", spoilt()), complaints)
     assert [row["id"] for row in kept] == ["0", "4", "5"]
     assert len(complaints) == 3
@@ -77,7 +77,7 @@ def test_or_is_left_out_and_named(tmp_path, capsys):
     assert "row 2 (id 0) repeats" in said[0]
     assert said[2].endswith("only counted")
     with pytest.raises(DataError, match="holds no questions"):
-        read_squad(write(tmp_path / "none.json", spoilt()[2:3]), Complaints("skip"))
+        read_squad(write(tmp_path / "none.json", spoilt()[2:3]), InvalidRows("skip"))
 
 
 # -- tables of questions
@@ -132,7 +132,7 @@ def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path
     assert squad(said, rows)["exact_match"] == 100.0
     with pytest.raises(DataError, match=r"mine.csv: row 3 .*has an answer, 'a unicorn', that is not at all in its"):
         well_placed(rows, False)
-    kept, _ = well_placed(rows, False, complaints := Complaints("skip", shown=0))
+    kept, _ = well_placed(rows, False, complaints := InvalidRows("skip", shown=0))
     assert [row["where"][-5:] for row in kept] == ["row 1", "row 2", "row 4"]
     assert len(complaints) == 1
     with pytest.raises(DataError, match="row 4 has 'here' where a number should be"):
@@ -159,7 +159,7 @@ def test_a_row_keeps_its_number_through_every_filter(tmp_path, tiny_checkpoint, 
     stories[1]["question"] = " "
     stories[3]["answers"] = {"text": ["a unicorn"], "answer_start": [3]}
     data = write(tmp_path / "rows.json", stories)
-    list(finetune(config(tmp_path, tiny_checkpoint, task="squad", data=data, damaged="skip")))
+    list(finetune(config(tmp_path, tiny_checkpoint, task="squad", data=data, invalid="skip")))
     first, second = (line for line in capsys.readouterr().err.splitlines() if line.startswith("left out"))
     assert "rows.json: row 2 (id 1) has nothing but spaces" in first
     assert "rows.json: row 4 (id 3) has an answer" in second
@@ -178,11 +178,11 @@ def test_finetune_stops_at_an_answer_that_is_not_there_or_leaves_it_out(tmp_path
     spoilt_file = write(tmp_path / "spoilt.json", spoilt()[4:])
     with pytest.raises(DataError, match=r"spoilt.json: row 1 \(id 4\).*'a unicorn', that is not at all in its passage"):
         list(finetune(config(tmp_path, tiny_checkpoint, data=spoilt_file)))
-    list(finetune(config(tmp_path, tiny_checkpoint, data=spoilt_file, damaged="skip")))
+    list(finetune(config(tmp_path, tiny_checkpoint, data=spoilt_file, invalid="skip")))
     assert checkpoint.load(tmp_path / "run" / "checkpoint").record["skipped"] == 1
     only = write(tmp_path / "only.json", spoilt()[4:5])
     with pytest.raises(DataError, match="no row is left"):
-        list(finetune(config(tmp_path, tiny_checkpoint, data=only, damaged="skip", out=tmp_path / "none")))
+        list(finetune(config(tmp_path, tiny_checkpoint, data=only, invalid="skip", out=tmp_path / "none")))
 
 
 def test_made_questions_need_a_task_that_allows_them(tmp_path, tiny_checkpoint):

@@ -14,7 +14,7 @@ from bertlab.tasks.span.decoding import decode_all, decode_spans
 from bertlab.tasks.span.squad import read_predictions, read_scores, read_squad
 from bertlab.tasks.span.windows import span_features, span_windows, windows
 from bertlab.text.batch import collate
-from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
 
 LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
@@ -182,7 +182,7 @@ def test_an_answer_elsewhere_is_refused_or_counted(tokenizer):
     rows = [row("good"), row("bad", starts=[1]), row("worse", starts=[-1]), row("last", texts=["Carla"])]
     with pytest.raises(DataError, match=r"row 2 \(id bad\).*'Blue teapot'.*not at character 1 of"):
         span_features(tokenizer, rows)
-    features = span_features(tokenizer, rows, complain=(complaints := Complaints("skip")))
+    features = span_features(tokenizer, rows, complain=(complaints := InvalidRows("skip")))
     assert features.skipped == len(complaints) == 2
     assert features.rows_Q.tolist() == [0, 3]
 

@@ -19,7 +19,7 @@ from bertlab.tasks.features import IGNORED, features, kept, spread
 from bertlab.tasks.span.squad import read_rows
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.readers import hub as hubs
-from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows, find_split, has_split, read_file, read_split
 from bertlab.training.objectives import OBJECTIVES
 
@@ -239,10 +239,10 @@ def spoilt(spec: TaskSpec, **changes) -> Rows:
 )
 def test_a_damaged_row_stops_or_is_left_out(spec, changes, message, capsys):
     rows = spoilt(spec, **changes)
-    with pytest.raises(DataError, match=f"mine.csv: row 3.* {message}.*--damaged skip") as error:
+    with pytest.raises(DataError, match=f"mine.csv: row 3.* {message}.*--invalid skip") as error:
         read_examples(rows, spec)
     assert "\n" not in str(error.value)
-    skipping = Complaints("skip")
+    skipping = InvalidRows("skip")
     assert len(read_examples(rows, spec, complain=skipping)) == 23
     assert len(skipping) == 1
     assert "row 3" in capsys.readouterr().err
@@ -265,7 +265,7 @@ def test_a_pair_may_have_one_empty_text():
 
 
 def test_what_no_skipping_helps():
-    skip = Complaints("skip")
+    skip = InvalidRows("skip")
     rows = rows_of(SST2)
     assert "no column 'sentence'; it has idx, text" in refused(data([{"idx": 1, "text": "a", "label": 0}]), SST2)
     unlabelled = data([{"idx": row["idx"], "sentence": row["sentence"]} for row in rows])

@@ -254,7 +254,7 @@ def test_a_held_out_question_without_answer_is_named_before_anything_is_learned(
     with pytest.raises(BertlabError, match=line):
         gather(asked)
     if len(without) == 1:
-        assert gather(replace(asked, damaged="skip")).facts["skipped"] == 1
+        assert gather(replace(asked, invalid="skip")).facts["skipped"] == 1
 
 
 def test_questions_are_made_of_answers_that_are_where_they_say(tmp_path, tiny_checkpoint):
@@ -267,7 +267,7 @@ def test_questions_are_made_of_answers_that_are_where_they_say(tmp_path, tiny_ch
     asked = config(tmp_path, tiny_checkpoint, "squad_v2", data=str(place), make_unanswerable=0.5)
     with pytest.raises(BertlabError, match=r"q2.*that is not at all in its passage"):
         gather(asked)
-    facts = gather(replace(asked, damaged="skip")).facts
+    facts = gather(replace(asked, invalid="skip")).facts
     assert facts["skipped"] == 1
     assert facts["examples"] > 7
 

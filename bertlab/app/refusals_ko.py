@@ -243,7 +243,6 @@ REFUSALS = {
         "{0}조각은 너무 적습니다. 이 글의 글자만 해도 {1}개입니다."
     ),
     "row {} is not a SQuAD row: {}": "{0}번 줄은 SQuAD 형식이 아닙니다. {1}",
-    "{} (--damaged skip leaves out what cannot be used)": "{0} (--damaged skip을 주면 쓸 수 없는 것을 빼고 합니다)",
     "this checkpoint reads from left to right and guesses the next word: it fills no masks": (
         "이 체크포인트는 왼쪽에서 오른쪽으로 읽으며 다음 낱말을 맞힙니다. 빈칸은 채우지 못합니다."
     ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.tag_spans import fitting_tags, is_scheme
-from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows, blank, row_id, value_of
 
 MOST_LABELS = 1000
@@ -59,7 +59,7 @@ def read_examples(
     data: Rows,
     spec: TaskSpec,
     labels: tuple[str, ...] = (),
-    complain: Complaints | None = None,
+    complain: InvalidRows | None = None,
     training: bool = False,
 ) -> Examples:
     """The examples of a data set.
@@ -73,7 +73,7 @@ def read_examples(
     Raises:
         DataError: a column is missing; a row is damaged; no row is left; nothing to learn. One line, naming the row.
     """
-    complain = Complaints() if complain is None else complain
+    complain = InvalidRows() if complain is None else complain
     data.needs((*spec.text, *([spec.start] if spec.start else [])))
     columns, label = spec.text, data.label(spec.label, training)
     read_text = {"choose": _choices, "tag": _tokens}.get(spec.kind, _texts)

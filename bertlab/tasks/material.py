@@ -26,7 +26,7 @@ from bertlab.tasks.span.unanswerable import add_unanswerable
 from bertlab.tasks.span.windows import Ragged, SpanFeatures, span_features, well_placed
 from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.batches import ShuffledSampler
-from bertlab.text.readers.invalid_rows import Complaints, Damaged
+from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.text.readers.rows import has_split, read_split, spaced, splits_there
 from bertlab.training import distributed as processes
 from bertlab.training.objectives import OBJECTIVES
@@ -106,7 +106,7 @@ def labelled_material(
     validation: str | None,
     max_tokens: int,
     hold_out: float,
-    damaged: Damaged,
+    invalid: InvalidRowAction,
     seed: int,
 ) -> Material:
     """Everything but spans; see `FinetuneConfig` for what is said by each.
@@ -115,7 +115,7 @@ def labelled_material(
         BertlabError: rows that are not the task's, or nothing to learn.
     """
     source = data or spec.hub_id
-    complain = Complaints(damaged)
+    complain = InvalidRows(invalid)
     train = read_examples(read_split(source, "train"), spec, (), complain, training=True)
     parts: dict[str, Examples] = {}
     for split in _held_out_splits(spec, data, validation):
@@ -170,7 +170,7 @@ def span_material(
     max_tokens: int,
     stride: int,
     make_unanswerable: float | None,
-    damaged: Damaged,
+    invalid: InvalidRowAction,
     seed: int,
 ) -> Material:
     """Answers in passages; a row whose answer is not where it says is left out and counted.
@@ -179,7 +179,7 @@ def span_material(
         BertlabError: rows that are not questions, nothing to learn, or held-out rows without answers.
     """
     source = data or spec.hub_id
-    complain = Complaints(damaged)
+    complain = InvalidRows(invalid)
     rows = read_rows(source, "train", complain, spec, training=True)
     spec = spoken(spec, rows)
     if make_unanswerable is not None:

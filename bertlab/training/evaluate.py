@@ -25,7 +25,7 @@ from bertlab.tasks.span.metrics import script_of, squad
 from bertlab.tasks.span.predict import measured, spoken, squad_answers
 from bertlab.tasks.span.squad import labelled, measurable, read_predictions, read_rows, read_scores
 from bertlab.text.pretraining.corpus import Corpus
-from bertlab.text.readers.invalid_rows import Complaints, Damaged
+from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.training.devices import resolve_device
 from bertlab.training.model_card import card
 from bertlab.training.predict import evaluate_labelled
@@ -72,8 +72,8 @@ class EvaluateConfig(Columns):
     """For SQuAD v2.0 predictions: {id: score} as JSON, high where there is no answer."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """For SQuAD v2.0: above it "no answer" is the answer (tau); without it, what the checkpoint was tuned to, or 0."""
-    damaged: Damaged = "stop"
-    """Whether a row that cannot be used stops the run or is named and left out."""
+    invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
+    """What to do about an invalid row: stop, or leave it out and name it."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Write the checkpoint's answers here, in the benchmark's own format; in a directory, under its own file name."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -124,7 +124,7 @@ def evaluate(config: EvaluateConfig) -> dict:
         return evaluate_labelled(config, spec, partial(_loaded, config), iter if config.json else measuring)
     if config.threshold is not None and not spec.unanswerable:
         raise BertlabError(f"every question of {config.what} has an answer: --threshold is for SQuAD v2.0")
-    source, complain = config.data or spec.hub_id, Complaints(config.damaged)
+    source, complain = config.data or spec.hub_id, InvalidRows(config.invalid)
     rows = read_rows(source, config.split, complain, spec)
     spec = spoken(spec, rows)
     told = labelled(rows, spec.unanswerable)

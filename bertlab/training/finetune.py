@@ -17,7 +17,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.tasks.custom import OWN, Columns, TaskName, noted
 from bertlab.tasks.material import DRAWN, SHOWN, Material, labelled_material, span_material
-from bertlab.text.readers.invalid_rows import Damaged
+from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed as processes
 from bertlab.training.model_card import card
 from bertlab.training.optimizers import OptimConfig
@@ -51,7 +51,7 @@ class FinetuneConfig(Columns, RunConfig):
     """
 
     SECTIONS: ClassVar = {
-        "rows": ("data", "validation", "hold_out", "damaged"),
+        "rows": ("data", "validation", "hold_out", "invalid"),
         "own task": tuple(each.name for each in fields(Columns)),
         "question": ("stride", "make_unanswerable"),
         "again": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
@@ -71,8 +71,8 @@ class FinetuneConfig(Columns, RunConfig):
     """Held-out rows to measure, if not those beside --data."""
     hold_out: float = 0.1
     """Without any held-out rows, this share of the training rows is held out; 0 for none. Not for questions."""
-    damaged: Damaged = "stop"
-    """Whether a row that cannot be used stops the run or is named and left out."""
+    invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
+    """What to do about an invalid row: stop, or leave it out and name it."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Times to go through the data; 3, or 2 for questions, if not given."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -123,13 +123,13 @@ def gather(config: FinetuneConfig) -> Material:
     if spec.kind == "span":
         return span_material(
             spec, loaded, data=config.data, validation=config.validation, max_tokens=max_tokens, stride=config.stride,
-            make_unanswerable=config.make_unanswerable, damaged=config.damaged, seed=config.seed,
+            make_unanswerable=config.make_unanswerable, invalid=config.invalid, seed=config.seed,
         )  # fmt: skip
     if config.make_unanswerable is not None:
         raise BertlabError(f"{config.task} has no questions: --make-unanswerable is for squad_v2")
     return labelled_material(
         spec, loaded, data=config.data, validation=config.validation, max_tokens=max_tokens, hold_out=config.hold_out,
-        damaged=config.damaged, seed=config.seed,
+        invalid=config.invalid, seed=config.seed,
     )  # fmt: skip
 
 

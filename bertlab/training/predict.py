@@ -13,7 +13,7 @@ from bertlab.tasks import submission
 from bertlab.tasks.examples import Examples, read_examples
 from bertlab.tasks.features import features
 from bertlab.tasks.labelled import answers, figures, fitting_labels, named, predict
-from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows, read_split, splits_there
 
 
@@ -36,7 +36,7 @@ def evaluate_labelled(
     for nth, (split, rows) in enumerate(parts.items()):
         if config.limit:
             rows = Rows(rows.name, rows.columns, rows.rows[: config.limit], rows.names)
-        examples = read_examples(rows, spec, labels, Complaints(config.damaged))
+        examples = read_examples(rows, spec, labels, InvalidRows(config.invalid))
         if not examples.labelled and not config.out:
             raise BertlabError(
                 f"{examples.name} has no labels, so nothing can be measured on it: "

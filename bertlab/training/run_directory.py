@@ -29,6 +29,7 @@ from bertlab.training.trainer import Batches, Trainer
 # settings that do not change the losses, so a run that goes on may have others
 FREE = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE |= {"attribution", "note", "accumulate", "ahead", "snapshot_dtype", "watch", "sentences", "tensorboard"}
+RENAMED = {"damaged": "invalid"}  # settings by the name that older runs have in run.json
 # beside the settings in run.json: what `auto` came to, and what tells other data from the same
 BEGUN, MADE_OF = "precision_begun", "made_of"
 
@@ -146,7 +147,7 @@ def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype
         if not isinstance(theirs, dict) or not isinstance(theirs.get("optim"), dict):
             raise BertlabError(f"{path} is damaged: it holds no settings; remove {config.out} to begin again")
         begun, read = theirs.pop(BEGUN, config.precision), theirs.pop(MADE_OF, None)
-        theirs = _defaults(config) | theirs
+        theirs = _defaults(config) | {RENAMED.get(name, name): value for name, value in theirs.items()}
         theirs["optim"] = asdict(OptimConfig()) | theirs["optim"]
         asked, begun_with = _flags(settings), _flags(theirs)
         changed = [name for name in sorted(asked | begun_with) if asked.get(name) != begun_with.get(name)]

@@ -14,14 +14,14 @@ from bertlab.config.errors import DataError
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.text.readers import hub
 from bertlab.text.readers.files import is_parquet, parse_json, read_parquet, read_text
-from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows, blank, find_split, joined, objects, read_file, row_id, split_name, value_of
 
 SQUAD = TASKS["squad"]
 
 
 def read_squad(
-    path: str | Path, complain: Complaints | None = None, spec: TaskSpec = SQUAD, training: bool = False
+    path: str | Path, complain: InvalidRows | None = None, spec: TaskSpec = SQUAD, training: bool = False
 ) -> list[dict]:
     """The questions of a SQuAD v1.1, v2.0, KorQuAD v1 or KLUE-MRC file, or of any table with a row for each.
 
@@ -43,7 +43,7 @@ def read_squad(
 def read_rows(
     source: str | Path,
     split: str,
-    complain: Complaints | None = None,
+    complain: InvalidRows | None = None,
     spec: TaskSpec = SQUAD,
     training: bool = False,
 ) -> list[dict]:
@@ -80,7 +80,7 @@ def _table(path: Path) -> tuple[Rows, bool]:
     return Rows(str(path), tuple(questions[0]) if questions else (), questions), True
 
 
-def _questions(table: Rows, complain: Complaints | None, spec: TaskSpec, training: bool) -> list[dict]:
+def _questions(table: Rows, complain: InvalidRows | None, spec: TaskSpec, training: bool) -> list[dict]:
     """The rows that are questions, in the hub's form.
 
     Raises:
@@ -91,7 +91,7 @@ def _questions(table: Rows, complain: Complaints | None, spec: TaskSpec, trainin
     table.needs(spec.text)
     label = table.label(spec.label, training)
     id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
-    complain, seen, kept = Complaints() if complain is None else complain, {}, []
+    complain, seen, kept = InvalidRows() if complain is None else complain, {}, []
     for number, row in enumerate(table.rows, 1):
         where = f"{table.name}: row {number}"
         try:
@@ -128,7 +128,7 @@ def labelled(rows: list[dict], unanswerable: bool) -> bool:
     return any(row["answers"]["text"] or (unanswerable and row.get("is_impossible")) for row in rows)
 
 
-def measurable(rows: list[dict], source: str, unanswerable: bool, complain: Complaints | None = None) -> list[dict]:
+def measurable(rows: list[dict], source: str, unanswerable: bool, complain: InvalidRows | None = None) -> list[dict]:
     """The rows that can be measured: all where there may be no answer, else those that have one.
 
     Args:
@@ -141,7 +141,7 @@ def measurable(rows: list[dict], source: str, unanswerable: bool, complain: Comp
     """
     if not labelled(rows, unanswerable):
         raise DataError(f"no question of {source} has an answer, so nothing can be measured on it")
-    complain = Complaints() if complain is None else complain
+    complain = InvalidRows() if complain is None else complain
     kept = [row for row in rows if unanswerable or row["answers"]["text"]]
     for row in rows:
         if not (unanswerable or row["answers"]["text"]):

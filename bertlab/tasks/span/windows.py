@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertlab.config.errors import DataError, TextError
-from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 _TOKENISED_AT_ONCE = 2000
@@ -245,7 +245,7 @@ def span_features(
     stride: int = 128,
     max_question: int = 64,
     unanswerable: bool = False,
-    complain: Complaints | None = None,
+    complain: InvalidRows | None = None,
 ) -> SpanFeatures:
     """Windows of SQuAD rows (context, question, answers: text, answer_start) with the first answer's place in each.
 
@@ -270,7 +270,7 @@ def span_features(
 
 
 def well_placed(
-    rows: Sequence[Mapping], unanswerable: bool = False, complain: Complaints | None = None
+    rows: Sequence[Mapping], unanswerable: bool = False, complain: InvalidRows | None = None
 ) -> tuple[list[Mapping], list[int]]:
     """The SQuAD rows whose first answer stands where it says, and their places in `rows`, from 0.
 
@@ -281,7 +281,7 @@ def well_placed(
         DataError: a row lacks a column, or it is to stop at one that is wrong; it is called by its "where", see
             `tasks.span.squad`, or else by its number from 1.
     """
-    complain = Complaints() if complain is None else complain
+    complain = InvalidRows() if complain is None else complain
     kept, numbers = [], []
     for number, row in enumerate(rows):
         try:

@@ -29,7 +29,7 @@ from bertlab.config.lock import exclusive_lock
 from bertlab.text.pretraining import worker_process as helpers
 from bertlab.text.pretraining.corpus import Corpus, segments
 from bertlab.text.readers.corpus_files import NO_TEXT, Damage, Shard, damage_of, files_of, shards, texts
-from bertlab.text.readers.invalid_rows import Complaints, Damaged
+from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 STACK = 16 << 20  # bytes of text whose documents are shuffled among each other
@@ -72,7 +72,7 @@ def prepare(
     seed: int = 0,
     workers: int = 2,
     weights: list[float] | None = None,
-    damaged: Damaged = "stop",
+    damaged: InvalidRowAction = "stop",
     stream: bool = False,
     learnt: dict | None = None,
 ) -> Corpus:
@@ -113,7 +113,7 @@ def prepare(
         raise DataError(f"{out} exists and is no prepared corpus; name another directory")
     found, broken = shards(sources, column, stream, workers)
     if broken and damaged == "stop":
-        Complaints("stop")(str(broken[0]))
+        InvalidRows("stop")(str(broken[0]))
     if not found:
         raise _nothing(sources, broken)
     with _building(out) as building:
@@ -303,7 +303,7 @@ def _tokenise(numbered: tuple[int, Shard]) -> tuple[list[int], list[Damage], Tal
                 if not found:
                     damage = damage_of(shard, i, why or NO_TEXT)
                     if not _job.skip:
-                        Complaints("stop")(str(damage))
+                        InvalidRows("stop")(str(damage))
                     damaged.append(damage)
                     continue
                 lengths = [len(segment) for segment in found]

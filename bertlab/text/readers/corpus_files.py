@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from datasets.distributed import split_dataset_by_node
 
 from bertlab.config.errors import DataError, first_line
+from bertlab.config.languages import Message
 from bertlab.text.readers import hub
 from bertlab.text.readers.files import encoding_of
 from bertlab.text.readers.rows import SAMPLE, listed, parted, quotes, table_reader
@@ -28,7 +29,7 @@ KINDS = {
 TABLES = {"commas": (",", True), "tabs": ("\t", False), "quoted tabs": ("\t", True)}  # kind -> delimiter, quoted
 SHARD_BYTES = 4 << 20  # bytes of a file that are read in one go
 DOCUMENT_BYTES = 1 << 20  # of a .txt without blank lines, or without line breaks, that become one document
-NO_TEXT = "has no text"
+NO_TEXT = str(Message("row-without-text"))
 UTF_8 = "utf-8-sig"  # with or without a mark before all else
 ROWS = 1000  # of a hub data set
 

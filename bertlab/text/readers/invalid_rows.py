@@ -1,42 +1,72 @@
-"""What happens to a row that cannot be used: it stops the run, or it is left out; either way it is named.
-
-Knows no rows.
-"""
+"""What to do with a row that cannot be used: stop the command, or leave the row out. Either way the row is named."""
 
 import sys
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bertlab.config.errors import DataError
+from bertlab.config.errors import BertlabError, DataError
 
-Damaged = Literal["stop", "skip"]
+InvalidRowAction = Literal["stop", "skip"]
+
+
+def invalid_row(source: object, row: int, reason: object, id: str | None = None) -> DataError:
+    """The error that names a row which cannot be used.
+
+    Args:
+        source: the file or data set.
+        row: the line where the row begins, or its number where the format has no lines; both from 1.
+        reason: a `Message` or an error that says what is wrong.
+        id: the row's own id, where it has one.
+
+    >>> from bertlab.config.languages import Message
+    >>> str(invalid_row("a.jsonl", 1234, Message("row-without-text")))
+    'a.jsonl row 1,234: has no text'
+    """
+    if id is None:
+        return DataError("invalid-row", source=source, row=row, reason=reason)
+    return DataError("invalid-row-with-id", source=source, row=row, id=id, reason=reason)
 
 
 @dataclass
-class Complaints:
-    """Takes the lines that say which row is wrong and why.
+class InvalidRows:
+    """Receives the errors about rows that cannot be used, and stops or counts them.
 
-    damaged: "stop" raises at the first one; "skip" keeps them all, prints the first `shown` to standard error as they
-    come, and leaves the rest to be counted.
-
-    >>> complaints = Complaints("skip", shown=0)
-    >>> complaints("row 3 is empty"), complaints("row 7 is empty"), len(complaints)
-    (None, None, 2)
+    >>> invalid_rows = InvalidRows("skip", shown=0)
+    >>> from bertlab.config.languages import Message
+    >>> invalid_rows.report(invalid_row("a.csv", 3, Message("row-without-text")))
+    >>> len(invalid_rows)
+    1
     """
 
-    damaged: Damaged = "stop"
+    action: InvalidRowAction = "stop"
+    """"stop" raises at the first invalid row; "skip" keeps every error and prints the first few to standard error."""
     shown: int = 10
-    lines: list[str] = field(default_factory=list)
+    """How many errors "skip" prints; the rest are only counted."""
+    errors: list[BertlabError] = field(default_factory=list)
+    """The errors of the rows left out, in order."""
+
+    def report(self, error: BertlabError) -> None:
+        """Take the error of one row.
+
+        Raises:
+            DataError: `action` is "stop"; the message also names the flag that skips such rows.
+        """
+        if self.action == "stop":
+            raise DataError("invalid-row-stops", error=error)
+        self.errors.append(error)
+        if len(self.errors) <= self.shown:
+            print(f"left out: {error}", file=sys.stderr)
+        elif len(self.errors) == self.shown + 1:
+            print("left out: more invalid rows, which are only counted", file=sys.stderr)
 
     def __call__(self, line: str) -> None:
-        """Raises DataError where the run is to stop."""
-        if self.damaged == "stop":
-            raise DataError(f"{line} (--damaged skip leaves out what cannot be used)")
-        self.lines.append(line)
-        if len(self.lines) <= self.shown:
-            print(f"left out: {line}", file=sys.stderr)
-        elif len(self.lines) == self.shown + 1:
-            print("left out: more of them, which are only counted", file=sys.stderr)
+        """Transitional: take the error of one row as a sentence."""
+        self.report(DataError(line))
+
+    @property
+    def lines(self) -> list[str]:
+        """The errors in English, one line each."""
+        return [str(error) for error in self.errors]
 
     def __len__(self) -> int:
-        return len(self.lines)
+        return len(self.errors)

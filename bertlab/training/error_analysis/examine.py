@@ -23,7 +23,7 @@ from bertlab.tasks.labelled import answers, figures, fitting_labels, predict, ta
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.tag_spans import entity_spans, is_scheme
 from bertlab.text.batches import score
-from bertlab.text.readers.invalid_rows import Complaints
+from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import find_split, has_split, read_split, spaced, split_name
 from bertlab.training.error_analysis.questions import examine_questions
 from bertlab.training.error_analysis.results import Confusion, Examination, Given, Judged
@@ -70,7 +70,7 @@ def labelled_rows(source: str | Path, spec: TaskSpec, split: str = "validation")
     if spec.kind != "span":
         rows = read_split(source, split)
         return Given(rows.name, rows.columns, rows.rows, rows.names)
-    complaints = Complaints("skip", shown=0)
+    complaints = InvalidRows("skip", shown=0)
     questions = read_rows(source, split, complaints, spec)
     columns = ("id", "question", "context", "answers")
     return Given(split_name(source, split, found), columns, questions, left_out=tuple(complaints.lines))
@@ -89,7 +89,7 @@ def examine(loaded: Checkpoint, rows: Given, spec: TaskSpec, most: int = 500, pr
         return examine_questions(loaded, rows, spec, most, progress)
     labels = fitting_labels(spec, loaded.config.labels)
     spec = spec if spec.labels else spec.replace(labels=labels)
-    complaints = Complaints("skip", shown=0)
+    complaints = InvalidRows("skip", shown=0)
     try:
         usable = read_examples(rows, spec, labels if spec.kind in ("classify", "tag") else (), complaints)
     except DataError as error:

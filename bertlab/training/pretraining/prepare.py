@@ -17,7 +17,7 @@ from bertlab.config.limits import apart
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.preparing import made, prepare
 from bertlab.text.readers.corpus_files import Shard, texts
-from bertlab.text.readers.invalid_rows import Damaged
+from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 BITES = 256  # that a sample is taken in, at most: to open a shard for a few words costs more than they are worth
@@ -56,7 +56,7 @@ class PrepareConfig:
     """How often an epoch goes through each TEXT, in their order: `--weights 2 0.5` takes all of the first twice, and of
     the second half the documents, drawn anew each time. Once each, if not given. Training heeds it; changing it later
     tokenises nothing again."""
-    damaged: Damaged = "stop"
+    invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about a damaged file, or a row that is damaged or without text: stop and name it, or leave it out,
     count it and list it in damaged.jsonl."""
     stream: bool = False
@@ -78,7 +78,7 @@ def run(config: PrepareConfig) -> Corpus:
         seed=config.seed,
         workers=config.workers,
         weights=list(config.weights),
-        damaged=config.damaged,
+        damaged=config.invalid,
         stream=config.stream,
         learnt=learnt,
     )
