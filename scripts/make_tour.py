@@ -1,0 +1,131 @@
+"""Make the README's moving picture, assets/tour.webp, from the running app: `python scripts/make_tour.py`.
+
+It points at words on the attention page, follows one head, switches heads off on the head-surgery page, and plays a
+training run in the time machine.
+"""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+from bench_app import ROOT, server
+from chromium import launched
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+OUT = ROOT / "assets" / "tour.webp"
+WIDTH, HEIGHT, SCALE = 1180, 780, 0.8  # of the browser, and the share of it that the picture keeps
+LIMIT = 3_000_000  # bytes
+SHORT, LONG = 130, 1100  # milliseconds a frame stays
+
+# A headless browser draws no pointer.
+POINTER = """() => {
+  const dot = document.createElement("div");
+  dot.style.cssText = "position:fixed;width:18px;height:18px;border-radius:9px;background:rgba(230,90,0,.55);"
+    + "border:2px solid white;pointer-events:none;z-index:99999999;transform:translate(-50%,-50%);left:-50px";
+  document.body.append(dot);
+  addEventListener("mousemove", (event) => {
+    dot.style.left = event.clientX + "px";
+    dot.style.top = event.clientY + "px";
+  });
+}"""
+
+Frame = tuple[Image.Image, int]
+
+
+def shot(page: Page, milliseconds: int = SHORT) -> Frame:
+    """The page as it looks now, and how long it stays in the picture."""
+    image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    return image.resize((round(WIDTH * SCALE), round(HEIGHT * SCALE)), Image.Resampling.LANCZOS), milliseconds
+
+
+def opened(page: Page, address: str, path: str, ready: str, **parameters: str) -> None:
+    """Open a page of the app and wait until it rests."""
+    page.goto(f"http://{address}/{path}?{urlencode(parameters)}")
+    page.locator(ready).first.wait_for(timeout=120_000)
+    page.wait_for_selector('[data-test-script-state="notRunning"]')
+    page.wait_for_timeout(2500)  # the picture fades in, and the indicator of the running script leaves
+    page.evaluate(POINTER)
+
+
+def pointed(page: Page, places: list[tuple[float, float]], milliseconds: int = LONG) -> Iterator[Frame]:
+    """Frames of the pointer moving from place to place."""
+    for x, y in places:
+        page.mouse.move(x, y, steps=3)
+        page.wait_for_timeout(250)
+        yield shot(page, milliseconds)
+
+
+def attention(page: Page, address: str) -> Iterator[Frame]:
+    pair = {"a": "The boy put the glass on the table.", "b": "It fell because the table was not level."}
+    opened(page, address, "attention", ".bl-attention canvas", layer="1", hide="1", **pair)
+    box = page.locator(".bl-attention canvas").first.bounding_box()
+    page.mouse.move(WIDTH / 2, HEIGHT / 2)  # over the page, not the sidebar, so that the page scrolls
+    page.mouse.wheel(0, max(box["y"] - 150, 0))
+    page.wait_for_timeout(600)
+    box = page.locator(".bl-attention canvas").first.bounding_box()
+    yield shot(page, LONG)
+    left = box["x"] + 0.18 * box["width"]
+    yield from pointed(page, [(left, box["y"] + share * min(box["height"], 520)) for share in (0.2, 0.35, 0.5, 0.65)])
+
+
+def surgery(page: Page, address: str) -> Iterator[Frame]:
+    opened(page, address, "heads", ".heads .grid button")
+    yield shot(page, LONG)
+    for number in (8, 11, 20):
+        button = page.locator(".heads .grid button:not(.row)").nth(number)
+        box = button.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+        yield shot(page, 500)
+        button.click()
+        page.wait_for_timeout(1800)
+        yield shot(page, LONG)
+
+
+def time_machine(page: Page, address: str) -> Iterator[Frame]:
+    opened(page, address, "time-machine", ".bl-slider", at="0")
+    slider = page.locator(".bl-slider").first
+    slider.focus()
+    page.keyboard.press("Home")
+    page.wait_for_timeout(500)
+    yield shot(page, LONG)
+    for _ in range(7):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(450)
+        yield shot(page, 650)
+    yield shot(page, LONG)
+
+
+def saved(frames: list[Frame], out: Path) -> int:
+    """Write the frames as one animated WebP within `LIMIT`; return its size in bytes."""
+    images, durations = zip(*frames, strict=True)
+    for quality in (80, 70, 60, 50, 40, 30):
+        buffer = io.BytesIO()
+        images[0].save(
+            buffer, "WEBP", save_all=True, append_images=images[1:], duration=list(durations), loop=0,
+            quality=quality, method=6,
+        )  # fmt: skip
+        if len(buffer.getvalue()) < LIMIT:
+            break
+    temporary = out.with_suffix(".part")
+    temporary.write_bytes(buffer.getvalue())
+    temporary.rename(out)
+    return len(buffer.getvalue())
+
+
+def main() -> None:
+    with server() as address, sync_playwright() as playwright:
+        browser = launched(playwright)
+        frames: list[Frame] = []
+        for scene in (attention, surgery, time_machine):
+            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+            frames += scene(page, address)
+            page.close()
+        browser.close()
+    size = saved(frames, OUT)
+    print(f"{OUT.relative_to(ROOT)}: {len(frames)} frames, {size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main()

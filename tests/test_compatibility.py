@@ -1,0 +1,77 @@
+"""What people typed, linked and trained before the packages were renamed still works."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import bertlab
+from bertlab.checkpoints import history
+from bertlab.checkpoints.hub import shipped
+from bertlab.cli import main
+from bertlab.cli.commands import COMMANDS
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+OLD = json.loads((HERE / "compatibility" / "commands.json").read_text())
+FLAGS = [(command, flag) for command, row in OLD.items() for flag in row["flags"]]
+
+# Addresses as links held them, one of each kind.
+ADDRESSES = {
+    "attention": [{"view": "matrix", "layer": "1"}, {"look": "neuron", "token": "2"}, {"hide": "1", "layer": "2"}],
+    "fill_mask": [{"mask": "3.6"}, {"text": "A [MASK] of tea."}],
+    "next_sentence": [{"first": "Green tea.", "second": "Bread."}],
+    "question": [{"question": "Who?", "passage": "The keeper carried the lantern."}],
+    "classify": [{"judged": "A small wonder."}],
+    "tag": [{"named": "Clara Schumann played in Vienna."}],
+    "heads": [{"changes": "0.1,1.1"}, {"ask": "span"}, {"ask": "nsp"}, {"ask": "classify"}, {"tool": "patch"},
+              {"tool": "row", "row.how": "hand"}, {"tool": "keep", "changes": "0.1"}],
+    "depth": [{"masked": "The old [MASK] carried the [MASK]."}],
+    "xray": [{"question": "Who?", "passage": "The keeper carried the lantern."}],
+    "compare": [{"between": "inputs"}],
+    "training": [{"x": "tokens"}],
+    "time_machine": [{"at": "0"}],
+    "evaluation": [{"from": "paste", "pasted": "sentence,label\nA wonder.,positive\nA bore.,negative\n"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "flag"), FLAGS, ids=lambda value: value if isinstance(value, str) else value[0])
+def test_a_flag_of_before_is_understood(command, flag, monkeypatch, capsys):
+    row, parsed = COMMANDS[command], []
+    monkeypatch.setattr(import_module(f"bertlab.{row.module}"), row.function, parsed.append)
+    words = [*command.split(), *OLD[command]["required"], *flag]
+    code, err = main(words), capsys.readouterr().err
+    assert not any(mark in err for mark in ("nrecognized", "nvalid choice")), err
+    assert parsed or code, words
+
+
+@pytest.mark.skipif("strongest" not in shipped(), reason="no shipped checkpoints")
+@pytest.mark.parametrize("name", ["strongest", "scratch", "korean", "squad", "sst2", "stsb", "wikiann_en", "nsmc"])
+def test_a_shipped_checkpoint_opens(name):
+    session = bertlab.load(name)
+    assert session.attention("Tea and bread.").probs_LNTT.shape[0] == session.config.num_layers
+    assert main(["info", "--checkpoint", name]) == 0
+
+
+@pytest.mark.skipif(not (ROOT / "assets" / "runs").is_dir(), reason="no shipped runs")
+@pytest.mark.parametrize("name", ["tiny-en", "tiny-ko"])
+def test_a_run_of_before_is_read(name):
+    run = ROOT / "assets" / "runs" / name
+    log = history.read_log(run)
+    assert history.snapshots(run)
+    assert any("loss" in row for row in log)
+    assert history.end(run, history.thin(log)).state == "finished"
+
+
+@pytest.mark.parametrize(
+    ("screen", "address"), [(screen, address) for screen, rows in ADDRESSES.items() for address in rows], ids=str
+)
+def test_an_address_of_before_opens(shipped, screen, address):
+    from support.pages import open_example_page
+
+    app = open_example_page(screen, **address)
+    assert not app.exception, app.exception[0].message
+    for name, value in address.items():
+        kept = "".join(app.query_params.get(name, value))
+        assert kept == value, f"{name} became {kept!r}"
