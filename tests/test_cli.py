@@ -24,6 +24,8 @@ from bertlab.cli import app as window
 from bertlab.cli import checkpoint
 from bertlab.cli.commands import COMMANDS
 from bertlab.cli.flags import parse
+from bertlab.config import crash_log
+from bertlab.config.errors import BertlabError
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
 from bertlab.explore.facts import as_json
@@ -287,8 +289,8 @@ def test_hostile_texts_are_only_shown(run, text):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["fil-mask", "x"], "there is no command 'fil-mask'"),
-        (["fill-mask"], "Missing from bertlab fill-mask: TEXT (bertlab fill-mask --help says more)"),
+        (["fil-mask", "x"], 'there is no command "fil-mask"'),
+        (["fill-mask"], "Missing from bertlab fill-mask: TEXT (see bertlab fill-mask --help)"),
         (["fill-mask", "x", "--top-k", "many"], "--top-k"),
         (["fill-mask", "x", "y"], "Unrecognized options: y"),
         (["fill-mask", "no mask"], "write [MASK]"),
@@ -302,7 +304,7 @@ def test_hostile_texts_are_only_shown(run, text):
         (["nsp", "-", "-"], "only one text"),
         (["nsp", A, ""], "the second text is empty"),
         (["answer", "", PASSAGE], "question is empty"),
-        (["attend", A, "--layer", "2"], "no layer 2: they go from 0 to 1"),
+        (["attend", A, "--layer", "2"], "no layer 2: layers go from 0 to 1"),
         (["attend", A, "--head", "-1"], "no head -1"),
         (["app", "--port", "0"], "no port 0"),
         (["evaluate", "squad"], "--checkpoint"),
@@ -332,9 +334,7 @@ def test_a_report_is_unboxed_however_it_is_drawn(monkeypatch, encoding):
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding))
     monkeypatch.setattr("sys.stderr", io.StringIO())
     assert cli.main(["fill-mask"]) == 2
-    assert (
-        sys.stderr.getvalue() == "bertlab: Missing from bertlab fill-mask: TEXT (bertlab fill-mask --help says more)\n"
-    )
+    assert sys.stderr.getvalue() == "bertlab: Missing from bertlab fill-mask: TEXT (see bertlab fill-mask --help)\n"
     assert cli.main(["fill-mask", "[MASK]", "--checkpoint", "strongest"]) == 0, "no character stops a terminal"
 
 
@@ -356,7 +356,7 @@ def test_no_shipped_checkpoint_gets_one_line(run, tmp_path, monkeypatch):
     [
         (KeyboardInterrupt(), 130, ""),
         (OSError(errno.ENOSPC, "No space left on device", "a.json"), 2, "bertlab: a.json: No space left on device\n"),
-        (MemoryError(), 2, "bertlab: there is not enough memory for this\n"),
+        (MemoryError(), 2, f"bertlab: {BertlabError('out-of-memory')}\n"),
     ],
 )
 def test_what_interrupts_a_command(run, monkeypatch, error, code, line):
@@ -367,10 +367,51 @@ def test_what_interrupts_a_command(run, monkeypatch, error, code, line):
     assert run("info") == (code, "", line)
 
 
-def test_a_mistake_in_the_program_is_not_hidden(monkeypatch):
+def test_a_bug_is_one_line_with_an_id_and_its_stack_is_logged(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(checkpoint, "info", lambda config: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        cli.main(["info"])
+    code, out, err = run("info")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "ZeroDivisionError: division by zero" in err
+    log = tmp_path / "bertlab" / "errors.log"
+    id = re.search(rf"{log} under id (\w+)", err).group(1)
+    assert f"{id} bertlab info\nTraceback" in log.read_text()
+    monkeypatch.setenv("BERTLAB_TRACEBACK", "1")
+    code, _, err = run("info")
+    assert code == 1
+    assert "Traceback" in err
+    assert log.read_text().count("Traceback") == 2
+
+
+def test_a_bug_is_reported_where_no_log_can_be_written(run, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+
+    class PanicError(BaseException):
+        """As the bindings of Rust libraries raise it."""
+
+    def panic(config):
+        raise PanicError("index out of bounds\nnote: run with RUST_BACKTRACE=1")
+
+    monkeypatch.setattr(checkpoint, "info", panic)
+    code, out, err = run("info")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "PanicError: index out of bounds" in err
+
+
+def test_a_large_log_is_set_aside(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    log = crash_log.log_path()
+    log.parent.mkdir()
+    log.write_bytes(b"x" * (crash_log.MAX_BYTES + 1))
+    assert crash_log.unexpected_error(ValueError("new"), "test").id == "unexpected-error"
+    assert log.stat().st_size < 1000
+    assert log.with_name("errors.log.1").stat().st_size > crash_log.MAX_BYTES
+
+
+def test_an_alias_runs_its_command(run):
+    assert run("nsp", A, B) == run("next-sentence", A, B)
+    assert run("bench", "--preset", "giant")[2].endswith("(see bertlab bench pretrain --help)\n")
 
 
 def test_the_module_runs_and_a_reader_may_leave():

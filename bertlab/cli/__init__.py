@@ -1,18 +1,19 @@
-"""F5, the command line: names to functions, flags from dataclasses, mistakes in one line.
+"""The command line.
 
-Only the module of the command that is called gets imported, so help comes at once. Knows nothing of how an answer is
-found or how a model learns.
+A command is a dataclass, whose fields become its flags, and a function that takes it. Only the module of the command
+that runs is imported, so that `--help` is fast.
 
-commands    the table of them all: where each lives, and what it does in a line
-dispatch    a command line -> the command that is meant, its configuration and an exit code
-common      what every question to a checkpoint takes, and how its answer is told
-ask         fill-mask, nsp, answer, classify, choose, tag
-look        attend, heads, lens
+commands    the table of all commands: where each is, and its summary
+dispatch    find the command, parse its arguments, run it, return an exit code
+flags       build flags and help texts from a dataclass
+query       arguments and printing shared by the commands that query a checkpoint
+ask         fill-mask, next-sentence, answer, classify, choose, tag
+explore     attend, heads, lens
 checkpoint  info, export
-reproduce   a table of the paper
-window      app
+reproduce   reproduce a table of the paper
+app         start the app
 
-Training, measuring and benchmarks live with what they run: `learn` and `bench`.
+The commands that train, evaluate and benchmark are in `bertlab.training` and `bertlab.bench`.
 """
 
 from bertlab.cli.dispatch import main

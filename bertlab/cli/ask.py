@@ -46,8 +46,8 @@ class NextSentence(QueryOptions):
     """Does the second sentence follow the first?
 
     Examples:
-      bertlab nsp "She opened the window." "Cold air came in."
-      bertlab nsp "She opened the window." "Goats have square pupils." --json
+      bertlab next-sentence "She opened the window." "Cold air came in."
+      bertlab next-sentence "She opened the window." "Goats have square pupils." --json
     """
 
     first: Text

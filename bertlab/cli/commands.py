@@ -1,58 +1,66 @@
-"""Every command in a row: where it lives and what it does. Imports none of them."""
+"""The table of all commands. It imports none of them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Command:
-    """Where a command lives: its module in `bertlab`, its configuration there and the function that takes it; line:
-    what it does.
-
-    recipes: a module whose `asked` finds, in a command line, the configuration that its flags change.
-    """
+    """Where a command is, and what it does in one line."""
 
     module: str
+    """Its module, relative to `bertlab`."""
     config: str
+    """The dataclass in that module whose fields are its flags."""
     function: str
-    line: str
+    """The function in that module that takes the dataclass and may return an exit code."""
+    summary: str
+    """What it does, for the list of commands."""
     recipes: str = ""
+    """A module that reads `--recipe` and returns the settings which the other flags change; "" for none."""
 
 
 COMMANDS = {
-    "fill-mask": Command("cli.ask", "FillMask", "fill_mask", "what a BERT would put in place of [MASK]"),
-    "nsp": Command("cli.ask", "NextSentence", "next_sentence", "does the second sentence follow the first?"),
+    "fill-mask": Command("cli.ask", "FillMask", "fill_mask", "predict the words behind [MASK]"),
+    "next-sentence": Command("cli.ask", "NextSentence", "next_sentence", "predict whether a sentence follows another"),
     "answer": Command("cli.ask", "Answer", "answer", "find the answer to a question in a passage"),
-    "classify": Command("cli.ask", "Classify", "classify", "which label a text has, or what value"),
-    "choose": Command("cli.ask", "Choose", "choose", "which of several texts goes on best"),
-    "tag": Command("cli.ask", "Tag", "tag", "the names, places and so on in a text"),
-    "heads": Command("cli.explore", "Heads", "heads", "what every attention head does for a prediction"),
-    "lens": Command("cli.explore", "LensOf", "lens", "what every layer would say; masks filled together"),
-    "attend": Command("cli.explore", "Attend", "attend", "where every attention head looks"),
-    "info": Command("cli.checkpoint", "Info", "info", "what a checkpoint is, and which are shipped"),
-    "export": Command("cli.checkpoint", "Export", "export", "a checkpoint in fewer bits, without heads, or averaged"),
-    "app": Command("cli.app", "App", "app", "open the browser window"),
-    "prepare": Command("training.pretraining.prepare", "PrepareConfig", "run", "raw text to a corpus and a vocabulary"),
+    "classify": Command("cli.ask", "Classify", "classify", "predict the label of a text, or its score"),
+    "choose": Command("cli.ask", "Choose", "choose", "choose the best continuation of a text"),
+    "tag": Command("cli.ask", "Tag", "tag", "find the named entities in a text"),
+    "attend": Command("cli.explore", "Attend", "attend", "show where each attention head attends"),
+    "heads": Command("cli.explore", "Heads", "heads", "measure what each attention head does for a prediction"),
+    "lens": Command("cli.explore", "LensOptions", "lens", "show what each layer would predict (logit lens)"),
+    "info": Command("cli.checkpoint", "Info", "info", "describe a checkpoint; list the shipped ones"),
+    "export": Command("cli.checkpoint", "Export", "export", "write a quantised, pruned or averaged checkpoint"),
+    "app": Command("cli.app", "App", "app", "open the app in the browser"),
+    "prepare": Command(
+        "training.pretraining.prepare", "PrepareConfig", "run", "turn raw text into a corpus and a vocabulary"
+    ),
     "pretrain": Command(
-        "training.pretraining.pretrain", "PretrainConfig", "run", "a corpus to a BERT, or to a better one",
+        "training.pretraining.pretrain", "PretrainConfig", "run", "pre-train a BERT on a corpus",
         recipes="training.pretraining.recipes",
     ),
-    "finetune": Command("training.finetune", "FinetuneConfig", "run", "teach a BERT a task"),
-    "evaluate": Command("training.evaluate", "EvaluateConfig", "run", "measure a checkpoint, or predictions"),
-    "reproduce": Command("cli.reproduce", "ReproduceConfig", "run", "a table of the paper, beside the paper's"),
-    "export-run": Command("training.export_run", "ExportRunConfig", "run", "a finished run, small enough to ship"),
-    "bench": Command("bench.pretrain", "BenchConfig", "run", "how fast it pre-trains, beside transformers"),
-    "bench lengths": Command("bench.lengths", "LengthsBenchConfig", "run", "what a token costs, by length"),
+    "finetune": Command("training.finetune", "FinetuneConfig", "run", "fine-tune a checkpoint on a task"),
+    "evaluate": Command("training.evaluate", "EvaluateConfig", "run", "evaluate a checkpoint or a file of predictions"),
+    "reproduce": Command("cli.reproduce", "ReproduceConfig", "run", "reproduce a table of the paper at small scale"),
+    "export-run": Command(
+        "training.export_run", "ExportRunConfig", "run", "pack a finished run and its snapshots for sharing"
+    ),
+    "bench pretrain": Command("bench.pretrain", "BenchConfig", "run", "pre-training speed beside transformers"),
     "bench finetune": Command(
-        "bench.finetune", "FinetuneBenchConfig", "run", "how fast it fine-tunes, beside transformers"
+        "bench.finetune", "FinetuneBenchConfig", "run", "fine-tuning speed beside the Trainer of transformers"
     ),
     "bench features": Command(
-        "bench.features", "FeaturesBenchConfig", "run", "how fast SQuAD's rows become what a model reads"
+        "bench.features", "FeaturesBenchConfig", "run", "speed of turning SQuAD rows into features, beside transformers"
     ),
+    "bench lengths": Command("bench.lengths", "LengthsBenchConfig", "run", "pre-training speed by sequence length"),
 }  # fmt: skip
+
+ALIASES = {"nsp": "next-sentence", "bench": "bench pretrain"}
+"""Other spellings of a command."""
 
 HELP = """bertlab {version}: BERT, opened up.
 
-usage: bertlab COMMAND ...        bertlab COMMAND --help says more
+usage: bertlab COMMAND ...        bertlab COMMAND --help shows its options
 
 {commands}
 

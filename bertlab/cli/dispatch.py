@@ -1,6 +1,7 @@
-"""From a command line to the command that is meant, and from what comes of it to an exit code.
+"""Find the command that a command line names, run it, and return an exit code.
 
-A user's mistake is one line on stderr, never a traceback. Knows no command.
+A user's mistake is one line on standard error with exit code 2. So is a bug, with exit code 1, and its stack goes to a
+log.
 """
 
 import contextlib
@@ -13,63 +14,79 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import bertlab
-from bertlab.cli.commands import COMMANDS, HELP
+from bertlab.cli.commands import ALIASES, COMMANDS, HELP
+from bertlab.config.crash_log import unexpected_error
 from bertlab.config.errors import BertlabError
+from bertlab.config.languages import Message
 from bertlab.config.limits import check_limits
 
-USAGE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141  # exit codes; the last two are 128 + the signal, as shells have it
+BUG, USAGE = 1, 2
+INTERRUPTED, BROKEN_PIPE = 130, 141  # 128 + the number of the signal, as in shells
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command -> its exit code: 0, or 2 for a user's mistake, which is said in one line on stderr."""
+    """Run one command.
+
+    Args:
+        argv: the words after `bertlab`; those of the process if None.
+
+    Returns:
+        The exit code: 0, 2 for a user's mistake, 1 for a bug, 130 after Ctrl-C, 141 if the reader of a pipe has gone.
+    """
     with contextlib.suppress(AttributeError, ValueError):
-        # a terminal that cannot show a character gets a question mark and not a traceback
+        # a character that the terminal cannot show is printed as a question mark instead of raising
         sys.stdout.reconfigure(errors="replace")
         sys.stderr.reconfigure(errors="replace")
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _run(list(sys.argv[1:] if argv is None else argv))
+        code = _run(words)
         sys.stdout.flush()
         return code
     except BertlabError as error:
-        return _refuse(str(error))
-    except KeyboardInterrupt as stop:
-        if said := str(stop):
-            print(f"bertlab: {said}", file=sys.stderr)
+        return _print_error(error)
+    except KeyboardInterrupt as interrupt:
+        if message := str(interrupt):
+            print(f"bertlab: {message}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # whoever read has gone; Python flushes once more when it ends, which must not fail again
+        # Python flushes standard output once more at exit, which must not fail again
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except MemoryError:
-        return _refuse("there is not enough memory for this")
+        return _print_error(BertlabError("out-of-memory"))
     except OSError as error:
-        return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        if error.filename:
+            path, reason = str(error.filename), error.strerror or type(error).__name__
+            return _print_error(BertlabError("file-operation-failed", path=path, reason=reason))
+        return _print_error(BertlabError("operation-failed", reason=str(error)))
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - the last net; a panic of a Rust library is no Exception
+        _print_error(unexpected_error(error, f"bertlab {' '.join(words[:2])}"))
+        return BUG
 
 
 def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
-        listed = "\n".join(f"  {name:16}{command.line}" for name, command in COMMANDS.items())
+        width = max(map(len, COMMANDS)) + 2
+        listed = "\n".join(f"  {name:{width}}{command.summary}" for name, command in COMMANDS.items())
         print(HELP.format(version=bertlab.__version__, commands=listed), end="")
         return 0
     if words[0] == "--version":
         print(bertlab.__version__)
         return 0
-    name, *rest = words
-    if rest and f"{name} {rest[0]}" in COMMANDS:
-        name, rest = f"{name} {rest[0]}", rest[1:]
-    if name not in COMMANDS:
-        raise BertlabError(f"there is no command {name!r}: bertlab --help lists them")
+    name, arguments = _find_command(words)
     command = COMMANDS[name]
-    _wait_asleep(name)
+    _shorten_thread_spinning(name)
     try:
         module = import_module(f"bertlab.{command.module}")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("bertlab"):
             raise
-        raise BertlabError(f"bertlab {name} needs {error.name}: pip install {error.name}") from None
-    recipe = import_module(f"bertlab.{command.recipes}").asked(rest) if command.recipes else None
-    config = _parse(getattr(module, command.config), f"bertlab {name}", rest, recipe)
+        raise BertlabError("command-needs-package", command=name, package=error.name) from None
+    recipe = import_module(f"bertlab.{command.recipes}").asked(arguments) if command.recipes else None
+    config = _parse(getattr(module, command.config), f"bertlab {name}", arguments, recipe)
     if config is None:
         return 0
     check_limits(config)
@@ -77,56 +94,81 @@ def _run(words: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _wait_asleep(name: str) -> None:
-    """Let a thread that waits for others sleep soon.
+def _find_command(words: list[str]) -> tuple[str, list[str]]:
+    """Split a command line into the name of a command, of one or two words, and its arguments.
 
-    By default it stays awake for milliseconds: where another program has a core it does so at every layer, and a step
-    takes several times as long (BENCHMARKS.md). OpenMP reads this when torch loads it. `bench` has the machine to
-    itself.
+    >>> _find_command(["bench", "lengths", "--json"]), _find_command(["nsp", "a", "b"])
+    (('bench lengths', ['--json']), ('next-sentence', ['a', 'b']))
+    """
+    for count in (2, 1):
+        name = " ".join(words[:count])
+        name = ALIASES.get(name, name)
+        if name in COMMANDS:
+            return name, words[count:]
+    raise BertlabError("command-unknown", command=words[0])
+
+
+def _shorten_thread_spinning(name: str) -> None:
+    """Let an OpenMP thread that waits for others sleep after 1,000 spins.
+
+    By default it spins for milliseconds. Where another program uses a core, that happens in every layer, and a training
+    step takes several times as long (docs/lab-notebook.md). OpenMP reads the variable when torch loads it. Benchmarks
+    keep the default, as they have the machine to themselves.
     """
     if not name.startswith("bench") and "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def _parse(kind: type, name: str, words: list[str], recipe: object | None = None) -> object | None:
-    """Words to a configuration, the recipe changed by them if there is one; None where help was asked for and given."""
-    from bertlab.cli import flags  # a tenth of a second that the list of commands need not wait for
+    """Parse arguments into a configuration.
 
-    boxed, (about, examples) = io.StringIO(), flags.about(kind)
+    Args:
+        kind: the dataclass of the configuration.
+        name: what the command is called in its help.
+        recipe: the configuration whose fields are the defaults, if not those of the dataclass.
+
+    Returns:
+        The configuration, or None after printing the help.
+    """
+    from bertlab.cli import flags  # imports tyro, 0.1 s that the list of commands does not need
+
+    report, (description, examples) = io.StringIO(), flags.split_docstring(kind)
     if not {"-h", "--help"}.isdisjoint(words):
-        print(about, end="\n\n")
+        print(description, end="\n\n")
     try:
-        with contextlib.redirect_stderr(boxed):
+        with contextlib.redirect_stderr(report):
             return flags.parse(kind, words, prog=name, description="", **({"default": recipe} if recipe else {}))
     except SystemExit as exit:
         if not exit.code:
-            print(f"\nExamples:\n{examples}")  # at the end, where long help leaves the reader
+            print(f"\nExamples:\n{examples}")  # last, so that they are in view after a long help
             return None
-    raise BertlabError(f"{_unboxed(boxed.getvalue())} ({name} --help says more)")
+    reason = _unbox(report.getvalue()) or Message("arguments-not-understood")
+    raise BertlabError("arguments-invalid", reason=reason, command=name)
 
 
-def _unboxed(report: str) -> str:
-    """The first paragraph of a report in a box, as one line.
+def _unbox(report: str) -> str:
+    """Return the first paragraph of tyro's boxed report as one line.
 
-    >>> _unboxed("╭─ Value error ─╮\\n│ Expected one  │\\n│   number      │\\n│ ───────────── │\\n│ See --help    │")
+    >>> _unbox("╭─ Value error ─╮\\n│ Expected one  │\\n│   number      │\\n│ ───────────── │\\n│ See --help    │")
     'Expected one number'
     """
     paragraph = []
     for line in re.sub(r"\x1b\[[0-9;]*m", "", report).splitlines()[1:]:
         text = line[1:-1].rstrip()
-        rule = set(text) <= set(" ─-")
-        if rule and paragraph:
+        is_rule = set(text) <= set(" ─-")
+        if is_rule and paragraph:
             break
-        # what stands further in is the help of an argument, which --help gives better
-        if not rule and not text.startswith(8 * " "):
+        # lines indented further are an argument's help, which --help shows better
+        if not is_rule and not text.startswith(8 * " "):
             paragraph += text.split()
-    return " ".join(paragraph) or "this cannot be understood"
+    return " ".join(paragraph)
 
 
-def _refuse(line: str) -> int:
-    if os.environ.get("TORCHELASTIC_RUN_ID") and (rank := os.environ.get("RANK", "0")) != "0":
-        # a mistake all processes share is said by the first; when that has ended, torchrun ends this one
+def _print_error(error: BertlabError) -> int:
+    rank = os.environ.get("RANK", "0")
+    if os.environ.get("TORCHELASTIC_RUN_ID") and rank != "0":
+        # the main process reports a mistake that all share, and torchrun then ends this one
         time.sleep(10)
-        line = f"process {rank}: {line}"
-    print(f"bertlab: {' '.join(line.split())}", file=sys.stderr)
+        error = BertlabError("process-failed", rank=rank, error=error)
+    print(f"bertlab: {' '.join(str(error).split())}", file=sys.stderr)
     return USAGE

@@ -1,7 +1,4 @@
-"""A look inside a checkpoint while it reads: where its heads look, what they do, what its layers would say.
-
-Knows nothing of how any of it is found.
-"""
+"""`bertlab attend`, `heads` and `lens`: attention, the effect of each head, and what each layer would predict."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -9,13 +6,14 @@ from typing import Annotated, Literal
 import tyro
 
 from bertlab.cli.query import OptionalText, PairQuery, QueryOptions, Text, open_session, print_result, read_texts
-from bertlab.config.errors import BertlabError
+from bertlab.config.errors import InterventionError
 from bertlab.config.tasks import WATCHED
 
 
 @dataclass(frozen=True)
 class Attend(PairQuery):
-    """Where every head looks: its strongest pair of tokens, or with --layer and --head one head in full.
+    """Show where each attention head attends: its strongest pair of tokens, or with --layer and --head one head in
+    full.
 
     Examples:
       bertlab attend "The keeper carried the lantern because it was dark."
@@ -24,11 +22,11 @@ class Attend(PairQuery):
     """
 
     layer: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Only this layer; layers count from 0."""
+    """Show only this layer, counted from 0."""
     head: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Only this head; heads count from 0."""
+    """Show only this head, counted from 0."""
     specials: bool = False
-    """Count [CLS] and [SEP] too; many heads rest on them."""
+    """Include [CLS] and [SEP]; many heads put most of their attention there."""
 
 
 def attend(config: Attend) -> None:
@@ -36,20 +34,22 @@ def attend(config: Attend) -> None:
 
     (text,) = read_texts(config.text)
     session = open_session(config, "attend", text)
-    counts = {"layer": session.config.num_layers, "head": session.config.num_heads}
-    for name, count in counts.items():
-        asked = getattr(config, name)
-        if asked is not None and not 0 <= asked < count:
-            raise BertlabError(f"there is no {name} {asked}: they go from 0 to {count - 1}")
-    found = session.attention(text, config.pair)
-    print_result(config, session, found, lambda: attention_lines(found, config.layer, config.head, config.specials))
+    num_layers, num_heads = session.config.num_layers, session.config.num_heads
+    if config.layer is not None and not 0 <= config.layer < num_layers:
+        raise InterventionError("layer-out-of-range", layer=config.layer, last=num_layers - 1)
+    if config.head is not None and not 0 <= config.head < num_heads:
+        raise InterventionError("head-out-of-range", head=config.head, last=num_heads - 1)
+    attention = session.attention(text, config.pair)
+    print_result(
+        config, session, attention, lambda: attention_lines(attention, config.layer, config.head, config.specials)
+    )
 
 
 @dataclass(frozen=True)
 class Heads(QueryOptions):
-    """What every attention head does for one prediction; with --change, the prediction before and after.
+    """Measure what each attention head does for one prediction; with --change, show the prediction before and after.
 
-    Effects are changes of the log-odds of the model's own prediction when that head alone is knocked out.
+    The effect of a head is the change of the log-odds of the model's own prediction when that head alone is ablated.
 
     Examples:
       bertlab heads "He opened the window and looked out at the [MASK]."
@@ -58,17 +58,18 @@ class Heads(QueryOptions):
     """
 
     text: Text
-    """The text, with [MASK]; sentence A; or the question. - reads it from standard input."""
+    """The text with [MASK], sentence A, the question, or the text to classify; - reads it from standard input."""
     pair: OptionalText = None
     """Sentence B, or the passage."""
     ask: Literal["mask", "nsp", "span", "classify"] = "mask"
-    """What to ask: a masked word, whether B follows A, the answer's span in a passage, a label."""
+    """The prediction: a masked token, the next sentence, the answer span in a passage, or a label."""
     mask: int = 0
-    """Which [MASK], counted from 0."""
+    """Which [MASK] to predict, counted from 0."""
     change: str = ""
-    """0.3 knocks out head 3 of layer 0, 4 all of layer 4; for the rest see `bertlab.explore.intervention_syntax`."""
+    """The intervention: 0.3 ablates head 3 of layer 0, 4 ablates all of layer 4. The full syntax is described in
+    `bertlab.explore.intervention_syntax`."""
     other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
-    """Another text, whose hidden states a change puts in."""
+    """The other text of activation patching, whose hidden states are patched in."""
 
 
 def heads(config: Heads) -> None:
@@ -77,20 +78,20 @@ def heads(config: Heads) -> None:
     (text,) = read_texts(config.text)
     session = open_session(config, WATCHED[config.ask], text)
     if config.change:
-        found = session.intervene(
+        operation = session.operate(
             config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask
         )
-        print_result(config, session, found, lambda: operation_lines(found))
+        print_result(config, session, operation, lambda: operation_lines(operation))
     else:
-        found = session.head_effects(config.ask, text, config.pair, mask=config.mask)
-        print_result(config, session, found, lambda: effect_lines(found))
+        effects = session.head_effects(config.ask, text, config.pair, mask=config.mask)
+        print_result(config, session, effects, lambda: effect_lines(effects))
 
 
 @dataclass(frozen=True)
-class LensOf(PairQuery):
-    """What every layer would say at every position, read through the masked-word head.
+class LensOptions(PairQuery):
+    """Show what each layer would predict at every position: the logit lens.
 
-    The head was trained on the last layer only: what it makes of an earlier one is a reading from outside.
+    The output layer was trained on the last layer only, so what it reads from an earlier layer is an approximation.
 
     Examples:
       bertlab lens "He opened the window and looked out at the [MASK]."
@@ -98,17 +99,17 @@ class LensOf(PairQuery):
     """
 
     beams: int = 0
-    """Fill all masks together instead, with a beam search that keeps so many at every step."""
+    """Instead, fill all masks jointly with a beam search of this width."""
 
 
-def lens(config: LensOf) -> None:
+def lens(config: LensOptions) -> None:
     from bertlab.views.terminal_change import joint_lines, lens_lines
 
     (text,) = read_texts(config.text)
     session = open_session(config, "fill-mask", text)
     if config.beams:
-        found = session.fill_jointly(text, config.beams, config.pair)
-        print_result(config, session, found, lambda: joint_lines(found))
+        fills = session.fill_jointly(text, config.beams, config.pair)
+        print_result(config, session, fills, lambda: joint_lines(fills))
     else:
-        found = session.lens(text, config.pair)
-        print_result(config, session, found, lambda: lens_lines(found))
+        layers = session.lens(text, config.pair)
+        print_result(config, session, layers, lambda: lens_lines(layers))

@@ -1,7 +1,4 @@
-"""`bertlab reproduce`: a table of the paper as one command, its result as text, JSON and a figure.
-
-Knows nothing of how a cell is trained.
-"""
+"""`bertlab reproduce`: reproduce a table of the paper, and write it as text, JSON and a figure."""
 
 import json
 
@@ -13,28 +10,29 @@ from bertlab.views import ablation
 
 __all__ = ["ReproduceConfig", "run"]
 
+BAR_FORMAT = "{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {desc}"
+
 
 def run(config: ReproduceConfig) -> None:
-    """Do what is left of the table behind a progress bar; print it, and write it to --out as JSON, Markdown, HTML."""
+    """Train the cells of the table that are missing, with a progress bar; print the table, and write it to --out as
+    JSON, Markdown and HTML."""
     bar = None
     try:
         for moment in reproduce(config):
             if bar is None:
-                form = "{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {desc}"
-                bar = tqdm(total=moment.total, bar_format=form, initial=int(moment.done))
-            bar.set_description_str(
-                f"{moment.cell.row}, {moment.cell.column}, seed {moment.cell.seed}: {moment.doing}", refresh=False
-            )
+                bar = tqdm(total=moment.total, bar_format=BAR_FORMAT, initial=int(moment.done))
+            cell = moment.cell
+            bar.set_description_str(f"{cell.row}, {cell.column}, seed {cell.seed}: {moment.doing}", refresh=False)
             bar.update(max(0.0, moment.done - bar.n))
     finally:
         if bar is not None:
             bar.close()
-    told = result(config)
-    lines = ablation.markdown(told)
-    page = ablation.figure(told).to_html(include_plotlyjs=True)
-    texts = {".json": json.dumps(told, indent=2, ensure_ascii=False), ".md": "\n".join(lines), ".html": page}
-    for ending, text in texts.items():
+    table = result(config)
+    lines = ablation.markdown(table)
+    page = ablation.figure(table).to_html(include_plotlyjs=True)
+    files = {".json": json.dumps(table, indent=2, ensure_ascii=False), ".md": "\n".join(lines), ".html": page}
+    for ending, text in files.items():
         write_atomically(config.out / f"{config.table}{ending}", text + "\n")
-    print(json.dumps(told) if config.json else "\n".join(lines))
+    print(json.dumps(table) if config.json else "\n".join(lines))
     if not config.json:
         print(f"\n{config.out / config.table}.json, .md and .html")

@@ -1,1 +1,16 @@
 stdin-read-twice = only one text can be read from standard input: give the others on the command line
+command-unknown = there is no command "{ $command }": bertlab --help lists all of them
+command-needs-package = bertlab { $command } needs the package { $package }: pip install { $package }
+arguments-invalid = { $reason } (see { $command } --help)
+arguments-not-understood = the arguments cannot be read
+out-of-memory = there is not enough memory for this: use a smaller --batch-size, or a smaller model
+file-operation-failed = { $path }: { $reason }
+operation-failed = { $reason }
+process-failed = process { $rank }: { $error }
+layer-out-of-range = there is no layer { $layer }: layers go from 0 to { $last }
+head-out-of-range = there is no head { $head }: heads go from 0 to { $last }
+
+## An exception that nobody foresaw (bertlab/config/crash_log.py)
+
+unexpected-error = an unexpected error occurred, which is a bug in bertlab: { $reason } (the stack is in { $path } under id { $id }; BERTLAB_TRACEBACK=1 prints it)
+unexpected-error-without-log = an unexpected error occurred, which is a bug in bertlab: { $reason } (BERTLAB_TRACEBACK=1 prints the stack)

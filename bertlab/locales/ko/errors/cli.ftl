@@ -1,1 +1,16 @@
 stdin-read-twice = 표준 입력으로는 텍스트를 하나만 읽을 수 있어요. 나머지는 명령줄에 적어 주세요.
+command-unknown = "{ $command }"라는 명령은 없어요. bertlab --help에서 전체 목록을 볼 수 있어요.
+command-needs-package = bertlab { $command } 명령에는 { $package } 패키지가 필요해요: pip install { $package }
+arguments-invalid = { $reason } ({ $command } --help를 참고하세요)
+arguments-not-understood = 명령줄 인자를 읽을 수 없어요
+out-of-memory = 메모리가 부족해요. --batch-size를 줄이거나 더 작은 모델을 써 주세요.
+file-operation-failed = { $path }: { $reason }
+operation-failed = { $reason }
+process-failed = { $rank }번 프로세스: { $error }
+layer-out-of-range = { $layer }번 레이어는 없어요. 레이어는 0번부터 { $last }번까지 있어요.
+head-out-of-range = { $head }번 헤드는 없어요. 헤드는 0번부터 { $last }번까지 있어요.
+
+## 예상하지 못한 예외 (bertlab/config/crash_log.py)
+
+unexpected-error = 예상하지 못한 오류가 났어요(bertlab의 버그입니다): { $reason } ({ $path }에 { $id }번으로 기록했어요. BERTLAB_TRACEBACK=1을 설정하면 여기에 출력돼요)
+unexpected-error-without-log = 예상하지 못한 오류가 났어요(bertlab의 버그입니다): { $reason } (BERTLAB_TRACEBACK=1을 설정하면 자세히 출력돼요)
