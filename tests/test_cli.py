@@ -10,12 +10,14 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Annotated
 
 import pytest
+import tyro
 
 import bertlab
 from bertlab import cli
@@ -117,6 +119,26 @@ def test_flags_of_sections_change_a_recipe():
     assert config == replace(
         google, corpus=Path("corpus"), out=Path("run"), mask=0.3, watch=False, optim=replace(google.optim, lr=2e-4)
     )
+
+
+def test_an_old_spelling_of_a_flag_is_read_and_not_shown(capsys):
+    @dataclass(frozen=True)
+    class Inner:
+        depth: Annotated[int, tyro.conf.arg(aliases=("--old-depth",))] = 1
+
+    @dataclass(frozen=True)
+    class Outer:
+        invalid: Annotated[str, tyro.conf.arg(aliases=("--damaged",))] = "stop"
+        watch_it: Annotated[bool, tyro.conf.arg(aliases=("--look",))] = True
+        inner: Inner = Inner()
+
+    words = ["--damaged", "skip", "--no-look", "--inner.old_depth=3"]
+    assert parse(Outer, words) == Outer("skip", False, Inner(3))
+    with pytest.raises(SystemExit):
+        parse(Outer, ["--help"])
+    out = capsys.readouterr().out
+    assert "--invalid" in out
+    assert not any(old in out for old in ("damaged", "look", "old"))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Build command-line flags from a dataclass: names, defaults, and the help text from the docstring of each field.
 
+The aliases of a field (`tyro.conf.arg(aliases=...)`) are older spellings of its flag: read, but not shown in the help.
 A dataclass may have `SECTIONS`, a dictionary from a heading to the names of the fields listed below it in `--help`.
 tyro's own rule for dataclasses has no such sections, keeps the line breaks inside an indented docstring, and prints a
 default of None.
@@ -26,7 +27,8 @@ def parse(kind: type, words: list[str], **options) -> object:
         kind: a dataclass.
         options: passed on to `tyro.cli`, such as `prog` and `default`.
     """
-    return tyro.cli(kind, args=words, registry=_registry(), config=(tyro.conf.FlagCreatePairsOff,), **options)
+    args = _with_new_spellings(words, _old_spellings(kind))
+    return tyro.cli(kind, args=args, registry=_registry(), config=(tyro.conf.FlagCreatePairsOff,), **options)
 
 
 def split_docstring(kind: type) -> tuple[str, str]:
@@ -98,9 +100,48 @@ def _field_spec(kind: type, name: str, defaults: object, *markers) -> StructFiel
     else:
         default = tyro.MISSING if field.default is dataclasses.MISSING else field.default
     for marker in (tyro.conf.arg(help_behavior_hint=_default_hint), *markers):
-        hint = Annotated[hint, marker]
+        hint = Annotated[_without_aliases(hint), marker]
     text = _field_docs(kind).get(name, "")
     return StructFieldSpec(name, hint, default, helptext=lambda: _flag_help(text, default) or None)
+
+
+def _without_aliases(hint: object) -> object:
+    if not hasattr(hint, "__metadata__"):
+        return hint
+    markers = [
+        dataclasses.replace(marker, aliases=None) if getattr(marker, "aliases", None) else marker
+        for marker in hint.__metadata__
+    ]
+    return Annotated[(hint.__origin__, *markers)]
+
+
+@cache
+def _old_spellings(kind: type, prefix: str = "") -> dict[str, str]:
+    """Return the flags that were renamed, old spelling to new, of a dataclass and of those inside it."""
+    renamed: dict[str, str] = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        markers = getattr(hint, "__metadata__", ())
+        flag = name.strip("_").replace("_", "-")
+        for alias in (alias for marker in markers for alias in getattr(marker, "aliases", None) or ()):
+            old = alias.lstrip("-")
+            renamed |= {f"--{prefix}{old}": f"--{prefix}{flag}", f"--{prefix}no-{old}": f"--{prefix}no-{flag}"}
+        bare = hint.__origin__ if markers else hint
+        if isinstance(bare, type) and dataclasses.is_dataclass(bare):
+            renamed |= _old_spellings(bare, f"{prefix}{flag}.")
+    return renamed
+
+
+def _with_new_spellings(words: list[str], renamed: dict[str, str]) -> list[str]:
+    """Replace old spellings of flags.
+
+    >>> _with_new_spellings(["rows.csv", "--old_flag=skip"], {"--old-flag": "--flag"})
+    ['rows.csv', '--flag=skip']
+    """
+    found = []
+    for word in words:
+        flag, equals, value = word.partition("=")
+        found.append(renamed.get(flag.replace("_", "-"), flag) + equals + value)
+    return found
 
 
 @cache
