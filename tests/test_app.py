@@ -10,7 +10,7 @@ from support.pages import HOSTILE, SCREENS, bodies, errors, open_example_page, o
 from support.texts import text
 
 import bertlab
-from bertlab.app import loaders
+from bertlab.app.data import sessions
 from bertlab.checkpoints import checkpoint
 from bertlab.explore.facts import Answer, Answers
 from bertlab.nn.bert import Bert
@@ -196,14 +196,14 @@ def test_a_question_cut_short_is_said(shipped, count, cut):
 @pytest.mark.parametrize(("no_answer", "doubts"), [(0.9, True), (0.1, False)])
 def test_no_answer_above_the_answer_is_said(shipped, monkeypatch, no_answer, doubts):
     found = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
-    monkeypatch.setattr(loaders, "reading", lambda *_, **__: SimpleNamespace(answers=found))
+    monkeypatch.setattr(sessions, "reading", lambda *_, **__: SimpleNamespace(answers=found))
     app = open_page("question", passage="Green tea.")
     assert not app.exception
     assert any(text("question-doubt") in body for body in bodies(app)) == doubts
 
 
 def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
-    page = loaders.attention_page(loaders.checkpoint("scratch"), "Green <b>tea</b>.", "", {})
+    page = sessions.attention_page(sessions.checkpoint("scratch"), "Green <b>tea</b>.", "", {})
     assert "<h1>scratch · Green &lt;b&gt;tea&lt;/b&gt;.</h1>" in page
 
 

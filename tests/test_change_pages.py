@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from support.pages import bodies, errors, open_page
 
 import bertlab
-from bertlab.app import loaders
+from bertlab.app.data import sessions
 from bertlab.cli import main
 
 MASKED = "Green [MASK], some [MASK]."
@@ -123,9 +123,9 @@ def test_what_the_page_tells_to_run_makes_the_pruned_checkpoint(shipped, tmp_pat
     assert json.loads((tmp_path / "pruned" / "config.json").read_text())["pruned_heads"] == {"0": [1]}
     record = json.loads((tmp_path / "pruned" / "bertlab.json").read_text())
     assert not record["validation"], "what was measured on the whole model does not hold"
-    pruned, whole = loaders.checkpoint(str(tmp_path / "pruned")), loaders.checkpoint("strongest")
-    expected = loaders.ask(whole, "intervene", "mask", MASKED, None, changes="0.1")
-    got = loaders.ask(pruned, "intervene", "mask", MASKED, None).outcomes[0]
+    pruned, whole = sessions.checkpoint(str(tmp_path / "pruned")), sessions.checkpoint("strongest")
+    expected = sessions.ask(whole, "intervene", "mask", MASKED, None, changes="0.1")
+    got = sessions.ask(pruned, "intervene", "mask", MASKED, None).outcomes[0]
     assert got.before == pytest.approx(expected.outcomes[expected.top].after, abs=2e-3), "stored in 16 bits"
 
 
@@ -210,18 +210,18 @@ def test_what_was_made_of_a_checkpoint_can_be_measured_anew(tmp_path, words):
 
 def test_who_is_interrupted_goes_on_from_the_layers_already_found(shipped):
     asked, told = ("nsp", "Rain fell on the harbour.", "The boats stayed in."), []
-    chosen = loaders.checkpoint("strongest")
+    chosen = sessions.checkpoint("strongest")
 
     def stop(share: float) -> None:
         told.append(share)
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        loaders.head_effects(chosen, asked, 0, stop)
-    whole = loaders.head_effects(chosen, asked, 0, told.append)
+        sessions.head_effects(chosen, asked, 0, stop)
+    whole = sessions.head_effects(chosen, asked, 0, told.append)
     assert told == [0.5, 1.0], "of two layers the second alone was missing"
-    expected = loaders.session(chosen).head_effects(*asked)
+    expected = sessions.session(chosen).head_effects(*asked)
     assert (whole.layers, whole.label) == (expected.layers, expected.label)
     np.testing.assert_allclose(whole.effects_LN, expected.effects_LN, atol=1e-6)
-    loaders.head_effects(chosen, asked, 0, told.append)
+    sessions.head_effects(chosen, asked, 0, told.append)
     assert len(told) == 2, "nothing is measured twice"

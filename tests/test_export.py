@@ -20,11 +20,11 @@ def test_the_lines_of_every_figure_draw_it_again(shipped, monkeypatch, screen, t
     app = open_page(screen, **typed)
     assert not app.exception, app.exception[0].message
     menus, charts = saved_figures(app), [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-    assert len(menus) >= len(charts), "a figure that cannot be saved: draw it with components.figure"
+    assert len(menus) >= len(charts), "a figure that cannot be saved: draw it with plots.show"
     for menu in menus:
         assert len({len(values) for values in (menu["columns"] or {}).values()}) <= 1, f"{menu['name']}: uneven columns"
     for menu, chart in zip([menu for menu in menus if menu["name"] != "start-arcs"], charts, strict=True):
-        assert menu["code"], f"{menu['name']}: give components.figure the lines that draw it"
+        assert menu["code"], f"{menu['name']}: give plots.show the lines that draw it"
         assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart), (
             menu["name"]
         )

@@ -39,7 +39,7 @@ SHOWING = {
     "menu_button",
 }  # fmt: skip
 # functions of ours that hand their second argument to such a method
-PASSING_ON = {"line", "text", "number", "choice", "flag"}
+PASSING_ON = {"text_line", "text", "number", "choice", "flag"}
 NAMED = {"label", "labels", "help", "placeholder", "axes", "shade", "body", "caption", "title"}
 # names that are the same in every language
 NAMES = {"bertviz", "English", "한국어", "auto", "[CLS]", "[SEP]", "[MASK]", "CSV", "HTML", "SVG", "PNG", "CKA"}
@@ -179,7 +179,7 @@ def test_every_page_explains_its_numbers(screen):
     """On the page or in the pieces that it is built of."""
     paths = [path for path in (APP / "screens" / f"{screen}.py", APP / "parts" / f"{screen}.py") if path.exists()]
     asked = [call for path in paths for call in calls(path) if callee(call) in ("explain", "number")]
-    assert any(getattr(getattr(call.func, "value", None), "id", "") == "components" for call in asked)
+    assert any(getattr(getattr(call.func, "value", None), "id", "") == "display" for call in asked)
 
 
 def test_every_number_asked_for_is_in_the_table():

@@ -11,7 +11,8 @@ from support.figures import draw_from_code, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
-from bertlab.app import loaders, url
+from bertlab.app import url
+from bertlab.app.data import training_runs
 from bertlab.checkpoints import history
 from bertlab.config.languages import message_ids
 from bertlab.views import curves
@@ -300,8 +301,8 @@ def test_the_time_machine_opens_on_a_run_of_the_reader_s_language(shipped, runs,
     for name in ("learner", "student"):
         shutil.copytree(runs / "learner", tmp_path / name)
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
-    spoken = loaders.spoken
-    monkeypatch.setattr(loaders, "spoken", lambda run: "ko" if run.name == "student" else spoken(run))
+    spoken = training_runs.language_of
+    monkeypatch.setattr(training_runs, "language_of", lambda run: "ko" if run.name == "student" else spoken(run))
     app = open_page("time_machine", lang=language)
     assert not app.exception, app.exception[0].message
     assert not errors(app)

@@ -9,7 +9,8 @@ from support.pages import open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app import components, loaders
+from bertlab.app import frame
+from bertlab.app.data import sessions
 from bertlab.config.errors import BertlabError, MissingHead, TextError
 from bertlab.explore.facts import Answer
 from bertlab.explore.session import Session
@@ -231,28 +232,28 @@ def test_a_head_opens_in_the_attention_page(shipped):
 
 
 def test_a_long_passage_is_read_in_parts_that_are_told_and_once_for_both_pages(shipped):
-    parts, chosen = [], loaders.checkpoint("squad")
+    parts, chosen = [], sessions.checkpoint("squad")
 
     def progress(rows):
         for row in rows:
             parts.append(row)
             yield row
 
-    seen = loaders.reading(chosen, "What fell?", LONG, progress)
-    assert len(parts) == -(-len(seen.readings) // loaders.AT_ONCE) > 2
-    alone = loaders.session(chosen).answer("What fell?", LONG, 10)
+    seen = sessions.reading(chosen, "What fell?", LONG, progress)
+    assert len(parts) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH) > 2
+    alone = sessions.session(chosen).answer("What fell?", LONG, 10)
     assert [answer.text for answer in seen.answers.answers] == [answer.text for answer in alone.answers]
-    assert loaders.reading(chosen, "What fell?", LONG, progress) is seen
-    assert len(parts) == -(-len(seen.readings) // loaders.AT_ONCE), "nothing is read twice"
+    assert sessions.reading(chosen, "What fell?", LONG, progress) is seen
+    assert len(parts) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH), "nothing is read twice"
 
 
 def test_a_bar_says_how_far_long_work_is(monkeypatch):
     told = []
-    monkeypatch.setattr(components, "t", lambda key, **values: text(key, **values))
+    monkeypatch.setattr(frame, "t", lambda key, **values: text(key, **values))
     place = SimpleNamespace(progress=lambda *said: told.append(said), empty=lambda: told.append("gone"))
-    assert list(components.steps(place, "question-parts")([1, 2, 3])) == [1, 2, 3]
+    assert list(frame.progress_bar(place, "question-parts")([1, 2, 3])) == [1, 2, 3]
     assert told == ["gone"], "quick work shows no bar"
-    monkeypatch.setattr(components, "PATIENCE", -1.0)
-    list(components.steps(place, "question-parts")([1, 2]))
+    monkeypatch.setattr(frame, "PROGRESS_DELAY", -1.0)
+    list(frame.progress_bar(place, "question-parts")([1, 2]))
     assert told[1:] == [(0.0, text("question-parts", done=0, of=2)),
                         (0.5, text("question-parts", done=1, of=2)), "gone"]  # fmt: skip

@@ -1,6 +1,6 @@
 """The numbers the app shows: the formula of each, and the paper it comes from.
 
-A page asks for a row by its key (`components.explain`). Its name and how to read it are in the catalogues, as
+A page asks for a row by its key (`display.explain`). Its name and how to read it are in the catalogues, as
 `number-KEY` and `number-KEY-reading`. Formulas are KaTeX, the same in every language.
 """
 

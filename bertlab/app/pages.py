@@ -1,54 +1,95 @@
-"""The pages of the window, by section, each with its icon; the first stands above all sections. A new page is a row
-here, a file in `screens/` and its texts in `bertlab/locales/*/app/`. Knows no page from inside."""
+"""The registry of pages, by section of the menu.
+
+A page is a row here, a script in `screens/` and its texts in `bertlab/locales/*/app/`: `NAME` (its title in the menu),
+`NAME-title` and `NAME-lead` (above the page), `start-NAME` (on the start page). `register` adds one from outside the
+package.
+"""
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
 
-SECTIONS = {
-    "": {"start": ":material/home:"},
-    "see": {"input": ":material/text_fields:", "attention": ":material/hub:"},
-    "ask": {
-        "fill-mask": ":material/visibility_off:",
-        "next-sentence": ":material/compare_arrows:",
-        "question": ":material/help:",
-        "classify": ":material/label:",
-        "tag": ":material/sell:",
-    },
-    "change": {
-        "heads": ":material/content_cut:",
-        "depth": ":material/layers:",
-        "xray": ":material/radiology:",
-        "compare": ":material/difference:",
-    },
-    "learn": {
-        "training": ":material/show_chart:",
-        "time-machine": ":material/history:",
-        "evaluation": ":material/fact_check:",
-    },
-}
+APP = Path(__file__).parent
+SECTIONS = ("", "see", "ask", "change", "learn")  # sections of the menu; "" stands above all others
 
-# these choose what they open themselves
-OWN_CHOICE = {"compare", "training", "time-machine"}
 
-# what a checkpoint has output layers for -> the page that asks it, the first that fits
-ASKS = {
+@dataclass(frozen=True)
+class Page:
+    """A page of the app."""
+
+    name: str
+    """Its name in the address and the prefix of its texts, such as "fill-mask"."""
+    icon: str
+    """Its icon in the menu, such as ":material/home:"."""
+    section: str
+    """Its section of the menu, one of `SECTIONS`."""
+    script: Path
+    """The Streamlit script that draws it."""
+    uses_checkpoint: bool = True
+    """Whether it reads the checkpoint of the sidebar; other pages have choices of their own."""
+
+
+PAGES: dict[str, Page] = {}
+
+
+def register(name: str, icon: str, section: str, script: Path | None = None, *, uses_checkpoint: bool = True) -> Page:
+    """Add a page at the end of its section.
+
+    Args:
+        name: its name in the address and the prefix of its texts.
+        icon: its icon in the menu.
+        section: one of `SECTIONS`.
+        script: the Streamlit script that draws it; `screens/NAME.py` where none is given.
+        uses_checkpoint: whether it reads the checkpoint of the sidebar.
+
+    Raises:
+        ValueError: the name is taken, or there is no such section.
+    """
+    if name in PAGES:
+        raise ValueError(f"there is already a page {name!r}")
+    if section not in SECTIONS:
+        raise ValueError(f"{section!r} is not one of {SECTIONS}")
+    script = script or APP / "screens" / f"{name.replace('-', '_')}.py"
+    PAGES[name] = Page(name, icon, section, script, uses_checkpoint)
+    return PAGES[name]
+
+
+def in_section(section: str) -> list[Page]:
+    """The pages of a section in the order of the menu.
+
+    >>> [page.name for page in in_section("see")]
+    ['input', 'attention']
+    """
+    return [page for page in PAGES.values() if page.section == section]
+
+
+register("start", ":material/home:", "")
+register("input", ":material/text_fields:", "see")
+register("attention", ":material/hub:", "see")
+register("fill-mask", ":material/visibility_off:", "ask")
+register("next-sentence", ":material/compare_arrows:", "ask")
+register("question", ":material/help:", "ask")
+register("classify", ":material/label:", "ask")
+register("tag", ":material/sell:", "ask")
+register("heads", ":material/content_cut:", "change")
+register("depth", ":material/layers:", "change")
+register("xray", ":material/radiology:", "change")
+register("compare", ":material/difference:", "change", uses_checkpoint=False)
+register("training", ":material/show_chart:", "learn", uses_checkpoint=False)
+register("time-machine", ":material/history:", "learn", uses_checkpoint=False)
+register("evaluation", ":material/fact_check:", "learn")
+
+# task head of a checkpoint -> the page that shows its predictions; the first that fits is linked
+PAGE_OF_HEAD = {
     "mlm": "fill-mask", "span": "question", "classify": "classify", "regress": "classify", "tag": "tag",
     "nsp": "next-sentence",
 }  # fmt: skip
 
 
-def answering(heads: Collection[str]) -> str:
-    """The first page that a checkpoint with these output layers can answer; every one can show its attention.
+def page_for(heads: Collection[str]) -> Page:
+    """The first page that can show a prediction of a checkpoint with these task heads; attention needs none.
 
-    >>> answering(("mlm", "nsp")), answering(())
+    >>> page_for(("mlm", "nsp")).name, page_for(()).name
     ('fill-mask', 'attention')
     """
-    return next((page for head, page in ASKS.items() if head in heads), "attention")
-
-
-def script(page: str) -> str:
-    """The file of a page, from `app/`.
-
-    >>> script("fill-mask")
-    'screens/fill_mask.py'
-    """
-    return f"screens/{page.replace('-', '_')}.py"
+    return PAGES[next((page for head, page in PAGE_OF_HEAD.items() if head in heads), "attention")]

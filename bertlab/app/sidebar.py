@@ -3,8 +3,8 @@
 import streamlit as st
 
 import bertlab
-from bertlab.app import loaders, url
-from bertlab.app.components import note
+from bertlab.app import frame, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import languages
@@ -39,17 +39,17 @@ def checkpoint(used: bool) -> None:
     state = st.session_state
     with st.sidebar:
         wanted = url.text(
-            st.selectbox, t("checkpoint"), loaders.AUTO, key="checkpoint", options=[loaders.AUTO, *bertlab.shipped()],
+            st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint", options=[sessions.AUTO, *bertlab.shipped()],
             accept_new_options=True, help=t("checkpoint-help" if used else "checkpoint-unused"), disabled=not used,
         )  # fmt: skip
         # asked once, and again when its files change: to look for a hub id takes its time
-        asked = (wanted, loaders.checkpoint(wanted))
+        asked = (wanted, sessions.checkpoint(wanted))
         if asked != state.get("asked"):
             state["asked"], state["refusal"] = asked, _refusal(wanted)
         if state["refusal"] is None:
             state["opened"] = wanted
         else:
-            note(error_text(state["refusal"]), "error")
+            frame.note(error_text(state["refusal"]), "error")
             # the page says next, right below, what it has open
             st.html(f'<p class="small">{t("checkpoint-stays")}</p>')
 
@@ -57,8 +57,8 @@ def checkpoint(used: bool) -> None:
 def _refusal(wanted: str) -> str | None:
     """Why a checkpoint cannot be opened, in one line; None if it can."""
     try:
-        if wanted != loaders.AUTO:
-            loaders.session(loaders.checkpoint(wanted))
+        if wanted != sessions.AUTO:
+            sessions.session(sessions.checkpoint(wanted))
     except BertlabError as error:
         return str(error)
     return None

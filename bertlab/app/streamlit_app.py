@@ -1,4 +1,4 @@
-"""The window: which page, which checkpoint, which language. Knows no page from inside.
+"""The frame around every page: menu, language, undo and checkpoint.
 
 Start it with `streamlit run bertlab/app/streamlit_app.py`, or `bertlab app`.
 """
@@ -15,24 +15,23 @@ if str(ROOT) not in sys.path:
 
 from bertlab.app import components, sidebar, url  # noqa: E402
 from bertlab.app.i18n import t  # noqa: E402
-from bertlab.app.pages import OWN_CHOICE, SECTIONS, script  # noqa: E402
+from bertlab.app.pages import PAGES, SECTIONS, in_section  # noqa: E402
 
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
 st.logo(components.STATIC / "logo.svg", size="large")
 st.html(components.STATIC / "app.css")
 url.read()
-# The folder is not called "pages": the first deep link would make Streamlit run a file of it alone, without this one.
+# The folder of the pages is not called "pages": a deep link would make Streamlit run a file of it without this one.
 sections = {
     section and t(f"section-{section}"): [
-        st.Page(script(page), title=t(page), icon=icon, url_path=page, default=page == "start")
-        for page, icon in pages.items()
+        st.Page(page.script, title=t(page.name), icon=page.icon, url_path=page.name, default=page.name == "start")
+        for page in in_section(section)
     ]
-    for section, pages in SECTIONS.items()
-    if pages
+    for section in SECTIONS
 }
 page = st.navigation(sections, expanded=True)
 url.arrive(page.url_path)
 sidebar.language_and_undo()
-sidebar.checkpoint(used=page.url_path not in OWN_CHOICE)
+sidebar.checkpoint(used=PAGES[page.url_path or "start"].uses_checkpoint)
 page.run()
 url.write(last=True)

@@ -3,7 +3,8 @@
 A folder is named by its code (`en`, `ko`) and holds `language.toml` (its own name, and the letters that tell a text of
 this language from others), `examples.toml` (the texts each page opens with), and Fluent files (`*.ftl`, in any
 subfolder): `errors/` for every error a user can meet, `app/` for the interface. Adding a language is adding a folder,
-here or in a directory that the environment variable `BERTLAB_LOCALES` names; a text it lacks appears in English.
+here or in a directory that the environment variable `BERTLAB_LOCALES` names; a text it lacks appears in English. A
+folder of such a directory without `language.toml` adds texts to a language that exists.
 
 Fluent: https://projectfluent.org/fluent/guide/
 """
@@ -129,8 +130,10 @@ def message_ids(language: str = DEFAULT) -> frozenset[str]:
 
 
 def sources(language: str) -> list[Path]:
-    """The Fluent files of a language."""
-    return sorted(languages()[language].directory.rglob("*.ftl"))
+    """The Fluent files of a language: those of its own folder, then those that other directories add to it."""
+    own = languages()[language].directory
+    folders = [own, *(root / language for root in _roots() if root / language != own)]
+    return [path for folder in folders for path in sorted(folder.rglob("*.ftl"))]
 
 
 def _roots() -> list[Path]:

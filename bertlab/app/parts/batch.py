@@ -7,7 +7,8 @@ from itertools import chain, count
 
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import fields, frame, selection, url
+from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, ask_many, guess_column
 from bertlab.text.readers.rows import Rows, pasted_table, read_file
@@ -19,9 +20,9 @@ ANSWERS = {"label": "predicted", "value": "predicted", "entities": "predicted_en
 TOLD = (*dict.fromkeys(ANSWERS.values()), "probability", "error")  # the columns that have a name in each language
 
 
-def box(checkpoint: loaders.Checkpoint, question: str) -> None:
+def box(checkpoint: sessions.Checkpoint, question: str) -> None:
     """The box at the foot of a page. question: "classify" or "tag"."""
-    with st.expander(t("batch"), icon=":material/table_rows:"), components.told():
+    with st.expander(t("batch"), icon=":material/table_rows:"), frame.show_errors():
         left, right = st.columns(2)
         pasted = url.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{question}", placeholder=t("batch-paste-help")
@@ -39,23 +40,23 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
         if not texts:
             st.caption(t("batch-empty"))
             return
-        if all(pair is None for _, pair in texts) and components.compares(checkpoint, question):
-            components.note(t("batch-pairs"))
+        if all(pair is None for _, pair in texts) and selection.needs_pair(checkpoint, question):
+            frame.note(t("batch-pairs"))
             return
         if len(texts) > MOST:
-            components.note(t("batch-most", most=MOST, count=len(texts)))
+            frame.note(t("batch-most", most=MOST, count=len(texts)))
         lacking = [any(part is not None and not part.strip() for part in row) for row in texts]
         if any(lacking):
-            components.note(t("batch-missing", count=sum(lacking), first=1 + lacking.index(True)))
+            frame.note(t("batch-missing", count=sum(lacking), first=1 + lacking.index(True)))
         kept, asked = f"batch-said-{question}", (checkpoint, question, tuple(texts[:MOST]))
         if st.button(t("batch-ask", count=min(len(texts), MOST)), icon=":material/play_arrow:", key=f"ask-{question}"):
-            said = ask_many(loaders.session(checkpoint), question, texts[:MOST], _progress)
+            said = ask_many(sessions.session(checkpoint), question, texts[:MOST], _progress)
             st.session_state[kept] = (asked, said)
         found = st.session_state.get(kept)
         if found and found[0] == asked:
             said = [row | {"error": error_text(row["error"])} for row in found[1]]
             if unanswered := sum(bool(row["error"]) for row in said):
-                components.note(t("batch-unanswered", count=unanswered, of=len(said)))
+                frame.note(t("batch-unanswered", count=unanswered, of=len(said)))
             rows = beside(_given(table, texts)[: len(said)], said)
             told = TOLD if table else ("text", *TOLD)  # the columns of a table keep their own names
             st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in told})
@@ -67,21 +68,21 @@ def box(checkpoint: loaders.Checkpoint, question: str) -> None:
 
 def _uploaded(upload) -> Rows:
     """Raises DataError: it cannot be read."""
-    with loaders.laid_down(upload.name, upload.getvalue()) as path:
+    with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
         return read_file(path)
 
 
-def _chosen(table: Rows, question: str, checkpoint: loaders.Checkpoint) -> Texts:
+def _chosen(table: Rows, question: str, checkpoint: sessions.Checkpoint) -> Texts:
     """The texts of a table in the columns that are chosen."""
     left, right = st.columns(2)
     text = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
-    text = components.column(left, t("batch-column"), text, table.columns, f"text-{question}")
+    text = fields.column(left, t("batch-column"), text, table.columns, f"text-{question}")
     pair = ""
     if question == "classify":
-        taught = loaders.session(checkpoint).texts
+        taught = sessions.session(checkpoint).texts
         nameless = "2" if taught == 2 and table.columns == ("1", "2") else ""
         pair = "" if taught == 1 else guess_column(table.columns, PAIR_NAMES) or nameless
-        pair = components.column(right, t("batch-pair"), pair, ["", *table.columns], f"pair-{question}")
+        pair = fields.column(right, t("batch-pair"), pair, ["", *table.columns], f"pair-{question}")
     return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in table.rows]
 
 

@@ -6,20 +6,21 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import display, fields, frame, plots, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
 from bertlab.explore.compare import Comparison
 from bertlab.views import differences
 
 
-def steps(second: loaders.Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None) -> list[str]:
+def steps(second: sessions.Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None) -> list[str]:
     """The lines that come to `found`, for the figures' own."""
     given = [texts[0], texts[1] or None, *((others[0], others[1] or None) if others else ())]
     return [
         "from bertlab.explore.compare import compare",
         "from bertlab.views import differences",
-        f"other = bertlab.load({loaders.short_name(second)!r})",
+        f"other = bertlab.load({sessions.short_name(second)!r})",
         f"found = compare(session, other, {', '.join(map(repr, given))})",
     ]
 
@@ -27,39 +28,39 @@ def steps(second: loaders.Checkpoint, texts: tuple[str, str], others: tuple[str,
 def remarks(found: Comparison, *, of_inputs: bool) -> None:
     """What was not compared as it stands."""
     if found.by == "words":
-        components.note(t("compare-words"))
+        frame.note(t("compare-words"))
     first, second = found.left_out
     if first or second:
-        components.note(t("compare-left-out", first=first, second=second))
+        frame.note(t("compare-left-out", first=first, second=second))
     elif of_inputs:
-        components.note(t("compare-whole"))  # a line too, so that the figures stay where they are
+        frame.note(t("compare-whole"))  # a line too, so that the figures stay where they are
 
 
-def heads(found: Comparison, config: ModelConfig, first: loaders.Checkpoint, code: list[str]) -> None:
+def heads(found: Comparison, config: ModelConfig, first: sessions.Checkpoint, code: list[str]) -> None:
     """The heads that differ, and one of them in full: the most different until another is chosen."""
     if not found.same_heads:
-        components.note(t("compare-other-heads"))
+        frame.note(t("compare-other-heads"))
         return
     most = np.unravel_index(int(found.js_LN.argmax()), found.js_LN.shape)
     left, right = st.columns(2, gap="large")
     with right:
         st.subheader(t("compare-head"), anchor=False)
-        chosen = components.layer_and_head(config, tuple(map(int, most)), "compare.")
+        chosen = fields.layer_and_head(config, tuple(map(int, most)), "compare.")
         _draw(differences.head_difference, found, (first, code), "head", *chosen, label=t("compare-less-more"))
     with left:
         st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
         labels = (t("layer"), t("head"), t("compare-farther"))
         _draw(differences.head_differences, found, (first, code), "heads", chosen=chosen, labels=labels)
-    components.explain("js_distance", "attention_difference")
+    display.explain("js_distance", "attention_difference")
 
 
-def layers(found: Comparison, first: loaders.Checkpoint, code: list[str]) -> None:
+def layers(found: Comparison, first: sessions.Checkpoint, code: list[str]) -> None:
     """Drift by layer and what moved most; where depth or width differ, every layer against every layer."""
     if found.drift_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
         axes = (t("compare-layer-second"), t("compare-layer-first"))
         _draw(differences.layer_similarity, found, (first, code), "similarity", axes=axes)
-        components.explain("cka")
+        display.explain("cka")
         return
     left, right = st.columns(2, gap="large")
     with left:
@@ -71,15 +72,15 @@ def layers(found: Comparison, first: loaders.Checkpoint, code: list[str]) -> Non
         last = len(found.drift_LU) - 1
         layer = url.number(st.slider, t("compare-at"), 0, last, last, key="moved")
         _draw(differences.moved_most, found, (first, code), "moved-most", layer, axis=t("compare-drift"))
-    components.explain("cka", "cosine_drift")
+    display.explain("cka", "cosine_drift")
 
 
 def _draw(
-    figure: Callable[..., go.Figure], found: Comparison, source: tuple[loaders.Checkpoint, list[str]], key: str,
+    figure: Callable[..., go.Figure], found: Comparison, source: tuple[sessions.Checkpoint, list[str]], key: str,
     *values, **options,
 ) -> None:  # fmt: skip
     """One of the figures, with the lines that draw it again."""
     first, code = source
     given = "".join(f", {value!r}" for value in values) + "".join(f", {name}={options[name]!r}" for name in options)
-    lines = components.lines(first, *code, f"figure = differences.{figure.__name__}(found{given})")
-    components.figure(figure(found, *values, **options), key=key, code=lines)
+    lines = plots.python_lines(first, *code, f"figure = differences.{figure.__name__}(found{given})")
+    plots.show(figure(found, *values, **options), key=key, code=lines)

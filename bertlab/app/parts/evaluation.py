@@ -9,7 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import error_text, language, t
 from bertlab.app.parts.batch import as_csv
 from bertlab.app.parts.samples import sample
@@ -54,33 +55,33 @@ class Source:
 def question() -> str:
     """What to measure where the sidebar leaves the checkpoint open: one of those that a shipped one can do."""
     able = []
-    if st.session_state.get("opened", loaders.AUTO) == loaders.AUTO:
+    if st.session_state.get("opened", sessions.AUTO) == sessions.AUTO:
         for page, ask in QUESTIONS.items():
             with suppress(BertlabError):
-                loaders.fitting(ask, language())
+                sessions.fitting(ask, language())
                 able.append(page)
     if not able:
         return next(iter(QUESTIONS.values()))
     named = {page: t(page) for page in able}
-    return QUESTIONS[components.choice(st.segmented_control, t("evaluation-what"), named, "measure", required=True)]
+    return QUESTIONS[fields.choice(st.segmented_control, t("evaluation-what"), named, "measure", required=True)]
 
 
 def task(loaded: Checkpoint) -> str:
     """The row of the task table to measure by; "" is what the checkpoint was taught."""
     kind = next((kind for kind in KINDS if kind in loaded.heads), None)
     named = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind == kind}
-    return components.choice(st.selectbox, t("evaluation-task"), named, "task", help=t("evaluation-task-help"))
+    return fields.choice(st.selectbox, t("evaluation-task"), named, "task", help=t("evaluation-task-help"))
 
 
 def source(spec: TaskSpec) -> Source | None:
     """The rows to take: a path, an upload, or what is pasted; None as long as none are named."""
     ways = {name: t(f"evaluation-from-{name}") for name in ("path", "paste", "upload")}
-    way = components.choice(st.segmented_control, t("evaluation-from"), ways, "from", required=True)
+    way = fields.choice(st.segmented_control, t("evaluation-from"), ways, "from", required=True)
     if way == "path":
         left, right = st.columns([3, 1])
-        path = components.line(left, t("evaluation-path"), "", key="rows", help=t("evaluation-path-help"))
+        path = fields.text_line(left, t("evaluation-path"), "", key="rows", help=t("evaluation-path-help"))
         splits = {name: t(f"evaluation-split-{name}") for name in SPLITS}
-        split = components.choice(right.selectbox, t("evaluation-split"), splits, "split")
+        split = fields.choice(right.selectbox, t("evaluation-split"), splits, "split")
         return Source(path.strip(), split) if path.strip() else None
     if way == "paste":
         pasted = url.text(st.text_area, t("evaluation-paste"), "", key="pasted", height=180)
@@ -109,24 +110,24 @@ def columns(spec: TaskSpec, rows: Given) -> tuple[tuple[str, ...], str]:
     places = st.columns(3 if spec.kind != "tag" else 2)
     known = spec.text[0] if spec.text and spec.text[0] in names else None
     text = known or guess_column(names, TOKEN_NAMES + TEXT_NAMES if spec.kind == "tag" else TEXT_NAMES) or names[0]
-    text = components.column(places[0], t("evaluation-column-text"), text, names, "textcolumn")
+    text = fields.column(places[0], t("evaluation-column-text"), text, names, "textcolumn")
     texts = (text,)
     if spec.kind != "tag":
         pair = next((name for name in spec.text[1:] if name in names), "")
         if not spec.text:
             pair = guess_column(names, PAIR_NAMES) or ""
-        pair = components.column(places[1], t("evaluation-column-pair"), pair, ["", *names], "paircolumn")
+        pair = fields.column(places[1], t("evaluation-column-pair"), pair, ["", *names], "paircolumn")
         texts = (text, pair) if pair else texts
     own = next((name for name in spec.label if name.partition(".")[0] in names), None)
     guess = own.partition(".")[0] if own else guess_column(names, LABEL_NAMES) or names[-1]
-    label = components.column(places[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
+    label = fields.column(places[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
     return texts, "" if own and label == guess else label
 
 
 def empty(spec: TaskSpec, labels: Sequence[str], spoken: str) -> None:
     """What to give, while nothing is given: in words, and as rows that can be tried. spoken: the checkpoint's
     language."""
-    components.note(t(f"evaluation-empty-{spec.kind}"))
+    frame.note(t(f"evaluation-empty-{spec.kind}"))
     rows = sample(spec, labels, spoken)
     st.code(rows, language=None, wrap_lines=True)
 
@@ -136,15 +137,15 @@ def empty(spec: TaskSpec, labels: Sequence[str], spoken: str) -> None:
             url.keep(name, value)
 
     st.button(t("evaluation-try"), icon=":material/content_paste:", on_click=take)
-    components.explain("right_probability")
+    display.explain("right_probability")
 
 
 # -- asking ------------------------------------------------------------------------------------------------------
 
 
-def asked(checkpoint: loaders.Checkpoint, source: Source, task: str, columns: tuple, most: int, total: int) -> bool:
+def asked(checkpoint: sessions.Checkpoint, source: Source, task: str, columns: tuple, most: int, total: int) -> bool:
     """Whether just this is to be measured: the button was clicked, here or by who sent the link."""
-    settings = (loaders.short_name(checkpoint), source.name, source.split, source.stamp, task, columns, most)
+    settings = (sessions.short_name(checkpoint), source.name, source.split, source.stamp, task, columns, most)
     mark = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
     if source.content is not None and url.recall("from") == "upload":
         st.caption(t("evaluation-unlinked"))
@@ -188,7 +189,7 @@ def figures(found: Examination) -> None:
         st.caption(t("evaluation-commonest", share=found.confusion.commonest))
     if found.left_out:
         _left_out([error_text(line) for line in found.left_out])
-    components.explain(*explanations(shown))
+    display.explain(*explanations(shown))
 
 
 def share(found: Examination) -> str:
@@ -203,9 +204,9 @@ def _left_out(lines: Sequence[str]) -> None:
     """Rows that cannot be used: the first in a note, more of them in a list below it, so that each can be put right."""
     many = len(lines)
     if many == 1:
-        components.note(t("evaluation-left-out-one", first=lines[0]))
+        frame.note(t("evaluation-left-out-one", first=lines[0]))
         return
-    components.note(t("evaluation-left-out", count=many, first=lines[0]))
+    frame.note(t("evaluation-left-out", count=many, first=lines[0]))
     title = "evaluation-left-out-all" if many <= NAMED else "evaluation-left-out-some"
     with st.expander(t(title, count=many, shown=NAMED)):
         rows = "".join(f'<li dir="auto">{plain(line)}</li>' for line in lines[:NAMED])
@@ -218,14 +219,14 @@ def explanations(measures: Collection[str]) -> list[str]:
     return list(dict.fromkeys(explained[name] for name in measures if name in explained))
 
 
-def picture(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+def picture(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
     """The picture of its kind; gives the rows that the reader has chosen in it, None for all."""
     if found.confusion:
         return _confusion(checkpoint, found, opened)
     return _groups(checkpoint, found, opened) if found.groups else _values(checkpoint, found, opened)
 
 
-def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
     seen = found.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
     st.caption(t("evaluation-confusion-tag" if found.spec.kind == "tag" else "evaluation-confusion-lead"))
@@ -236,7 +237,7 @@ def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple
     for g, s in order:
         given, said = (seen.names[side] or t("evaluation-nothing") for side in (g, s))
         options[f"{g}.{s}"] = t("evaluation-cell", given=given, said=said, count=len(seen.cells[g, s]))
-    picked = components.choice(st.selectbox, t("evaluation-show"), options, "cell")
+    picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
     chosen = tuple(map(int, picked.split("."))) if picked else None
 
     def choose(cell: list) -> None:
@@ -247,7 +248,7 @@ def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple
         "axes": (t("evaluation-said"), t("evaluation-given")),
         "labels": (t("evaluation-nothing"), t("evaluation-share")),
     }
-    code = components.lines(
+    code = plots.python_lines(
         checkpoint, *opened, f"figure = evaluation.confusion_map(found.confusion, {chosen!r}, **{words!r})"
     )
     cells = [(g, s) for g in range(len(seen.names)) for s in range(len(seen.names))]
@@ -257,20 +258,20 @@ def _confusion(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple
     }  # fmt: skip
     with place:
         drawing = evaluation.confusion_map(seen, chosen, **words)
-        components.figure(drawing, key="confusion", code=code, data=data, on_click=choose)
-        components.explain("confusion", "right_probability")
+        plots.show(drawing, key="confusion", code=code, data=data, on_click=choose)
+        display.explain("confusion", "right_probability")
     return seen.cells[chosen] if chosen else None
 
 
-def _groups(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+def _groups(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
     st.subheader(t("evaluation-groups"), anchor=False)
     ways = {name: t(f"evaluation-by-{name}") for name in found.groups}
-    by = components.choice(st.segmented_control, t("evaluation-by"), ways, "by", required=True)
+    by = fields.choice(st.segmented_control, t("evaluation-by"), ways, "by", required=True)
     groups = found.groups[by]
     place = st.container()
     options = {"": t("evaluation-all")}
     options |= {str(number): group.name or t("evaluation-other") for number, group in enumerate(groups)}
-    picked = components.choice(st.selectbox, t("evaluation-show"), options, "cell")
+    picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def choose(group: list) -> None:
         st.session_state["cell"] = "" if str(group[0]) == picked else str(group[0])
@@ -279,41 +280,41 @@ def _groups(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[st
         "labels": (t("measure-f1"), t("measure-exact_match")), "other": t("evaluation-other"),
         "axis": t("evaluation-percent"),
     }  # fmt: skip
-    code = components.lines(checkpoint, *opened, f"figure = evaluation.group_bars(found.groups[{by!r}], **{names!r})")
+    code = plots.python_lines(checkpoint, *opened, f"figure = evaluation.group_bars(found.groups[{by!r}], **{names!r})")
     data = {
         "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
     }  # fmt: skip
     with place:
         drawing = evaluation.group_bars(groups, **names)
-        components.figure(drawing, key="groups", code=code, data=data, on_click=choose)
-        components.explain("right_probability")
+        plots.show(drawing, key="groups", code=code, data=data, on_click=choose)
+        display.explain("right_probability")
     return groups[int(picked)].rows if picked else None
 
 
-def _values(checkpoint: loaders.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+def _values(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
     place = st.container()
     rows = {number: found.rows[number] for number in found.hardest()}
     options = {"": t("evaluation-all")}
     options |= {str(number): f"{row.id}: {row.given} → {row.said}" for number, row in rows.items()}
-    picked = components.choice(st.selectbox, t("evaluation-show"), options, "cell")
+    picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def choose(row: list) -> None:
         st.session_state["cell"] = "" if str(row[0]) == picked else str(row[0])
 
     axes = (t("evaluation-given"), t("evaluation-said"))
-    code = components.lines(checkpoint, *opened, f"figure = evaluation.value_scatter(found.rows, axes={axes!r})")
+    code = plots.python_lines(checkpoint, *opened, f"figure = evaluation.value_scatter(found.rows, axes={axes!r})")
     with place:
-        components.figure(
+        plots.show(
             evaluation.value_scatter(found.rows, axes=axes), key="values", code=code, on_click=choose,
             data={side: [row.values[at] for row in found.rows] for at, side in enumerate(("given", "said"))},
         )  # fmt: skip
     return [int(picked)] if picked else None
 
 
-def listed(checkpoint: loaders.Checkpoint, found: Examination, members: Sequence[int] | None) -> None:
+def listed(checkpoint: sessions.Checkpoint, found: Examination, members: Sequence[int] | None) -> None:
     """The hardest of the chosen rows, each with a way into the attention page; and all of them as a file."""
     order = found.hardest(members)
     st.subheader(t("evaluation-hardest" if members is None else "evaluation-chosen"), anchor=False)
@@ -335,14 +336,14 @@ def listed(checkpoint: loaders.Checkpoint, found: Examination, members: Sequence
     )  # fmt: skip
 
 
-def _open(checkpoint: loaders.Checkpoint, kind: str, row: Judged, joint: str) -> None:
+def _open(checkpoint: sessions.Checkpoint, kind: str, row: Judged, joint: str) -> None:
     first, *rest = row.texts
     if kind == "tag":
-        components.into_attention(checkpoint, joint.join(row.texts))
+        selection.open_attention_page(checkpoint, joint.join(row.texts))
     elif kind == "span":
         # of a long passage, the window that won
-        answers = loaders.ask(checkpoint, "answer", *row.texts)
+        answers = sessions.ask(checkpoint, "answer", *row.texts)
         start, end = answers.windows[answers.best_window]
-        components.into_attention(checkpoint, first, rest[0][start:end])
+        selection.open_attention_page(checkpoint, first, rest[0][start:end])
     else:
-        components.into_attention(checkpoint, first, row.given if kind == "choose" else "".join(rest))
+        selection.open_attention_page(checkpoint, first, row.given if kind == "choose" else "".join(rest))

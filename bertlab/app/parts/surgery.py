@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import components, fields, frame, selection, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import InterventionError
@@ -18,6 +19,7 @@ from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange, Toke
 from bertlab.explore.word_spans import MASK
 from bertlab.views.change_figures import WEAKEST
 from bertlab.views.numbers import percent
+from bertlab.views.passage import plain
 from bertlab.views.pieces import piece_labels
 
 CHIPS = 18  # changes with a button of their own
@@ -46,17 +48,17 @@ def question() -> Asked:
         left.segmented_control, t("heads-ask"), list(WATCHED), key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads-ask-{kind}"),
     )  # fmt: skip
-    examples = components.said(WATCHED[kind])
+    examples = selection.examples_for(WATCHED[kind])
     if kind == "nsp":
-        return Asked(kind, *components.sentences(*examples.pair))
+        return Asked(kind, *fields.sentence_pair(*examples.pair))
     if kind == "span":
-        asked = components.line(st, t("question-question"), examples.questions[0], key="question")
+        asked = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
         passage = url.text(st.text_area, t("question-passage"), examples.passage, key="passage", height=130)
-        components.too_long_for_a_link(st, passage)
+        fields.note_too_long_for_link(st, passage)
         return Asked(kind, asked, passage)
     if kind == "classify":
-        return Asked(kind, components.line(st, t("heads-text"), examples.judged, key="judged"), None)
-    text = components.line(st, t("heads-text"), examples.masked, key="masked", help=t("heads-text-help"))
+        return Asked(kind, fields.text_line(st, t("heads-text"), examples.judged, key="judged"), None)
+    text = fields.text_line(st, t("heads-text"), examples.masked, key="masked", help=t("heads-text-help"))
     masks = text.count(MASK)
     if masks < 2:
         return Asked(kind, text, None)
@@ -73,7 +75,7 @@ def kept() -> str:
     """The changes so far."""
     line = url.recall("changes")
     url.keep("changes", line)
-    components.too_long_for_a_link(st, line)
+    fields.note_too_long_for_link(st, line)
     return line
 
 
@@ -124,20 +126,20 @@ def chips(line: str, config: ModelConfig) -> None:
 # -- the grid ------------------------------------------------------------------------------------------------------
 
 
-def measured(checkpoint: loaders.Checkpoint, asked: Asked) -> HeadEffects | None:
+def measured(checkpoint: sessions.Checkpoint, asked: Asked) -> HeadEffects | None:
     """The effect of every head, once `measure` has found it."""
     if st.session_state.get("heads.measured") != (checkpoint, asked):
         return None
-    return loaders.head_effects(checkpoint, asked.values, asked.mask)
+    return sessions.head_effects(checkpoint, asked.values, asked.mask)
 
 
-def measure(checkpoint: loaders.Checkpoint, asked: Asked, place) -> None:
+def measure(checkpoint: sessions.Checkpoint, asked: Asked, place) -> None:
     """Find the effect of every head, layer by layer, with a bar in this place; then show the page again.
 
     A layer that is found is kept: whatever the reader does meanwhile interrupts this, and it goes on from there.
     """
     bar = place.progress(0.0, t("heads-measuring"))
-    loaders.head_effects(checkpoint, asked.values, asked.mask, lambda share: bar.progress(share, t("heads-measuring")))
+    sessions.head_effects(checkpoint, asked.values, asked.mask, lambda share: bar.progress(share, t("heads-measuring")))
     st.session_state["heads.measured"] = (checkpoint, asked)
     url.write()
     st.rerun()
@@ -167,13 +169,11 @@ def grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: Hea
             "chances": effects.probabilities_LN.round(6).tolist(), "before": 1 / (1 + float(np.exp(-effects.log_odds))),
         }  # fmt: skip
 
-    def changed() -> None:
-        heard = st.session_state["heads-grid"].get("log")
-        if isinstance(heard, str) and len(heard) < 10_000:
-            st.session_state["heads.heard"] = heard
-            keep(changes.shorten(heard, config.num_heads))
+    def changed(new_line: str) -> None:
+        st.session_state["heads.heard"] = new_line
+        keep(changes.shorten(new_line, config.num_heads))
 
-    components.own("heads", key="heads-grid", data=data, on_log_change=changed)
+    components.head_grid(data, changed)
 
 
 def limit(effects: HeadEffects) -> float:
@@ -184,7 +184,7 @@ def limit(effects: HeadEffects) -> float:
 def said(change: PredictionChange, names: dict[str, str]) -> str:
     """The prediction before and after in one line of HTML."""
     first, top = change.outcomes[0], change.outcomes[change.top]
-    word, now = (components.plain(names.get(outcome.label, outcome.label)) for outcome in (first, top))
+    word, now = (plain(names.get(outcome.label, outcome.label)) for outcome in (first, top))
     line = t("heads-said", word=f"<b>{word}</b>", before=percent(first.before), after=f"<b>{percent(first.after)}</b>")
     if change.top:
         line += t("heads-said-now", word=f"<b>{now}</b>", after=percent(top.after))
@@ -197,13 +197,13 @@ def said(change: PredictionChange, names: dict[str, str]) -> str:
 def _where(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
     """Choose a position of a text by its piece."""
     names = piece_labels(tokens)
-    return components.position(place, t("heads-position"), names, min(default, len(names) - 1), key=key)
+    return fields.position(place, t("heads-position"), names, min(default, len(names) - 1), key=key)
 
 
-def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tuple[TokenRow, ...]) -> None:
+def row_tool(line: str, checkpoint: sessions.Checkpoint, asked: Asked, tokens: tuple[TokenRow, ...]) -> None:
     """One row of attention by hand: alike everywhere, one position only, or numbers."""
     st.caption(t("heads-row-lead"))
-    config = loaders.session(checkpoint).config
+    config = sessions.session(checkpoint).config
     cells = st.columns([1, 1, 2])
     layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, 0, key="row.layer")
     head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, 0, key="row.head")
@@ -216,7 +216,7 @@ def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tu
     if how == "one":
         weights = [(_where(st, tokens, "row.to"), 1.0)]
     if how == "hand":
-        own_T = loaders.ask(
+        own_T = sessions.ask(
             checkpoint, "attention_row", asked.text, asked.pair, layer=layer, head=head, position=position
         )
         own_T = own_T.astype(float)  # in float32 0.225 is less, and would be cut to 0.224
@@ -230,7 +230,7 @@ def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tu
         weights = [(at, float(weight)) for at, weight in enumerate(edited[new]) if weight and weight > 0]
         st.caption(t("heads-row-scaled"))
     if how == "hand" and not weights:
-        components.note(t("heads-row-empty"), "error")
+        frame.note(t("heads-row-empty"), "error")
     part = changes.row_part((layer, head, position), weights)
     st.button(
         t("heads-put"), on_click=keep, args=(changes.add(line, part, config.num_heads),), key="put-row",
@@ -238,10 +238,10 @@ def row_tool(line: str, checkpoint: loaders.Checkpoint, asked: Asked, tokens: tu
     )  # fmt: skip
 
 
-def patch_tool(line: str, checkpoint: loaders.Checkpoint, other: str, tokens: tuple[TokenRow, ...]) -> None:
+def patch_tool(line: str, checkpoint: sessions.Checkpoint, other: str, tokens: tuple[TokenRow, ...]) -> None:
     """A hidden state of another sentence, put into this one."""
-    config = loaders.session(checkpoint).config
-    theirs = loaders.ask(checkpoint, "encode", other)
+    config = sessions.session(checkpoint).config
+    theirs = sessions.ask(checkpoint, "encode", other)
     cells = st.columns([1, 2, 1, 2], vertical_alignment="bottom")
     from_layer = url.number(cells[0].number_input, t("heads-patch-from"), 0, config.num_layers, 0, key="patch.layer")
     from_position = _where(cells[1], theirs, "patch.from", 1)
@@ -255,22 +255,22 @@ def patch_tool(line: str, checkpoint: loaders.Checkpoint, other: str, tokens: tu
     st.caption(t("heads-patch-help"))
 
 
-def keep_tool(line: str, checkpoint: loaders.Checkpoint) -> None:
+def keep_tool(line: str, checkpoint: sessions.Checkpoint) -> None:
     """The command that takes the knocked-out heads away for good."""
-    config = loaders.session(checkpoint).config
+    config = sessions.session(checkpoint).config
     made = read(line, config)
     st.caption(t("heads-keep-lead"))
     if not made.heads:
-        components.note(t("heads-keep-none"))
+        frame.note(t("heads-keep-none"))
         return
     if made.rows or made.patches:
         st.caption(t("heads-keep-only"))
     gone = sorted(made.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)})
     heads = ",".join(f"{layer}.{head}" for layer, head in gone)
-    command = ["bertlab", "export", "pruned", "--checkpoint", loaders.short_name(checkpoint), "--prune", heads]
+    command = ["bertlab", "export", "pruned", "--checkpoint", sessions.short_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
-    total = sum(parameter.numel() for parameter in loaders.session(checkpoint).model.parameters())
+    total = sum(parameter.numel() for parameter in sessions.session(checkpoint).model.parameters())
     vocabulary = config.vocab_size * config.hidden_size
     shares = {"share": percent(weights * len(gone) / total), "vocabulary": percent(vocabulary / total)}
     st.caption(t("heads-keep-size", heads=len(gone), **shares))

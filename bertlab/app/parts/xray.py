@@ -2,34 +2,36 @@
 
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.explore.facts import SpanXray, WindowReading
 from bertlab.views import xray
+from bertlab.views.passage import plain
 
 LONG = 2_500  # characters beyond which a passage gets a box to scroll in
 
 
-def decision(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXray) -> None:
+def decision(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanXray) -> None:
     """What is answered at a threshold, and where that flips."""
-    tau = components.threshold(st, checkpoint)
+    tau = fields.threshold(st, checkpoint)
     best = seen.answers.answers[0]
     if seen.margin <= tau:
-        st.html(f'<p class="say">{t("xray-says", tau=tau)} <b dir="auto">{components.plain(best.text)}</b></p>')
+        st.html(f'<p class="say">{t("xray-says", tau=tau)} <b dir="auto">{plain(best.text)}</b></p>')
     else:
         st.html(f'<p class="say">{t("xray-silent", tau=tau)}</p>')
     names = {"labels": (t("xray-none"), t("xray-answer"))}
-    code = components.lines(
+    code = plots.python_lines(
         checkpoint, "from bertlab.views import xray", f"seen = session.xray({question!r}, {text!r}, 10)",
-        f"figure = xray.threshold_strip(seen, {tau!r}, {components.TAU!r}, **{names!r})",
+        f"figure = xray.threshold_strip(seen, {tau!r}, {fields.TAU!r}, **{names!r})",
     )  # fmt: skip
-    components.figure(xray.threshold_strip(seen, tau, components.TAU, **names), key="threshold", code=code)
+    plots.show(xray.threshold_strip(seen, tau, fields.TAU, **names), key="threshold", code=code)
     values = {"margin": seen.margin, "none": seen.answers.no_answer_score, "best": best.score}
     st.caption(t("xray-flips", **values))
-    components.explain("tau", "no_answer", "span_score")
+    display.explain("tau", "no_answer", "span_score")
 
 
-def windows(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXray) -> int:
+def windows(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanXray) -> int:
     """The windows and their scores; gives the one that the reader looks into."""
     st.subheader(t("xray-windows"), anchor=False)
     count, best = len(seen.readings), seen.answers.best_window
@@ -40,11 +42,11 @@ def windows(checkpoint: loaders.Checkpoint, question: str, text: str, seen: Span
     names = {
         "labels": (t("xray-window"), t("xray-best"), t("xray-none")), "axes": (t("xray-characters"), t("xray-score"))
     }  # fmt: skip
-    code = components.lines(
+    code = plots.python_lines(
         checkpoint, "from bertlab.views import xray", f"passage = {text!r}",
         f"seen = session.xray({question!r}, passage, 10)", f"figure = xray.windows_figure(seen, passage, **{names!r})",
     )  # fmt: skip
-    components.figure(xray.windows_figure(seen, text, **names), key="windows", code=code)
+    plots.show(xray.windows_figure(seen, text, **names), key="windows", code=code)
     return url.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
 
 
@@ -55,7 +57,7 @@ def spans(text: str, seen: SpanXray) -> None:
     show = url.number(st.slider, t("xray-show"), 1, 10, 4, key="show")
     box = "passage" if len(text) > LONG else "whole"
     st.html(f'<div class="{box}">{xray.spans_html(text, seen.answers.answers, show=show)}</div>')
-    components.explain("answer_probability", "span_score")
+    display.explain("answer_probability", "span_score")
 
 
 def columns(text: str, reading: WindowReading) -> None:
@@ -70,12 +72,12 @@ def columns(text: str, reading: WindowReading) -> None:
     names = (t("xray-start"), t("xray-end"))
     shown = xray.columns_html(text, reading, labels=names, logarithmic=scale == "logarithmic")
     st.html(f'<div class="whole">{shown}</div>')
-    components.explain("start_end")
+    display.explain("start_end")
 
 
 @st.fragment
-@components.told()
-def heads(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXray) -> None:
+@frame.show_errors()
+def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanXray) -> None:
     """Where question and answer look, head by head; a click on a head shows its words."""
     st.subheader(t("xray-heads"), anchor=False)
     side, rank = st.columns([3, 1], vertical_alignment="bottom")
@@ -86,15 +88,15 @@ def heads(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXr
     number = url.number(rank.number_input, t("xray-rank"), 1, len(seen.answers.answers), 1, key="rank") - 1
     answer, window = seen.answers.answers[number], seen.answer_windows[number]
     asked = (question, text, window, answer.start, answer.end)
-    found = loaders.ask(checkpoint, "span_attention", *asked)
+    found = sessions.ask(checkpoint, "span_attention", *asked)
     backwards = look == "answer"
     share_LN = found.answer_to_question_LN if backwards else found.question_to_answer_LN
     even = len(found.question if backwards else found.answer) / len(found.tokens)
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
-    layer, head = components.layer_and_head(loaders.session(checkpoint).config, strongest, "between.")
+    layer, head = fields.layer_and_head(sessions.session(checkpoint).config, strongest, "between.")
     names = {"axes": (t("head"), t("layer")), "labels": (t("xray-share"), t("xray-even"))}
     of = f"{look}_to_{'question' if backwards else 'answer'}_LN"
-    code = components.lines(
+    code = plots.python_lines(
         checkpoint, "from bertlab.views import xray", f"found = session.span_attention{asked!r}",
         f"figure = xray.heads_map(found.{of}, {even!r}, {(layer, head)!r}, **{names!r})",
     )  # fmt: skip
@@ -103,17 +105,17 @@ def heads(checkpoint: loaders.Checkpoint, question: str, text: str, seen: SpanXr
         for part, value in zip(("layer", "head"), place[:2], strict=True):
             st.session_state[f"neuron.between.{part}"] = int(value)
 
-    components.figure(
+    plots.show(
         xray.heads_map(share_LN, even, (layer, head), **names), key="heads", code=code, on_click=choose
     )  # fmt: skip
     share = float(share_LN[layer, head])
     st.html(f'<p class="small">{t("xray-head", layer=layer, head=head, share=share, ratio=share / even)}</p>')
     st.html(xray.looks_html(found, layer, head, from_answer=backwards))
-    components.explain("attention_mass", "attention")
+    display.explain("attention_mass", "attention")
     if st.button(t("xray-open"), icon=":material/hub:"):
         reading = seen.readings[window]
         looking = list(found.answer if backwards else found.question)
-        components.into_attention(
+        selection.open_attention_page(
             checkpoint, question, text[reading.start : reading.end],
             layer=layer, heads=[head], head=head, tokens=looking,
         )  # fmt: skip

@@ -3,10 +3,12 @@ filled together."""
 
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.explore.word_spans import MASK
 from bertlab.views import change_figures
+from bertlab.views.passage import plain
 from bertlab.views.pieces import piece_labels
 
 CELL = 52  # pixels for a word
@@ -16,18 +18,18 @@ WIDTH = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ positi
 scroll-initial-target: nearest; }}</style>"""
 LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen through a window
 
-components.heading("depth")
-text = components.line(
-    st, t("heads-text"), components.said("fill-mask").masked, key="masked", help=t("heads-text-help")
+frame.heading("depth")
+text = fields.text_line(
+    st, t("heads-text"), selection.examples_for("fill-mask").masked, key="masked", help=t("heads-text-help")
 )
-components.note(t("depth-honest"))
-with components.told():
-    checkpoint = components.chosen("fill-mask")
-    lens = loaders.ask(checkpoint, "lens", text)
+frame.note(t("depth-honest"))
+with frame.show_errors():
+    checkpoint = selection.open_checkpoint("fill-mask")
+    lens = sessions.ask(checkpoint, "lens", text)
     pieces = piece_labels(lens.tokens)
     masks = [at for at, piece in enumerate(pieces) if piece == MASK]
     default = masks[0] if masks else min(1, len(pieces) - 1)
-    position = components.position(st, t("depth-position"), pieces, default, key="at")
+    position = fields.position(st, t("depth-position"), pieces, default, key="at")
     first = max(0, min(position - LONGEST // 2, len(pieces) - LONGEST))
     shown = range(first, min(first + LONGEST, len(pieces)))
     if len(shown) < len(pieces):
@@ -40,32 +42,32 @@ with components.told():
         "from bertlab.views import change_figures", f"lens = session.lens({text!r})",
     )  # fmt: skip
     grid = {"chosen": position, "first": shown[0], "count": len(shown), **words}
-    code = components.lines(checkpoint, *opened, f"figure = change_figures.lens_grid(lens, **{grid!r})")
+    code = plots.python_lines(checkpoint, *opened, f"figure = change_figures.lens_grid(lens, **{grid!r})")
     st.html(WIDTH.format(110 + CELL * len(shown), 110 + CELL * (position - shown[0] + 1)))
-    components.figure(change_figures.lens_grid(lens, **grid), key="lens", code=code)
-    components.explain("depth_probability", "rank")
+    plots.show(change_figures.lens_grid(lens, **grid), key="lens", code=code)
+    display.explain("depth_probability", "rank")
 
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("depth-depth"), anchor=False)
-        said = t("depth-final", word=components.plain(lens.final_T[position]), at=position)
+        said = t("depth-final", word=plain(lens.final_T[position]), at=position)
         st.html(f'<p class="small" dir="auto">{said}</p>')
         names = {
             "labels": (t("depth-probability"), t("depth-rank")),
             "rows": ("{}", "0"),
             "axis": t("compare-layer"),
         }
-        code = components.lines(
+        code = plots.python_lines(
             checkpoint, *opened, f"figure = change_figures.lens_depth(lens, {position}, **{names!r})"
         )  # fmt: skip
-        components.figure(change_figures.lens_depth(lens, position, **names), key="depth", code=code)
+        plots.show(change_figures.lens_depth(lens, position, **names), key="depth", code=code)
     with right:
         st.subheader(t("depth-joint"), anchor=False, help=t("depth-joint-help"))
         if len(masks) < 2:
-            components.note(t("depth-joint-few"))
+            frame.note(t("depth-joint-few"))
         else:
             beams = url.number(st.slider, t("depth-beams"), 1, 20, 5, key="beams")
-            found = loaders.ask(checkpoint, "fill_jointly", text, beams)
+            found = sessions.ask(checkpoint, "fill_jointly", text, beams)
             rows = {
                 t("depth-probability"): [100 * filling.probability for filling in (*found.fillings, found.alone)],
                 t("depth-joint-words"): [" · ".join(filling.pieces) for filling in (*found.fillings, found.alone)],
@@ -76,4 +78,4 @@ with components.told():
             same = found.alone.pieces == found.fillings[0].pieces
             better = found.fillings[0].probability / max(found.alone.probability, 1e-300)
             st.caption(t("depth-joint-same") if same else t("depth-joint-better", times=f"{better:.3g}"))
-            components.explain("joint_probability")
+            display.explain("joint_probability")

@@ -2,24 +2,25 @@
 
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import frame, selection, url
+from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import evaluation
 from bertlab.training.error_analysis import examine
 
 MOST = 500  # rows that are asked of one visit: the cores are everybody's
 
-components.heading("evaluation")
-with components.told():
-    checkpoint = components.chosen(evaluation.question())
-    loaded = loaders.session(checkpoint).loaded
+frame.heading("evaluation")
+with frame.show_errors():
+    checkpoint = selection.open_checkpoint(evaluation.question())
+    loaded = sessions.session(checkpoint).loaded
     task = evaluation.task(loaded)
     spec = examine.spec_for(loaded, task)
     source = evaluation.source(spec)
     if source is None:
-        evaluation.empty(spec, loaded.config.labels, loaders.session(checkpoint).language)
+        evaluation.empty(spec, loaded.config.labels, sessions.session(checkpoint).language)
     else:
-        rows = loaders.labelled(source.name, source.content, spec, source.split)
+        rows = labelled_rows.read(source.name, source.content, spec, source.split)
         columns = evaluation.columns(spec, rows)
         spec = examine.spec_for(loaded, task, *columns)
         most = url.number(
@@ -27,7 +28,7 @@ with components.told():
         )
         if evaluation.asked(checkpoint, source, task, columns, most, len(rows)):
             key = (source.name, source.stamp, source.split, *columns)
-            found = loaders.examination(checkpoint, key, rows, spec, most, evaluation.progress)
+            found = labelled_rows.examination(checkpoint, key, rows, spec, most, evaluation.progress)
             evaluation.figures(found)
             opened = evaluation.steps(source, task, columns, most)
             members = evaluation.picture(checkpoint, found, opened)

@@ -2,14 +2,16 @@
 
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import components, display, fields, frame, plots, selection, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.explore.word_spans import MASK, carried, mask_spans, words
 from bertlab.views import figures
+from bertlab.views.passage import plain
 
-components.heading("fill-mask")
-examples = components.said("fill-mask")
-text = components.line(st, t("fill-mask-text"), examples.sentence, key="text", help=t("fill-mask-text-help"))
+frame.heading("fill-mask")
+examples = selection.examples_for("fill-mask")
+text = fields.text_line(st, t("fill-mask-text"), examples.sentence, key="text", help=t("fill-mask-text-help"))
 found = words(text)
 default = examples.hidden if text == examples.sentence else ""
 
@@ -33,12 +35,12 @@ left, right = st.columns([3, 2], vertical_alignment="center")
 left.button(t("fill-mask-reset"), on_click=remember, args=(set(),), disabled=not hidden, icon=":material/undo:")
 top_k = url.number(right.slider, t("fill-mask-top"), 3, 20, 8, key="top")
 
-with st.container(key="proposals"), components.told():
-    checkpoint = components.chosen("fill-mask")
+with st.container(key="proposals"), frame.show_errors():
+    checkpoint = selection.open_checkpoint("fill-mask")
     masked = mask_spans(text, [found[number] for number in hidden])
-    fills = loaders.ask(checkpoint, "fill_mask", masked, top_k) if MASK in masked else []
+    fills = sessions.ask(checkpoint, "fill_mask", masked, top_k) if MASK in masked else []
     if not fills:
-        components.note(t("fill-mask-none" if found else "fill-mask-empty"))
+        frame.note(t("fill-mask-none" if found else "fill-mask-empty"))
     behind = [
         text[start:end] for number, (start, end) in enumerate(found) if number in hidden or text[start:end] == MASK
     ]
@@ -46,11 +48,11 @@ with st.container(key="proposals"), components.told():
     for number, (fill, word) in enumerate(zip(fills, behind, strict=False)):
         title = t("fill-mask-mask", number=number + 1) if word == MASK else t("fill-mask-hidden", word=word)
         with cells[number % len(cells)]:
-            st.html(f'<p class="say" dir="auto">{components.plain(title)}</p>')
-            code = components.lines(
+            st.html(f'<p class="say" dir="auto">{plain(title)}</p>')
+            code = plots.python_lines(
                 checkpoint, f"figure = figures.mask_bars(session.fill_mask({masked!r}, {top_k})[{number}])"
             )
             data = {name: [getattr(row, name) for row in fill.candidates] for name in ("piece", "id", "probability")}
-            components.figure(figures.mask_bars(fill), key=f"mask-{number}", code=code, data=data)
+            plots.show(figures.mask_bars(fill), key=f"mask-{number}", code=code, data=data)
     if fills:
-        components.explain("mask_probability")
+        display.explain("mask_probability")

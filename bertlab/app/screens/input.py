@@ -2,25 +2,26 @@
 
 import streamlit as st
 
-from bertlab.app import components, loaders
+from bertlab.app import display, fields, frame, plots, selection
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.views import figures, passage
 
-components.heading("input")
-a, b = components.sentences(*components.said("embed").pair)
-with components.told():
-    checkpoint = components.chosen("embed")
-    tokens = loaders.ask(checkpoint, "encode", a, b or None)
-    embeddings = loaders.ask(checkpoint, "embeddings", a, b or None)
+frame.heading("input")
+a, b = fields.sentence_pair(*selection.examples_for("embed").pair)
+with frame.show_errors():
+    checkpoint = selection.open_checkpoint("embed")
+    tokens = sessions.ask(checkpoint, "encode", a, b or None)
+    embeddings = sessions.ask(checkpoint, "embeddings", a, b or None)
     st.html(f'<p class="small">{t("input-pieces", count=len(tokens))}</p>')
     st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
     st.subheader(t("input-embeddings"), anchor=False, help=t("input-embeddings-help"))
     names = [t(f"embedding-{kind}") for kind in ("token", "position", "type", "sum")]
-    code = components.lines(
+    code = plots.python_lines(
         checkpoint, f"figure = figures.embedding_strips(session.embeddings({a!r}, {b or None!r}), labels={names!r})"
     )
-    components.figure(figures.embedding_strips(embeddings, labels=names), key="embeddings", code=code)
-    components.explain("embedding")
+    plots.show(figures.embedding_strips(embeddings, labels=names), key="embeddings", code=code)
+    display.explain("embedding")
     st.subheader(t("input-table"), anchor=False)
     rows = {
         t("input-position"): [token.position for token in tokens],

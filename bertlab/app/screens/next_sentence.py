@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from bertlab.app import components, loaders
+from bertlab.app import display, fields, frame, plots, selection
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.views import figures
 from bertlab.views.numbers import percent
@@ -13,30 +14,30 @@ def put(first: str, second: str) -> None:
     st.session_state["first"], st.session_state["second"] = first, second
 
 
-components.heading("next-sentence")
-follows = components.said("nsp").follows
-first = components.line(st, t("next-sentence-first"), follows["follow"][0], key="first")
-second = components.line(st, t("next-sentence-second"), follows["follow"][1], key="second")
+frame.heading("next-sentence")
+follows = selection.examples_for("nsp").follows
+first = fields.text_line(st, t("next-sentence-first"), follows["follow"][0], key="first")
+second = fields.text_line(st, t("next-sentence-second"), follows["follow"][1], key="second")
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(t("next-sentence-swap"), on_click=put, args=(second, first), icon=":material/swap_vert:")
     for name, pair in follows.items():
         st.button(t(f"next-sentence-{name}"), on_click=put, args=pair, type="tertiary")
 
-with st.container(key="verdict"), components.told():
-    checkpoint = components.chosen("nsp")
-    answer = loaders.ask(checkpoint, "next_sentence", first, second)
+with st.container(key="verdict"), frame.show_errors():
+    checkpoint = selection.open_checkpoint("nsp")
+    answer = sessions.ask(checkpoint, "next_sentence", first, second)
     labels = (t(f"next-sentence-yes-{answer.asked}"), t(f"next-sentence-no-{answer.asked}"))
     chances = (answer.probability, 1 - answer.probability)
     said = [f"{label} {percent(chance)}" for label, chance in zip(labels, chances, strict=True)]
     likely = chances.index(max(chances))
     said[likely] = f"<b>{said[likely]}</b>"
     st.html(f'<p class="say">{" · ".join(said)}</p>')
-    code = components.lines(
+    code = plots.python_lines(
         checkpoint, f"answer = session.next_sentence({first!r}, {second!r})",
         f"figure = figures.nsp_gauge(answer, labels={labels!r}).update_layout(showlegend=False)",
     )  # fmt: skip
     gauge = figures.nsp_gauge(answer, labels=labels).update_layout(showlegend=False)
-    components.figure(gauge, key="gauge", code=code, data={"label": labels, "probability": chances})
+    plots.show(gauge, key="gauge", code=code, data={"label": labels, "probability": chances})
     if answer.asked == "order":
-        components.note(t("next-sentence-order"))
-    components.explain("nsp_probability")
+        frame.note(t("next-sentence-order"))
+    display.explain("nsp_probability")

@@ -4,37 +4,39 @@ from dataclasses import replace
 
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
+from bertlab.views.passage import plain
 
 MAX_QUESTION = 64  # pieces of a question that `Session.answer` reads
 
-components.heading("question")
+frame.heading("question")
 left, right = st.columns(2, gap="large")
-examples = components.said("answer")
+examples = selection.examples_for("answer")
 with left:
-    question = components.line(st, t("question-question"), examples.questions[0], key="question")
+    question = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
     text = url.text(st.text_area, t("question-passage"), examples.passage, key="passage", height=250)
-    components.too_long_for_a_link(st, text)
+    fields.note_too_long_for_link(st, text)
     with st.container(horizontal=True, gap="xsmall"):
         for example in examples.questions:
             asked = {"question": example, "passage": examples.passage}
             st.button(example, type="tertiary", on_click=st.session_state.update, args=(asked,))
 
 found = None
-with right.container(key="answers"), components.told():
-    checkpoint = components.chosen("answer")
-    if loaders.pieces(checkpoint, question) > MAX_QUESTION:
+with right.container(key="answers"), frame.show_errors():
+    checkpoint = selection.open_checkpoint("answer")
+    if sessions.count_tokens(checkpoint, question) > MAX_QUESTION:
         st.caption(t("question-long", limit=MAX_QUESTION))
     with st.spinner(t("question-reading")):
-        found = loaders.reading(checkpoint, question, text, components.steps(st.empty(), "question-parts")).answers
+        found = sessions.reading(checkpoint, question, text, frame.progress_bar(st.empty(), "question-parts")).answers
     best, own = found.answers[0], found.null_threshold is not None
     if own:
-        found = replace(found, null_threshold=components.threshold(st, checkpoint))
+        found = replace(found, null_threshold=fields.threshold(st, checkpoint))
     faint = " faint" * found.refused
-    said = f"<b>{components.plain(best.text)}</b> · {percent(best.probability)}"
+    said = f"<b>{plain(best.text)}</b> · {percent(best.probability)}"
     if found.refused:
         st.html(f'<p class="say" role="status"><b>{t("question-refused")}</b></p>')
         said = f"{t('question-otherwise')} {said}"
@@ -47,10 +49,10 @@ with right.container(key="answers"), components.told():
         st.caption(t("question-windows", count=len(found.windows), best=found.best_window + 1))
     st.caption(t("question-none", probability=found.no_answer_probability))
     if not own and found.no_answer_probability > best.probability:
-        components.note(t("question-doubt"))
+        frame.note(t("question-doubt"))
 
 if found:
-    components.explain("answer_probability", "span_score", "no_answer", "tau", "start_end")
+    display.explain("answer_probability", "span_score", "no_answer", "tau", "start_end")
     lower, curves = st.columns([5, 4], gap="medium")
     with lower:
         st.subheader(t("question-more"), anchor=False, help=t("question-more-help"))
@@ -75,10 +77,10 @@ if found:
             "labels": (t("question-start"), t("question-end")), "shade": t("question-best"),
             "axes": (t("question-word"), t("question-probability")),
         }  # fmt: skip
-        code = components.lines(
+        code = plots.python_lines(
             checkpoint, f"passage = {text!r}", f"answers = session.answer({question!r}, passage, n_best=10)",
             f"figure = figures.span_curves(answers, passage, **{names!r})",
         )  # fmt: skip
         words = [text[start:end] for start, end in found.words]
         data = {"word": words, "start": found.start_probs, "end": found.end_probs}
-        components.figure(figures.span_curves(found, text, **names), key="curves", code=code, data=data)
+        plots.show(figures.span_curves(found, text, **names), key="curves", code=code, data=data)

@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from bertlab.app import components, loaders
+from bertlab.app import display, fields, frame, plots, selection
+from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch
 from bertlab.views import labels
 
-components.heading("tag")
-text = components.line(st, t("tag-text"), components.said("tag").named, key="named")
-with components.told():
-    checkpoint = components.chosen("tag")
-    tags = loaders.ask(checkpoint, "tag", text)
+frame.heading("tag")
+text = fields.text_line(st, t("tag-text"), selection.examples_for("tag").named, key="named")
+with frame.show_errors():
+    checkpoint = selection.open_checkpoint("tag")
+    tags = sessions.ask(checkpoint, "tag", text)
     with st.container(key="entities"):
         st.html(labels.tagged_html(text, tags))
         st.caption(t("tag-hover"))
@@ -24,15 +25,15 @@ with components.told():
             shown = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=100, width=100)
             st.dataframe(rows, hide_index=True, column_config={t("tag-probability"): shown})
         else:
-            components.note(t("tag-none"))
+            frame.note(t("tag-none"))
     st.subheader(t("tag-every"), anchor=False)
-    code = components.lines(
+    code = plots.python_lines(
         checkpoint, "from bertlab.views import labels", f"figure = labels.tag_heat(session.tag({text!r}))"
     )
     data = {"word": [word.text for word in tags.words], "tag": [word.tag for word in tags.words]}
     data |= {label: [word.probabilities[k] for word in tags.words] for k, label in enumerate(tags.labels)}
-    components.figure(labels.tag_heat(tags), key="tags", code=code, data=data)
-    components.explain("tag_probability")
+    plots.show(labels.tag_heat(tags), key="tags", code=code, data=data)
+    display.explain("tag_probability")
     if st.button(t("classify-attention"), icon=":material/hub:"):
-        components.into_attention(checkpoint, text)
+        selection.open_attention_page(checkpoint, text)
     batch.box(checkpoint, "tag")

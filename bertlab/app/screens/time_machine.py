@@ -5,51 +5,52 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import components, display, fields, frame, plots, url
+from bertlab.app.data import training_runs
 from bertlab.app.examples import examples as examples_in
 from bertlab.app.i18n import language, t
 
-components.heading("time-machine")
-known = loaders.runs()
+frame.heading("time-machine")
+known = training_runs.find()
 picked = url.text(
-    st.selectbox, t("run"), loaders.fitting_run(known, language()), key="run", options=list(known),
+    st.selectbox, t("run"), training_runs.default_run(known, language()), key="run", options=list(known),
     accept_new_options=True, help=t("run-help"),
 )  # fmt: skip
 
 
 @st.fragment
-@components.told()
+@frame.show_errors()
 def machine(run: Path, first: str, second: str) -> None:
     """Every snapshot asked, a bar while that goes on, and the picture."""
     place, began = st.empty(), time.monotonic()
 
     def done(count: int, of: int) -> None:
-        if time.monotonic() - began > components.PATIENCE:
+        if time.monotonic() - began > frame.PROGRESS_DELAY:
             place.progress(count / of, t("time-machine-working", done=count, of=of))
 
-    code = components.lines(
+    code = plots.python_lines(
         None, "from pathlib import Path", "from bertlab.explore.timeline import timeline",
         "from bertlab.views import html",
         "state = STATE  # as on the screen", f"moments = timeline({str(run)!r}, {first!r}, {second or None!r})",
         'page = html.timeline_html(moments, options={"state": state})',
         'Path("time-machine.html").write_text(page, encoding="utf-8")',
     )  # fmt: skip
-    packed = loaders.moments(run, first, second, components.options() | {"code": code}, done)
+    packed = training_runs.snapshots_over_text(run, first, second, components.canvas_options() | {"code": code}, done)
     place.empty()
     components.canvas("timeline", packed)
-    components.explain("attention", "mask_probability", "nsp_probability", "loss")
+    display.explain("attention", "mask_probability", "nsp_probability", "loss")
 
 
-with components.told():
+with frame.show_errors():
     if picked:
-        run = loaders.run(picked)
-        spoken = loaders.spoken(run)
+        run = training_runs.open_run(picked)
+        spoken = training_runs.language_of(run)
         first, second = examples_in(spoken).moment
         left, right = st.columns(2)
         # a text for each language, so that a run of the other one begins with its own
-        a = components.line(left, t("time-machine-a"), first, key=f"then.{spoken}.a")
-        b = components.line(right, t("sentence-b"), second, key=f"then.{spoken}.b", placeholder=t("sentence-b-empty"))
+        a = fields.text_line(left, t("time-machine-a"), first, key=f"then.{spoken}.a")
+        b = fields.text_line(right, t("sentence-b"), second, key=f"then.{spoken}.b", placeholder=t("sentence-b-empty"))
         with st.container(key="moments"):
             machine(run, a, b)
     else:
-        components.teach(t("run-none"), loaders.MAKE_RUN)
+        frame.note_with_command(t("run-none"), training_runs.EXAMPLE_COMMAND)

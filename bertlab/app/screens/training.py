@@ -2,27 +2,29 @@
 
 import streamlit as st
 
-from bertlab.app import components, loaders, url
+from bertlab.app import display, fields, frame, plots, url
+from bertlab.app.data import training_runs
 from bertlab.app.i18n import t
 from bertlab.app.numbers import NUMBERS
 from bertlab.app.parts import evaluation
 from bertlab.checkpoints import history
 from bertlab.views import curves
 from bertlab.views.numbers import percent
+from bertlab.views.passage import plain
 
 RUNS = "runs"  # where runs are looked for until another directory is named
 AGAIN = 5  # seconds between looks at a run that is under way
 AT_FIRST = 4  # runs drawn until some are chosen
 ROWS_OF_WATCHED = 200
 
-components.heading("training")
-directory = components.line(st, t("training-directory"), RUNS, key="runs", help=t("training-directory-help"))
-known = loaders.runs(directory)
+frame.heading("training")
+directory = fields.text_line(st, t("training-directory"), RUNS, key="runs", help=t("training-directory-help"))
+known = training_runs.find(directory)
 own = {name: path for name, path in known.items() if name not in history.shipped_runs()}
 if known and not own and directory.strip() not in ("", RUNS):
-    components.note(t("training-none", directory=directory[:100]), "error")
+    frame.note(t("training-none", directory=directory[:100]), "error")
 picked = url.several(
-    st.multiselect, t("training-runs"), list(known), loaders.latest(own or known, AT_FIRST), key="curves",
+    st.multiselect, t("training-runs"), list(known), training_runs.latest(own or known, AT_FIRST), key="curves",
     of=directory, placeholder=t("training-choose"),
 )  # fmt: skip
 left, right = st.columns(2)
@@ -36,15 +38,15 @@ def table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> No
     last = {name: next((row for row in reversed(rows[name]) if history.is_step(row)), {}) for name in ends}
     numbers = {
         "step": [f"{end.step:,}" for end in ends.values()],
-        "tokens": [components.shown(last[name].get("tokens"), ",") for name in ends],
+        "tokens": [display.format_or_dash(last[name].get("tokens"), ",") for name in ends],
         "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in ends],
-        "speed": [components.shown(history.tokens_per_second(rows[name]), ",.0f") for name in ends],
-        "recent": [components.shown(history.recent_mean(rows[name], "loss"), ".3f") for name in ends],
+        "speed": [display.format_or_dash(history.tokens_per_second(rows[name]), ",.0f") for name in ends],
+        "recent": [display.format_or_dash(history.recent_mean(rows[name], "loss"), ".3f") for name in ends],
         "held-out": [measured(rows[name]) for name in ends],
     }
     states = [t(f"training-state-{end.state}") for end in ends.values()]
     columns = {"run": list(ends), "state": states} | numbers
-    components.table({t(f"training-{name}", steps=history.RECENT_STEPS): values for name, values in columns.items()})
+    display.table({t(f"training-{name}", steps=history.RECENT_STEPS): values for name, values in columns.items()})
 
 
 def apart(settings: dict[str, list]) -> None:
@@ -52,10 +54,10 @@ def apart(settings: dict[str, list]) -> None:
     told = [["–" if value is None else str(value) for value in values] for values in settings.values()]
     st.subheader(t("training-apart"), anchor=False)
     if len(settings) <= len(picked):
-        components.table({t("training-run"): picked, **dict(zip(settings, told, strict=True))})
+        display.table({t("training-run"): picked, **dict(zip(settings, told, strict=True))})
     else:
         by_run = [list(column) for column in zip(*told, strict=True)]
-        components.table({t("training-flag"): list(settings), **dict(zip(picked, by_run, strict=True))})
+        display.table({t("training-flag"): list(settings), **dict(zip(picked, by_run, strict=True))})
 
 
 def measured(rows: list[dict]) -> str:
@@ -71,27 +73,27 @@ def called(metric: str) -> str:
     return t(f"measure-{metric}") if metric in curves.MEASURES else t(f"training-{metric}")
 
 
-@components.told()
+@frame.show_errors()
 def drawn() -> None:
     """The runs as they stand now."""
-    rows = {name: loaders.log(known[name]) for name in picked}
+    rows = {name: training_runs.log(known[name]) for name in picked}
     ends = {name: history.run_status(known[name], rows[name]) for name in picked}
     for name, end in ends.items():
         if end.state in ("stopped", "diverged"):
             said = t(f"training-{end.state}", run=name, step=end.step, minutes=end.seconds / 60)
-            components.note(said, "error" if end.state == "diverged" else "info")
+            frame.note(said, "error" if end.state == "diverged" else "info")
         elif not rows[name]:
-            components.note(f"{name}: {t('training-silent')}")
+            frame.note(f"{name}: {t('training-silent')}")
     table(ends, rows)
     if differing := history.differing_settings(history.read_settings(known[name]) for name in picked):
         apart(differing)
-    thin = {name: loaders.thinned(known[name]) for name in picked if rows[name]}
+    thin = {name: training_runs.thinned_log(known[name]) for name in picked if rows[name]}
     places = ", ".join(f"{name!r}: history.thin_log(history.read_log(Path({str(known[name])!r})))" for name in thin)
     metrics = [metric for metric in curves.METRICS if any(curves.has(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "held_out": t("training-held-out")}
         options["axes"] = (t(f"training-{x}"), called(metric))
-        code = components.lines(
+        code = plots.python_lines(
             None, "from pathlib import Path", "from bertlab.views import curves",
             "from bertlab.checkpoints import history",
             f"runs = {{{places}}}", f"figure = curves.run_curves(runs, {metric!r}, **{options!r})",
@@ -99,17 +101,17 @@ def drawn() -> None:
         if number % 2 == 0:
             cells = st.columns(2)  # a row of two: one under the other, they keep their order
         with cells[number % 2]:
-            components.figure(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code)
+            plots.show(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code)
     if metrics:
         st.caption(t("training-diamonds"))
         measures = [metric for metric in metrics if metric in curves.MEASURES]
         others = [metric for metric in metrics if metric in NUMBERS and metric not in measures]
-        components.explain(*others, *evaluation.explanations(measures))
+        display.explain(*others, *evaluation.explanations(measures))
     said = {name: found for name in thin if (found := history.watched_predictions(rows[name])[::-1][:ROWS_OF_WATCHED])}
     if said:
         st.subheader(t("training-watched"), anchor=False)
     for name, found in said.items():
-        st.html(f'<p class="name" dir="auto">{components.plain(name)}</p>')
+        st.html(f'<p class="name" dir="auto">{plain(name)}</p>')
         guesses = [
             " | ".join(" · ".join(f"{piece} {percent(share)}" for piece, share in mask) for mask in row.guesses)
             for row in found
@@ -121,11 +123,11 @@ def drawn() -> None:
 
 
 if not known:
-    components.teach(t("run-none"), loaders.MAKE_RUN)
+    frame.note_with_command(t("run-none"), training_runs.EXAMPLE_COMMAND)
 elif not picked:
-    components.note(t("training-nothing"))
+    frame.note(t("training-nothing"))
 else:
-    live = any(history.run_status(known[name], loaders.log(known[name])).state == "running" for name in picked)
+    live = any(history.run_status(known[name], training_runs.log(known[name])).state == "running" for name in picked)
     # a figure drawn anew forgets what its reader zoomed to
     watching = live and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
     with st.container(key="runs-drawn"):

@@ -1,0 +1,1 @@
+"""Cached models, rows and runs that the pages draw."""

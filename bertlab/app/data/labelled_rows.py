@@ -1,0 +1,86 @@
+"""Labelled rows to evaluate on, and the results of evaluations, cached for everybody who uses this app."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import streamlit as st
+
+from bertlab.app.data import sessions
+from bertlab.config.errors import BertlabError, DataError
+from bertlab.config.tasks import TaskSpec
+from bertlab.training.error_analysis import examine
+from bertlab.training.error_analysis.results import Examination, Given
+
+
+def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> Given:
+    """Read labelled rows from a file or a directory, or from an upload.
+
+    Args:
+        name: the path, or the name of the upload.
+        content: the bytes of the upload; None for a path.
+        spec: the task of the rows.
+        split: which split of a directory, such as "validation".
+
+    Raises:
+        DataError: they cannot be read.
+    """
+    if content is not None:
+        return _read(name, content, spec, split, ())
+    try:
+        path = Path(name).expanduser()
+        files = path.iterdir() if path.is_dir() else [path]
+        stamp = tuple(sorted((str(file), sessions.modified(file)) for file in files))
+        return _read(str(path), None, spec, split, stamp)
+    except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, an unknown user, a null byte
+        if isinstance(error, BertlabError):
+            raise
+        raise DataError("labelled-rows-not-found", path=" ".join(name.split())[:100]) from None
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _read(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> Given:
+    if content is None:
+        return examine.labelled_rows(name, spec, split)
+    with temporary_file(name, content) as path:
+        rows = examine.labelled_rows(path, spec, split)
+    invalid = tuple(line.replace(f"{path.parent}/", "") for line in rows.left_out)
+    return replace(rows, name=path.name, left_out=invalid)
+
+
+@contextmanager
+def temporary_file(name: str, content: bytes) -> Iterator[Path]:
+    """Write an upload to a temporary file and yield its path. Errors do not mention the temporary directory."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / Path(name).name[-60:]  # another system may allow longer names than this one
+        path.write_bytes(content)
+        try:
+            yield path
+        except BertlabError as error:
+            raise type(error)(str(error).replace(f"{directory}/", "")) from None
+
+
+def examination(
+    checkpoint: sessions.Checkpoint, source: tuple, rows: Given, spec: TaskSpec, limit: int, progress: Callable
+) -> Examination:
+    """Evaluate a checkpoint on labelled rows; the same evaluation is computed once.
+
+    Args:
+        source: identifies the rows among all others, in strings and numbers.
+        limit: the number of rows to evaluate on.
+        progress: wraps the batches.
+
+    Raises:
+        BertlabError: the checkpoint does not fit the rows.
+    """
+    slot = _examination(checkpoint, source, spec, limit)
+    if not slot:
+        slot.append(examine.examine(sessions.session(checkpoint).loaded, rows, spec, limit, progress))
+    return slot[0]
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _examination(checkpoint: sessions.Checkpoint, source: tuple, spec: TaskSpec, limit: int) -> list:
+    return []  # filled by `examination`: a cached function cannot report progress

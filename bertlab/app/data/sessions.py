@@ -1,0 +1,234 @@
+"""Checkpoints and the answers of their models, cached for everybody who uses this app.
+
+A cached model is immutable and serves many threads at once. The key of a cached answer holds only strings and numbers.
+"""
+
+import json
+import os
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+import torch
+
+import bertlab
+from bertlab.checkpoints.checkpoint import read_config
+from bertlab.checkpoints.hub import resolve_run
+from bertlab.config.config import ModelConfig
+from bertlab.explore import interventions
+from bertlab.explore.compare import Comparison, compare
+from bertlab.explore.facts import AttentionMap, HeadEffects, SpanXray
+from bertlab.explore.session import Session
+from bertlab.views import bertviz_view, html, payload
+
+AUTO = "auto"  # the choice "whichever checkpoint suits the page"
+ANSWERS = 10  # answers of a passage
+WINDOWS_PER_BATCH = 2  # windows of a passage between two steps of a progress bar; more are no faster on one core
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint's identity, which caches use as a key."""
+
+    source: str
+    """Its directory or hub id."""
+    changed: float
+    """When its files were last changed, in seconds since 1970."""
+
+
+def checkpoint(name: str) -> Checkpoint:
+    """The checkpoint of a name, without opening it.
+
+    Args:
+        name: of a shipped checkpoint, a directory, or a hub id.
+    """
+    path = Path(os.path.expanduser(bertlab.shipped().get(name, name)))
+    files = [
+        resolve_run(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")
+    ]
+    return Checkpoint(str(path) if os.path.isdir(path) else name, max(modified(file) for file in files))
+
+
+def short_name(checkpoint: Checkpoint) -> str:
+    """What `bertlab.load` opens it by: the name of a shipped checkpoint, else its directory or hub id."""
+    return next((name for name, path in bertlab.shipped().items() if str(path) == checkpoint.source), checkpoint.source)
+
+
+def fitting(prediction: str, language: str = "en") -> Checkpoint:
+    """The shipped checkpoint that suits a prediction, in a language if one is shipped for it.
+
+    Raises:
+        CheckpointError: none suits.
+    """
+    return checkpoint(str(bertlab.default_checkpoint(prediction, language)))
+
+
+def modified(file: Path) -> float:
+    """When a file was last changed, in seconds since 1970; 0 where it cannot be read."""
+    try:
+        return file.stat().st_mtime
+    except (OSError, ValueError):
+        return 0.0
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def session(checkpoint: Checkpoint) -> Session:
+    """Open a checkpoint once for everybody.
+
+    Raises:
+        CheckpointError: it is missing, damaged, or of another architecture.
+    """
+    # Many people share these cores: with one core per forward pass, all of them together wait least.
+    torch.set_num_threads(1)
+    return bertlab.load(checkpoint.source)
+
+
+def about(name: str) -> tuple[ModelConfig, dict]:
+    """A shipped checkpoint's configuration and its `bertlab.json`, without its weights.
+
+    Raises:
+        CheckpointError: it is damaged.
+    """
+    path = Path(bertlab.shipped()[name])
+    try:
+        record = json.loads((path / "bertlab.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        record = {}
+    return read_config(path), record
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def ask(checkpoint: Checkpoint, method: str, *values, **options):
+    """Return `Session.METHOD(*values, **options)`, for small results; attention has functions of its own.
+
+    Raises:
+        BertlabError: what the session raises.
+    """
+    return getattr(session(checkpoint), method)(*values, **options)
+
+
+# -- attention -------------------------------------------------------------------------------------------------
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def attention_map(checkpoint: Checkpoint, first: str, second: str) -> AttentionMap:
+    """Attention of every head over one input."""
+    # Up to 150 MB for 512 tokens, so only the latest two are cached, without a copy.
+    return session(checkpoint).attention(first, second or None)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def attention_pack(checkpoint: Checkpoint, first: str, second: str) -> payload.AttentionPack:
+    """Attention of every head over one input, packed: 40 MB for 512 tokens and 12 x 12 heads."""
+    return payload.AttentionPack(attention_map(checkpoint, first, second))
+
+
+def attention(checkpoint: Checkpoint, first: str, second: str, state: dict, options: dict) -> bytes:
+    """The payload of the attention view for `state`: a short input whole, of a long one an overview and the heads on
+    screen.
+    """
+    return attention_pack(checkpoint, first, second).bytes(state, options)
+
+
+def neuron(checkpoint: Checkpoint, first: str, second: str, layer: int, head: int, options: dict) -> bytes:
+    """The payload of the view inside one head. Layer and head count from zero."""
+    fact = session(checkpoint).neuron(first, second or None, layer=layer, head=head)
+    return payload.neuron_bytes(fact, options=options)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def bertviz(checkpoint: Checkpoint, first: str, second: str, layer: int) -> str:
+    """The HTML page of bertviz for one input."""
+    return bertviz_view.head_view_html(attention_map(checkpoint, first, second), layer=layer)
+
+
+def attention_page(checkpoint: Checkpoint, first: str, second: str, options: dict) -> str:
+    """The attention view as one offline HTML file, titled with the checkpoint and the text."""
+    title = _title(checkpoint, first, second)
+    return html.attention_html(attention_map(checkpoint, first, second), title=title, options=options)
+
+
+def neuron_page(checkpoint: Checkpoint, first: str, second: str, layer: int, head: int, options: dict) -> str:
+    """The view inside one head as one offline HTML file, titled likewise."""
+    fact = session(checkpoint).neuron(first, second or None, layer=layer, head=head)
+    return html.neuron_html(fact, title=_title(checkpoint, first, second), options=options)
+
+
+def _title(checkpoint: Checkpoint, first: str, second: str) -> str:
+    name = os.path.basename(session(checkpoint).name)
+    title = textwrap.shorten(" · ".join(part for part in (name, first, second) if part), 160, placeholder=" …")
+    # a lone surrogate cannot be written as UTF-8
+    return title.encode("utf-8", "replace").decode()
+
+
+# -- long computations -----------------------------------------------------------------------------------------
+
+
+def head_effects(
+    checkpoint: Checkpoint, values: tuple, mask: int, progress: Callable[[float], None] | None = None
+) -> HeadEffects:
+    """The effect of every head on one prediction, computed layer by layer.
+
+    A finished layer is cached, so that an interrupted computation continues where it stopped.
+
+    Args:
+        values: the first arguments of `Session.head_effects`.
+        mask: which [MASK] of the text, from zero.
+        progress: is called with the finished share.
+
+    Raises:
+        BertlabError: what the session raises.
+    """
+    by_layer, layers = _effects_by_layer(checkpoint, values, mask), session(checkpoint).config.num_layers
+    missing = [layer for layer in range(layers) if layer not in by_layer]
+    if missing:
+        for part in session(checkpoint).head_effects_by_layer(*values, mask=mask, layers=missing):
+            by_layer[part.layers[0]] = part
+            if progress:
+                progress(len(by_layer) / layers)
+    return interventions.together([by_layer[layer] for layer in range(layers)])
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _effects_by_layer(checkpoint: Checkpoint, values: tuple, mask: int) -> dict:
+    return {}  # filled by `head_effects`: a cached function cannot report progress
+
+
+def reading(checkpoint: Checkpoint, question: str, text: str, progress: Callable) -> SpanXray:
+    """The answers of a passage and everything behind them, for the two pages that show answers.
+
+    Args:
+        progress: wraps the parts of a long passage.
+
+    Raises:
+        BertlabError: what the session raises.
+    """
+    slot = _reading(checkpoint, question, text)
+    if not slot:
+        slot.append(session(checkpoint).xray(question, text, ANSWERS, batch_size=WINDOWS_PER_BATCH, progress=progress))
+    return slot[0]
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _reading(checkpoint: Checkpoint, question: str, text: str) -> list:
+    return []  # filled by `reading`: a cached function cannot report progress
+
+
+def count_tokens(checkpoint: Checkpoint, text: str) -> int:
+    """The number of tokens of a text of any length."""
+    return len(session(checkpoint).tokenizer.encode_ids([text])[0])
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def comparison(
+    first: Checkpoint, second: Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None
+) -> Comparison:
+    """Two checkpoints on one input, or on one input each.
+
+    Raises:
+        BertlabError: what `compare` raises.
+    """
+    other, other_pair = others or (None, None)
+    return compare(session(first), session(second), texts[0], texts[1] or None, other, other_pair or None)

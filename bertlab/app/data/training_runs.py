@@ -1,0 +1,156 @@
+"""Training runs and their snapshots, cached for everybody who uses this app."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+import streamlit as st
+
+import bertlab
+from bertlab.app.data.sessions import Checkpoint, checkpoint
+from bertlab.checkpoints import history
+from bertlab.config.errors import BertlabError, DataError
+from bertlab.explore import timeline
+from bertlab.explore.session import Session
+from bertlab.views import payload
+
+DIRECTORY = "runs"  # where runs are looked for until another directory is given
+EXAMPLE_COMMAND = "bertlab pretrain CORPUS --out runs/mine --preset tiny --minutes 10"  # shown where there is no run
+SMALL = 12_000_000  # bytes of a snapshot's weights up to which it stays open
+
+
+def find(directory: str = DIRECTORY) -> dict[str, Path]:
+    """The shipped runs and those of a directory by name. A run named like a shipped one goes by its path."""
+    shipped = history.shipped_runs()
+    found = history.find_runs(directory)
+    return shipped | {name if name not in shipped else str(path): path for name, path in found.items()}
+
+
+def open_run(name: str) -> Path:
+    """The directory of a run by its name or path.
+
+    Raises:
+        DataError: there is none.
+    """
+    try:
+        path = find().get(name) or Path(name).expanduser()
+        if path.is_dir() and history.is_run(path):
+            return path
+    except (OSError, RuntimeError, ValueError):  # a name that is too long, an unknown user, a null byte
+        pass
+    raise DataError("run-not-found", path=" ".join(name.split())[:100])
+
+
+def latest(runs: dict[str, Path], count: int) -> list[str]:
+    """The names of the runs whose logs were written last, in the order of `runs`.
+
+    All of them are pre-training runs or all are fine-tuning runs, as these have no curve in common.
+    """
+    newest = sorted(runs, key=lambda name: _stamp(runs[name]), reverse=True)
+    alike = (name for name in newest if _is_fine_tuning(runs[name]) == _is_fine_tuning(runs[newest[0]]))
+    chosen = list(islice(alike, count))
+    return [name for name in runs if name in chosen]
+
+
+def language_of(run: Path) -> str:
+    """The code of the language of a run's vocabulary.
+
+    Raises:
+        BertlabError: the run has no snapshots, or they are damaged.
+    """
+    return _snapshot(checkpoint(str(history.find_snapshots(run)[0].path))).tokenizer.language
+
+
+def default_run(runs: dict[str, Path], language: str) -> str:
+    """The name of the first shipped run in a language, else of the first run; "" where there are none."""
+    for name in history.shipped_runs():
+        with suppress(BertlabError):
+            if language_of(runs[name]) == language:
+                return name
+    return next(iter(runs), "")
+
+
+def log(run: Path) -> list[dict]:
+    """The rows of a run's log, read again only when it has grown.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    return _log(run, _stamp(run))
+
+
+def thinned_log(run: Path) -> list[dict]:
+    """About 400 rows of a run's log.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    return _thinned_log(run, _stamp(run))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _log(run: Path, stamp: tuple) -> list[dict]:
+    return history.read_log(run)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _thinned_log(run: Path, stamp: tuple) -> list[dict]:
+    return history.thin_log(_log(run, stamp))
+
+
+def _stamp(run: Path) -> tuple:
+    try:
+        stat = (run / history.LOG).stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size
+
+
+def _is_fine_tuning(run: Path) -> bool:
+    return "task" in history.read_settings(run)
+
+
+# -- snapshots -------------------------------------------------------------------------------------------------
+
+
+def snapshots_over_text(run: Path, first: str, second: str, options: dict, done: Callable[[int, int], None]) -> bytes:
+    """The payload of the time machine: every snapshot of a run over one input.
+
+    Args:
+        done: is called with the number of snapshots that are ready, and with the number of all.
+
+    Raises:
+        BertlabError: what `explore.timeline` raises.
+    """
+
+    def ask(snapshot, count, text, pair):
+        return _moment(checkpoint(str(snapshot.path)), count, text, pair, snapshot)
+
+    moments = timeline.timeline(run, first, second or None, ask=ask, done=done)
+    sources = tuple(checkpoint(str(snapshot.path)) for snapshot in moments.snapshots)
+    return payload.with_options(_pack(run, sources, first, second, moments), options)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _pack(run: Path, sources: tuple[Checkpoint, ...], first: str, second: str, _moments) -> bytes:
+    # the curve ends with the last snapshot, so that a run under way does not change the picture at every step
+    rows = [row for row in history.read_log(run) if row["step"] <= _moments.snapshots[-1].step]
+    return payload.timeline_bytes(_moments, title=run.name, log=history.thin_log(rows))
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _moment(chosen: Checkpoint, count: int, text: str, pair: str | None, _snapshot_row) -> timeline.Moment:
+    return timeline.look(_snapshot(chosen), _snapshot_row, count, text, pair)
+
+
+def _snapshot(chosen: Checkpoint) -> Session:
+    """Open a snapshot. Small ones stay open, so that a new text is answered at once."""
+    weights = Path(chosen.source) / "model.safetensors"
+    small = weights.is_file() and weights.stat().st_size <= SMALL
+    return _cached_snapshot(chosen) if small else bertlab.load(chosen.source)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _cached_snapshot(chosen: Checkpoint) -> Session:
+    return bertlab.load(chosen.source)
