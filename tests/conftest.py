@@ -86,7 +86,8 @@ def runs(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
     rows = []
     for step in range(1, 41):
         figures = {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7, "mlm_accuracy": step / 100, "nsp_accuracy": 0.5}
-        rows.append({**figures, "loss": 6.7 - step / 20, "rate": 1e-3, "norm": 1.0, "step": step, "progress": step / 40,
+        rows.append({**figures, "loss": 6.7 - step / 20, "learning_rate": 1e-3,
+                     "gradient_norm": 1.0, "step": step, "progress": step / 40,
                      "tokens": 100 * step, "seconds": 0.5 * step, "step_seconds": 0.5})  # fmt: skip
         if step in (10, 30, 40):
             figures = {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7, "masked_accuracy": step / 100}

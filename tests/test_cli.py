@@ -33,7 +33,7 @@ from bertlab.config.tasks import TASKS
 from bertlab.explore.facts import as_json
 from bertlab.tasks.span.metrics import answer_f1
 from bertlab.training.pretraining.config import PretrainConfig
-from bertlab.training.pretraining.recipes import asked
+from bertlab.training.pretraining.recipes import recipe_from_arguments
 
 ROOT = Path(__file__).parents[1]
 MASKED = "The potter set the [MASK] bowl on the [MASK]."
@@ -114,8 +114,8 @@ def test_help_breaks_lines_where_they_end_and_tells_no_default_that_is_none(run,
 
 def test_flags_of_sections_change_a_recipe():
     words = ["corpus", "--out", "run", "--recipe", "google", "--mask", "0.3", "--optim.lr", "2e-4", "--no-watch"]
-    config = parse(PretrainConfig, words, default=asked(words))
-    google = asked(words)
+    config = parse(PretrainConfig, words, default=recipe_from_arguments(words))
+    google = recipe_from_arguments(words)
     assert config == replace(
         google, corpus=Path("corpus"), out=Path("run"), mask=0.3, watch=False, optim=replace(google.optim, lr=2e-4)
     )

@@ -14,7 +14,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.evaluate import EvaluateConfig
 from bertlab.training.evaluate import run as run_evaluate
-from bertlab.training.model_card import card
+from bertlab.training.model_card import render_card
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.training.pretraining.pretrain import run as run_pretrain
@@ -101,7 +101,7 @@ def test_a_card_shows_ten_guesses_and_what_they_say(corpus, tmp_path):
     record = checkpoint.load(made).record
     assert len(record["cloze"]) == 10
     text = (made / "README.md").read_text()
-    assert text == card("run", record)
+    assert text == render_card("run", record)
     for row in record["cloze"]:
         assert row["right"] == (row["guesses"][0][0][0].lower() in row["fits"])
         assert row["text"] in text
@@ -117,7 +117,7 @@ def test_good_and_wrong_are_counted_from_the_examples():
         "tokens": 2, "training_minutes": 3, "hardware": "none", "precision": "float32", "seed": 0, "finished": "now",
         "validation": {}, "settings": {}, "cloze": rows,
     }  # fmt: skip
-    text = card("name", record)
+    text = render_card("name", record)
     assert "It gets right: places (2 of 2).\n" in text
     assert "It gets wrong, in part or wholly: grammar (1 of 2).\n" in text
     assert "| right | A [MASK] \\| b. | `x` 25.0 %, `\\|` 12.5 % | x or y |" in text
@@ -128,7 +128,7 @@ def test_evaluate_writes_them_into_an_older_checkpoint(corpus, tmp_path, capsys)
     made = tmp_path / "run" / "checkpoint"
     record = checkpoint.load(made).record
     del record["cloze"]
-    checkpoint.write_record(made, record, card("run", record))
+    checkpoint.write_record(made, record, render_card("run", record))
     asked = EvaluateConfig(
         what="pretraining", data=str(corpus), checkpoint=str(made), limit=64, max_tokens=32, record=True
     )

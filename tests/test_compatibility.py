@@ -61,7 +61,7 @@ def test_a_run_of_before_is_read(name):
     log = history.read_log(run)
     assert history.snapshots(run)
     assert any("loss" in row for row in log)
-    assert history.end(run, history.thin(log)).state == "finished"
+    assert history.run_status(run, history.thin(log)).state == "finished"
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from support.stories import losses, settings
 
 from bertlab.checkpoints import checkpoint, history
 from bertlab.text.pretraining.corpus import Corpus
-from bertlab.training.divergence import LONG, Diverged, Watch
+from bertlab.training.divergence import LONG, Diverged, DivergenceDetector
 from bertlab.training.objectives import PretrainingLoss
 from bertlab.training.optimizers import OptimConfig
-from bertlab.training.pretraining.metrics import pretraining_figures
+from bertlab.training.pretraining.metrics import evaluate_pretraining
 from bertlab.training.pretraining.pretrain import pretrain
 
 RUN = Path(__file__).resolve().parents[1] / "assets" / "runs" / "tiny-en"
@@ -26,17 +26,17 @@ RUN = Path(__file__).resolve().parents[1] / "assets" / "runs" / "tiny-en"
 def seen(*stretches: tuple[int, float], noise: float = 0.3) -> int:
     """How many losses a fresh watch takes: stretches of (steps, level)."""
     generator = torch.Generator().manual_seed(0)
-    watch, count = Watch(), 0
+    watch, count = DivergenceDetector(), 0
     for steps, level in stretches:
         for draw in torch.randn(steps, generator=generator).tolist():
-            watch.see(level + noise * draw)
+            watch.update(level + noise * draw)
             count += 1
     return count
 
 
-def show(watch: Watch, losses: list[float]) -> None:
+def show(watch: DivergenceDetector, losses: list[float]) -> None:
     for loss in losses:
-        watch.see(loss)
+        watch.update(loss)
 
 
 def test_noise_single_leaps_and_a_falling_loss_are_no_divergence():
@@ -51,7 +51,7 @@ def test_a_lasting_leap_is_found_soon():
     with pytest.raises(Diverged, match=r"rose from 4\.\d\d to 7"):
         seen((LONG, 4.0), (9, 7.2))
     with pytest.raises(Diverged, match="is nan"):
-        Watch().see(float("nan"))
+        DivergenceDetector().update(float("nan"))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_lasting_leap_is_found_soon():
     ],
 )
 def test_a_run_ruined_in_its_first_steps_is_found_soon(begun):
-    watch = Watch()
+    watch = DivergenceDetector()
     with pytest.raises(Diverged, match=rf"the loss rose from {begun[0]:.2f} to "):
         show(watch, begun)
     assert len(watch.losses) <= 13
@@ -84,7 +84,7 @@ def test_a_run_ruined_in_its_first_steps_is_found_soon(begun):
     ],
 )
 def test_a_restless_beginning_is_no_divergence(begun):
-    show(Watch(), begun)
+    show(DivergenceDetector(), begun)
 
 
 @pytest.mark.parametrize("rows", [4, 32])
@@ -94,21 +94,21 @@ def test_squared_errors_scatter_and_are_no_divergence(rows, scale):
     generator = torch.Generator().manual_seed(0)
     for _ in range(10):
         values = scale * torch.randn(400, rows, generator=generator)
-        show(Watch(), values.square().mean(1).tolist())
+        show(DivergenceDetector(), values.square().mean(1).tolist())
 
 
 def test_one_low_loss_among_high_ones_is_not_calm():
-    watch = Watch()
+    watch = DivergenceDetector()
     show(watch, [*[4.0] * 120, 9.0, 9.0, 9.0, 4.9, 4.0])
     assert not watch.calm
-    watch.see(4.1)
+    watch.update(4.1)
     assert watch.calm
 
 
 def test_a_watch_goes_on_from_what_was_kept_of_it():
-    watch = Watch()
+    watch = DivergenceDetector()
     show(watch, [4.0] * 150 + [4.5] * 50 + [7.0] * 3)
-    again = Watch(**json.loads(json.dumps(asdict(watch))))
+    again = DivergenceDetector(**json.loads(json.dumps(asdict(watch))))
     assert again == watch
     with pytest.raises(Diverged, match=r"rose from 4\.00 to 7\.00"):
         show(again, [7.0] * 3)
@@ -126,9 +126,9 @@ def test_a_slow_rise_is_found_and_nothing_is_saved_far_up(over):
 
 def watched(levels: list[float], seed: int, saved: list[float]) -> None:
     """Show a watch noisy losses; `saved` gets the levels at which it is calm."""
-    generator, watch = torch.Generator().manual_seed(seed), Watch()
+    generator, watch = torch.Generator().manual_seed(seed), DivergenceDetector()
     for level in levels:
-        watch.see(level + 0.3 * torch.randn((), generator=generator).item())
+        watch.update(level + 0.3 * torch.randn((), generator=generator).item())
         saved += [level] * watch.calm
 
 
@@ -136,24 +136,24 @@ def test_the_shipped_run_raises_no_alarm_however_often_it_goes_on():
     losses = [row["loss"] for row in history.read_log(RUN) if "loss" in row]
     assert len(losses) > 300
     for begun in range(0, len(losses), 10):
-        watch = Watch()
+        watch = DivergenceDetector()
         for loss in losses[begun:]:
-            watch.see(loss)
+            watch.update(loss)
             assert watch.calm
 
 
 def test_after_forgetting_another_level_is_its_own_measure():
-    watch = Watch()
+    watch = DivergenceDetector()
     for loss in [4.0] * 100:
-        watch.see(loss)
-    watch.forget()
+        watch.update(loss)
+    watch.reset()
     for loss in [6.5] * 100:
-        watch.see(loss)
+        watch.update(loss)
         assert watch.calm
     for loss in [9.0] * 5:
-        watch.see(loss)
+        watch.update(loss)
     with pytest.raises(Diverged):
-        watch.see(9.0)
+        watch.update(9.0)
 
 
 class Wrong:
@@ -169,11 +169,11 @@ class Wrong:
 
 
 def raised(found):
-    return type(found)(found.value + 4, found.figures, found.tokens)
+    return type(found)(found.value + 4, found.metrics, found.tokens)
 
 
 def endless(found):
-    return type(found)(found.value * float("inf"), found.figures, found.tokens)
+    return type(found)(found.value * float("inf"), found.metrics, found.tokens)
 
 
 class BackwardOnly(torch.autograd.Function):
@@ -187,7 +187,7 @@ class BackwardOnly(torch.autograd.Function):
 
 
 def broken_gradient(found):
-    return type(found)(BackwardOnly.apply(found.value), found.figures, found.tokens)
+    return type(found)(BackwardOnly.apply(found.value), found.metrics, found.tokens)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_before_anything_was_saved_it_says_so(corpus, tmp_path, monkeypatch):
 
 def test_a_run_ruined_by_its_rate_keeps_weights_that_work(corpus, tmp_path, monkeypatch):
     """Nothing is feigned but the schedule: 30 steps that learn, then updates that no model survives."""
-    monkeypatch.setattr(OptimConfig, "rate", lambda optim, done: 3e-3 if done < 0.5 else 1.0)
+    monkeypatch.setattr(OptimConfig, "learning_rate_at", lambda optim, done: 3e-3 if done < 0.5 else 1.0)
     config = settings(corpus, tmp_path / "run", steps=60)
     line = r"the loss rose from \d\.\d\d to \d\d\.\d\d at step 3\d; step 30 is kept"
     with pytest.raises(Diverged, match=line) as first:
@@ -243,7 +243,7 @@ def test_a_run_ruined_by_its_rate_keeps_weights_that_work(corpus, tmp_path, monk
     healthy = mean(losses(tmp_path / "run")[20:30])
     good = checkpoint.load(tmp_path / "run" / "last-good")
     assert all(torch.isfinite(weight).all() for weight in good.model.state_dict().values())
-    figures = pretraining_figures(good.model, good.tokenizer, Corpus.open(corpus), rows=128, second="next")
+    figures = evaluate_pretraining(good.model, good.tokenizer, Corpus.open(corpus), rows=128, second="next")
     assert figures["mlm_loss"] + figures["nsp_loss"] == pytest.approx(healthy, abs=0.5)
     state = (tmp_path / "run" / "state.safetensors").read_bytes()
     with pytest.raises(Diverged) as second:

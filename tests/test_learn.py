@@ -42,11 +42,11 @@ from bertlab.training.evaluate import run as run_evaluate
 from bertlab.training.finetune import FinetuneConfig, finetune, measured_run
 from bertlab.training.objectives import PretrainingLoss
 from bertlab.training.optimizers import OptimConfig, Optimizer
-from bertlab.training.pretraining.metrics import figures_line, pretraining_figures
+from bertlab.training.pretraining.metrics import evaluate_pretraining, format_metrics
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
 from bertlab.training.pretraining.pretrain import pretrain
-from bertlab.training.progress import show
+from bertlab.training.progress import show_progress
 
 # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ def test_cross_entropy_that_is_only_measured_multiplies_once():
     ("progress", "expected"), [(0.0, 0.0), (0.05, 0.5), (0.1, 1.0), (0.5, 1.0), (0.9, 0.5), (1, 0)]
 )
 def test_the_rate_rises_stays_and_falls_to_zero(progress, expected):
-    assert OptimConfig(lr=1.0, warmup=0.1, decay=0.2).rate(progress) == pytest.approx(expected)
+    assert OptimConfig(lr=1.0, warmup=0.1, decay=0.2).learning_rate_at(progress) == pytest.approx(expected)
 
 
 def test_the_optimiser_is_torchs_adamw():
@@ -130,9 +130,9 @@ def test_biases_and_layernorm_are_not_decayed():
 def test_bfloat16_learns_in_float32():
     config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
     optimizer = Optimizer(Bert(config, heads=("nsp",)), OptimConfig(weight_decay=0.0), torch.bfloat16)
-    assert {p.dtype for p in optimizer.worker.parameters()} == {torch.bfloat16}
+    assert {p.dtype for p in optimizer.compute_model.parameters()} == {torch.bfloat16}
     before = optimizer.model.pooler.dense.weight.clone()
-    optimizer.worker.pooler.dense.weight.sum().backward()
+    optimizer.compute_model.pooler.dense.weight.sum().backward()
     optimizer.clip()
     optimizer.step(1e-5)
     change = (optimizer.model.pooler.dense.weight - before).detach().abs()
@@ -221,10 +221,10 @@ def test_pretraining_learns_and_its_checkpoint_opens(corpus, tmp_path):
     record = loaded.record
     assert record["tokens"] == reports[-1].tokens
     assert record["steps"] == 150
-    figures = pretraining_figures(loaded.model, loaded.tokenizer, Corpus.open(corpus), rows=256)
+    figures = evaluate_pretraining(loaded.model, loaded.tokenizer, Corpus.open(corpus), rows=256)
     assert figures["masked_accuracy"] == pytest.approx(record["validation"]["masked_accuracy"], abs=0.01)
     passed = []
-    again = pretraining_figures(
+    again = evaluate_pretraining(
         loaded.model,
         loaded.tokenizer,
         Corpus.open(corpus),
@@ -245,7 +245,7 @@ def test_figures_on_the_way_are_told(corpus, tmp_path):
     rows = [json.loads(line) for line in (config.out / "log.jsonl").read_text().splitlines()]
     measured = {row["step"]: row["validation"] for row in rows if "validation" in row}
     assert lines[0] == "--validation holds the very texts that are learnt: its figures are not of held-out text"
-    assert lines[1:] == [figures_line(measured[step], step) for step in (0, 2, 4)]
+    assert lines[1:] == [format_metrics(measured[step], step) for step in (0, 2, 4)]
     assert "\nOn stories.jsonl.\n" in (config.out / "checkpoint" / "README.md").read_text()
 
 
@@ -270,22 +270,22 @@ def test_time_budget_ends_at_rate_zero(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(trainer, "save_file", taking(900, trainer.save_file))
     monkeypatch.setattr(PretrainingLoss, "__call__", taking(0.125, PretrainingLoss.__call__))
-    figures = "bertlab.training.pretraining.artifacts.pretraining_figures"
-    monkeypatch.setattr(figures, taking(900, pretraining_figures))
+    figures = "bertlab.training.pretraining.artifacts.evaluate_pretraining"
+    monkeypatch.setattr(figures, taking(900, evaluate_pretraining))
     config = settings(corpus, tmp_path / "run", steps=10**6, minutes=0.125, validation=corpus, evaluate_every=20)
     # stopped before its 30th step was saved
     reports = [*itertools.islice(pretrain(config), 30)][:29] + list(pretrain(config))
     assert [report.step for report in reports] == list(range(1, 61))
     assert reports[-1].seconds == 7.5
-    expected = [config.optim.rate(k / 60 + 0.5e-6) for k in range(60)]
-    assert [report.rate for report in reports] == pytest.approx(expected)
-    assert reports[-1].rate < 0.02 * config.optim.lr
+    expected = [config.optim.learning_rate_at(k / 60 + 0.5e-6) for k in range(60)]
+    assert [report.learning_rate for report in reports] == pytest.approx(expected)
+    assert reports[-1].learning_rate < 0.02 * config.optim.lr
 
 
 def test_freed_memory_goes_back_as_a_run_goes_on(corpus, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(devices, "give_back", lambda: asked.append(True))
-    monkeypatch.setattr(trainer, "TIDY", 6)
+    monkeypatch.setattr(devices, "release_memory", lambda: asked.append(True))
+    monkeypatch.setattr(trainer, "MALLOC_TRIM_INTERVAL", 6)
     list(pretrain(settings(corpus, tmp_path / "run", steps=12, device="cpu")))
     assert len(asked) == 2
 
@@ -375,10 +375,10 @@ def test_ctrl_c_while_it_measures_loses_no_step(corpus, tmp_path, monkeypatch):
         measured.append(1)
         if len(measured) == 2:  # the first is before all steps
             signal.raise_signal(signal.SIGINT)
-        return pretraining_figures(*what, **how)
+        return evaluate_pretraining(*what, **how)
 
     with monkeypatch.context() as patched:
-        patched.setattr("bertlab.training.pretraining.artifacts.pretraining_figures", measure)
+        patched.setattr("bertlab.training.pretraining.artifacts.evaluate_pretraining", measure)
         with pytest.raises(KeyboardInterrupt, match=r"after step 5: the same command goes on$"):
             list(pretrain(config))
     assert next(report.step for report in pretrain(config)) == 6
@@ -541,7 +541,7 @@ def test_the_command_on_a_card_measures_what_the_run_did(corpus, tmp_path, capsy
 
 def test_a_run_whose_blocks_are_compiled_gives_the_same_losses(corpus, tmp_path, monkeypatch):
     list(pretrain(settings(corpus, tmp_path / "plain")))
-    monkeypatch.setattr(devices, "compiles", lambda device: True)
+    monkeypatch.setattr(devices, "can_compile", lambda device: True)
     fused = []
     monkeypatch.setattr(trainer, "fuse", lambda model: (fused.append(model), encoder.fuse(model, "aot_eager")))
     list(pretrain(settings(corpus, tmp_path / "compiled")))
@@ -606,7 +606,7 @@ def test_a_step_waits_for_a_gpu_twice(corpus, taught):
     asked = BenchConfig(preset="tiny", corpus=corpus)
     ours = Ours.of(asked, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
     if taught:
-        teacher = copy.deepcopy(ours.trainer.optimizer.worker).eval()
+        teacher = copy.deepcopy(ours.trainer.optimizer.compute_model).eval()
         ours.trainer.gradient.loss = replace(ours.trainer.gradient.loss, teacher=teacher)
     ours.turn(2)
     with Waits() as waits:
@@ -808,9 +808,9 @@ def test_the_bar_is_full_at_the_end_and_only_there(corpus, tmp_path, capsys):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        show(broken_off(), "mlm_accuracy", "masked")
+        show_progress(broken_off(), "mlm_accuracy", "masked")
     assert "100.0%" not in capsys.readouterr().err
-    show(pretrain(settings(corpus, tmp_path / "other", steps=4)), "mlm_accuracy", "masked")
+    show_progress(pretrain(settings(corpus, tmp_path / "other", steps=4)), "mlm_accuracy", "masked")
     assert "100.0%" in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -820,7 +820,7 @@ def test_the_bar_of_a_run_that_goes_on_moves(capsys):
             time.sleep(0.15)  # longer than a bar waits between two drawings
             yield trainer.StepReport(step, progress, 1.0, {"accuracy": 0.5}, 1e-3, 1.0, 10, 1.0, 0.1)
 
-    show(late(), "accuracy", "right")
+    show_progress(late(), "accuracy", "right")
     shown = capsys.readouterr().err
     assert "92.0%" in shown
     assert "94.0%" in shown

@@ -109,7 +109,7 @@ def test_the_loss_is_that_of_transformers(corpus, tiny_model, second):
         expected = expected + cross_entropy(out.seq_relationship_logits, batch.nsp_labels_B)
     assert found.value.item() == pytest.approx(expected.item(), abs=1e-4)
     names = {"next": {"nsp_loss", "nsp_accuracy"}, "order": {"order_loss", "order_accuracy"}, "none": set()}
-    assert set(found.figures) == {"mlm_loss", "mlm_accuracy"} | names[second]
+    assert set(found.metrics) == {"mlm_loss", "mlm_accuracy"} | names[second]
 
 
 # -- runs

@@ -37,7 +37,7 @@ def test_without_bias_correction_it_is_googles_adam():
     mean = {name: torch.zeros_like(w) for name, w in weights.items()}
     square = {name: torch.zeros_like(w) for name, w in weights.items()}
     for _ in range(5):
-        for name, g in draw_gradients(optimizer.worker).items():
+        for name, g in draw_gradients(optimizer.compute_model).items():
             mean[name] = 0.9 * mean[name] + 0.1 * g
             square[name] = 0.999 * square[name] + 0.001 * g * g
             decay = 0.01 * weights[name] if weights[name].ndim >= 2 else 0.0
@@ -63,7 +63,7 @@ def test_muon_moves_the_matrices_of_the_layers_and_adam_the_rest(dtype):
     before = {name: p.detach().clone() for name, p in muon.model.named_parameters()}
     for optimizer in (muon, adam):
         torch.manual_seed(7)
-        draw_gradients(optimizer.worker)
+        draw_gradients(optimizer.compute_model)
         optimizer.clip()
         optimizer.step(1e-2)
     for (name, ours), theirs in zip(muon.model.named_parameters(), adam.model.parameters(), strict=True):
@@ -78,7 +78,7 @@ def test_muon_moves_the_matrices_of_the_layers_and_adam_the_rest(dtype):
             assert orthogonality(matrix) > 0.4, name
             # as long a step as Adam's usual one (arXiv 2502.16982, section 2.2)
             assert float(matrix.square().mean().sqrt()) == pytest.approx(0.2 * 1e-2, rel=0.4), name
-    for ours, worker in zip(muon.model.parameters(), muon.worker.parameters(), strict=True):
+    for ours, worker in zip(muon.model.parameters(), muon.compute_model.parameters(), strict=True):
         assert torch.equal(ours.to(dtype), worker)
 
 
@@ -107,14 +107,14 @@ def test_the_average_forgets_as_it_should():
     optimizer = Optimizer(model(), OptimConfig(ema=0.75), torch.float32)
     expected = None
     for step in range(30):
-        draw_gradients(optimizer.worker)
+        draw_gradients(optimizer.compute_model)
         optimizer.clip()
         optimizer.step(1e-2)
         now = optimizer.model.pooler.dense.weight.detach().clone()
         decay = min(0.75, (1 + step) / (10 + step))
         expected = now if step == 0 else decay * expected + (1 - decay) * now
-    torch.testing.assert_close(optimizer.result.pooler.dense.weight, expected, atol=1e-6, rtol=1e-5)
-    assert optimizer.result is not optimizer.model
+    torch.testing.assert_close(optimizer.final_model.pooler.dense.weight, expected, atol=1e-6, rtol=1e-5)
+    assert optimizer.final_model is not optimizer.model
 
 
 def test_the_checkpoint_holds_the_average(corpus, tmp_path):

@@ -41,10 +41,10 @@ def test_the_real_measurement_gives_one_of_the_two():
 @pytest.mark.parametrize("began", ["bfloat16", "float32"])
 def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypatch, began):
     config = settings(corpus, tmp_path / "run", steps=4, precision="auto")
-    monkeypatch.setattr("bertlab.training.optimizers.bfloat16_pays", lambda device: began == "bfloat16")
+    monkeypatch.setattr("bertlab.training.optimizers.is_bfloat16_faster", lambda device: began == "bfloat16")
     list(itertools.islice(pretrain(config), 2))
     assert json.loads((tmp_path / "run" / "run.json").read_text())["precision_begun"] == began
-    monkeypatch.setattr("bertlab.training.optimizers.bfloat16_pays", lambda device: began != "bfloat16")
+    monkeypatch.setattr("bertlab.training.optimizers.is_bfloat16_faster", lambda device: began != "bfloat16")
     list(pretrain(config))
     made = tmp_path / "run" / "checkpoint"
     assert checkpoint.load(made).record["precision"] == began

@@ -29,7 +29,7 @@ from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.readers.rows import Rows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training import distributed as processes
+from bertlab.training import distributed
 from bertlab.training.gradient import GlobalGradient
 from bertlab.training.objectives import OBJECTIVES, PretrainingLoss, span_loss
 from bertlab.training.optimizers import OptimConfig
@@ -83,7 +83,7 @@ def rows(out: Path) -> list[dict]:
 
 def same(ours: list[dict], theirs: list[dict], tolerance: float = 2e-4) -> None:
     assert [row["step"] for row in ours] == [row["step"] for row in theirs]
-    for name in ("loss", "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy", "norm", "tokens"):
+    for name in ("loss", "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy", "gradient_norm", "tokens"):
         assert [row[name] for row in ours] == pytest.approx([row[name] for row in theirs], rel=tolerance), name
 
 
@@ -156,7 +156,7 @@ def test_a_loss_without_parts_is_a_mean_over_rows(tiny_model):
         tiny_model.zero_grad()
         loss = GlobalGradient(tiny_model, span_loss, accumulate)(batch)
         norm = sum(float(p.grad.norm()) for p in tiny_model.parameters() if p.grad is not None)
-        found[accumulate] = [loss.value.item(), loss.figures["exact"].item(), loss.tokens.item(), norm]
+        found[accumulate] = [loss.value.item(), loss.metrics["exact"].item(), loss.tokens.item(), norm]
     tiny_model.zero_grad()
     assert found[3] == pytest.approx(found[1], rel=1e-4)
 
@@ -180,7 +180,7 @@ def test_a_batch_without_a_row_weighs_nothing(kind, corpus, tiny_model, tiny_tok
         model = with_head(tiny_model, task(kind).kind, 0.0, task(kind).labels)
     assert not len(batch)
     found = GlobalGradient(model, loss, accumulate=2)(batch)
-    assert [found.value, found.tokens, *found.figures.values()] == [0] * (2 + len(found.figures))
+    assert [found.value, found.tokens, *found.metrics.values()] == [0] * (2 + len(found.metrics))
     assert all(p.grad is None or not p.grad.any() for p in model.parameters())
     tiny_model.zero_grad()
 
@@ -202,8 +202,8 @@ def test_shares_of_a_batch_are_its_rows(corpus):
 )
 def test_pairs_are_drawn_by_more_where_more_processes_need_them(monkeypatch, count, here, helping):
     """Eight processes a machine; each draws for all, so its helpers grow with their number while there are cores."""
-    monkeypatch.setattr(processes.os, "sched_getaffinity", lambda pid: set(range(here)), raising=False)
-    monkeypatch.setattr(processes, "count", lambda: count)
+    monkeypatch.setattr(distributed.os, "sched_getaffinity", lambda pid: set(range(here)), raising=False)
+    monkeypatch.setattr(distributed, "world_size", lambda: count)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", str(min(8, count)))
     config = settings(Path("corpus"), Path("run"))
     assert helpers(config, torch.device("cuda")) == helping
@@ -268,7 +268,7 @@ def test_a_process_that_dies_ends_the_run_and_one_process_goes_on_from_its_state
     process = torchrun(corpus, out)
     until(process, lambda: (out / "log.jsonl").is_file())
     victim = rank_pid(process.pid, 1)
-    until(process, lambda: (out / "log.jsonl").read_text().count('"norm"') >= 3)
+    until(process, lambda: (out / "log.jsonl").read_text().count('"gradient_norm"') >= 3)
     os.kill(victim, signal.SIGKILL)
     _, err = process.communicate(timeout=60)
     assert process.returncode != 0
@@ -282,10 +282,10 @@ DIVERGING = """
 import sys, time
 from types import SimpleNamespace
 from bertlab.cli import dispatch
-from bertlab.training.divergence import Diverged, Watch
+from bertlab.training.divergence import Diverged, DivergenceDetector
 from bertlab.checkpoints import checkpoint
 
-write, right = checkpoint.save, Watch.see
+write, right = checkpoint.save, DivergenceDetector.update
 
 def slowly(*what, **how):
     time.sleep(3)
@@ -297,7 +297,7 @@ def see(watch, loss, norm):
         raise Diverged("the loss is nan")
     right(watch, loss, norm)
 
-checkpoint.save, Watch.see = slowly, see
+checkpoint.save, DivergenceDetector.update = slowly, see
 dispatch.time = SimpleNamespace(sleep=lambda seconds: None)
 sys.exit(dispatch.main(sys.argv[1:]))
 """

@@ -9,7 +9,7 @@ from bertlab import cli
 from bertlab.checkpoints import checkpoint
 from bertlab.training.pretraining import pretrain as module
 from bertlab.training.pretraining.config import PretrainConfig
-from bertlab.training.pretraining.recipes import RECIPES, asked, fast, google
+from bertlab.training.pretraining.recipes import RECIPES, fast, google, recipe_from_arguments
 
 SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens", "16", "--then-tokens", "32"]
 SMALL += ["--threads", "1", "--no-snapshots", "--no-watch", "--device", "cpu", "--precision", "float32"]
@@ -23,8 +23,8 @@ def test_googles_is_the_papers():
     optim = config.optim
     assert (optim.lr, optim.beta1, optim.beta2, optim.eps) == (1e-4, 0.9, 0.999, 1e-6)
     assert (optim.weight_decay, optim.clip, optim.bias_correction) == (0.01, 1.0, False)
-    assert optim.rate(10_000 / 1_000_000) == pytest.approx(1e-4)
-    assert optim.rate(0.505) == pytest.approx(0.5e-4)
+    assert optim.learning_rate_at(10_000 / 1_000_000) == pytest.approx(1e-4)
+    assert optim.learning_rate_at(0.505) == pytest.approx(0.5e-4)
 
 
 def test_a_keyword_changes_one_setting():
@@ -35,12 +35,12 @@ def test_a_keyword_changes_one_setting():
 
 @pytest.mark.parametrize("words", [["--recipe", "google"], ["a", "--recipe=google", "--steps", "4"]])
 def test_a_command_line_names_one(words):
-    assert asked(words).recipe == "google"
+    assert recipe_from_arguments(words).recipe == "google"
 
 
 @pytest.mark.parametrize("words", [[], ["--recipe"], ["--recipe", "plain"], ["corpus", "--out", "google"]])
 def test_or_none(words):
-    assert asked(words) is None
+    assert recipe_from_arguments(words) is None
 
 
 def test_a_checkpoint_is_continued_at_a_lower_rate(corpus, tmp_path, monkeypatch):

@@ -158,8 +158,8 @@ def test_a_left_to_right_model_learns_the_next_word(corpus, tmp_path):
     assert opened.config.left_to_right
     assert (opened.config.num_layers, opened.config.hidden_size, opened.config.intermediate_size) == (1, 32, 128)
     assert opened.record["objectives"] == ["next words"]
-    assert reports[0].figures["mlm_accuracy"] < 0.2, "nothing is known before the first step"
-    assert reports[-1].figures["mlm_accuracy"] > reports[0].figures["mlm_accuracy"] + 0.1
+    assert reports[0].metrics["mlm_accuracy"] < 0.2, "nothing is known before the first step"
+    assert reports[-1].metrics["mlm_accuracy"] > reports[0].metrics["mlm_accuracy"] + 0.1
     with pytest.raises(BertlabError, match="--second none"):
         list(pretrain(replace(config, second="next", out=tmp_path / "other")))
     with pytest.raises(BertlabError, match="at most 1"):

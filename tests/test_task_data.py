@@ -412,7 +412,7 @@ def test_a_batch_in_pieces_weighs_as_one(name, tiny_model, tiny_tokenizer, tmp_p
         gradients.append((loss, model.embeddings.token.weight.grad))
     (one, whole), (two, parts) = gradients
     assert two.value.item() == pytest.approx(one.value.item(), rel=1e-5)
-    assert {k: float(v) for k, v in two.figures.items()} == pytest.approx({k: float(v) for k, v in one.figures.items()})
+    assert {k: float(v) for k, v in two.metrics.items()} == pytest.approx({k: float(v) for k, v in one.metrics.items()})
     torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-6)
 
 

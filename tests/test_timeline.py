@@ -156,7 +156,7 @@ def test_how_a_run_stands(run):
 
 
 def test_a_thinned_log_keeps_measurements_ends_and_means():
-    steps = [{"step": step, "tokens": 10 * step, "loss": 1 / step, "rate": step} for step in range(1, 10_001)]
+    steps = [{"step": step, "tokens": 10 * step, "loss": 1 / step, "learning_rate": step} for step in range(1, 10_001)]
     measured = [{"step": step, "tokens": 10 * step, "validation": {"mlm_loss": 1.0}} for step in (100, 5000)]
     found = history.thin_log([*steps, *measured], 400)
     thinned = [row for row in found if history.is_step(row)]
@@ -169,7 +169,7 @@ def test_a_thinned_log_keeps_measurements_ends_and_means():
     start = thinned[-2]["step"]
     mean = sum(1 / step for step in range(start + 1, 10_001)) / (10_000 - start)
     assert thinned[-1]["loss"] == pytest.approx(mean, abs=1e-6)
-    assert thinned[-1]["rate"] == 10_000, "the rate is the last one's"
+    assert thinned[-1]["learning_rate"] == 10_000, "the learning rate is the last one's"
 
 
 # -- a run made small enough to ship -----------------------------------------------------------------------------

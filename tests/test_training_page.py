@@ -192,7 +192,7 @@ def test_curves_put_measurements_where_their_steps_are():
         diamonds = figure.data[-1]
         assert diamonds.mode == "markers"
         assert (list(diamonds.x), list(diamonds.y)) == ([place], [4.5])
-    assert not curves.run_curves({"a": rows}, "rate").data
+    assert not curves.run_curves({"a": rows}, "learning_rate").data
 
 
 def test_curves_of_rows_that_hold_no_numbers():
@@ -208,7 +208,7 @@ def log_of(directory, name: str, rows: list[dict]) -> list[dict]:
 
 
 def step_of(step: int, **figures) -> dict:
-    return {"step": step, "tokens": 100 * step, "seconds": 0.5 * step, "rate": 1e-3, **figures}
+    return {"step": step, "tokens": 100 * step, "seconds": 0.5 * step, "learning_rate": 1e-3, **figures}
 
 
 @pytest.fixture
@@ -235,7 +235,7 @@ def tuned(tmp_path) -> list[dict]:
 
 def test_curves_of_a_run_that_learned_the_order_of_sentences(ordered):
     drawn = [metric for metric in curves.METRICS if curves.has(ordered, metric)]
-    assert drawn == ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "rate"]
+    assert drawn == ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "learning_rate"]
     assert list(curves.run_curves({"a": ordered}, "loss").data[-1].y) == [pytest.approx(5.69)]
     accuracy = curves.run_curves({"a": ordered}, "order_accuracy").data
     assert list(accuracy[-2].y) == pytest.approx([0.6] * 3)
@@ -246,7 +246,7 @@ def test_curves_of_a_run_that_learned_the_order_of_sentences(ordered):
 
 def test_curves_of_fine_tuning_put_shares_and_percents_on_one_scale(tuned):
     drawn = [metric for metric in curves.METRICS if curves.has(tuned, metric)]
-    assert drawn == ["loss", "accuracy", "f1", "rate"]
+    assert drawn == ["loss", "accuracy", "f1", "learning_rate"]
     lines = curves.run_curves({"a": tuned}, "accuracy").data
     assert list(lines[0].y) == [0.25, 0.5, 0.75]
     assert (list(lines[-1].x), list(lines[-1].y)) == ([200, 300], pytest.approx([0.72, 0.73]))
@@ -269,7 +269,7 @@ def test_the_page_draws_and_names_what_either_run_has(shipped, ordered, tuned, t
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path / "none"))
     app = open_page("training", runs=str(tmp_path), lang=language)
     assert not app.exception, app.exception[0].message
-    drawn = ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "accuracy", "f1", "rate"]
+    drawn = ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "accuracy", "f1", "learning_rate"]
     assert [menu["name"] for menu in saved_figures(app)] == [f"training-curve-{metric}" for metric in drawn]
     charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     named = [chart["layout"]["yaxis"]["title"]["text"] for chart in charts]

@@ -19,7 +19,7 @@ from bertlab.bench.turns import in_turns, peak_memory_mb, tell
 from bertlab.checkpoints import checkpoint, hub
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.windows import span_features
-from bertlab.training.devices import hardware
+from bertlab.training.devices import describe_hardware
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def bench(config: FeaturesBenchConfig) -> dict:
     return {
         "questions": len(rows),
         "windows": f"ours {made['ours']:,}, transformers' {made['theirs']:,}",
-        "hardware": f"{hardware(torch.device('cpu'))}, {cores} cores",
+        "hardware": f"{describe_hardware(torch.device('cpu'))}, {cores} cores",
         "peer": f"datasets.map in {workers or 1} process(es)",
         "versions": f"transformers {transformers.__version__}, datasets {datasets.__version__}",
         "bertlab_seconds": round(max(seconds["ours"]), 1),

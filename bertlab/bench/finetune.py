@@ -19,7 +19,7 @@ from bertlab.checkpoints import hub
 from bertlab.config.tasks import task
 from bertlab.tasks.span.squad import read_rows
 from bertlab.text.readers.rows import read_split
-from bertlab.training.devices import hardware, resolve_device
+from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.finetune import FinetuneConfig, gather
 from bertlab.training.optimizers import Precision, resolve_precision
 from bertlab.training.trainer import Trainer
@@ -127,7 +127,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
         "task": f"{config.task}, {len(rows):,} rows",
         "model": f"{config.checkpoint}, {sum(p.numel() for p in model.parameters()):,} parameters",
         "batch": config.batch_size,
-        "hardware": hardware(device),
+        "hardware": describe_hardware(device),
         "dropout": config.dropout,
         "clock": config.clock,
         "precision": str(dtype).removeprefix("torch."),

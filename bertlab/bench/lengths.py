@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from bertlab.bench.ours import Ours, Preset
 from bertlab.bench.turns import CLOCKS, Clock, peak_memory_mb, tell
-from bertlab.training.devices import hardware, resolve_device
+from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
 
@@ -71,7 +71,7 @@ def bench(config: LengthsBenchConfig) -> dict:
     return {
         "model": config.preset,
         "data": config.corpus.name if config.corpus else "random pairs",
-        "hardware": hardware(device),
+        "hardware": describe_hardware(device),
         "precision": str(dtype).removeprefix("torch."),
         "clock": config.clock,
         "cells": {

@@ -19,7 +19,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.text.batch import PairBatch
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens
 from bertlab.text.pretraining.sampler import PairSampler
-from bertlab.training.devices import hardware, resolve_device
+from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
 
 
@@ -145,7 +145,7 @@ def bench(config: BenchConfig) -> dict:
         "parameters": sum(p.numel() for p in ours.trainer.model.parameters()),
         "batch": f"{config.batch_size} x {config.max_tokens}",
         "data": str(config.corpus.name) if config.corpus else "random pairs",
-        "hardware": hardware(device),
+        "hardware": describe_hardware(device),
         "dropout": f"ours 0, peer's {config.peer_dropout}",
         "precision": str(dtype).removeprefix("torch."),
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",

@@ -17,14 +17,22 @@ from pathlib import Path
 import numpy as np
 
 from bertlab.config.errors import DataError
+from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, rename_keys
 
 RUNS = "BERTLAB_RUNS"  # names a directory of runs to take the place of the shipped ones
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
 STALL_SECONDS = 300  # seconds without a row after which a run without a result counts as stopped
 ROWS = 400  # of a thinned log, about
 RECENT_STEPS = 100  # steps
-_STANDS = {"step", "tokens", "seconds", "progress", "rate", "step_seconds"}  # what a mean over steps would blur
-_FOUND = {"made_of", "precision_begun"}  # in run.json beside the settings
+_STANDS = {
+    "step",
+    "tokens",
+    "seconds",
+    "progress",
+    "learning_rate",
+    "step_seconds",
+}  # what a mean over steps would blur
+_FOUND = set(RUN_KEYS.values())  # in run.json beside the settings
 _NATS, _TIMES = 1.0, 1.25  # how far above its lowest a loss must be, both, to count as diverged
 _WINDOW = 20  # steps whose mean loss is compared for that
 
@@ -74,7 +82,10 @@ def is_run(directory: Path) -> bool:
 
 def read_settings(run: Path) -> dict:
     """What run.json says; {} if it is missing or damaged."""
-    return _json(run / SETTINGS)
+    found = rename_keys(_json(run / SETTINGS), RUN_KEYS)
+    if isinstance(found.get("optim"), dict):
+        found["optim"] = rename_keys(found["optim"], OPTIMIZER_KEYS)
+    return found
 
 
 def differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
@@ -124,7 +135,7 @@ def read_log(run: Path) -> list[dict]:
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict) and _number(row.get("step")):
-            rows.append(row)
+            rows.append(rename_keys(row, LOG_KEYS))
     return rows
 
 
@@ -135,7 +146,7 @@ def is_step(row: Mapping) -> bool:
 
 def thin_log(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
     """About `most` rows of steps at the most, close together early and far apart late, each the mean of those it stands
-    for (its step, tokens, seconds and rate are the last one's); rows of measurements stay as they are.
+    for (its step, tokens, seconds and learning rate are the last one's); rows of measurements stay as they are.
 
     >>> thin_log([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
     [{'step': 1, 'loss': 1.0}, {'step': 50, 'loss': 26.0}, {'step': 100, 'loss': 75.5}]

@@ -138,8 +138,8 @@ def export(config: Export) -> None:
     import torch
 
     from bertlab.checkpoints import checkpoint
-    from bertlab.training.model_card import card as write_card
-    from bertlab.training.model_card import card_of_another
+    from bertlab.training.model_card import render_card as write_card
+    from bertlab.training.model_card import render_export_card
 
     if not config.out.strip():
         raise BertlabError("name a directory to write to")
@@ -159,7 +159,7 @@ def export(config: Export) -> None:
             record["validation"] = {}
         card = write_card(name, record)
     elif changed is not session:
-        card = card_of_another(name, record)
+        card = render_export_card(name, record)
     target = checkpoint.save(config.out, changed.model, session.tokenizer, record, dtype=dtype, card=card)
     size = (target / checkpoint.WEIGHTS).stat().st_size
     old = session.path / checkpoint.WEIGHTS

@@ -85,7 +85,7 @@ def _run(words: list[str]) -> int:
         if error.name is None or error.name.startswith("bertlab"):
             raise
         raise BertlabError("command-needs-package", command=name, package=error.name) from None
-    recipe = import_module(f"bertlab.{command.recipes}").asked(arguments) if command.recipes else None
+    recipe = import_module(f"bertlab.{command.recipes}").recipe_from_arguments(arguments) if command.recipes else None
     config = _parse(getattr(module, command.config), f"bertlab {name}", arguments, recipe)
     if config is None:
         return 0

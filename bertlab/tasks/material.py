@@ -28,7 +28,7 @@ from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.text.readers.rows import has_split, read_split, spaced, splits_there
-from bertlab.training import distributed as processes
+from bertlab.training import distributed
 from bertlab.training.objectives import OBJECTIVES
 
 DRAWN = "rows drawn from the training set"
@@ -147,7 +147,7 @@ def labelled_material(
         values = [row.target for row in train]
         facts["value_range"] = [min(values), max(values)]
     labels = train.labels if spec.kind in ("classify", "tag") else ()
-    batches = partial(learned.batches, share=processes.share())
+    batches = partial(learned.batches, share=distributed.data_shard())
     digest = _digest(learned.ids, np.array(str([row.target for row in train]).encode()))
     return Material(train.spec, loaded, labels, batches, measure if parts else None, facts, max_tokens, digest)
 
@@ -230,4 +230,4 @@ def span_batches(features: SpanFeatures, pad_id: int, batch_size: int, seed: int
         inputs = collate([windows[int(w)] for w in rows], pad_id)
         return SpanBatch(inputs, torch.from_numpy(features.start_W[rows]), torch.from_numpy(features.end_W[rows]))
 
-    return ShuffledSampler(len(windows), batch_size, seed, make, processes.share())
+    return ShuffledSampler(len(windows), batch_size, seed, make, distributed.data_shard())

@@ -41,14 +41,14 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
-def hardware(device: torch.device) -> str:
+def describe_hardware(device: torch.device) -> str:
     """What a run was made on, for its card."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{torch.get_num_threads()} thread(s) of a {platform.machine()} processor"
 
 
-def compiles(device: torch.device) -> bool:
+def can_compile(device: torch.device) -> bool:
     """Whether kernels can be made for it: a GPU that Triton knows, with Triton, a C compiler and Python's headers at
     hand. On a processor that gains nothing."""
     if device.type != "cuda" or torch.cuda.get_device_capability(device) < (7, 0):
@@ -58,7 +58,7 @@ def compiles(device: torch.device) -> bool:
     return bool(compiler and headers and importlib.util.find_spec("triton"))
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Return to the system what was freed, where the C library keeps it (glibc): batches of ever other lengths leave
     holes, and fine-tuning on SQuAD held 8 GB after 2,000 steps."""
     with contextlib.suppress(AttributeError, TypeError, OSError):  # another C library has no such function
@@ -69,7 +69,7 @@ CLEARLY = 1.2  # bfloat16 also loses digits, so it must win by this much
 TURNS = 9
 
 
-def bfloat16_pays(device: torch.device) -> bool:
+def is_bfloat16_faster(device: torch.device) -> bool:
     """Whether this machine multiplies matrices clearly faster in bfloat16 than in float32.
 
     On a processor it is measured, in about 0.1 s: instructions for it may be there and still be slower (Intel's AVX-512

@@ -38,9 +38,9 @@ def join(device: torch.device) -> None:
         return
     if device.type == "cuda":
         torch.cuda.set_device(device.index or 0)
-    if leading() and threading.current_thread() is threading.main_thread():
+    if is_main_process() and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _told_to_stop)
-    with together():
+    with readable_peer_failures():
         dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
     # DistributedDataParallel does so when it is made, which takes seconds: not on the run's clock
     import_module("torch._dynamo")
@@ -49,7 +49,7 @@ def join(device: torch.device) -> None:
 def leave() -> None:
     """Wait until every process is done, then part."""
     if _met():
-        with together():
+        with readable_peer_failures():
             dist.barrier()
         dist.destroy_process_group()
 
@@ -59,56 +59,56 @@ def rank() -> int:
     return dist.get_rank() if _met() else 0
 
 
-def count() -> int:
+def world_size() -> int:
     """How many there are."""
     return dist.get_world_size() if _met() else 1
 
 
-def cores() -> int:
+def cores_per_process() -> int:
     """Processor cores for each process of this run on this machine."""
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, here // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
-def leading() -> bool:
+def is_main_process() -> bool:
     """Whether this process is the one that writes and prints."""
     return not _spawned() or os.environ["RANK"] == "0"
 
 
-def share() -> tuple[int, int]:
+def data_shard() -> tuple[int, int]:
     """This process's rows of a global batch are rows[rank::count]."""
-    return rank(), count()
+    return rank(), world_size()
 
 
-def total(tensor: torch.Tensor) -> torch.Tensor:
+def all_reduce_sum(tensor: torch.Tensor) -> torch.Tensor:
     """The sum of a tensor over all processes."""
-    if count() > 1:
-        with together():
+    if world_size() > 1:
+        with readable_peer_failures():
             dist.all_reduce(tensor)
     return tensor
 
 
-def of_first(*numbers: float) -> tuple[float, ...]:
+def broadcast(*numbers: float) -> tuple[float, ...]:
     """The first process's numbers."""
-    if count() == 1:
+    if world_size() == 1:
         return numbers
     tensor = torch.tensor(numbers, dtype=torch.float64)
-    with together():
+    with readable_peer_failures():
         dist.broadcast(tensor, 0)
     return tuple(tensor.tolist())
 
 
-def agree(number: float) -> bool:
+def all_equal(number: float) -> bool:
     """Whether all processes have the same number, to six digits."""
-    if count() == 1:
+    if world_size() == 1:
         return True
     ends = torch.tensor([number, -number], dtype=torch.float64)
-    with together():
+    with readable_peer_failures():
         dist.all_reduce(ends, dist.ReduceOp.MAX)
     return float(ends.sum()) <= 1e-6 * float(ends.abs().max())
 
 
-def own_randomness(step: int) -> None:
+def seed_by_rank(step: int) -> None:
     """Dropout of its own from this step on for every process but the first, whose stream stays as it is."""
     if rank():
         torch.manual_seed(random.Random(f"{torch.initial_seed()} {rank()} {step}").getrandbits(62))
@@ -127,11 +127,11 @@ def _told_to_stop(_signal, _frame):
 
 
 @contextmanager
-def together() -> Iterator[None]:
+def readable_peer_failures() -> Iterator[None]:
     """Round a block in which processes talk to each other: one line where another one is gone."""
     try:
         yield
     except RuntimeError as error:  # torch has no narrower kind for gloo's
-        if count() > 1 and GONE_SIGNS.search(str(error)):
+        if world_size() > 1 and GONE_SIGNS.search(str(error)):
             raise BertlabError(GONE) from error
         raise

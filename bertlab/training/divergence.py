@@ -21,7 +21,7 @@ class Diverged(BertlabError):
 
 
 @dataclass
-class Watch:
+class DivergenceDetector:
     """Judges each step's loss by the median of the hundred before the last ten, and by the lowest that this ever was.
 
     One bad batch is no divergence: the median of the last ten must be up by a quarter and by a nat, and by more where
@@ -36,13 +36,13 @@ class Watch:
 
     All fields are numbers, so a run that goes on can take up the watch where it was.
 
-    >>> watch = Watch()
+    >>> watch = DivergenceDetector()
     >>> for loss in [4.0] * 40 + [9.0]:
-    ...     watch.see(loss)
+    ...     watch.update(loss)
     >>> watch.calm
     False
     >>> for loss in [9.0] * 9:
-    ...     watch.see(loss)
+    ...     watch.update(loss)
     Traceback (most recent call last):
     bertlab.training.divergence.Diverged: the loss rose from 4.00 to 9.00
     """
@@ -51,11 +51,11 @@ class Watch:
     lowest: list[float] | None = None  # a median, with its scatter
     calm: bool = True
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """What comes now is of another kind (longer pairs, say), and what was is no measure for it."""
         self.losses, self.lowest = [], None
 
-    def see(self, loss: float, norm: float = 0.0) -> None:
+    def update(self, loss: float, norm: float = 0.0) -> None:
         """Take in the loss of a step, and the norm of its gradient. Raises Diverged."""
         for name, figure in (("loss", loss), ("gradient's norm", norm)):
             if not math.isfinite(figure):

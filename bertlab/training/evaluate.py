@@ -27,11 +27,11 @@ from bertlab.tasks.span.squad import labelled, measurable, read_predictions, rea
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.training.devices import resolve_device
-from bertlab.training.model_card import card
+from bertlab.training.model_card import render_card
 from bertlab.training.predict import evaluate_labelled
 from bertlab.training.pretraining import cloze
-from bertlab.training.pretraining.metrics import PAIRS, evaluate_command, pretraining_figures
-from bertlab.training.progress import measuring
+from bertlab.training.pretraining.metrics import DEFAULT_PAIRS, evaluate_pretraining, evaluation_command
+from bertlab.training.progress import evaluation_bar
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,21 +107,21 @@ def evaluate(config: EvaluateConfig) -> dict:
         loaded = _pretrained(config)
         corpus = Corpus.open(config.data)
         corpus.check_vocabulary(loaded.tokenizer, config.data, config.checkpoint)
-        return pretraining_figures(
+        return evaluate_pretraining(
             loaded.model,
             loaded.tokenizer,
             corpus,
-            rows=config.limit or PAIRS,
+            rows=config.limit or DEFAULT_PAIRS,
             max_tokens=config.max_tokens,
             second=loaded.second,
-            progress=iter if config.json else measuring,
+            progress=iter if config.json else evaluation_bar,
         )
     noted = checkpoint.read_record(config.checkpoint).get("task") if config.what == OWN and config.checkpoint else None
     spec = config.spec(config.what, noted)
     if spec.kind != "span":
         if config.threshold is not None or config.no_answer is not None:
             raise BertlabError(f"{config.what} has no questions: --threshold and --no-answer are for SQuAD v2.0")
-        return evaluate_labelled(config, spec, partial(_loaded, config), iter if config.json else measuring)
+        return evaluate_labelled(config, spec, partial(_loaded, config), iter if config.json else evaluation_bar)
     if config.threshold is not None and not spec.unanswerable:
         raise BertlabError(f"every question of {config.what} has an answer: --threshold is for SQuAD v2.0")
     source, complain = config.data or spec.hub_id, InvalidRows(config.invalid)
@@ -139,7 +139,7 @@ def evaluate(config: EvaluateConfig) -> dict:
         scores = read_scores(config.no_answer) if config.no_answer else None
         return squad(read_predictions(config.predictions), rows, version, scores, config.threshold, script_of(spec))
     loaded = _loaded(config, ("span",))
-    progress = iter if config.json else measuring
+    progress = iter if config.json else evaluation_bar
     answers, margins = squad_answers(
         loaded.model,
         loaded.tokenizer,
@@ -192,10 +192,10 @@ def run(config: EvaluateConfig) -> None:
         told["measured_on"] = Corpus.open(config.data).names if pretraining else [Path(config.data or config.what).name]
         if pretraining:
             told["cloze"] = [] if loaded.config.left_to_right else cloze.examples(loaded.model, loaded.tokenizer)
-            told["evaluate_command"] = evaluate_command(config.limit or PAIRS)
+            told["evaluate_command"] = evaluation_command(config.limit or DEFAULT_PAIRS)
         if "null_threshold" in figures:
             told["null_threshold"] = figures["null_threshold"]
-        checkpoint.write_record(loaded.path, told, card(loaded.name, told))
+        checkpoint.write_record(loaded.path, told, render_card(loaded.name, told))
     if config.json:
         print(json.dumps(figures))
         return

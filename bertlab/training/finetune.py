@@ -18,18 +18,18 @@ from bertlab.config.errors import BertlabError
 from bertlab.tasks.custom import OWN, Columns, TaskName, noted
 from bertlab.tasks.material import DRAWN, SHOWN, Material, labelled_material, span_material
 from bertlab.text.readers.invalid_rows import InvalidRowAction
-from bertlab.training import distributed as processes
-from bertlab.training.model_card import card
+from bertlab.training import distributed
+from bertlab.training.model_card import render_card
 from bertlab.training.optimizers import OptimConfig
-from bertlab.training.progress import measuring, show
+from bertlab.training.progress import evaluation_bar, show_progress
 from bertlab.training.run_directory import (
     RunConfig,
-    finished,
+    is_finished,
     open_run,
     prepare_machine,
     record,
-    tell_finished,
-    tell_resumed,
+    report_finished,
+    report_resumed,
 )
 from bertlab.training.trainer import StepReport
 
@@ -168,16 +168,16 @@ def _measured_run(
     steps = max(1, round((config.epochs or spec.epochs) * len(batches)))
     model = material.model(config.dropout)
     trainer, log = open_run(config, model, batches, material.loss, steps, material.made_of, held)
-    if material.build is None and finished(config, trainer):
-        tell_finished(config, trainer, config.task, tell)
-        processes.leave()
+    if material.build is None and is_finished(config, trainer):
+        report_finished(config, trainer, config.task, tell)
+        distributed.leave()
         figures = checkpoint.read_record(config.out / "checkpoint")["validation"]
-        if figures and processes.leading():
+        if figures and distributed.is_main_process():
             yield Measured(trainer.progress.step, trainer.progress.seconds, figures, final=True)
         return
 
-    tell_resumed(config, trainer, tell)
-    if processes.leading() and DRAWN in material.facts.get("measured_on", ()):
+    report_resumed(config, trainer, tell)
+    if distributed.is_main_process() and DRAWN in material.facts.get("measured_on", ()):
         told, whole = material.facts["held_out"], material.facts["held_out"] + material.facts["examples"]
         tell(f"no held-out rows were named: {told:,} of the {whole:,} are measured, not learnt (--hold-out)")
 
@@ -189,22 +189,22 @@ def _measured_run(
         return found
 
     marks = None
-    with trainer.saving_at_ctrl_c():
+    with trainer.saving_on_interrupt():
         for report in trainer:
-            log.write(report.row())
+            log.write(report.log_row())
             yield report
             # a run that goes on does not measure again what it has measured
             marks = [mark for mark in EARLY if mark > report.progress] if marks is None else marks
             if measure and marks and report.progress >= marks[0]:
                 marks = [mark for mark in marks if mark > report.progress]
-                if processes.leading():
-                    yield measured(trainer.optimizer.measured, EARLY_ROWS, iter)
-    processes.leave()
-    if not processes.leading():
+                if distributed.is_main_process():
+                    yield measured(trainer.optimizer.evaluation_model, EARLY_ROWS, iter)
+    distributed.leave()
+    if not distributed.is_main_process():
         return
     figures = {}
     if measure:
-        last = measured(trainer.optimizer.result, None, measuring)
+        last = measured(trainer.optimizer.final_model, None, evaluation_bar)
         figures = last.figures
         yield last
     if material.build is not None:
@@ -226,7 +226,11 @@ def _measured_run(
         **material.facts,
     )
     checkpoint.save(
-        config.out / "checkpoint", trainer.optimizer.result, loaded.tokenizer, told, card=card(config.out.name, told)
+        config.out / "checkpoint",
+        trainer.optimizer.final_model,
+        loaded.tokenizer,
+        told,
+        card=render_card(config.out.name, told),
     )
 
 
@@ -247,8 +251,8 @@ def run(config: FinetuneConfig) -> None:
         grid.run(config)
         return
     material = gather(config)
-    show(tabled(measured_run(config, material, tqdm.write)), *SHOWN[material.spec.kind])
-    if not processes.leading():
+    show_progress(tabled(measured_run(config, material, tqdm.write)), *SHOWN[material.spec.kind])
+    if not distributed.is_main_process():
         return
     record = json.loads((config.out / "checkpoint" / "bertlab.json").read_text())
     print(f"{config.out / 'checkpoint'}: {record['steps']:,} steps, {record['tokens']:,} tokens")

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from bertlab.training import distributed as processes
+from bertlab.training import distributed
 
 ROWS = "rows"
 
@@ -28,7 +28,7 @@ class Loss:
     """
 
     value: torch.Tensor
-    figures: dict[str, torch.Tensor]
+    metrics: dict[str, torch.Tensor]
     tokens: torch.Tensor
     parts: dict[str, torch.Tensor] = field(default_factory=dict)
 
@@ -54,7 +54,7 @@ class GlobalGradient:
         Raises:
             BertlabError: another process is gone.
         """
-        if self.accumulate == 1 and processes.count() == 1:
+        if self.accumulate == 1 and distributed.world_size() == 1:
             loss = self.loss(self.worker, batch)
             loss.value.backward()
             return loss
@@ -64,32 +64,34 @@ class GlobalGradient:
             # a process without a row of this batch still meets the others, with weight zero
             pieces = [batch.stand_in()]
             counts = [{name: 0 * items for name, items in self._counts(pieces[0]).items()}]
-        totals_N = processes.total(torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)).clamp(min=1)
+        totals_N = distributed.all_reduce_sum(
+            torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
+        ).clamp(min=1)
         totals = dict(zip(counts[0], totals_N, strict=True))
         weights = [{name: c[name] / totals[name] for name in totals} for c in counts]
 
         self.module = self.module or self._together(pieces[0], weights[0])
         told, held_W = [], []
         for piece, weight in zip(pieces[:-1], weights[:-1], strict=True):
-            with self.module.no_sync() if processes.count() > 1 else nullcontext():
+            with self.module.no_sync() if distributed.world_size() > 1 else nullcontext():
                 told.append(self._backward(piece, weight))
             held_W = self._held(held_W)
         for p, sum_ in zip(self.working, held_W, strict=False):
             p.grad = None if sum_ is None else sum_.to(p.dtype)
         told.append(self._backward(pieces[-1], weights[-1]))
-        value, tokens, *figures = processes.total(torch.stack(told).sum(0)).unbind()
+        value, tokens, *figures = distributed.all_reduce_sum(torch.stack(told).sum(0)).unbind()
         return Loss(value, dict(zip(self.weighted.names, figures, strict=True)), tokens)
 
     def _together(self, piece, weight: dict[str, torch.Tensor]) -> nn.Module:
         """What computes, its gradients averaged over the processes."""
-        if processes.count() == 1:
+        if distributed.world_size() == 1:
             return self.weighted
         devices = [device] if (device := self.working[0].device).type == "cuda" else []
         with torch.random.fork_rng(devices):
             value, _ = self.weighted(piece, weight)
         # as the pooler is where no sentence is asked about; looking for it at every step costs, so look first
         unused = any(g is None for g in torch.autograd.grad(value, self.working, allow_unused=True))
-        with processes.together():
+        with distributed.readable_peer_failures():
             return DistributedDataParallel(self.weighted, find_unused_parameters=unused)
 
     def _counts(self, piece) -> dict[str, torch.Tensor]:
@@ -98,10 +100,10 @@ class GlobalGradient:
         return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in found.items()}
 
     def _backward(self, piece, weight: dict[str, torch.Tensor]) -> torch.Tensor:
-        with processes.together():
+        with distributed.readable_peer_failures():
             value, told_N = self.module(piece, weight)
             # DistributedDataParallel divides by the number of processes
-            (value * processes.count()).backward()
+            (value * distributed.world_size()).backward()
         return told_N
 
     def _held(self, held_W: list) -> list:
@@ -125,12 +127,12 @@ class _Weighted(nn.Module):
         loss = self.loss(self.worker, piece)
         parts = loss.parts or {ROWS: loss.value}
         value = sum(part * weight[name].to(part.dtype) for name, part in parts.items())
-        self.names = list(loss.figures)
+        self.names = list(loss.metrics)
         shares = [weight.get(name.split("_")[0], weight[ROWS]) for name in self.names]
         # a mean over nothing is no number, and weighs nothing
         figures = [
             torch.where(share > 0, figure.detach().double() * share, 0.0)
-            for figure, share in zip(loss.figures.values(), shares, strict=True)
+            for figure, share in zip(loss.metrics.values(), shares, strict=True)
         ]
         tokens = torch.where(weight[ROWS] > 0, loss.tokens, 0)
         return value, torch.stack([value.detach().double(), tokens.double(), *figures])

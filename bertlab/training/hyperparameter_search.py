@@ -16,10 +16,10 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
 from bertlab.tasks.material import SHOWN, Material
-from bertlab.training import distributed as processes
+from bertlab.training import distributed
 from bertlab.training.devices import resolve_device
-from bertlab.training.progress import show
-from bertlab.training.run_directory import at_work, claim
+from bertlab.training.progress import show_progress
+from bertlab.training.run_directory import claim_run, lock_run
 
 PAPER = {"rates": (5e-5, 3e-5, 2e-5), "batches": (16, 32), "epochs": (2.0, 3.0, 4.0)}
 
@@ -75,12 +75,12 @@ def run(config) -> list[dict]:
     from bertlab.training.finetune import gather
 
     check_limits(config)
-    if processes.count() > 1:
+    if distributed.world_size() > 1:
         raise BertlabError("several runs go one after the other: start them without torchrun")
     material = gather(config)
     if material.measure is None:
         raise BertlabError("several runs are judged by held-out rows: name some with --validation")
-    with at_work(config):
+    with lock_run(config):
         return _run(config, material)
 
 
@@ -88,7 +88,7 @@ def _run(config, material: Material) -> list[dict]:
     from bertlab.training.finetune import measured_run, tabled
 
     metric = material.spec.metrics[0]
-    claim(config, resolve_device(config.device), material.made_of)
+    claim_run(config, resolve_device(config.device), material.made_of)
     done = _finished(config.out)
     if any(metric not in row["figures"] for row in done):
         raise BertlabError(
@@ -99,7 +99,7 @@ def _run(config, material: Material) -> list[dict]:
         if any(row["setting"] == setting for row in done):
             continue
         print(f"run {number} of {len(everything)}: {_name(setting)}", flush=True)
-        show(tabled(measured_run(own, material)), *SHOWN[material.spec.kind])
+        show_progress(tabled(measured_run(own, material)), *SHOWN[material.spec.kind])
         record = json.loads((own.out / "checkpoint" / "bertlab.json").read_text())
         row = {"setting": setting, "figures": record["validation"], "minutes": record["training_minutes"]}
         if all(row["figures"][metric] > other["figures"][metric] for other in done):

@@ -48,7 +48,7 @@ STORED = {"float8": "matrices in eight bits (float8_e4m3fn), vectors in float16;
 BEFORE = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes in the runs it went on from, of {read}"
 
 
-def card(name: str, record: dict) -> str:
+def render_card(name: str, record: dict) -> str:
     """Markdown for a checkpoint.
 
     Args:
@@ -88,7 +88,7 @@ def card(name: str, record: dict) -> str:
     return "\n".join([*text, f"Settings: {settings}.", ""])
 
 
-def card_of_another(name: str, record: dict) -> str:
+def render_export_card(name: str, record: dict) -> str:
     """Markdown for what `bertlab export` made of a checkpoint whose making is not known.
 
     Args:

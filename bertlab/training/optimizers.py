@@ -15,7 +15,7 @@ import tyro
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
-from bertlab.training.devices import bfloat16_pays
+from bertlab.training.devices import is_bfloat16_faster
 from bertlab.training.muon import Muon
 
 
@@ -52,10 +52,10 @@ class OptimConfig:
     ema: Annotated[float, tyro.conf.arg(prefix_name=False, metavar="NUMBER")] = 0.0
     """Save a running average of the weights that forgets with this factor a step (0.999, say); 0 keeps none."""
 
-    def rate(self, progress: float) -> float:
+    def learning_rate_at(self, progress: float) -> float:
         """The learning rate at `progress` in 0..1 of the run.
 
-        >>> OptimConfig(lr=1.0, warmup=0.1, decay=1.0).rate(0.55)
+        >>> OptimConfig(lr=1.0, warmup=0.1, decay=1.0).learning_rate_at(0.55)
         0.5
         """
         rise = progress / self.warmup if self.warmup else 1.0
@@ -67,9 +67,9 @@ Precision = Literal["auto", "float32", "bfloat16"]
 
 
 def resolve_precision(precision: Precision, device: torch.device) -> torch.dtype:
-    """`auto` is bfloat16 where this machine multiplies it clearly faster, as `devices.bfloat16_pays` finds."""
+    """`auto` is bfloat16 where this machine multiplies it clearly faster, as `devices.is_bfloat16_faster` finds."""
     if precision == "auto":
-        return torch.bfloat16 if bfloat16_pays(device) else torch.float32
+        return torch.bfloat16 if is_bfloat16_faster(device) else torch.float32
     return getattr(torch, precision)
 
 
@@ -87,11 +87,11 @@ class Optimizer:
     def __init__(self, model: nn.Module, config: OptimConfig, dtype: torch.dtype):
         self.config = config
         self.model = model
-        self.worker = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
+        self.compute_model = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
         named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
         self.names = [name for name, _ in named]
         self.master = [p for _, p in named]
-        working = dict(self.worker.named_parameters())
+        working = dict(self.compute_model.named_parameters())
         self.working = [working[name] for name in self.names]
         self.parts = {name: _parts(name, p) for name, p in named if config.method == "muon" and is_hidden(name, p)}
         rest = [p for name, p in named if name not in self.parts]
@@ -113,17 +113,17 @@ class Optimizer:
         self.average = AveragedModel(model, multi_avg_fn=_forgetting(config.ema)) if config.ema else None
 
     @property
-    def result(self) -> nn.Module:
+    def final_model(self) -> nn.Module:
         return self.model if self.average is None else self.average.module
 
     @property
-    def measured(self) -> nn.Module:
+    def evaluation_model(self) -> nn.Module:
         """What to measure on the way: the working copy, as it is faster, or the average."""
-        return self.worker if self.average is None else self.average.module
+        return self.compute_model if self.average is None else self.average.module
 
     def clip(self) -> torch.Tensor:
         """Take over the gradients of `worker`, no longer than allowed -> their norm before that, a scalar."""
-        if self.worker is not self.model:
+        if self.compute_model is not self.model:
             for p, w in zip(self.master, self.working, strict=True):
                 if w.grad is None or p.grad is None:
                     p.grad = None if w.grad is None else torch.empty_like(p)
@@ -141,7 +141,7 @@ class Optimizer:
             self._step_muon()
         if self.average is not None:
             self.average.update_parameters(self.model)
-        if self.worker is not self.model:
+        if self.compute_model is not self.model:
             torch._foreach_copy_([w.data for w in self.working], [p.data for p in self.master])
         for w in self.working:
             w.grad = None
@@ -167,7 +167,7 @@ class Optimizer:
             if moments:
                 tensors[f"momentum.{name}"] = torch.cat([moment["momentum_buffer"] for moment in moments])
         if self.average is not None:
-            tensors |= {f"average.{name}": p.data for name, p in self.result.named_parameters()}
+            tensors |= {f"average.{name}": p.data for name, p in self.final_model.named_parameters()}
             tensors["averaged"] = self.average.n_averaged
         return tensors
 
@@ -183,7 +183,7 @@ class Optimizer:
                 for part, moment in zip(self.parts[name], moments, strict=True):
                     self.muon.state[part] = {"momentum_buffer": moment.clone()}
         if self.average is not None:
-            for name, p in self.result.named_parameters():
+            for name, p in self.final_model.named_parameters():
                 p.data.copy_(tensors[f"average.{name}"])
             self.average.n_averaged.copy_(tensors["averaged"])
         torch._foreach_copy_([w.data for w in self.working], [p.data for p in self.master])

@@ -5,16 +5,16 @@ from functools import partial
 
 from tqdm import tqdm
 
-from bertlab.training import distributed as processes
+from bertlab.training import distributed
 from bertlab.training.trainer import StepReport
 
 # round the parts of a long measurement
-measuring = partial(
+evaluation_bar = partial(
     tqdm, desc="measuring", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}"
 )
 
 
-def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
+def show_progress(reports: Iterable[StepReport], figure: str, label: str) -> None:
     """Run a training to its end behind a bar.
 
     Args:
@@ -29,10 +29,10 @@ def show(reports: Iterable[StepReport], figure: str, label: str) -> None:
                     total=1.0,
                     # of a run that goes on, the time left is told from what is done now
                     initial=report.progress,
-                    disable=not processes.leading(),
+                    disable=not distributed.is_main_process(),
                     bar_format="{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}",
                 )
-            now = report.figures[figure]
+            now = report.metrics[figure]
             # an average over about the last twenty steps; single steps jump
             loss = report.loss if loss is None else 0.95 * loss + 0.05 * report.loss
             share = now if share is None else 0.95 * share + 0.05 * now

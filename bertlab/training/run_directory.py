@@ -21,7 +21,7 @@ from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
 from bertlab.config.lock import exclusive_lock
-from bertlab.training import distributed as processes
+from bertlab.training import distributed
 from bertlab.training.devices import resolve_device
 from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
 from bertlab.training.trainer import Batches, Trainer
@@ -79,7 +79,7 @@ def prepare_machine(config: RunConfig) -> torch.device:
     if config.threads:
         torch.set_num_threads(config.threads)
     device = resolve_device(config.device)
-    processes.join(device)
+    distributed.join(device)
     torch.manual_seed(config.seed)
     return device
 
@@ -90,18 +90,20 @@ def open_run(
     """Claim the directory, and take up the run where it stands.
 
     Args:
-        made_of: what would change if the data did, see `claim`.
-        held: the directory is this process's own until this is left, see `at_work`.
+        made_of: what would change if the data did, see `claim_run`.
+        held: the directory is this process's own until this is left, see `lock_run`.
 
     Raises:
         BertlabError: the run is under way elsewhere; the directory holds a run of other settings, a damaged state, or
             cannot be written.
     """
-    held.enter_context(at_work(config))
+    held.enter_context(lock_run(config))
     device = resolve_device(config.device)
     kinds = (torch.float32, torch.bfloat16)
     # the first process may find another precision faster here than the others would
-    (kind,) = processes.of_first(kinds.index(claim(config, device, made_of)) if processes.leading() else 0)
+    (kind,) = distributed.broadcast(
+        kinds.index(claim_run(config, device, made_of)) if distributed.is_main_process() else 0
+    )
     trainer = Trainer(
         model,
         batches,
@@ -118,15 +120,19 @@ def open_run(
     return trainer, RunLog(config.out / "log.jsonl", trainer.saved_step)
 
 
-def at_work(config: RunConfig) -> AbstractContextManager:
+def lock_run(config: RunConfig) -> AbstractContextManager:
     """Round all that is done in a run's directory: a second start of the same run is refused meanwhile.
 
     Only the first of several processes asks; when it is refused it ends, and the others with it.
     """
-    return exclusive_lock(config.out / ".lock", f"the run in {config.out}") if processes.leading() else nullcontext()
+    return (
+        exclusive_lock(config.out / ".lock", f"the run in {config.out}")
+        if distributed.is_main_process()
+        else nullcontext()
+    )
 
 
-def claim(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype:
+def claim_run(config: RunConfig, device: torch.device, made_of: dict) -> torch.dtype:
     """Make the directory a run's own, or find that it is already this run's -> the precision the run began with.
 
     What `auto` came to is kept in run.json, so that a run goes on with the same arithmetic on another machine.
@@ -231,7 +237,7 @@ def record(config: RunConfig, trainer: Trainer, *, settings: dict, **facts) -> d
     }
 
 
-def finished(config: RunConfig, trainer: Trainer) -> bool:
+def is_finished(config: RunConfig, trainer: Trainer) -> bool:
     """Whether the run did all its steps before, and its checkpoint is of the last."""
     try:
         told = checkpoint.read_record(config.out / "checkpoint")
@@ -240,19 +246,19 @@ def finished(config: RunConfig, trainer: Trainer) -> bool:
     return trainer.done and told.get("steps") == trainer.progress.step
 
 
-def tell_resumed(config: RunConfig, trainer: Trainer, tell: Callable[[str], None]) -> None:
+def report_resumed(config: RunConfig, trainer: Trainer, tell: Callable[[str], None]) -> None:
     """Say where a run goes on that was stopped."""
-    if processes.leading() and trainer.progress.step:
+    if distributed.is_main_process() and trainer.progress.step:
         tell(f"{config.out} goes on from step {trainer.progress.step:,}")
 
 
-def tell_finished(config: RunConfig, trainer: Trainer, what: str, tell: Callable[[str], None]) -> None:
+def report_finished(config: RunConfig, trainer: Trainer, what: str, tell: Callable[[str], None]) -> None:
     """Say that there is nothing to do, and how to measure again.
 
     Args:
         what: `bertlab evaluate` calls it.
     """
-    if processes.leading():
+    if distributed.is_main_process():
         measured = f"`bertlab evaluate {what} --record` measures its checkpoint again"
         tell(f"{config.out} was finished with step {trainer.progress.step:,}, so nothing is done: {measured}")
 
@@ -265,7 +271,7 @@ class RunLog:
 
     def __init__(self, path: Path, step: int | None):
         self._file = None
-        if not processes.leading():
+        if not distributed.is_main_process():
             return
         kept = []
         if step is not None and path.is_file():

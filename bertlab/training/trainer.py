@@ -21,14 +21,13 @@ from torch import nn
 
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.nn.encoder import fuse
-from bertlab.training import devices
-from bertlab.training import distributed as processes
-from bertlab.training.divergence import Diverged, Watch
+from bertlab.training import devices, distributed
+from bertlab.training.divergence import Diverged, DivergenceDetector
 from bertlab.training.gradient import GlobalGradient, Loss
 from bertlab.training.interrupt import Interrupted, held_back
 from bertlab.training.optimizers import OptimConfig, Optimizer
 
-TIDY = 50  # steps after which freed memory goes back to the system
+MALLOC_TRIM_INTERVAL = 50  # steps after which freed memory goes back to the system
 
 
 class Batches(Protocol):
@@ -52,18 +51,18 @@ class StepReport:
     step: int
     progress: float
     loss: float
-    figures: dict[str, float]
-    rate: float
-    norm: float
+    metrics: dict[str, float]
+    learning_rate: float
+    gradient_norm: float
     tokens: int
     seconds: float
     step_seconds: float
     waited: float = 0.0
 
-    def row(self) -> dict:
+    def log_row(self) -> dict:
         """The report as a flat row of the JSONL log."""
         row = asdict(self)
-        return {**row.pop("figures"), **row}
+        return {**row.pop("metrics"), **row}
 
 
 @dataclass
@@ -88,7 +87,7 @@ class Trainer:
     step's state is saved only once the loss of the step after it is known to be as usual.
 
     Ctrl-C in a step waits for its end and saves, then raises Interrupted, in all processes after the same step; one
-    between two steps does so where `saving_at_ctrl_c` is round the loop.
+    between two steps does so where `saving_on_interrupt` is round the loop.
 
     Where `torchrun` started several processes, each runs one of these over its rows of the same global batches. Reports
     are of the global batch, and the first process alone writes the state.
@@ -113,23 +112,23 @@ class Trainer:
     def __post_init__(self):
         self.model.to(self.device).train()
         self.optimizer = Optimizer(self.model, self.optim, self.dtype)
-        self.optimizer.worker.train()
-        self.watch = Watch()
+        self.optimizer.compute_model.train()
+        self.watch = DivergenceDetector()
         if self.state_path and self.state_path.is_file():
             self._restore()
-        processes.own_randomness(self.progress.step)
+        distributed.seed_by_rank(self.progress.step)
         # told of the run when the processes have parted
-        self.hardware = f"{processes.count()} x {devices.hardware(self.device)}".removeprefix("1 x ")
+        self.hardware = f"{distributed.world_size()} x {devices.describe_hardware(self.device)}".removeprefix("1 x ")
         weights = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
-        if not processes.agree(self.progress.step + weights):
+        if not distributed.all_equal(self.progress.step + weights):
             raise BertlabError(
                 "the processes do not start from the same weights: "
                 "the run's directory and its checkpoint must lie where every machine sees them"
             )
-        self.unready = devices.compiles(self.device)
+        self.unready = devices.can_compile(self.device)
         if self.unready:
-            fuse(self.optimizer.worker)
-        self.gradient = GlobalGradient(self.optimizer.worker, self.loss, self.accumulate)
+            fuse(self.optimizer.compute_model)
+        self.gradient = GlobalGradient(self.optimizer.compute_model, self.loss, self.accumulate)
 
     def __iter__(self) -> Iterator[StepReport]:
         while (done := self._share()) < 1.0:
@@ -138,13 +137,13 @@ class Trainer:
             yield report
             if self.interrupted:
                 self._stop()
-            if self.device.type == "cpu" and self.progress.step % TIDY == 0:
-                devices.give_back()
+            if self.device.type == "cpu" and self.progress.step % MALLOC_TRIM_INTERVAL == 0:
+                devices.release_memory()
         if self.state_path:
             self.save()
 
     @contextmanager
-    def saving_at_ctrl_c(self) -> Iterator[None]:
+    def saving_on_interrupt(self) -> Iterator[None]:
         """Round a loop over the steps: Ctrl-C in what is done between two of them loses none either."""
         try:
             yield
@@ -159,7 +158,7 @@ class Trainer:
             self.save()
         kept = "nothing is saved yet" if self.saved_step is None else "the same command goes on"
         kept += f" from step {self.saved_step:,}" if self.saved_step not in (None, self.progress.step) else ""
-        raise Interrupted(f"stopped after step {self.progress.step:,}: {kept}" if processes.leading() else "")
+        raise Interrupted(f"stopped after step {self.progress.step:,}: {kept}" if distributed.is_main_process() else "")
 
     @property
     def done(self) -> bool:
@@ -179,20 +178,20 @@ class Trainer:
         stand = self._stand() if self._due() else None
         began = time.monotonic()
         if self.batches.turn(done):
-            self.watch.forget()
+            self.watch.reset()
         batch = next(self.batches).to(self.device)
         waited = time.monotonic() - began
         if self.unready:
             self._make_ready(batch)
             began = time.monotonic()
         # half a step in, so that the first step moves and the last one is not lost
-        rate = self.optim.rate(min(1.0, done + 0.5 / self.steps))
+        rate = self.optim.learning_rate_at(min(1.0, done + 0.5 / self.steps))
         loss = self.gradient(batch)
         # read together, as a GPU is waited for here
-        scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.figures.values()]
+        scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.metrics.values()]
         value, norm, tokens, *figures = torch.stack([scalar.double() for scalar in scalars]).tolist()
         try:
-            self.watch.see(value, norm)
+            self.watch.update(value, norm)
         except Diverged as error:
             kept = "nothing was saved before" if self.saved_step is None else f"step {self.saved_step} is kept"
             raise Diverged(
@@ -205,18 +204,18 @@ class Trainer:
             began += time.monotonic() - saving
         self.optimizer.step(rate)
         # one clock for all, and one Ctrl-C, or they would not end with the same step
-        seconds, interrupted = processes.of_first(time.monotonic() - began, bool(interrupts))
+        seconds, interrupted = distributed.broadcast(time.monotonic() - began, bool(interrupts))
         self.interrupted = bool(interrupted)
         before = self.progress
         now = self.progress = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
-        told = dict(zip(loss.figures, figures, strict=True))
+        told = dict(zip(loss.metrics, figures, strict=True))
         return StepReport(now.step, done, value, told, rate, norm, now.tokens, now.seconds, seconds, waited)
 
     def _make_ready(self, batch) -> None:
         """Take a step's gradient for nothing: its kernels are made while no clock runs."""
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             self.gradient(batch)
-        self.optimizer.worker.zero_grad()
+        self.optimizer.compute_model.zero_grad()
         self.unready = False
 
     def save(self) -> None:
@@ -236,7 +235,7 @@ class Trainer:
         return facts, random
 
     def _save(self, facts: dict, random: dict[str, torch.Tensor]) -> None:
-        if processes.leading():
+        if distributed.is_main_process():
             self._write(facts, self.optimizer.state() | random)
         self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
 
@@ -261,7 +260,7 @@ class Trainer:
             self.optimizer.restore(tensors)
             self.progress = Progress(**facts["progress"])
             self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
-            self.watch = Watch(**facts.get("watch", {}))  # none in older states
+            self.watch = DivergenceDetector(**facts.get("watch", {}))  # none in older states
             self.batches.place = type(self.batches.place)(**facts["place"])
         except (OSError, SafetensorError, KeyError, TypeError, RuntimeError, ValueError) as error:
             raise CheckpointError(f"{self.state_path} is no state of this run: {error}") from error

@@ -45,7 +45,7 @@ METRICS = {
     **MEASURES,
     "tag_accuracy": Metric("tag_accuracy", percent=True),
     "error": Metric("error"),
-    "rate": Metric("rate", noisy=False),
+    "learning_rate": Metric("learning_rate", noisy=False),
 }
 PLACES = ("tokens", "step", "seconds")
 # pixels: of a figure, and of its legend a line, a mark with the room around it, a letter, and how wide it is

@@ -13,16 +13,16 @@ import torch
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
-from bertlab.training import distributed as processes
+from bertlab.training import distributed
 from bertlab.training.divergence import Diverged
-from bertlab.training.model_card import card
+from bertlab.training.model_card import render_card
 from bertlab.training.objectives import objectives
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import STORED, PretrainConfig
-from bertlab.training.pretraining.metrics import PAIRS, evaluate_command, figures_line, pretraining_figures
+from bertlab.training.pretraining.metrics import DEFAULT_PAIRS, evaluate_pretraining, evaluation_command, format_metrics
 from bertlab.training.pretraining.setup import Inputs, origin
 from bertlab.training.pretraining.tensorboard import Board
-from bertlab.training.progress import measuring
+from bertlab.training.progress import evaluation_bar
 from bertlab.training.run_directory import RunLog, record
 from bertlab.training.trainer import Trainer
 
@@ -65,7 +65,7 @@ class Outputs:
     def after_divergence(self, error: Diverged) -> Diverged:
         """The weights saved last, before it came to that -> the error, which says where they are."""
         self.write({"step": self.trainer.progress.step + 1, "diverged": str(error)})
-        if self.trainer.saved_step is not None and processes.leading():
+        if self.trainer.saved_step is not None and distributed.is_main_process():
             good = self.config.out / "last-good"
             self.trainer.go_back()
             with suppress(CheckpointError):
@@ -75,35 +75,37 @@ class Outputs:
 
     def _measure(self, rows: int, final: bool = False) -> dict:
         validation, trainer = self.inputs.validation, self.trainer
-        if validation is None or not processes.leading():
+        if validation is None or not distributed.is_main_process():
             return {}
         # on the way what is fastest; at the end what the checkpoint will open as, so that it repeats the card's figures
-        model = _as_stored(trainer.optimizer.result) if final else trainer.optimizer.measured
-        bar = measuring if final else iter
-        figures = pretraining_figures(
+        model = _as_stored(trainer.optimizer.final_model) if final else trainer.optimizer.evaluation_model
+        bar = evaluation_bar if final else iter
+        figures = evaluate_pretraining(
             model, self.inputs.tokenizer, validation, rows=rows, second=self.config.second, progress=bar
         )
         self.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
         if not final:
-            self.tell(figures_line(figures, trainer.progress.step))
+            self.tell(format_metrics(figures, trainer.progress.step))
         return figures
 
     def _look(self, final: bool = False) -> None:
         """What it puts into the watched sentences."""
-        if not self.inputs.sentences or not processes.leading():
+        if not self.inputs.sentences or not distributed.is_main_process():
             return
         optimizer, step = self.trainer.optimizer, self.trainer.progress.step
-        model = optimizer.result if final else optimizer.measured
+        model = optimizer.final_model if final else optimizer.evaluation_model
         rows = cloze.guesses(model, self.inputs.tokenizer, self.inputs.sentences)
         self.write({"step": step, "watched": rows})
         self.tell(cloze.told(rows, step))
 
-    def _keep(self, directory: Path, figures: dict, dtype: torch.dtype = torch.float16, pairs: int = PAIRS) -> None:
+    def _keep(
+        self, directory: Path, figures: dict, dtype: torch.dtype = torch.float16, pairs: int = DEFAULT_PAIRS
+    ) -> None:
         """A checkpoint, its record and its card."""
-        if not processes.leading():
+        if not distributed.is_main_process():
             return
         config, tokenizer = self.config, self.inputs.tokenizer
-        result = self.trainer.optimizer.result
+        result = self.trainer.optimizer.final_model
         left_to_right = result.config.left_to_right
         made = record(
             config,
@@ -116,10 +118,10 @@ class Outputs:
             validation=figures,
             measured_on=self.inputs.validation.names if self.inputs.validation else [],
             cloze=[] if left_to_right else cloze.examples(result, tokenizer),
-            evaluate_command=evaluate_command(pairs),
+            evaluate_command=evaluation_command(pairs),
             **{"from": origin(config), "before": self.inputs.before},
         )
-        checkpoint.save(directory, result, tokenizer, made, dtype=dtype, card=card(config.out.name, made))
+        checkpoint.save(directory, result, tokenizer, made, dtype=dtype, card=render_card(config.out.name, made))
 
 
 def is_snapshot_step(step: int) -> bool:

@@ -111,6 +111,6 @@ class PretrainConfig(RunConfig):
     watch: bool = True
     """Print, at those steps and at the end, what the model puts into a few sentences with a gap."""
     sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
-    """Watch these instead of those that come with bertlab in English and Korean; each has a [MASK]."""
+    """DivergenceDetector these instead of those that come with bertlab in English and Korean; each has a [MASK]."""
     tensorboard: bool = False
     """Write event files to --out/tensorboard; needs the package tensorboard."""

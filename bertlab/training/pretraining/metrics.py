@@ -17,20 +17,20 @@ from bertlab.text.pretraining.sentence_pairs import Second
 from bertlab.training.objectives import PretrainingLoss
 
 VALIDATION_SEED = 20181011  # one fixed set of pairs and masks, whatever the run's own seed
-PAIRS = 4096  # that `bertlab evaluate` takes if it is not told how many
+DEFAULT_PAIRS = 4096  # that `bertlab evaluate` takes if it is not told how many
 
 
-def evaluate_command(rows: int) -> str:
+def evaluation_command(rows: int) -> str:
     """What measures a checkpoint on so many pairs.
 
-    >>> evaluate_command(256)
+    >>> evaluation_command(256)
     'bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION --limit 256'
     """
-    limit = "" if rows == PAIRS else f" --limit {rows}"
+    limit = "" if rows == DEFAULT_PAIRS else f" --limit {rows}"
     return f"bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION{limit}"
 
 
-def pretraining_figures(
+def evaluate_pretraining(
     model: nn.Module,
     tokenizer,
     corpus: Corpus,
@@ -68,7 +68,7 @@ def pretraining_figures(
             if sampler.place.epoch:  # the corpus has no more, and what wraps this goes to its end
                 continue
             batch = next(sampler).to(parameter.device)
-            figures = loss(model, batch).figures
+            figures = loss(model, batch).metrics
             _, _, labels_P = loss.hide(batch)
             masked, size = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
             count["masked"] += masked
@@ -88,10 +88,10 @@ def pretraining_figures(
     }
 
 
-def figures_line(figures: dict[str, float], step: int) -> str:
+def format_metrics(figures: dict[str, float], step: int) -> str:
     """Figures as a line for a terminal.
 
-    >>> figures_line({"masked_accuracy": 0.4312, "mlm_loss": 3.1, "bits_per_character": 1.05, "nsp_accuracy": 1.0}, 9)
+    >>> format_metrics({"masked_accuracy": 0.4312, "mlm_loss": 3.1, "bits_per_character": 1.05, "nsp_accuracy": 1.0}, 9)
     'step 9, held out: masked accuracy 43.1 %, nsp accuracy 100.0 %, bits per character 1.050'
     """
     shares = [f"{name.replace('_', ' ')} {100 * x:.1f} %" for name, x in figures.items() if name.endswith("_accuracy")]

@@ -16,7 +16,7 @@ from bertlab.config.limits import apart, check_limits
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import Longer, PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training import distributed as processes
+from bertlab.training import distributed
 from bertlab.training.divergence import Diverged
 from bertlab.training.objectives import PretrainingLoss
 from bertlab.training.pretraining.artifacts import Outputs
@@ -24,8 +24,8 @@ from bertlab.training.pretraining.config import BORN, PretrainConfig
 from bertlab.training.pretraining.recipes import RECIPES
 from bertlab.training.pretraining.setup import open_inputs
 from bertlab.training.pretraining.tensorboard import Board
-from bertlab.training.progress import show
-from bertlab.training.run_directory import finished, open_run, prepare_machine, tell_finished, tell_resumed
+from bertlab.training.progress import show_progress
+from bertlab.training.run_directory import is_finished, open_run, prepare_machine, report_finished, report_resumed
 from bertlab.training.trainer import StepReport
 
 
@@ -56,7 +56,7 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         config.batch_size,
         config.max_tokens,
         config.seed,
-        share=processes.share(),
+        share=distributed.data_shard(),
         second=config.second,
         longer=Longer(config.then_tokens, config.then_share) if config.then_tokens else None,
         ahead=helpers(config, device),
@@ -66,32 +66,32 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
     trainer, log = open_run(config, inputs.model, batches, loss, config.steps, inputs.made_of, held)
     if inputs.teacher:
         inputs.teacher.to(trainer.device, trainer.dtype)
-    if finished(config, trainer):
-        tell_finished(config, trainer, "pretraining", tell)
-        processes.leave()
+    if is_finished(config, trainer):
+        report_finished(config, trainer, "pretraining", tell)
+        distributed.leave()
         return
-    tell_resumed(config, trainer, tell)
-    if processes.leading() and inputs.validation and inputs.validation.facts == inputs.corpus.facts:
+    report_resumed(config, trainer, tell)
+    if distributed.is_main_process() and inputs.validation and inputs.validation.facts == inputs.corpus.facts:
         tell("--validation holds the very texts that are learnt: its figures are not of held-out text")
     journals = [log]
-    if config.tensorboard and processes.leading():
+    if config.tensorboard and distributed.is_main_process():
         journals.append(Board(config.out / "tensorboard", trainer.saved_step))
     outputs = Outputs(config, inputs, trainer, journals, tell)
     if trainer.progress.step == 0:
         outputs.after(0)
     try:
-        with trainer.saving_at_ctrl_c():
+        with trainer.saving_on_interrupt():
             for report in trainer:
-                outputs.write(report.row())
+                outputs.write(report.log_row())
                 outputs.after(report.step)
                 yield report
     except Diverged as error:
         told = outputs.after_divergence(error)
         # torchrun ends all processes with the first that ends
-        processes.leave()
+        distributed.leave()
         raise told from None
     outputs.at_the_end()
-    processes.leave()
+    distributed.leave()
 
 
 def _check(config: PretrainConfig) -> None:
@@ -121,7 +121,7 @@ def helpers(config: PretrainConfig, device: torch.device) -> int:
     if config.ahead is not None:
         return config.ahead
     # each of n processes draws the pairs of all n and keeps its own
-    return max(2, min(2 * processes.count(), processes.cores())) if device.type == "cuda" else 0
+    return max(2, min(2 * distributed.world_size(), distributed.cores_per_process())) if device.type == "cuda" else 0
 
 
 def _mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
@@ -131,8 +131,8 @@ def _mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
 
 def run(config: PretrainConfig) -> None:
     """Train with a progress bar; prints what was reached and where it lies."""
-    show(pretrain(config, tqdm.write), "mlm_accuracy", "masked")
-    if not processes.leading():
+    show_progress(pretrain(config, tqdm.write), "mlm_accuracy", "masked")
+    if not distributed.is_main_process():
         return
     record = json.loads((config.out / "checkpoint" / "bertlab.json").read_text())
     print(f"{config.out / 'checkpoint'}: {record['steps']:,} steps, {record['tokens']:,} tokens")

@@ -51,12 +51,14 @@ def further(corpus: Path, out: Path, **changes) -> PretrainConfig:
 RECIPES = {"google": google, "fast": fast}
 
 
-def asked(words: Sequence[str]) -> PretrainConfig | None:
+def recipe_from_arguments(words: Sequence[str]) -> PretrainConfig | None:
     """The recipe that a command line names, for its other flags to change, or `further` where it continues a checkpoint
     with its vocabulary; None without one.
 
-    >>> asked(["runs/corpus", "--recipe", "fast"]).optim.lr, asked(["runs/corpus", "--from", "strongest"]).optim.lr
-    (0.001, 0.0001)
+    >>> recipe_from_arguments(["runs/corpus", "--recipe", "fast"]).optim.lr
+    0.001
+    >>> recipe_from_arguments(["runs/corpus", "--from", "strongest"]).optim.lr
+    0.0001
     """
     flags = " ".join(words).replace("--recipe ", "--recipe=").split()
     names = [flag.removeprefix("--recipe=") for flag in flags if flag.startswith("--recipe=")]

@@ -1,0 +1,24 @@
+"""Keys that were renamed in files, old name -> new name, so that files written under the old names still open.
+
+Each table belongs to one kind of file; `rename_keys` applies it. Standard library only.
+"""
+
+from collections.abc import Mapping
+
+LOG_KEYS = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_seconds"}
+"""Keys of a training step in `log.jsonl`."""
+
+RUN_KEYS = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
+"""Keys of `run.json` beside the settings."""
+
+OPTIMIZER_KEYS = {"method": "name", "clip": "max_grad_norm"}
+"""Settings of the optimiser, in `run.json` under `optim`."""
+
+
+def rename_keys(row: Mapping, names: Mapping[str, str]) -> dict:
+    """A copy of a mapping with its old keys renamed; a key that has its new name already keeps its value.
+
+    >>> rename_keys({"step": 1, "rate": 0.5}, LOG_KEYS)
+    {'step': 1, 'learning_rate': 0.5}
+    """
+    return {names.get(key, key): value for key, value in row.items() if key not in names or names[key] not in row}
