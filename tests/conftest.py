@@ -12,12 +12,26 @@ from support.sentence_pairs import random_documents
 from support.tiny_model import HEADS, LABELS, TEXTS
 
 from bertlab.checkpoints import checkpoint
+from bertlab.config import crash_log
 from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert
 from bertlab.text.pretraining.sentence_pairs import Documents
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 collect_ignore = ["pretended_gpu"]  # to look into it for doctests would be to believe in it
+
+
+@pytest.fixture(autouse=True)
+def no_unforeseen_exceptions(monkeypatch, tmp_path_factory):
+    """Fail a test during which the app or a command met an exception that nobody foresaw.
+
+    Both show it as one line and go on, so that a test might not notice.
+    """
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
+    log = crash_log.log_path()
+    log.unlink(missing_ok=True)
+    yield
+    assert not log.exists(), log.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

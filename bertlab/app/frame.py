@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import streamlit as st
+from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlException
 
 from bertlab.app.data.sessions import AUTO
 from bertlab.app.i18n import error_text, t
+from bertlab.config.crash_log import unexpected_error
 from bertlab.config.errors import BertlabError, CheckpointError, MissingHead
 from bertlab.views.passage import plain
 
@@ -55,7 +57,10 @@ class NoSuitableCheckpoint(CheckpointError):
 
 @contextmanager
 def show_errors() -> Iterator[None]:
-    """Show a `BertlabError` of the enclosed block as one line on the page, and continue after the block."""
+    """Show an error of the enclosed block as one line on the page, and continue after the block.
+
+    An exception that nobody foresaw is written to the error log; the page shows its id, never a stack.
+    """
     try:
         yield
     except NoSuitableCheckpoint as error:
@@ -64,6 +69,18 @@ def show_errors() -> Iterator[None]:
         note(error_text(error), "error")
         if isinstance(error, MissingHead):
             st.button(t("open-instead"), on_click=st.session_state.update, args=({"checkpoint": AUTO},))
+    except (ScriptControlException, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - the last net; a panic of a Rust library is not an Exception
+        note(error_text(_unexpected(error)), "error")
+
+
+def _unexpected(error: BaseException) -> BertlabError:
+    if isinstance(error, MemoryError):
+        return BertlabError("out-of-memory")
+    logged = unexpected_error(error, f"page {st.session_state.get('url.page') or 'start'}")
+    # without the path of the log: a visitor of another machine need not know it
+    return BertlabError("unexpected-error-on-page", id=logged.params.get("id", "–"))
 
 
 def progress_bar(place, message: str) -> Callable[[Sequence], Iterator]:

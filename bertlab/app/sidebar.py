@@ -1,4 +1,4 @@
-"""The controls that stay while pages change: language and checkpoint. Knows no page."""
+"""The controls that stay while pages change: interface language, undo, and checkpoint."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from bertlab.config.languages import languages
 
 
 def language_and_undo() -> None:
-    """Choose the language of the window; take back the latest change on the page."""
+    """Draw the choice of the interface language and the undo button."""
     # always enabled: a change inside of a fragment does not draw the sidebar again
     with st.sidebar.container(horizontal=True, horizontal_alignment="distribute"):
         url.choice(
@@ -31,34 +31,38 @@ def _undo() -> None:
 
 
 def checkpoint(used: bool) -> None:
-    """Choose what the pages read. What cannot be opened is said right here, and the one before stays open.
+    """Draw the choice of the checkpoint. One that cannot be opened is reported here, and the previous one stays open.
 
     Args:
-        used: whether the page at hand reads it; it is out of reach where it would change nothing.
+        used: whether the current page reads it; the field is disabled on the other pages.
     """
     state = st.session_state
     with st.sidebar:
-        wanted = url.text(
-            st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint", options=[sessions.AUTO, *bertlab.shipped()],
-            accept_new_options=True, help=t("checkpoint-help" if used else "checkpoint-unused"), disabled=not used,
+        name = url.text(
+            st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint",
+            options=[sessions.AUTO, *bertlab.shipped()], accept_new_options=True,
+            help=t("checkpoint-help" if used else "checkpoint-unused"), disabled=not used,
         )  # fmt: skip
-        # asked once, and again when its files change: to look for a hub id takes its time
-        asked = (wanted, sessions.checkpoint(wanted))
-        if asked != state.get("asked"):
-            state["asked"], state["refusal"] = asked, _refusal(wanted)
-        if state["refusal"] is None:
-            state["opened"] = wanted
+        if (error := _error_of(name)) is None:
+            state["opened"] = name
         else:
-            frame.note(error_text(state["refusal"]), "error")
-            # the page says next, right below, what it has open
+            frame.note(error_text(error), "error")
+            # the name of the open checkpoint follows below
             st.html(f'<p class="small">{t("checkpoint-stays")}</p>')
 
 
-def _refusal(wanted: str) -> str | None:
-    """Why a checkpoint cannot be opened, in one line; None if it can."""
+def _error_of(name: str) -> BertlabError | None:
+    """Why a checkpoint cannot be opened; None if it can."""
+    if name == sessions.AUTO:
+        return None
+    state = st.session_state
     try:
-        if wanted != sessions.AUTO:
-            sessions.session(sessions.checkpoint(wanted))
+        checkpoint = sessions.checkpoint(name)
+        # tried once, and again when its files change, because looking for a hub id takes time
+        if checkpoint != state.get("sidebar.tried"):
+            state["sidebar.error"] = None
+            state["sidebar.tried"] = checkpoint
+            sessions.session(checkpoint)
     except BertlabError as error:
-        return str(error)
-    return None
+        state["sidebar.error"] = error
+    return state["sidebar.error"]

@@ -13,10 +13,11 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from bertlab.app import components, sidebar, url  # noqa: E402
+from bertlab.app import components, frame, server, sidebar, url  # noqa: E402
 from bertlab.app.i18n import t  # noqa: E402
 from bertlab.app.pages import PAGES, SECTIONS, in_section  # noqa: E402
 
+server.prepare()
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
 st.logo(components.STATIC / "logo.svg", size="large")
 st.html(components.STATIC / "app.css")
@@ -33,5 +34,6 @@ page = st.navigation(sections, expanded=True)
 url.arrive(page.url_path)
 sidebar.language_and_undo()
 sidebar.checkpoint(used=PAGES[page.url_path or "start"].uses_checkpoint)
-page.run()
+with frame.show_errors():
+    page.run()
 url.write(last=True)

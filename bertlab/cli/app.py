@@ -1,4 +1,4 @@
-"""`bertlab app`: the browser window, started. Knows nothing of what it shows."""
+"""`bertlab app`: start the Streamlit app and open it in a browser."""
 
 import os
 import socket
@@ -10,35 +10,54 @@ from pathlib import Path
 
 from bertlab.config.errors import BertlabError
 
+# environment variables that tell `bertlab.app.access` what is allowed
+ALLOW, ALLOW_HUB = "BERTLAB_APP_ALLOW", "BERTLAB_APP_ALLOW_HUB"
+
 
 @dataclass(frozen=True)
 class App:
-    """Open the browser window.
+    """Open the app in a browser.
 
     Examples:
       bertlab app
       bertlab app --port 8600 --no-browser
+      bertlab app --host 0.0.0.0 --allow /data/class
     """
 
     port: int = 8501
-    """Where it listens."""
+    """Port to listen on."""
     host: str = "localhost"
-    """0.0.0.0 lets a whole classroom in."""
+    """Address to listen on. 0.0.0.0 lets other machines of the network in. They may open the shipped checkpoints and
+    runs, the directory `runs`, and the directories of --allow."""
+    allow: tuple[Path, ...] = ()
+    """Directories that visitors from other machines may open too."""
+    allow_hub: bool = False
+    """Let visitors from other machines download models of the Hugging Face hub."""
     browser: bool = True
-    """Open a browser, where there is a screen."""
+    """Open a browser, on machines with a screen."""
 
 
 def app(config: App) -> int:
+    """Start the server. On Unix this process becomes the server; on Windows it waits for it.
+
+    Raises:
+        BertlabError: the port cannot be used, a directory is missing, or streamlit is not installed.
+    """
     script = Path(__file__).parents[1] / "app" / "streamlit_app.py"
     if not script.is_file():
-        raise BertlabError("the window is not here: run bertlab from a clone of its repository")
+        raise BertlabError("app-files-missing")
     if find_spec("streamlit") is None:
-        raise BertlabError("the window needs streamlit: pip install -r requirements.txt")
+        raise BertlabError("app-needs-streamlit")
     if not 0 < config.port < 65536:
-        raise BertlabError(f"there is no port {config.port}: they go from 1 to 65535")
+        raise BertlabError("app-port-invalid", port=config.port)
+    for directory in config.allow:
+        if not directory.expanduser().is_dir():
+            raise BertlabError("app-directory-not-found", path=directory)
     with socket.socket() as probe:
         if probe.connect_ex(("localhost", config.port)) == 0:
-            raise BertlabError(f"port {config.port} is in use: choose another with --port")
+            raise BertlabError("app-port-in-use", port=config.port)
+    os.environ[ALLOW] = os.pathsep.join(str(directory.expanduser().resolve()) for directory in config.allow)
+    os.environ[ALLOW_HUB] = str(int(config.allow_hub))
     options = {
         "server.port": config.port,
         "server.address": config.host,
@@ -49,7 +68,7 @@ def app(config: App) -> int:
     print(f"bertlab opens on http://{config.host}:{config.port} (Ctrl-C closes it)", flush=True)
     flags = [f"--{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", "streamlit", "run", str(script), *flags]
-    if sys.platform == "win32":  # there exec leaves the terminal before the window closes
+    if sys.platform == "win32":  # there `exec` returns to the terminal before the server ends
         return subprocess.call(command)
-    # this process becomes the server, so that whoever stops it (Ctrl-C, SIGTERM of a service) stops the server
+    # this process becomes the server, so that stopping it (Ctrl-C, SIGTERM of a service) stops the server
     return os.execv(sys.executable, command)

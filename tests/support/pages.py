@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+config.set_option("server.address", "localhost")  # as `bertlab app` does; else only some paths may be opened
 APP = Path(__file__).parents[2] / "bertlab" / "app"
 SCREENS = sorted(path.stem for path in (APP / "screens").glob("*.py"))
 PAGES = [screen.replace("_", "-") for screen in SCREENS]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from bertlab.app import access
 from bertlab.app.data import sessions
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import TaskSpec
@@ -25,10 +26,11 @@ def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> Given:
         split: which split of a directory, such as "validation".
 
     Raises:
-        DataError: they cannot be read.
+        DataError: they cannot be read, or a visitor may not read them.
     """
     if content is not None:
         return _read(name, content, spec, split, ())
+    access.check_path(name)
     try:
         path = Path(name).expanduser()
         files = path.iterdir() if path.is_dir() else [path]
@@ -37,7 +39,7 @@ def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> Given:
     except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, an unknown user, a null byte
         if isinstance(error, BertlabError):
             raise
-        raise DataError("labelled-rows-not-found", path=" ".join(name.split())[:100]) from None
+        raise DataError("labelled-rows-not-found", path=access.shorten(name)) from None
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

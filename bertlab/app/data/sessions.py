@@ -14,6 +14,7 @@ import streamlit as st
 import torch
 
 import bertlab
+from bertlab.app import access
 from bertlab.checkpoints.checkpoint import read_config
 from bertlab.checkpoints.hub import resolve_run
 from bertlab.config.config import ModelConfig
@@ -43,7 +44,11 @@ def checkpoint(name: str) -> Checkpoint:
 
     Args:
         name: of a shipped checkpoint, a directory, or a hub id.
+
+    Raises:
+        CheckpointError: a visitor may not open it.
     """
+    access.check_checkpoint(name)
     path = Path(os.path.expanduser(bertlab.shipped().get(name, name)))
     files = [
         resolve_run(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")

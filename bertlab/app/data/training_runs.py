@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 import bertlab
+from bertlab.app import access
 from bertlab.app.data.sessions import Checkpoint, checkpoint
 from bertlab.checkpoints import history
 from bertlab.config.errors import BertlabError, DataError
@@ -15,15 +16,19 @@ from bertlab.explore import timeline
 from bertlab.explore.session import Session
 from bertlab.views import payload
 
-DIRECTORY = "runs"  # where runs are looked for until another directory is given
+DIRECTORY = access.RUNS  # where runs are looked for until another directory is given
 EXAMPLE_COMMAND = "bertlab pretrain CORPUS --out runs/mine --preset tiny --minutes 10"  # shown where there is no run
 SMALL = 12_000_000  # bytes of a snapshot's weights up to which it stays open
 
 
 def find(directory: str = DIRECTORY) -> dict[str, Path]:
-    """The shipped runs and those of a directory by name. A run named like a shipped one goes by its path."""
+    """The shipped runs and those of a directory by name. A run named like a shipped one goes by its path.
+
+    A directory that a visitor may not open is treated as one that does not exist.
+    """
     shipped = history.shipped_runs()
-    found = history.find_runs(directory)
+    found = history.find_runs(directory) if access.is_allowed(directory) else {}
+    found = {name: path for name, path in found.items() if access.is_allowed(path)}  # a link may lead elsewhere
     return shipped | {name if name not in shipped else str(path): path for name, path in found.items()}
 
 
@@ -35,11 +40,11 @@ def open_run(name: str) -> Path:
     """
     try:
         path = find().get(name) or Path(name).expanduser()
-        if path.is_dir() and history.is_run(path):
+        if access.is_allowed(path) and path.is_dir() and history.is_run(path):
             return path
     except (OSError, RuntimeError, ValueError):  # a name that is too long, an unknown user, a null byte
         pass
-    raise DataError("run-not-found", path=" ".join(name.split())[:100])
+    raise DataError("run-not-found", path=access.shorten(name))
 
 
 def latest(runs: dict[str, Path], count: int) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import components, display, fields, frame, plots, url
+from bertlab.app import access, components, display, fields, frame, plots, url
 from bertlab.app.data import training_runs
 from bertlab.app.examples import examples as examples_in
 from bertlab.app.i18n import language, t
@@ -31,7 +31,8 @@ def machine(run: Path, first: str, second: str) -> None:
     code = plots.python_lines(
         None, "from pathlib import Path", "from bertlab.explore.timeline import timeline",
         "from bertlab.views import html",
-        "state = STATE  # as on the screen", f"moments = timeline({str(run)!r}, {first!r}, {second or None!r})",
+        "state = STATE  # as on the screen",
+        f"moments = timeline({access.shown_path(run)!r}, {first!r}, {second or None!r})",
         'page = html.timeline_html(moments, options={"state": state})',
         'Path("time-machine.html").write_text(page, encoding="utf-8")',
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, url
+from bertlab.app import access, display, fields, frame, plots, url
 from bertlab.app.data import training_runs
 from bertlab.app.i18n import t
 from bertlab.app.numbers import NUMBERS
@@ -88,7 +88,8 @@ def drawn() -> None:
     if differing := history.differing_settings(history.read_settings(known[name]) for name in picked):
         apart(differing)
     thin = {name: training_runs.thinned_log(known[name]) for name in picked if rows[name]}
-    places = ", ".join(f"{name!r}: history.thin_log(history.read_log(Path({str(known[name])!r})))" for name in thin)
+    paths = {name: access.shown_path(known[name]) for name in thin}
+    places = ", ".join(f"{name!r}: history.thin_log(history.read_log(Path({path!r})))" for name, path in paths.items())
     metrics = [metric for metric in curves.METRICS if any(curves.has(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "held_out": t("training-held-out")}
