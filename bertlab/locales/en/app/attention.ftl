@@ -1,12 +1,12 @@
 attention = Attention
-attention-title = Where each piece looks
-attention-lead = Point at a piece to see which others it draws from. Every colour is a head; click one to switch it off, double-click to see it alone.
+attention-title = Attention between tokens
+attention-lead = Point at a token to see which tokens it attends to. Each colour is a head: click it to switch the head off, double-click to show it alone.
 view = View
 view-heads = Heads
 view-neuron = Inside one head
 view-bertviz = bertviz
-view-neuron-lead = How one head decides: the query of a piece times the key of every other, scaled, then softmax.
-view-bertviz-lead = The familiar view by Jesse Vig, for short inputs.
+view-neuron-lead = How one head computes its attention: the query of a token times the key of every token, scaled, then a softmax.
+view-bertviz-lead = The head view of bertviz by Jesse Vig, for short texts.
 layer = Layer
 head = Head
-bertviz-long = bertviz is for inputs of { $limit } pieces or fewer; this one has { $count }. The view *Heads* takes it whole.
+bertviz-long = bertviz shows at most { $limit } tokens; this text has { $count }. Use the Heads view for longer texts.

@@ -1,9 +1,9 @@
 time-machine = Time machine
-time-machine-title = Watch it learn
-time-machine-lead = One slider over the checkpoints that a training run kept: attention, missing words and next sentence, from random numbers to what it knows now.
-start-time-machine = Scrub through a training, from noise to words.
+time-machine-title = Watch BERT learn
+time-machine-lead = Move the slider through the snapshots of a training run: attention, masked words and next sentence, from random weights to the trained model.
+start-time-machine = Step through a training run, from random weights to the trained model.
 run = Training run
-run-help = Pick one, or type the directory that *bertlab pretrain* wrote and press Enter.
-run-none = There is no training run here yet. Type a run's directory above, or make one of a text file or a folder of them (CORPUS):
-time-machine-a = Sentence A, with [MASK] for words to guess
-time-machine-working = Asking snapshot { $done } of { $of }
+run-help = Choose one, or type a run directory written by *bertlab pretrain* and press Enter.
+run-none = There is no training run here yet. Type a run directory above, or make a run from a text file or a folder of text files (CORPUS):
+time-machine-a = Sentence A, with [MASK] for words to predict
+time-machine-working = Running snapshot { $done } of { $of }

@@ -1,9 +1,9 @@
 time-machine = 타임머신
-time-machine-title = 배워 가는 모습
-time-machine-lead = 학습하며 남긴 체크포인트를 슬라이더 하나로 오갑니다. 난수에서 시작해 지금까지 어텐션, 빈칸의 낱말, 다음 문장 판단이 함께 바뀝니다.
-start-time-machine = 난수에서 낱말까지, 학습을 되감아 봅니다.
+time-machine-title = BERT가 학습하는 과정
+time-machine-lead = 슬라이더로 학습 도중의 스냅샷을 오가며 보세요. 무작위 가중치에서 학습한 모델이 될 때까지 어텐션, 빈칸, 다음 문장 예측이 함께 달라져요.
+start-time-machine = 무작위 가중치에서 시작하는 학습 과정을 단계별로 봐요.
 run = 학습 기록
-run-help = 하나를 고르거나, *bertlab pretrain*이 쓴 폴더를 적고 Enter를 누르세요.
-run-none = 아직 학습 기록이 없습니다. 위에 학습 기록의 폴더를 적거나, 텍스트 파일이나 그 폴더(CORPUS)로 하나 만드세요.
-time-machine-a = 문장 A, 맞힐 낱말 자리에는 [MASK]
-time-machine-working = 스냅샷 { $of }개 중 { $done }번째에 묻는 중
+run-help = 하나를 고르거나, *bertlab pretrain*이 만든 폴더를 입력하고 Enter를 누르세요.
+run-none = 아직 학습 기록이 없어요. 위에 학습 기록 폴더를 입력하거나, 텍스트 파일이나 폴더(CORPUS)로 만드세요.
+time-machine-a = 문장 A (예측할 단어는 [MASK])
+time-machine-working = 스냅샷 { $of }개 중 { $done }번째 계산 중
