@@ -209,10 +209,13 @@ def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
 
 def test_no_checkpoint_at_all_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
+    missing = text("checkpoint-none"), text("checkpoint-make"), text("run-none")
     for screen in SCREENS:
         app = open_page(screen)
         assert not app.exception
-        assert any("checkpoint" in body for body in bodies(app))
+        # the training page needs no checkpoint, only runs
+        said = errors(app) or [body for body in bodies(app) if any(line in body for line in missing)]
+        assert said or screen == "training"
 
 
 @pytest.fixture
@@ -242,7 +245,8 @@ def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(ref
         assert any(f"{Told(best.no_answer_margin):+.2f}" in caption.value for caption in page.caption)
     app.slider[0].set_value(30.0).run()
     assert not any(silent in body for body in bodies(app))
-    assert any("would be said above +30.0" in caption.value for caption in app.caption)
+    answered = text("question-answered-score", margin=best.no_answer_margin, tau=30.0)
+    assert answered in [caption.value for caption in app.caption]
 
 
 def test_a_checkpoint_that_never_refuses_has_no_threshold(shipped):

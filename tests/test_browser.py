@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import pytest
+from support.texts import text
 
 import bertlab
 from bertlab.checkpoints import history
@@ -159,14 +160,14 @@ def test_another_view_and_back_keeps_the_picture_and_the_file_shows_it(visit, tm
     tab.get_by_text("Heat map").click()
     tab.locator(".bl-step").last.click()
     tab.wait_for_url(lambda url: "view=matrix" in url and "layer=1" in url)
-    tab.get_by_text("Inside one head").click()
+    tab.get_by_text(text("view-neuron")).click()
     tab.locator(".bl-neuron").wait_for()
     tab.get_by_text("Heads", exact=True).click()
     tab.locator(".bl-attention").wait_for()
     until(tab, PAINTED)
     assert "view=matrix" in tab.url
     with tab.expect_download() as saved:
-        tab.get_by_text("Save as one HTML file").click()
+        tab.get_by_text(text("download-html")).click()
     saved.value.save_as(tmp_path / "attention.html")
     tab.wait_for_timeout(500)
     page = tab.context.new_page()
@@ -196,18 +197,18 @@ def test_hide_a_word_by_clicking_it(visit):
     tab.locator(".js-plotly-plot .bars").first.wait_for()
     assert words.nth(1).inner_text() == "[MASK]"
     assert words.nth(1).get_attribute("aria-pressed") == "true"
-    assert tab.get_by_text("“keeper” hidden").is_visible()
+    assert tab.get_by_text(text("fill-mask-hidden", word="keeper")).is_visible()
     words.nth(4).focus()
     tab.keyboard.press("Enter")
-    tab.get_by_text("“lantern” hidden").wait_for()
+    tab.get_by_text(text("fill-mask-hidden", word="lantern")).wait_for()
     tab.wait_for_url("**mask=1.4**")
     again = visit("", link=tab.url)
-    again.get_by_text("“lantern” hidden").wait_for()
+    again.get_by_text(text("fill-mask-hidden", word="lantern")).wait_for()
     assert again.locator(".words button").nth(1).inner_text() == "[MASK]"
     words.nth(1).click()
-    tab.get_by_text("“keeper” hidden").wait_for(state="detached")
-    tab.get_by_role("button", name="Show every word again").click()
-    tab.get_by_text("Click a word above").wait_for()
+    tab.get_by_text(text("fill-mask-hidden", word="keeper")).wait_for(state="detached")
+    tab.get_by_role("button", name=text("fill-mask-reset")).click()
+    tab.get_by_text(text("fill-mask-none")).wait_for()
 
 
 def test_does_one_sentence_follow_another(visit):
@@ -218,8 +219,8 @@ def test_does_one_sentence_follow_another(visit):
     tab.get_by_label("Second").fill("Parliament will vote on the new tax law next Tuesday.")
     until(tab, "([before]) => document.querySelector('.say').innerText !== before", before)
     if SHIPPED:
-        assert "does not follow" in tab.locator(".say b").inner_text()
-    tab.get_by_role("button", name="Swap").click()
+        assert text("next-sentence-no-next") in tab.locator(".say b").inner_text()
+    tab.get_by_role("button", name=text("next-sentence-swap")).click()
     tab.wait_for_url(lambda url: "first=Parliament" in url and "second=The" in url)
     again = visit("", link=tab.url)
     expect(again.get_by_label("First")).to_have_value(re.compile("^Parliament"))
@@ -256,7 +257,7 @@ def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
     picture = ElementTree.parse(files["svg"]).getroot()
     assert picture.tag.endswith("}svg")
     said = " ".join(picture.itertext())
-    assert ("probability" if page == "question" else "token type") in said
+    assert ("probability" if page == "question" else text("embedding-type")) in said
     assert files["png"].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -360,7 +361,7 @@ def test_heads_by_keyboard_alone(visit):
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("S")
     tab.wait_for_url("**changes=0.1%2C1.1s")
-    walk_to(tab, tab.get_by_role("button", name="Undo last change"))
+    walk_to(tab, tab.get_by_role("button", name=text("heads-undo")))
     tab.keyboard.press("Enter")
     tab.wait_for_url("**changes=0.1")
 
@@ -378,7 +379,7 @@ def test_the_tools_of_surgery_by_keyboard_alone(visit):
     walk_to(tab, tools.nth(1), "Shift+Tab")
     tab.keyboard.press("ArrowRight")
     tab.keyboard.press("Enter")
-    walk_to(tab, tab.get_by_role("button", name="Put it in"))
+    walk_to(tab, tab.get_by_role("button", name=text("heads-put")))
     tab.keyboard.press("Enter")
     tab.wait_for_url("**changes=r**p**")
 
@@ -388,7 +389,7 @@ def test_a_field_whose_code_comes_late_is_not_drawn_empty(visit):
     tab = visit("evaluation", before=lambda tab: tab.route("**/TextArea*.js", lambda route: held.append(route)), **{
         "from": "paste", "pasted": "sentence,label\nA small wonder.,positive\nA long evening.,negative",
     })  # fmt: skip
-    tab.get_by_role("button", name="Evaluate 2 rows").click()
+    tab.get_by_role("button", name=text("evaluation-run", count=2)).click()
     tab.locator(".js-plotly-plot .main-svg").first.wait_for()
     for route in held:
         route.continue_()
@@ -397,7 +398,7 @@ def test_a_field_whose_code_comes_late_is_not_drawn_empty(visit):
 
 def test_what_was_typed_outlives_a_change_of_page(visit):
     tab = visit("input", a="Green tea.", checkpoint="scratch", lang="ko")
-    tab.get_by_role("link", name="어텐션").first.click()
+    tab.get_by_role("link", name=text("attention", "ko")).first.click()
     until(tab, PAINTED)
     expect(tab.get_by_label("문장 A")).to_have_value("Green tea.")
     for parameter in ("a=Green", "checkpoint=scratch", "lang=ko"):
@@ -479,7 +480,7 @@ def test_the_back_button_brings_earlier_texts_again(visit):
     tab.wait_for_url("**bread**")
     tab.locator(".words button").first.click()
     tab.wait_for_url("**mask=0**")
-    tab.get_by_role("link", name="Next sentence").first.click()
+    tab.get_by_role("link", name=text("next-sentence")).first.click()
     tab.get_by_label("Second").wait_for()
     for mask, words in (("[MASK]", "Green bread."), ("Green", "Green bread."), ("Green", "Green tea.")):
         tab.go_back()
@@ -501,7 +502,7 @@ def test_knock_heads_out_by_clicking_and_undo(visit):
     tab.wait_for_url("**changes=1.1%2C0.0s")
     expect(cell(0, 0)).to_have_attribute("aria-pressed", "false")
     expect(cell(0, 1)).to_have_attribute("aria-pressed", "true")
-    tab.get_by_role("button", name="Undo last change").click()
+    tab.get_by_role("button", name=text("heads-undo")).click()
     tab.wait_for_url("**changes=1.1")
     expect(cell(0, 1)).to_have_attribute("aria-pressed", "false")
     cell(0, 0).focus()

@@ -7,6 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from support.pages import bodies, errors, open_page
+from support.texts import text
 
 import bertlab
 from bertlab.app.data import sessions
@@ -59,7 +60,7 @@ def test_every_change_can_be_taken_back_by_itself_and_the_last_undone(shipped):
     app = click(app, "back-r1.0.2")
     assert link(app) == "0.1,r1.0.2-u,p1.2-0.1,r1.0.2"
     assert grid(app)["out"] == ["0.1"]
-    app = next(button for button in app.button if button.label == "Undo last change").click().run()
+    app = next(button for button in app.button if button.label == text("heads-undo")).click().run()
     assert said(app) == before
     app = next(button for button in app.button if button.label == "Reset").click().run()
     assert "changes" not in app.query_params
@@ -73,9 +74,9 @@ def test_a_row_and_a_state_are_put_in_from_the_page(shipped):
     assert link(app).startswith("r1.0.0-0:0.")
     assert not errors(app)
     app = open_page("heads", masked=MASKED, tool="patch", other="Some bread.")
-    app = next(button for button in app.button if button.label == "Put it in").click().run()
+    app = next(button for button in app.button if button.label == text("heads-put")).click().run()
     assert link(app) == "p0.1-0.1"
-    app = next(button for button in app.button if button.label == "Every position").click().run()
+    app = next(button for button in app.button if button.label == text("heads-patch-every")).click().run()
     assert "tokens: choose one position in each" in errors(app)[0], "the texts differ in length"
     assert len(errors(app)) == 1
 
@@ -86,7 +87,7 @@ def test_a_change_that_does_not_fit_is_said_once_and_can_be_undone(shipped, chan
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
     assert "<script" not in errors(app)[0]
-    app = next(button for button in app.button if button.label == "Undo last change").click().run()
+    app = next(button for button in app.button if button.label == text("heads-undo")).click().run()
     assert not errors(app)
     assert link(app) == "0.1"
 
@@ -133,7 +134,7 @@ def test_the_lens_draws_a_part_of_a_long_text_and_fills_masks_together(shipped):
     app = open_page("depth", masked="Some bread, [MASK] tea [MASK]. " + "Tea. " * 20, at="30")
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    assert any("are drawn" in caption.value for caption in app.caption)
+    assert any("; positions " in caption.value for caption in app.caption)
     assert len(app.get("plotly_chart")) == 2
     assert len(app.dataframe[0].value) == 6
 

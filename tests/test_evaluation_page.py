@@ -124,7 +124,7 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("unknown label" in body for body in bodies(app)), "the row that is left out is named"
-    assert "All 12 rows that can be used; 1 cannot be." in [caption.value for caption in app.caption]
+    assert text("evaluation-every-used", count=12, total=12, useless=1) in [caption.value for caption in app.caption]
     (menu,), (chart,) = saved_figures(app), app.get("plotly_chart")
     assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(
         json.loads(chart.proto.spec)
@@ -147,7 +147,7 @@ def test_uploaded_rows_are_measured_and_a_ragged_one_is_named(shipped):
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    assert "All 13 rows that can be used; 1 cannot be." in [caption.value for caption in app.caption]
+    assert text("evaluation-every-used", count=13, total=13, useless=1) in [caption.value for caption in app.caption]
     (left_out,) = [body for body in bodies(app) if "mine.jsonl: row 13" in body]
     assert "/tmp" not in left_out
 
@@ -181,19 +181,18 @@ def test_the_shipped_judge_of_pairs_agrees_with_the_sample_rows(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("language", "said", "listed"),
-    [
-        ("en", "All 4 rows that can be used; 23 cannot be.", "The first 20 of 23 rows left out, and why"),
-        ("ko", "쓸 수 있는 4행 모두입니다. 23행은 쓸 수 없습니다.", "뺀 23행 가운데 앞의 20행과 그 까닭"),
-    ],
+    "language",
+    ["en", "ko"],
 )
-def test_rows_left_out_are_counted_and_named_one_by_one(shipped, tmp_path, language, said, listed):
+def test_rows_left_out_are_counted_and_named_one_by_one(shipped, tmp_path, language):
     bad = [{"sentence": "Odd.", "label": f"<i>{n}"} for n in range(23)]
     path = jsonl(tmp_path / "rows.jsonl", [*TEXTS[:2], *bad, *TEXTS[2:4]])
     app = open_page("evaluation", rows=str(path), lang=language)
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
-    assert said in [caption.value for caption in app.caption]
+    shares = text("evaluation-every-used", language, count=4, total=4, useless=23)
+    assert shares in [caption.value for caption in app.caption]
+    listed = text("evaluation-left-out-some", language, shown=20, count=23)
     assert listed in [expander.label for expander in app.expander]
     (names,) = [body for body in bodies(app) if "<li" in body]
     assert names.count("<li") == 20
@@ -202,20 +201,21 @@ def test_rows_left_out_are_counted_and_named_one_by_one(shipped, tmp_path, langu
 
 
 @pytest.mark.parametrize(
-    ("kind", "asked", "total", "useless", "said"),
+    ("kind", "asked", "total", "useless", "id"),
     [
-        ("classify", 4, 4, 0, "All 4 rows."),
-        ("classify", 2, 6, 2, "2 of the 4 rows that can be used, chosen evenly from the first to the last; 2 cannot"),
-        ("span", 4, 4, 2, "All 4 rows that can be used; 2 cannot be."),
-        ("span", 2, 4, 0, "2 of 4 rows, chosen evenly"),
-        ("regress", 1, 2, 1, "The only row that can be used; 1 cannot be."),
+        ("classify", 4, 4, 0, "evaluation-every"),
+        ("classify", 2, 6, 2, "evaluation-rows-used"),
+        ("span", 4, 4, 2, "evaluation-every-used"),
+        ("span", 2, 4, 0, "evaluation-rows"),
+        ("regress", 1, 2, 1, "evaluation-only-used"),
     ],
 )
-def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless, said):
+def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless, id):
     monkeypatch.setattr(evaluation, "t", lambda key, **values: text(key, **values))
     left_out = ("row 1 is empty",) * useless
     found = Examination("rows", own_task.plain(kind), {}, (None,) * asked, total, left_out)
-    assert evaluation.share(found).startswith(said)
+    usable = total if kind == "span" else total - useless  # questions are counted without invalid ones
+    assert evaluation.share(found) == text(id, count=asked, total=usable, useless=useless)
 
 
 def test_correlations_are_no_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):
@@ -237,7 +237,7 @@ def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped, be
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("row 2 has nothing but spaces in" in body for body in bodies(app))
-    assert "The only row that can be used; 1 cannot be." in [caption.value for caption in app.caption]
+    assert text("evaluation-only-used", count=1, total=1, useless=1) in [caption.value for caption in app.caption]
 
 
 def test_questions_are_examined_with_the_windows_that_evaluate_takes(shipped, tmp_path):
