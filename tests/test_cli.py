@@ -28,6 +28,7 @@ from bertlab.cli.commands import COMMANDS
 from bertlab.cli.flags import parse
 from bertlab.config import crash_log
 from bertlab.config.errors import BertlabError
+from bertlab.config.languages import render
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
 from bertlab.explore.facts import as_json
@@ -507,9 +508,9 @@ def test_app_says_that_a_port_is_taken(run):
     with socket.create_server(("localhost", 0)) as server:
         port = server.getsockname()[1]
         code, _, err = run("app", "--port", str(port))
-    assert (code, err) == (2, f"bertlab: port {port} is in use: choose another with --port\n")
+    assert (code, err) == (2, f"bertlab: {render('app-port-in-use', port=port)}\n")
 
 
 def test_app_says_that_streamlit_is_missing(run, monkeypatch):
     monkeypatch.setattr(window, "find_spec", lambda name: None)
-    assert run("app")[2] == "bertlab: the window needs streamlit: pip install -r requirements.txt\n"
+    assert run("app")[2] == f"bertlab: {render('app-needs-streamlit')}\n"

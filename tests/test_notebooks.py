@@ -1,6 +1,12 @@
 """The lessons run from top to bottom, on the shipped checkpoint or on a tiny random one where none is shipped."""
 
 import base64
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -80,10 +86,70 @@ def test_every_widget_comes_up_in_a_notebook(kernel, nbformat, tiny_checkpoint, 
         (output,) = cell.outputs
         model = models[output["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]]
         assert model["model_module"] == "anywidget"
-        assert "export default" in model["state"]["_esm"] or "export {" in model["state"]["_esm"]
+        exports = re.findall(r"^export .*", model["state"]["_esm"], re.MULTILINE)
+        assert exports == ["export default { render: mount };"], "anywidget mistakes a named render for the default one"
         assert ".bl-view" in model["state"]["_css"]
         (buffer,) = (buffer for buffer in model["buffers"] if buffer["path"] == ["payload"])
         header, blocks = payload.unpack(base64.b64decode(buffer["data"]))
         assert header["kind"] == kind
         assert blocks
     assert "application/vnd.plotly.v1+json" in notebook.cells[4].outputs[0]["data"]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_every_widget_is_drawn_in_jupyterlab(chromium, kernel, nbformat, tiny_checkpoint, runs, tmp_path):
+    """A real JupyterLab in a real browser: the only place where a widget that stays blank shows."""
+    pytest.importorskip("jupyterlab")
+    source = f"""
+import bertlab
+from pathlib import Path
+from IPython.display import display
+from bertlab.explore.timeline import timeline
+from bertlab.views.widget import AttentionWidget, NeuronWidget, TimelineWidget
+session = bertlab.load({str(tiny_checkpoint)!r})
+display(AttentionWidget(session.attention("Rain fell.")))
+display(NeuronWidget(session.neuron("Rain fell.", layer=1, head=1)))
+display(TimelineWidget(timeline(Path({str(runs / "learner")!r}), "Rain [MASK] on the harbour.")))
+"""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, tmp_path / "widgets.ipynb")
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
+        "--IdentityProvider.token=", f"--ServerApp.root_dir={tmp_path}", "--allow-root",
+        "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]  # fmt: skip
+    homes = {f"JUPYTER_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "RUNTIME")}
+    with (tmp_path / "lab.log").open("w") as log:
+        lab = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log, env={**os.environ, **homes})
+        try:
+            page, messages = chromium.new_page(), []
+            page.on("console", lambda message: messages.append(message.text))
+            wait_for_port(port, lab)
+            page.goto(f"http://localhost:{port}/lab/tree/widgets.ipynb?reset")
+            cell = page.locator(".jp-Notebook .jp-Cell .cm-content").first
+            cell.click(timeout=120_000)
+            page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(timeout=120_000)
+            page.keyboard.press("Shift+Enter")
+            views = page.locator(".jp-OutputArea-output .bl-view")
+            for number in range(3):
+                views.nth(number).locator("canvas, svg").first.wait_for(timeout=120_000)
+            assert not [message for message in messages if "is not a function" in message]
+        finally:
+            lab.terminate()
+            lab.wait(30)
+
+
+def wait_for_port(port: int, process: subprocess.Popen) -> None:
+    """Wait until a server listens."""
+    for _ in range(600):
+        assert process.poll() is None, "the server stopped"
+        with socket.socket() as probe:
+            if probe.connect_ex(("localhost", port)) == 0:
+                return
+        time.sleep(0.2)
+    raise AssertionError("the server did not start")

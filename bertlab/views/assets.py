@@ -11,6 +11,7 @@ from typing import Literal
 
 View = Literal["attention", "neuron", "figure", "timeline"]
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w/]+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 # comments on lines of their own, and indentation: a host sends a script with every change
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILINE | re.DOTALL)
 
@@ -34,8 +35,11 @@ def module(view: View) -> str:
 
 @cache
 def hosted(view: View, host: Literal["streamlit", "jupyter", "page"]) -> str:
-    """The view's module followed by the few lines that mount it in a host."""
-    return module(view) + _strip(static(f"{host}.js"))
+    """The view's module followed by the few lines that mount it in a host.
+
+    The default export of these lines is the only one: anywidget takes a named `render` for a mount function of its own.
+    """
+    return _EXPORT.sub("", module(view)) + _strip(static(f"{host}.js"))
 
 
 def streamlit_js(view: View = "attention") -> str:
