@@ -8,7 +8,7 @@ import pytest
 
 import bertlab
 from bertlab.checkpoints import history
-from bertlab.checkpoints.hub import shipped
+from bertlab.checkpoints.locate import shipped
 from bertlab.cli import main
 from bertlab.cli.commands import COMMANDS
 

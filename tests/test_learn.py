@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from support.errors import raises_error
 from support.stories import losses, settings, squad_file, stories
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -473,7 +474,7 @@ def test_a_lock_goes_with_its_block_or_with_the_process_that_held_it(tmp_path, m
     place = tmp_path / "run" / ".lock"
     process = subprocess.Popen([sys.executable, "-c", HOLDER, str(place)], stdout=subprocess.PIPE, text=True)
     os.kill(int(process.stdout.readline()), signal.SIGKILL)
-    with pytest.raises(BertlabError, match="it is under way in another process"), lock.exclusive_lock(place, "it"):
+    with raises_error(BertlabError, "lock-held", owner="it"), lock.exclusive_lock(place, "it"):
         pass
     with monkeypatch.context() as windows:
         windows.setattr(lock, "fcntl", None)

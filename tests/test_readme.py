@@ -12,7 +12,7 @@ import pytest
 from support.stories import squad_file, stories
 from torch.distributed.run import parse_args
 
-from bertlab.checkpoints.hub import shipped
+from bertlab.checkpoints.locate import shipped
 from bertlab.cli import main
 from bertlab.cli.commands import COMMANDS as COMMANDS_BY_NAME
 from bertlab.text.pretraining.corpus import Corpus

@@ -13,7 +13,7 @@ import streamlit as st
 
 import bertlab
 from bertlab.checkpoints import history
-from bertlab.checkpoints.hub import is_hub_id
+from bertlab.checkpoints.locate import is_hub_id
 from bertlab.cli.app import ALLOW, ALLOW_HUB
 from bertlab.config.errors import CheckpointError, DataError
 

@@ -84,9 +84,6 @@ REFUSALS = {
     "the two texts have {} and {} tokens: choose one position in each": (
         "두 글의 토큰이 {0}개와 {1}개로 다릅니다. 저마다 위치를 하나씩 고르세요."
     ),
-    "layer {} would have no head left: leave it one, or keep the zeros (--zeroed)": (
-        "{0}층에 헤드가 하나도 남지 않습니다. 하나는 남기거나 0으로 두세요(--zeroed)."
-    ),
     "this checkpoint has no {} head: {}": "이 체크포인트에는 {0} 출력층이 없습니다. {1}.",
     "fine-tune it with `bertlab finetune {} --from ...` to get one": (
         "`bertlab finetune {0} --from ...`으로 미세 조정하면 생깁니다"
@@ -105,9 +102,6 @@ REFUSALS = {
     "there is no run in {}: name the directory that bertlab pretrain wrote with --out": (
         "{0}: 학습 기록이 없습니다. bertlab pretrain이 --out으로 쓴 폴더를 적으세요."
     ),
-    "{} has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on, unless --no-snapshots": (
-        "{0}: 스냅샷이 없습니다. 학습은 --no-snapshots가 아니면 0, 10, 30, 100 … 걸음마다 하나씩 남깁니다."
-    ),
     "the text has {} pieces: with {} snapshots of {} heads the time machine takes {} at most": (
         "글이 {0}조각입니다. 스냅샷 {1}개, 헤드 {2}개이면 타임머신은 {3}조각까지 그립니다."
     ),
@@ -118,89 +112,11 @@ REFUSALS = {
         "{0}: 크기가 서로 달라({1}) 한 슬라이더에 놓을 수 없습니다."
     ),
     # checkpoints
-    "no checkpoint called {} is shipped here: name one (a directory or a hub id), or say in {} where they are": (
-        "함께 제공되는 체크포인트 {0}가 없습니다. 폴더나 허브 이름을 적거나, {1}에 어디 있는지 알려 주세요."
-    ),
-    "name a checkpoint: a directory, or a model of the hub such as google-bert/bert-base-uncased": (
-        "체크포인트를 적으세요. 폴더, 또는 google-bert/bert-base-uncased 같은 허브의 모델입니다."
-    ),
-    "{} is a file; a checkpoint is a directory with config.json and model.safetensors": (
-        "{0}: 파일입니다. 체크포인트는 config.json과 model.safetensors가 든 폴더입니다."
-    ),
     "there is no directory {}": "{0}: 그런 폴더가 없습니다.",
-    "the run in {} has not finished and has no checkpoint yet: its command goes on where it stands": (
-        "{0}: 학습이 아직 끝나지 않아 체크포인트가 없습니다. 같은 명령을 다시 내리면 멈춘 데서 이어 갑니다."
-    ),
-    "the hub asks for a login and consent before it gives {}: see its page": (
-        "{0}: 허브에서 로그인하고 동의해야 받을 수 있습니다. 그 모델의 페이지를 보세요."
-    ),
-    "there is no directory {}, and no public model of that name on the hub": (
-        "{0}: 그런 폴더도, 허브에 공개된 그런 모델도 없습니다."
-    ),
-    "there is no directory {}, and it cannot be a name on the hub": (
-        "{0}: 그런 폴더가 없고, 허브의 이름이 될 수도 없습니다."
-    ),
-    "there is no directory {}, and the hub cannot be reached to look for a model of that name": (
-        "{0}: 그런 폴더가 없고, 허브에 닿지 않아 그런 모델이 있는지 찾아볼 수도 없습니다."
-    ),
-    "{} is neither here nor could it be fetched from the hub: did you mean {}?": (
-        "{0}: 여기에 없고 허브에서 받을 수도 없었습니다. 혹시 {1}인가요?"
-    ),
-    "{} could not be fetched from the hub: {}": "{0}: 허브에서 받지 못했습니다. {1}",
-    "{} cannot be opened: {}": "{0}: 열 수 없습니다. {1}",
-    "{} cannot be opened: its vocabulary has {} pieces, its embedding table {} rows": (
-        "{0}: 열 수 없습니다. 어휘는 {1}조각인데 임베딩 표는 {2}줄입니다."
-    ),
-    "{} cannot be opened: its vocabulary has only {} pieces for {} rows of embeddings; it belongs to another model": (
-        "{0}: 열 수 없습니다. 임베딩 {2}줄에 어휘가 {1}조각뿐이니 다른 모델의 어휘입니다."
-    ),
-    "{} is not a checkpoint: it has no {}": "{0}: 체크포인트가 아닙니다. {1} 파일이 없습니다.",
-    "{} is not a BERT's: {}": "{0}: BERT의 설정이 아닙니다. {1}",
-    "{} gives {} as {}, which no BERT can have": "{0}: {1} 값이 {2}인데 BERT에 있을 수 없는 값입니다.",
-    "{} is there and is not a checkpoint: choose another directory": (
-        "{0}: 이미 있고 체크포인트가 아닙니다. 다른 폴더를 고르세요."
-    ),
-    "a checkpoint holds one of the heads {}, not both": "체크포인트에는 출력층 {0} 가운데 하나만 둘 수 있습니다.",
-    "the checkpoint cannot be saved to {}: {}": "체크포인트를 {0}에 저장할 수 없습니다. {1}",
     "{} cannot be written: {}": "{0}: 쓸 수 없습니다. {1}",
     "{} cannot be read: {}": "{0}: 읽을 수 없습니다. {1}",
     "cannot read {}: {}": "{0}: 읽을 수 없습니다. {1}",
-    "{} holds numbers that are not finite in {}: the training went wrong, or save wider": (
-        "{0}: {1}에서 유한하지 않은 수가 있습니다. 학습이 잘못되었거나, 더 넓은 자료형으로 저장해야 합니다."
-    ),
-    "{} is damaged: it is not JSON": "{0}: 손상되었습니다. JSON이 아닙니다.",
-    "{} is damaged: it holds a {}, not an object": "{0}: 손상되었습니다. JSON 객체가 아니라 {1}입니다.",
-    "{} is damaged: it has no weight_map of names": "{0}: 손상되었습니다. weight_map이 없습니다.",
     "{} is damaged: {}": "{0}: 손상되었습니다. {1}",
-    "{} is damaged, or holds more than weights: {}": "{0}: 손상되었거나 가중치 말고 다른 것이 들어 있습니다. {1}",
-    "{} is not a table of named tensors": "{0}: 이름 붙은 텐서의 표가 아닙니다.",
-    "{} has no weights: neither {} nor {} is there": "{0}: 가중치가 없습니다. {1}도 {2}도 없습니다.",
-    "it gives several labels to one text (multi-label), which bertlab does not read": (
-        "글 하나에 이름표를 여럿 다는 모델(multi-label)인데 bertlab은 읽지 못합니다."
-    ),
-    "the weights have no tensor {}, so they are not a BERT of {} layers": (
-        "가중치에 텐서 {0}이(가) 없으니 {1}층짜리 BERT가 아닙니다."
-    ),
-    "the weights have no tensor {}, which should be of shape {}": (
-        "가중치에 텐서 {0}이(가) 없습니다. 모양은 {1}이어야 합니다."
-    ),
-    "the weights hold tensors that this BERT has no place for: {}": (
-        "가중치에 이 BERT에는 자리가 없는 텐서가 있습니다. {0}"
-    ),
-    "the weights have a {} head but no pooler for it to read": "가중치에 {0} 출력층은 있는데 그것이 읽을 풀러가 "
-    "없습니다.",
-    "the weights hold {} twice, once as {}": "가중치에 {0}이(가) 두 번 있습니다. 한 번은 {1}(이)라는 이름입니다.",
-    "{} differs from {}; in a BERT the two are one tensor": "{0}과(와) {1}이(가) 다릅니다. BERT에서 둘은 한 "
-    "텐서입니다.",
-    "{} has the shape {}, but config.json makes it {}": "{0}: 모양이 {1}인데 config.json대로라면 {2}입니다.",
-    "{} holds {}, not floating-point weights": "{0}: 실수 가중치가 아니라 {1}입니다.",
-    "only two of a kind have a mean: these differ in {}": "같은 종류의 둘만 평균을 낼 수 있습니다. {0}이(가) 다릅니다.",
-    "only two of a kind have a mean: the heads of these are {}": (
-        "같은 종류의 둘만 평균을 낼 수 있습니다. 두 체크포인트의 출력층이 {0}입니다."
-    ),
-    "only two of a kind have a mean: the vocabularies of these differ": (
-        "같은 종류의 둘만 평균을 낼 수 있습니다. 어휘가 서로 다릅니다."
-    ),
     # configurations
     "config.json numbers its labels {}, not from 0 on": "config.json의 이름표 번호가 0부터가 아니라 {0}입니다.",
     "config.json says model_type {}; bertlab opens 'bert'": "config.json의 model_type이 {0}입니다. bertlab은 'bert'를 "

@@ -16,7 +16,7 @@ import tyro
 
 from bertlab.bench import peer
 from bertlab.bench.turns import in_turns, peak_memory_mb, tell
-from bertlab.checkpoints import checkpoint, hub
+from bertlab.checkpoints import checkpoint, locate
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.windows import span_features
 from bertlab.training.devices import describe_hardware
@@ -52,7 +52,7 @@ class FeaturesBenchConfig:
 
 def bench(config: FeaturesBenchConfig) -> dict:
     """Returns questions per second of both, the ratio turn by turn, and the seconds of the slowest turns."""
-    source = hub.find(config.checkpoint)
+    source = locate.find(config.checkpoint)
     own, theirs = checkpoint.load(config.checkpoint).tokenizer, peer.tokenizer(source)
     rows = read_rows(config.data, "train")[: config.rows]
     table = datasets.Dataset.from_list(rows)

@@ -15,7 +15,7 @@ import tyro
 
 from bertlab.bench import peer
 from bertlab.bench.turns import CLOCKS, Clock, in_turns, peak_memory_mb, tell
-from bertlab.checkpoints import hub
+from bertlab.checkpoints import locate
 from bertlab.config.tasks import task
 from bertlab.tasks.span.squad import read_rows
 from bertlab.text.readers.rows import read_split
@@ -94,7 +94,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
                 next(reports)
             return (ours.progress.tokens - before) / (clock() - began)
 
-        own = peer.tokenizer(hub.find(config.checkpoint))
+        own = peer.tokenizer(locate.find(config.checkpoint))
         if not config.json:
             print(f"{len(rows):,} rows; the peer's features ...", flush=True)
         longest = material.max_tokens
@@ -109,7 +109,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
         }  # fmt: skip
         trainers = {
             way: peer.trainer(
-                hub.find(config.checkpoint), spec.kind, theirs, own, directory, dropout=config.dropout,
+                locate.find(config.checkpoint), spec.kind, theirs, own, directory, dropout=config.dropout,
                 clock=clock, train_sampling_strategy=order, **arguments,
             )
             for way, order in (("transformers", "random"), ("transformers_grouped", "group_by_length"))

@@ -1,13 +1,12 @@
-"""A training run's directory, read: its settings, its log, its snapshots, and how it ended.
+"""Read a run directory: its settings, its log, its snapshots, and whether it has finished.
 
-A run is run.json (settings), log.jsonl (a row a step; measurements among them), snapshots/step-XXXXXXXX/ (ordinary
-checkpoints) and checkpoint/ (the result), as `bertlab pretrain` and `bertlab finetune` leave them. It may be under way
-while it is read: a half-written last line is passed over. Knows no model and writes nothing.
+`bertlab pretrain` and `bertlab finetune` write run.json (settings), log.jsonl (one row per step, with evaluations
+between them), snapshots/step-XXXXXXXX/ (ordinary checkpoints) and checkpoint/ (the result). A run may still be training
+while it is read, and may come from anywhere: rows and fields that make no sense are skipped. Nothing is written.
 """
 
 import json
 import math
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,100 +15,113 @@ from pathlib import Path
 
 import numpy as np
 
+from bertlab.checkpoints.assets import asset_directory
 from bertlab.config.errors import DataError
+from bertlab.config.files import system_reason
 from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, rename_keys
 
-RUNS = "BERTLAB_RUNS"  # names a directory of runs to take the place of the shipped ones
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
-STALL_SECONDS = 300  # seconds without a row after which a run without a result counts as stopped
+STALL_SECONDS = 300  # a run without a result counts as stopped after so many seconds without a new row
 ROWS = 400  # of a thinned log, about
-RECENT_STEPS = 100  # steps
-_STANDS = {
-    "step",
-    "tokens",
-    "seconds",
-    "progress",
-    "learning_rate",
-    "step_seconds",
-}  # what a mean over steps would blur
-_FOUND = set(RUN_KEYS.values())  # in run.json beside the settings
-_NATS, _TIMES = 1.0, 1.25  # how far above its lowest a loss must be, both, to count as diverged
+RECENT_STEPS = 100
+MAX_NUMBER = 1e15  # a larger number in a log or record is damage
+_NOT_AVERAGED = {"step", "tokens", "seconds", "progress", "learning_rate", "step_seconds"}
+_NOT_SETTINGS = set(RUN_KEYS.values())  # facts that stand in run.json beside the settings
+# A run has diverged when its loss is above its lowest by both of these.
+_DIVERGED_NATS, _DIVERGED_FACTOR = 1.0, 1.25
 _WINDOW = 20  # steps whose mean loss is compared for that
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A checkpoint of a run: after how many steps and tokens, and what was measured on held-out text, if anything."""
+    """A checkpoint that a run wrote on its way."""
 
     step: int
+    """Training steps before it."""
     tokens: int
+    """Training tokens before it."""
     path: Path
+    """Its directory."""
     validation: Mapping[str, float] = field(default_factory=dict)
+    """Metrics on held-out text by name; {} where none were measured."""
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """How a run stands. state: "running", "finished", "stopped" or "diverged"; step: its last; seconds: since its last
-    row was written."""
+    """Whether a run is still training, and how far it came."""
 
     state: str
+    """"running", "finished", "stopped" or "diverged"."""
     step: int
+    """The last step in its log."""
     seconds: float
+    """Seconds since its log was last written."""
+
+
+@dataclass(frozen=True)
+class WatchedPrediction:
+    """What a model predicted for one of the sentences that are shown again and again during pre-training."""
+
+    step: int
+    """Training steps before the prediction."""
+    text: str
+    """The sentence, with [MASK]."""
+    guesses: tuple[tuple[tuple[str, float], ...], ...]
+    """For each [MASK] the best tokens with their probabilities."""
 
 
 def shipped_runs() -> dict[str, Path]:
-    """The shipped runs by name: those in the directory that BERTLAB_RUNS names, else in assets/runs beside the package.
-    Empty where there are none."""
-    own = Path(__file__).parents[2] / "assets" / "runs"
-    return find_runs(Path(os.environ.get(RUNS) or own))
+    """The shipped runs by name; {} where there are none. See `bertlab.checkpoints.assets` for where they are."""
+    return find_runs(asset_directory("runs"))
 
 
 def find_runs(directory: str | Path) -> dict[str, Path]:
-    """The runs in a directory by name, or the directory itself if it is one. Empty for one that is not there."""
+    """The runs in a directory by name, or the directory itself if it is a run; {} for one that does not exist."""
     try:
         directory = Path(directory).expanduser()
         if is_run(directory):
             return {directory.resolve().name: directory}
         return {path.name: path for path in sorted(directory.iterdir()) if path.name[:1] != "." and is_run(path)}
-    except (OSError, RuntimeError, ValueError):  # a name too long to be one, the home of nobody, a null byte
+    except (OSError, RuntimeError, ValueError):  # too long for a name, the home of an unknown user, a null character
         return {}
 
 
 def is_run(directory: Path) -> bool:
-    """Whether a directory is a run's: it has a log, or snapshots."""
+    """Whether a directory is a run directory: it has a log, or snapshots."""
     return (directory / LOG).is_file() or (directory / SNAPSHOTS).is_dir()
 
 
 def read_settings(run: Path) -> dict:
-    """What run.json says; {} if it is missing or damaged."""
-    found = rename_keys(_json(run / SETTINGS), RUN_KEYS)
-    if isinstance(found.get("optim"), dict):
-        found["optim"] = rename_keys(found["optim"], OPTIMIZER_KEYS)
-    return found
+    """The content of run.json; {} if it is missing or damaged."""
+    settings = rename_keys(_read_json(run / SETTINGS), RUN_KEYS)
+    if isinstance(settings.get("optim"), dict):
+        settings["optim"] = rename_keys(settings["optim"], OPTIMIZER_KEYS)
+    return settings
 
 
 def differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
-    """The settings in which runs differ, by the names of their flags, with each run's own; None where it has none. What
-    only some runs know, as those of another command, counts if these differ.
+    """The settings in which runs differ, by the names of their flags, with the value of each run; None where it has
+    none. A setting that only some runs have (those of another command) counts if it differs among these.
 
     Args:
-        runs: what run.json says of each, see `settings`.
+        runs: the settings of each run, see `read_settings`.
 
     >>> differing_settings([{"seed": 1, "optim": {"lr": 0.1}, "mask": 0.15}, {"seed": 1, "optim": {"lr": 0.2}}])
     {'optim.lr': [0.1, 0.2]}
     """
     flat = [dict(_flags(run)) for run in runs]
-    names = dict.fromkeys(name for found in flat for name in found)
-    known = {name: [found[name] for found in flat if name in found] for name in names}
-    apart = [name for name, values in known.items() if any(value != values[0] for value in values)]
-    return {name: [found.get(name) for found in flat] for name in apart}
+    names = dict.fromkeys(name for settings in flat for name in settings)
+    known = {name: [settings[name] for settings in flat if name in settings] for name in names}
+    differing = [name for name, values in known.items() if any(value != values[0] for value in values)]
+    return {name: [settings.get(name) for settings in flat] for name in differing}
 
 
-def _flags(found: Mapping, above: str = "") -> Iterator[tuple[str, object]]:
-    for name, value in found.items():
-        if name in _FOUND:
+def _flags(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Settings as (flag, value) pairs, nested ones with dots in their names."""
+    for name, value in settings.items():
+        if name in _NOT_SETTINGS:
             continue
-        flag = f"{above}{name.rstrip('_').replace('_', '-')}"
+        flag = f"{prefix}{name.rstrip('_').replace('_', '-')}"
         if isinstance(value, Mapping):
             yield from _flags(value, f"{flag}.")
         else:
@@ -117,36 +129,37 @@ def _flags(found: Mapping, above: str = "") -> Iterator[tuple[str, object]]:
 
 
 def read_log(run: Path) -> list[dict]:
-    """The rows of a run's log; what is no row (a line half written, a line damaged) is passed over.
+    """The rows of a run's log. Half-written or damaged lines are skipped.
 
     Raises:
-        DataError: the log is there and cannot be read.
+        DataError: the log exists and cannot be read.
     """
     try:
         text = (run / LOG).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise DataError(f"{run / LOG} cannot be read: {error.strerror}") from None
+        raise DataError("run-log-not-readable", path=run / LOG, reason=system_reason(error)) from None
     rows = []
     for line in text.splitlines():
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(row, dict) and _number(row.get("step")):
+        if isinstance(row, dict) and is_number(row.get("step")):
             rows.append(rename_keys(row, LOG_KEYS))
     return rows
 
 
 def is_step(row: Mapping) -> bool:
-    """Whether a row of the log is a step's, and not a measurement's."""
+    """Whether a row of the log is a training step, and not an evaluation."""
     return "loss" in row
 
 
 def thin_log(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
-    """About `most` rows of steps at the most, close together early and far apart late, each the mean of those it stands
-    for (its step, tokens, seconds and learning rate are the last one's); rows of measurements stay as they are.
+    """About `most` rows of steps, close together early and far apart late, and all rows of evaluations.
+
+    Each row is the mean of the steps it stands for; its step, tokens, seconds and learning rate are those of the last.
 
     >>> thin_log([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
     [{'step': 1, 'loss': 1.0}, {'step': 50, 'loss': 26.0}, {'step': 100, 'loss': 75.5}]
@@ -158,22 +171,12 @@ def thin_log(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
         half = (most + 1) // 2
         places = np.concatenate([np.geomspace(1, len(steps), half), np.linspace(1, len(steps), most - half + 1)])
         ends = sorted(set(places.round().astype(int).tolist()))
-        steps = [_mean(steps[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        steps = [_mean_row(steps[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
     return sorted([*steps, *map(dict, others)], key=lambda row: row["step"])
 
 
-@dataclass(frozen=True)
-class WatchedPrediction:
-    """What a run said of one of the sentences it is asked again and again: for each [MASK] the best pieces, with their
-    probabilities."""
-
-    step: int
-    text: str
-    guesses: tuple[tuple[tuple[str, float], ...], ...]
-
-
 def watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
-    """The watched predictions in a log, in its order; what is not written as `bertlab pretrain` does is passed over.
+    """The watched predictions in a log, in its order; entries of another form are skipped.
 
     >>> row = {"step": 10, "watched": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5], ["milk", 0.2]]]}]}
     >>> watched_predictions([row])
@@ -183,29 +186,29 @@ def watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
     for row in rows:
         for entry in row.get("watched") if isinstance(row.get("watched"), list) else []:
             try:
-                masks = tuple(tuple((str(piece), float(share)) for piece, share in mask) for mask in entry["guesses"])
-                found.append(WatchedPrediction(int(row["step"]), str(entry["text"]), masks))
-            except (KeyError, TypeError, ValueError):
+                guesses = tuple(tuple((str(token), float(share)) for token, share in mask) for mask in entry["guesses"])
+                found.append(WatchedPrediction(int(row["step"]), str(entry["text"]), guesses))
+            except (KeyError, TypeError, ValueError, OverflowError):
                 continue
     return found
 
 
 def recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) -> float | None:
-    """The mean of a number over the last steps of a log, as one step's batch says little; None where there is none.
+    """The mean of a number over the last steps of a log, since a single batch says little; None where there is none.
 
     >>> recent_mean([{"step": 1, "loss": 9.0}, {"step": 2, "loss": 2.0}, {"step": 3, "loss": 1.0}], "loss", 2)
     1.5
     """
-    found = [row[name] for row in rows if is_step(row) and _number(row.get(name))][-steps:]
-    return sum(found) / len(found) if found else None
+    values = [row[name] for row in rows if is_step(row) and is_number(row.get(name))][-steps:]
+    return sum(values) / len(values) if values else None
 
 
 def tokens_per_second(rows: list[dict]) -> float | None:
-    """Tokens a second of training, over the whole run; None if the log does not say."""
+    """The training speed over the whole run, in tokens per second; None if the log does not hold it."""
     known = [
         (row["tokens"], row["seconds"])
         for row in rows
-        if is_step(row) and _number(row.get("tokens")) and _number(row.get("seconds"))
+        if is_step(row) and is_number(row.get("tokens")) and is_number(row.get("seconds"))
     ]
     if len(known) < 2 or known[-1][1] <= known[0][1]:
         return None
@@ -213,36 +216,33 @@ def tokens_per_second(rows: list[dict]) -> float | None:
 
 
 def find_snapshots(run: Path) -> list[Snapshot]:
-    """The checkpoints of a run by step, its result last if it is a later one.
+    """The checkpoints of a run by step; its result is the last one if it is later than the others.
 
     Raises:
         DataError: there are none.
     """
     found = {}
     for path in [*(run / SNAPSHOTS).glob("step-*"), run / RESULT]:
-        if (path / "config.json").is_file():
-            record = _json(path / RECORD)
-            named = re.fullmatch(r"step-(\d{1,15})", path.name)
-            step = record["steps"] if _number(record.get("steps")) else int(named[1]) if named else None
-            if step is not None:
-                tokens, measured = record.get("tokens"), record.get("validation")
-                found.setdefault(
-                    int(step),
-                    Snapshot(
-                        int(step), int(tokens) if _number(tokens) else 0, path, _numbers(measured),
-                    ),
-                )  # fmt: skip
+        if not (path / "config.json").is_file():
+            continue
+        record = _read_json(path / RECORD)
+        named = re.fullmatch(r"step-(\d{1,15})", path.name, re.ASCII)
+        step = record["steps"] if is_number(record.get("steps")) else int(named[1]) if named else None
+        if step is not None:
+            tokens = record.get("tokens")
+            snapshot = Snapshot(
+                int(step), int(tokens) if is_number(tokens) else 0, path, _metrics(record.get("validation"))
+            )
+            found.setdefault(int(step), snapshot)
     if not found:
-        raise DataError(
-            f"{run} has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on, unless --no-snapshots"
-        )
+        raise DataError("run-no-snapshots", path=run)
     return [found[step] for step in sorted(found)]
 
 
 def run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:
-    """How a run stands, from its log, its result and the time of its last row.
+    """Whether a run is still training, from its log, its result and the time of its last row.
 
-    A run has diverged if its last loss is no number, or if it stopped with its loss far above the lowest it had.
+    A run has diverged if its last loss is not a number, or if it stopped with a loss far above its lowest.
     """
     steps = [row for row in rows if is_step(row)]
     last = max((int(row["step"]) for row in rows), default=0)
@@ -250,45 +250,50 @@ def run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStat
         silent = max(0.0, (time.time() if now is None else now) - (run / LOG).stat().st_mtime)
     except OSError:
         silent = math.inf
-    result = _json(run / RESULT / RECORD).get("steps")
-    exported = read_settings(run).get("exported")  # how it stood when it was made small enough to ship
-    if any(row.get("diverged") for row in rows[-3:]) or (steps and not _number(steps[-1]["loss"])):
+    result = _read_json(run / RESULT / RECORD).get("steps")
+    exported = read_settings(run).get("exported")  # the state that `bertlab export-run` found
+    if any(row.get("diverged") for row in rows[-3:]) or (steps and not is_number(steps[-1]["loss"])):
         state = "diverged"
-    elif (_number(result) and result >= last) or exported == "finished":
+    elif (is_number(result) and result >= last) or exported == "finished":
         state = "finished"
     elif silent < STALL_SECONDS and not exported:
         state = "running"
     else:
-        state = "diverged" if _risen([row["loss"] for row in steps]) else "stopped"
+        state = "diverged" if _has_risen([row["loss"] for row in steps]) else "stopped"
     return RunStatus(state, last, silent)
 
 
-def _risen(losses: list) -> bool:
-    values = np.array([loss for loss in losses if _number(loss)], float)
+def is_number(value: object) -> bool:
+    """Whether a value of a log or record is a number that can be drawn.
+
+    >>> is_number(3), is_number(0.5), is_number(True), is_number(float("nan")), is_number(10**400)
+    (True, True, False, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
+
+
+def _has_risen(losses: list) -> bool:
+    values = np.array([loss for loss in losses if is_number(loss)], float)
     if len(values) < 2 * _WINDOW:
         return False
     means = np.convolve(values, np.full(_WINDOW, 1 / _WINDOW), "valid")
-    return bool(means[-1] > max(means.min() + _NATS, means.min() * _TIMES))
+    return bool(means[-1] > max(means.min() + _DIVERGED_NATS, means.min() * _DIVERGED_FACTOR))
 
 
-def _mean(rows: list[Mapping]) -> dict:
+def _mean_row(rows: list[Mapping]) -> dict:
     last = dict(rows[-1])
-    for name in last.keys() - _STANDS:
-        values = [row[name] for row in rows if _number(row.get(name))]
-        if values and _number(last[name]):
+    for name in last.keys() - _NOT_AVERAGED:
+        values = [row[name] for row in rows if is_number(row.get(name))]
+        if values and is_number(last[name]):
             last[name] = round(sum(values) / len(values), 6)
     return last
 
 
-def _number(value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _metrics(values: object) -> dict[str, float]:
+    return {name: value for name, value in values.items() if is_number(value)} if isinstance(values, dict) else {}
 
 
-def _numbers(figures) -> dict[str, float]:
-    return {name: value for name, value in figures.items() if _number(value)} if isinstance(figures, dict) else {}
-
-
-def _json(path: Path) -> dict:
+def _read_json(path: Path) -> dict:
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

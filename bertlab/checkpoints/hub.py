@@ -1,116 +1,93 @@
-"""From what a user calls a checkpoint (a directory, a shipped name or a hub id) to a directory on this machine.
+"""Download a checkpoint from the Hugging Face hub: its configuration first, then weights of a bounded size.
 
-Fetches only the files bertlab reads, never code. Knows nothing of what is in them.
+Only the files that bertlab reads are downloaded, never code.
 """
 
 import os
-import re
-from difflib import get_close_matches
+import sys
 from pathlib import Path
 
 import httpx2
 import huggingface_hub
-from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
+from huggingface_hub.errors import (
+    DryRunError,
+    GatedRepoError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+)
 
-from bertlab.checkpoints import history
+from bertlab.checkpoints.assets import asset_directory
+from bertlab.checkpoints.files import INDEX, OLD_WEIGHTS, WEIGHTS, read_config
 from bertlab.config.errors import CheckpointError, first_line
+from bertlab.config.languages import Message
 
-FILES = ["config.json", "bertlab.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
-WEIGHTS = ["model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors"]
-OLD_WEIGHTS = ["pytorch_model.bin"]
-SHIPPED = "BERTLAB_CHECKPOINTS"  # names a directory of checkpoints to take the place of the shipped ones
-
-
-def shipped() -> dict[str, Path]:
-    """The shipped checkpoints by name: those in the directory that BERTLAB_CHECKPOINTS names, else in
-    assets/checkpoints beside the package. Empty where there are none.
-    """
-    own = Path(__file__).parents[2] / "assets" / "checkpoints"
-    directory = Path(os.environ.get(SHIPPED) or own)
-    return {path.parent.name: path.parent for path in sorted(directory.glob("[!.]*/config.json"))}
+SMALL_FILES = ["config.json", "bertlab.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+WEIGHT_FILES = [WEIGHTS, INDEX, "model-*-of-*.safetensors"]
+MAX_SIZE = "BERTLAB_MAX_DOWNLOAD"  # names the largest download of weights, in gigabytes
+DEFAULT_MAX_SIZE = 4.0  # GB; the largest BERT has 1.3 GB of weights
 
 
-def find(source: str | Path, *, weights: bool = True) -> Path:
-    """The directory of a checkpoint: `source` itself, or the result in it if it is a run's, the shipped one of that
-    name, or where the hub's files lie in the cache once fetched, those of the weights only if asked for.
+def download(hub_id: str, weights: bool = True) -> Path:
+    """Download what is not in the cache yet -> the directory of the cache that holds the files.
+
+    `config.json` is read before any weights are requested, so that a mistyped id costs kilobytes. The size of the
+    weights is printed before they are downloaded, with a progress bar.
+
+    Args:
+        hub_id: NAME or OWNER/NAME.
+        weights: whether the weights are needed too.
 
     Raises:
-        CheckpointError: no such directory, or the hub does not have it or cannot be reached.
+        CheckpointError: the hub has no such model, it cannot be reached, the model is not a BERT, or its weights are
+            larger than the limit.
     """
-    shown = " ".join(str(source).split())[:100]
-    if not shown:
-        raise CheckpointError(
-            "name a checkpoint: a directory, or a model of the hub such as google-bert/bert-base-uncased"
-        )
     try:
-        path = Path(source).expanduser()
-        # a directory of data may have the name of a shipped checkpoint
-        if path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped()):
-            return _result(path)
-        is_file = path.is_file()
-        if not is_file and str(source) in shipped():
-            return shipped()[str(source)]
-    except (OSError, RuntimeError):  # a name too long to be one, or the home of nobody
-        is_file = False
-    if is_file:
-        raise CheckpointError(f"{shown} is a file; a checkpoint is a directory with config.json and model.safetensors")
-    if isinstance(source, Path) or not is_hub_id(source):
-        raise CheckpointError(f"there is no directory {shown}")
-    try:
-        return _fetch(source, weights)
-    except CheckpointError:
-        if near := get_close_matches(source, shipped(), 1):
-            raise CheckpointError(
-                f"{source} is neither here nor could it be fetched from the hub: did you mean {near[0]}?"
-            ) from None
-        raise
-
-
-def _result(directory: Path) -> Path:
-    """`within`, where it is a run that has one. Raises CheckpointError."""
-    found = resolve_run(directory)
-    if history.is_run(directory) and not (found / "config.json").exists():
-        raise CheckpointError(
-            f"the run in {directory} has not finished and has no checkpoint yet: its command goes on where it stands"
-        )
-    return found
-
-
-def resolve_run(directory: Path) -> Path:
-    """A directory, or the checkpoint in it where it is a run's."""
-    result = directory / "checkpoint"
-    own, made = (os.path.isfile(place / "config.json") for place in (directory, result))
-    return result if made and not own else directory
-
-
-def is_hub_id(source: str) -> bool:
-    """Whether this reads as NAME or OWNER/NAME on the hub, and not as a path.
-
-    >>> is_hub_id("google-bert/bert-base-uncased"), is_hub_id("./mine"), is_hub_id("runs/a/best")
-    (True, False, False)
-    """
-    if len(source) > 96 or not re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", source, re.ASCII):
-        return False
-    return "/" not in source or not Path(source).parent.is_dir()
-
-
-def _fetch(hub_id: str, weights: bool) -> Path:
-    wanted = FILES + WEIGHTS if weights else FILES
-    try:
-        directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=wanted))
-        if weights and not any(directory.glob("*.safetensors*")):
-            directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=wanted + OLD_WEIGHTS))
+        directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=SMALL_FILES))
+        if not weights:
+            return directory
+        read_config(directory)
+        return _download_weights(hub_id, directory)
     except GatedRepoError:
-        raise CheckpointError(f"the hub asks for a login and consent before it gives {hub_id}: see its page") from None
+        raise CheckpointError("hub-model-gated", name=hub_id) from None
     except RepositoryNotFoundError:
-        raise CheckpointError(f"there is no directory {hub_id}, and no public model of that name on the hub") from None
+        raise CheckpointError("hub-model-not-found", name=hub_id, shipped=asset_directory("checkpoints")) from None
     except HFValidationError:
-        raise CheckpointError(f"there is no directory {hub_id}, and it cannot be a name on the hub") from None
-    except LocalEntryNotFoundError:
-        raise CheckpointError(
-            f"there is no directory {hub_id}, and the hub cannot be reached to look for a model of that name"
-        ) from None
+        raise CheckpointError("hub-name-invalid", name=hub_id) from None
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled):
+        raise CheckpointError("hub-unreachable", name=hub_id, shipped=asset_directory("checkpoints")) from None
     except (OSError, httpx2.HTTPError) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
-        raise CheckpointError(f"{hub_id} could not be fetched from the hub: {reason}") from None
-    return directory
+        raise CheckpointError("hub-download-failed", name=hub_id, reason=reason) from None
+
+
+def _download_weights(hub_id: str, directory: Path) -> Path:
+    """The weights of a model, beside its small files in `directory`."""
+    try:
+        files = huggingface_hub.snapshot_download(hub_id, allow_patterns=[*WEIGHT_FILES, OLD_WEIGHTS], dry_run=True)
+    except DryRunError:  # the hub cannot be reached: the weights may be in the cache
+        if any(directory.glob("*.safetensors")) or (directory / OLD_WEIGHTS).exists():
+            return directory
+        raise CheckpointError("hub-unreachable", name=hub_id, shipped=asset_directory("checkpoints")) from None
+    if safe := [file for file in files if file.filename != OLD_WEIGHTS]:
+        files = safe
+    missing = sum(file.file_size or 0 for file in files if file.will_download)
+    limit = _max_size()
+    if missing > limit * 1e9:
+        raise CheckpointError(
+            "hub-weights-too-large",
+            name=hub_id, size=f"{missing / 1e9:.1f}", limit=f"{limit:g}", variable=MAX_SIZE,
+        )  # fmt: skip
+    if missing:
+        print(Message("hub-download-size", name=hub_id, size=f"{missing / 1e6:,.0f}"), file=sys.stderr)
+    names = [*SMALL_FILES, *(file.filename for file in files)]
+    return Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=names))
+
+
+def _max_size() -> float:
+    value = os.environ.get(MAX_SIZE) or DEFAULT_MAX_SIZE
+    try:
+        return float(value)
+    except ValueError:
+        raise CheckpointError("hub-limit-invalid", variable=MAX_SIZE, value=value) from None

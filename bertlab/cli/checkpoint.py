@@ -65,7 +65,7 @@ def info(config: Info) -> None:
 def _shipped() -> list[str]:
     """A line for each shipped checkpoint: its name, and what it was taught."""
     from bertlab.checkpoints.checkpoint import read_record
-    from bertlab.checkpoints.hub import shipped
+    from bertlab.checkpoints.locate import shipped
 
     lines = []
     for name, path in shipped().items():
@@ -137,7 +137,7 @@ class Export(CheckpointOptions):
 def export(config: Export) -> None:
     import torch
 
-    from bertlab.checkpoints import checkpoint
+    from bertlab.checkpoints import checkpoint, files
     from bertlab.training.model_card import render_card as write_card
     from bertlab.training.model_card import render_export_card
 
@@ -147,7 +147,7 @@ def export(config: Export) -> None:
         raise BertlabError("--prune and --average do not go together: write the mean, then prune that")
     if config.average is None and config.share != Export.share:
         raise BertlabError("--share is of another checkpoint: name it with --average")
-    if not config.replace and (Path(config.out).expanduser() / checkpoint.CONFIG).exists():
+    if not config.replace and (Path(config.out).expanduser() / files.CONFIG).exists():
         raise BertlabError(f"{config.out} is a checkpoint already: choose another directory, or add --replace")
     session = open_session(config)
     dtype = torch.float8_e4m3fn if config.dtype == "float8" else getattr(torch, config.dtype)
@@ -161,8 +161,8 @@ def export(config: Export) -> None:
     elif changed is not session:
         card = render_export_card(name, record)
     target = checkpoint.save(config.out, changed.model, session.tokenizer, record, dtype=dtype, card=card)
-    size = (target / checkpoint.WEIGHTS).stat().st_size
-    old = session.path / checkpoint.WEIGHTS
+    size = (target / files.WEIGHTS).stat().st_size
+    old = session.path / files.WEIGHTS
     was = f", {old.stat().st_size / 1e6:.1f} MB before" if old.is_file() else ""
     print(f"{target}: {said}, weights of {size / 1e6:.1f} MB{was}")
 
@@ -193,7 +193,10 @@ def _changed(config: Export, session: "Session") -> tuple["Session", dict, str]:
             made |= {"attribution": "; ".join(dict.fromkeys(filter(None, (r.get("attribution") for r in both))))}
         said = f"{1 - config.share:g} of {session.name} and {config.share:g} of {other.name}, to be measured anew"
         if (alike := weight_similarity(session.model, other.model)) < MIN_SIMILARITY:
-            said += f" (which did not begin alike, the cosine of their weights is {alike:.2f}: it is likely no good)"
+            said += (
+                f" (these checkpoints share no initialisation: the cosine of their weights is {alike:.2f}, "
+                "and their average is unlikely to work)"
+            )
     else:
         return session, session.record, f"in {config.dtype}"
     # what was said of the one does not hold for the other

@@ -1,16 +1,31 @@
-"""A file is there whole or not at all. Standard library only; knows nothing of what is written."""
+"""Files that are written completely or not at all, and JSON files that may hold anything.
 
+Uses the standard library only.
+"""
+
+import errno
+import json
 from contextlib import suppress
 from pathlib import Path
 
-from bertlab.config.errors import BertlabError
+from bertlab.config.errors import BertlabError, CheckpointError, first_line
+from bertlab.config.languages import Message
+
+_REASONS = {
+    errno.ENOENT: "system-no-such-file",
+    errno.EACCES: "system-permission-denied",
+    errno.ENOSPC: "system-no-space-left",
+    errno.EROFS: "system-read-only",
+    errno.EISDIR: "system-is-a-directory",
+    errno.ENOTDIR: "system-not-a-directory",
+}
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text (UTF-8) under another name and then give it its own, making the directory if there is none.
+    """Write a text file (UTF-8) under a temporary name and rename it, creating its directory if necessary.
 
     Raises:
-        BertlabError: it cannot be written; what was there before stays.
+        BertlabError: the file cannot be written; a file that was there before is unchanged.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -18,12 +33,54 @@ def write_atomically(path: Path, text: str) -> None:
     ...     [(path.name, path.read_text()) for path in Path(directory, "new").iterdir()]
     [('tea.txt', 'green\\n')]
     """
-    building = path.with_name(f".{path.name}.building")
+    temporary = path.with_name(f".{path.name}.building")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        building.write_text(text, encoding="utf-8", newline="")
-        building.replace(path)
+        temporary.write_text(text, encoding="utf-8", newline="")
+        temporary.replace(path)
     except OSError as error:
         with suppress(OSError):
-            building.unlink()
-        raise BertlabError(f"{path} cannot be written: {error.strerror}") from error
+            temporary.unlink()
+        raise BertlabError("file-not-writable", path=path, reason=system_reason(error)) from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of a checkpoint (UTF-8, with or without a byte order mark).
+
+    Raises:
+        CheckpointError: the file cannot be read or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise CheckpointError("file-not-utf8", path=path) from None
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        raise CheckpointError("file-not-readable", path=path, reason=system_reason(error)) from None
+
+
+def read_json_object(path: Path) -> dict:
+    """The JSON object in a file of a checkpoint.
+
+    Raises:
+        CheckpointError: the file cannot be read, is not JSON, or holds another JSON value than an object.
+    """
+    text = read_text(path)
+    try:
+        fields = json.loads(text)
+    # ValueError: also an integer with more digits than Python converts; RecursionError: nested too deeply
+    except (ValueError, RecursionError):
+        raise CheckpointError("json-invalid", path=path) from None
+    if not isinstance(fields, dict):
+        raise CheckpointError("json-not-an-object", path=path, type=type(fields).__name__)
+    return fields
+
+
+def system_reason(error: BaseException) -> Message | str:
+    """Why the operating system refused something, to be put into an error message.
+
+    >>> str(system_reason(OSError(errno.ENOSPC, "No space left on device")))
+    'No space left on device'
+    """
+    if isinstance(error, OSError) and error.errno in _REASONS:
+        return Message(_REASONS[error.errno])
+    return getattr(error, "strerror", None) or first_line(error)

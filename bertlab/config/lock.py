@@ -1,10 +1,12 @@
-"""What two processes must not do at once, one does. Standard library only; knows nothing of what is done."""
+"""An exclusive file lock between processes. Uses the standard library only."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bertlab.config.errors import BertlabError
+from bertlab.config.files import system_reason
+from bertlab.config.languages import Message
 
 try:
     import fcntl
@@ -13,17 +15,17 @@ except ImportError:  # Windows
 
 
 @contextmanager
-def exclusive_lock(path: Path, what: str) -> Iterator[None]:
-    """Hold a lock while a block lasts. The system takes it back from a process that ends, however that ends.
+def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
+    """Hold a lock for the duration of a `with` block. The system releases it when the process ends, however it ends.
 
-    Where there are no such locks (Windows, some network disks) nothing is held and nobody refused.
+    Where the system has no such locks (Windows, some network file systems) the block runs without one.
 
     Args:
-        path: of the lock, an empty file that stays; its directory is made if there is none.
-        what: is under way while the lock is held, as a refusal calls it.
+        path: the lock file, an empty file that stays; its directory is created if necessary.
+        owner: what the lock protects, as the error message names it ("the run in runs/en").
 
     Raises:
-        BertlabError: another process holds it, or the file cannot be made.
+        BertlabError: another process holds the lock, or the lock file cannot be created.
     """
     if fcntl is None:
         yield
@@ -32,19 +34,17 @@ def exclusive_lock(path: Path, what: str) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a")
     except OSError as error:
-        raise BertlabError(f"{path} cannot be written: {error.strerror}") from error
+        raise BertlabError("file-not-writable", path=path, reason=system_reason(error)) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BertlabError(
-                f"{what} is under way in another process: wait until that ends, or choose another --out"
-            ) from None
+            raise BertlabError("lock-held", owner=owner) from None
         except OSError:
-            pass  # a disk without locks
+            pass  # a file system without locks
         try:
             yield
         finally:
-            # closing does not do, while a helping process has the file too
+            # Closing the file would not release the lock while a worker process still has it open.
             with suppress(OSError):
                 fcntl.flock(file, fcntl.LOCK_UN)

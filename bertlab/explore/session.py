@@ -14,7 +14,8 @@ import torch
 
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.average import average
-from bertlab.checkpoints.hub import SHIPPED, shipped
+from bertlab.checkpoints.locate import first_shipped
+from bertlab.checkpoints.locate import shipped as shipped
 from bertlab.checkpoints.prune import prune
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError, TextError
@@ -79,15 +80,8 @@ def default_checkpoint(task: str = "fill-mask", language: str = "en") -> Path:
     Raises:
         CheckpointError: none that suits is shipped.
     """
-    found, wanted = shipped(), SUITING.get(task, STRONGEST)
     korean = SUITING_KOREAN.get(task, STRONGEST_KOREAN) if language == "ko" else ()
-    for name in (*korean, *wanted):
-        if name in found:
-            return found[name]
-    raise CheckpointError(
-        f"no checkpoint called {' or '.join(wanted)} is shipped here: name one (a directory or a hub id), "
-        f"or say in {SHIPPED} where they are"
-    )
+    return first_shipped((*korean, *SUITING.get(task, STRONGEST)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,7 +193,7 @@ class Session:
     def next_sentence(self, first: str, second: str) -> NextSentence:
         """The probability that `second` follows `first`; of a checkpoint taught so, that they are in order."""
         self.model.head("nsp")
-        return predict.next_sentence(self.model, self._encoding(first, second), self.loaded.second)
+        return predict.next_sentence(self.model, self._encoding(first, second), self.loaded.pair_objective)
 
     @torch.inference_mode()
     def answer(
@@ -435,7 +429,7 @@ class Session:
             CheckpointError: their vocabularies, sizes, labels or heads differ.
         """
         if self.tokenizer.digest != other.tokenizer.digest:
-            raise CheckpointError("only two of a kind have a mean: the vocabularies of these differ")
+            raise CheckpointError("average-vocabularies-differ")
         return Session(replace(self.loaded, model=average(self.model, other.model, share)))
 
     def _probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:

@@ -113,7 +113,7 @@ def evaluate(config: EvaluateConfig) -> dict:
             corpus,
             rows=config.limit or DEFAULT_PAIRS,
             max_tokens=config.max_tokens,
-            second=loaded.second,
+            second=loaded.pair_objective,
             progress=iter if config.json else evaluation_bar,
         )
     noted = checkpoint.read_record(config.checkpoint).get("task") if config.what == OWN and config.checkpoint else None

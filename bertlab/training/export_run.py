@@ -13,7 +13,7 @@ from typing import Annotated
 import tyro
 
 from bertlab.checkpoints import history
-from bertlab.checkpoints.checkpoint import CARD, CONFIG, RECORD, WEIGHTS
+from bertlab.checkpoints.files import CARD, CONFIG, RECORD, WEIGHTS
 from bertlab.config.errors import BertlabError, DataError
 
 FILES = (CONFIG, WEIGHTS, RECORD, CARD, "tokenizer.json", "tokenizer_config.json", "vocab.txt")

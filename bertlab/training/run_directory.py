@@ -16,9 +16,10 @@ import tyro
 from torch import nn
 
 import bertlab
-from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints import checkpoint, files
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import write_atomically
+from bertlab.config.languages import Message
 from bertlab.config.limits import check_limits
 from bertlab.config.lock import exclusive_lock
 from bertlab.training import distributed
@@ -126,7 +127,7 @@ def lock_run(config: RunConfig) -> AbstractContextManager:
     Only the first of several processes asks; when it is refused it ends, and the others with it.
     """
     return (
-        exclusive_lock(config.out / ".lock", f"the run in {config.out}")
+        exclusive_lock(config.out / ".lock", Message("lock-owner-run", path=config.out))
         if distributed.is_main_process()
         else nullcontext()
     )
@@ -160,7 +161,7 @@ def claim_run(config: RunConfig, device: torch.device, made_of: dict) -> torch.d
         if changed:
             told = ", ".join(f"{name} {_said(begun_with, name)}, not {_said(asked, name)}" for name in changed)
             onward = ", or remove it, as it ended before its first save"
-            if (config.out / "checkpoint" / checkpoint.CONFIG).is_file():
+            if (config.out / "checkpoint" / files.CONFIG).is_file():
                 onward = f", or go on from its result with --from {config.out}"
             elif (config.out / "state.safetensors").is_file():
                 onward = ""

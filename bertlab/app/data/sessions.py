@@ -15,8 +15,8 @@ import torch
 
 import bertlab
 from bertlab.app import access
-from bertlab.checkpoints.checkpoint import read_config
-from bertlab.checkpoints.hub import resolve_run
+from bertlab.checkpoints.files import read_config
+from bertlab.checkpoints.locate import resolve_run
 from bertlab.config.config import ModelConfig
 from bertlab.explore import interventions
 from bertlab.explore.compare import Comparison, compare

@@ -25,6 +25,7 @@ from tqdm import tqdm
 
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
+from bertlab.config.languages import Message
 from bertlab.config.lock import exclusive_lock
 from bertlab.text.pretraining import worker_process as helpers
 from bertlab.text.pretraining.corpus import Corpus, segments
@@ -178,7 +179,7 @@ def _building(out: Path) -> Iterator[Path]:
     Only one process at a time has it.
     """
     place = out.with_name(out.name + ".building")
-    with exclusive_lock(place / ".lock", f"the preparation of {out}"):
+    with exclusive_lock(place / ".lock", Message("lock-owner-corpus", path=out)):
         building = place / "corpus"
         shutil.rmtree(building, ignore_errors=True)
         try:

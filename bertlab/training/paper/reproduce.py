@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from bertlab.checkpoints import checkpoint, hub
+from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
@@ -319,7 +319,7 @@ def _check(config: ReproduceConfig, wanted: list[Cell]) -> dict[str, str | None]
         for place in filter(None, (config.corpus, config.validation)):
             Corpus.open(place)
     else:
-        hub.find(config.from_)
+        locate.find(config.from_)
     if "perplexity" in config.columns and config.validation is None:
         raise BertlabError("perplexity is measured on held-out text: name a prepared corpus with --validation")
     names = dict.fromkeys(_task(config, table.columns[cell.column]) for cell in wanted)

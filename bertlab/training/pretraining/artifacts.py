@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 from bertlab.training import distributed
@@ -145,5 +145,5 @@ def _told(config: PretrainConfig) -> dict:
     """The settings that the card states."""
     told = {name: getattr(config, name) for name in TOLD if getattr(config, name) is not None}
     if config.teacher:
-        told |= {"teacher": checkpoint.checkpoint_name(config.teacher), "teacher_share": config.teacher_share}
+        told |= {"teacher": locate.checkpoint_name(config.teacher), "teacher_share": config.teacher_share}
     return told

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import tyro
 
-from bertlab.checkpoints import hub
+from bertlab.checkpoints import locate
 from bertlab.config.errors import DataError
 from bertlab.config.limits import apart
 from bertlab.text.pretraining.corpus import Corpus
@@ -131,7 +131,7 @@ def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard
         return learn, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
     if Path(config.tokenizer).is_file():
         return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
-    found = hub.find(config.tokenizer, weights=False)
+    found = locate.find(config.tokenizer, weights=False)
     return Tokenizer.load(found / "tokenizer" if (found / "tokenizer").is_dir() else found), None
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
-from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints import checkpoint, locate
 from bertlab.checkpoints.vocabulary import replace_vocabulary
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
@@ -70,7 +70,7 @@ def origin(config: PretrainConfig) -> str:
     if config.from_ is None:
         return f"random weights ({config.start})"
     encoder = " (its encoder, under another vocabulary)" if config.new_vocabulary else ""
-    return checkpoint.checkpoint_name(config.from_) + encoder
+    return locate.checkpoint_name(config.from_) + encoder
 
 
 def _model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:

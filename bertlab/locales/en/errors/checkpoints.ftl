@@ -1,0 +1,58 @@
+# finding and downloading
+checkpoint-name-empty = name a checkpoint: a directory, or a hub model such as google-bert/bert-base-uncased
+checkpoint-not-shipped = there is no shipped checkpoint called { $names } in { $directory }: set { $variable } to a directory that holds checkpoints/ and runs/, or name a checkpoint (a directory or a hub id)
+checkpoint-is-a-file = { $name } is a file; a checkpoint is a directory with config.json and model.safetensors
+checkpoint-not-found = there is no directory { $name }
+checkpoint-name-mistyped = there is no checkpoint { $name } here, and the hub did not provide it: did you mean { $suggestion }?
+run-not-finished = the run in { $path } has not finished and has no checkpoint yet: run its command again to continue it
+hub-model-gated = the hub requires a login and consent for { $name }: see the page of the model
+hub-model-not-found = there is no directory { $name }, no shipped checkpoint of that name in { $shipped }, and no public model of that name on the hub
+hub-name-invalid = there is no directory { $name }, and this cannot be the id of a hub model
+hub-unreachable = there is no directory { $name }, no shipped checkpoint of that name in { $shipped }, and the hub cannot be reached
+hub-download-failed = { $name } could not be downloaded from the hub: { $reason }
+hub-weights-too-large = the weights of { $name } are { $size } GB, more than the limit of { $limit } GB: check the name, or raise { $variable } (in GB)
+hub-limit-invalid = { $variable } is { $value }; it must be a number of gigabytes
+hub-download-size = Downloading { $size } MB of weights for { $name }
+
+# configuration and weights
+checkpoint-no-config = { $path } is not a checkpoint: it has no config.json
+checkpoint-no-weights = { $path } has no weights: there is neither model.safetensors nor pytorch_model.bin
+checkpoint-unusable = { $name } cannot be opened: { $reason }
+checkpoint-vocabulary-size = { $name } cannot be opened: its vocabulary has { $tokens } tokens, its embedding table { $rows } rows; they belong to different models
+checkpoint-multi-label = the model gives several labels to one text (multi-label), which bertlab does not support
+config-not-a-bert = { $path } does not describe a BERT: { $reason }
+config-value-invalid = { $path } has { $name } = { $value }, which no BERT can have
+config-architectures-invalid = { $path } is damaged: architectures is not a list of names
+weights-damaged = { $path } is damaged: { $reason }
+weights-more-than-tensors = { $path } is damaged, or holds Python objects other than tensors; bertlab does not load these
+weights-compressed = { $path } is compressed, as torch never writes it; bertlab does not unpack it
+weights-no-table = { $path } is not a table of named tensors
+weights-tensor-not-stored = { $path } does not hold the values of tensor { $tensor }
+weights-index-invalid = { $path } is damaged: it has no weight_map of file names
+weights-not-finite = the weights in { $path } hold NaN or infinity in { $tensor }
+weights-layer-count = config.json describes { $layers } layers, the weights hold { $stored }
+weights-classifier-shape = classifier.weight has the shape { $shape }, but a classifier needs a row per label
+weights-tensor-missing = the weights have no tensor { $tensor }, which should have the shape { $shape }
+weights-tensor-shape = { $tensor } has the shape { $shape }, but config.json requires { $expected }
+weights-tensor-type = { $tensor } is of type { $type }, not floating point
+weights-tensor-twice = the weights hold { $tensor } twice, once under the name { $alias }
+weights-not-tied = { $tensor } differs from { $other }; in a BERT the two are the same tensor
+weights-no-pooler = the weights have a { $head } head but no pooler, whose output it reads
+weights-unused = the weights hold tensors that this BERT does not have: { $tensors }{ $more ->
+    [0] {""}
+   *[other] {" "}and { $more } more
+}
+
+# saving, averaging, pruning
+checkpoint-target-in-use = { $path } exists and is not a checkpoint: choose another directory
+checkpoint-several-classifiers = a checkpoint can hold only one of these heads: { $heads }
+checkpoint-not-saved = the checkpoint cannot be saved to { $path }: { $reason }
+weights-overflow = { $tensor } holds values that are not finite in { $dtype }: training diverged, or a wider type is needed
+average-architectures-differ = cannot average checkpoints with different architectures: they differ in { $fields }
+average-heads-differ = cannot average checkpoints with different heads: one has { $heads }, the other { $other_heads }
+average-vocabularies-differ = cannot average checkpoints with different vocabularies
+prune-layer-empty = layer { $layer } would have no head left: keep one, or keep the zeros (--zeroed)
+
+# runs
+run-log-not-readable = cannot read the log { $path }: { $reason }
+run-no-snapshots = { $path } has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on, unless started with --no-snapshots

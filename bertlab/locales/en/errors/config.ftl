@@ -1,0 +1,14 @@
+file-not-writable = cannot write { $path }: { $reason }
+file-not-readable = cannot read { $path }: { $reason }
+file-not-utf8 = { $path } is damaged: it is not UTF-8 text
+json-invalid = { $path } is damaged: it is not valid JSON
+json-not-an-object = { $path } is damaged: it holds a JSON value of type { $type }, not an object
+lock-held = { $owner } is under way in another process: wait until it ends, or choose another --out
+lock-owner-run = the run in { $path }
+lock-owner-corpus = the preparation of { $path }
+system-no-such-file = No such file or directory
+system-permission-denied = Permission denied
+system-no-space-left = No space left on device
+system-read-only = Read-only file system
+system-is-a-directory = Is a directory
+system-not-a-directory = Not a directory

@@ -1,0 +1,54 @@
+checkpoint-name-empty = 체크포인트를 적어 주세요. 폴더, 또는 google-bert/bert-base-uncased 같은 허브 모델이에요.
+checkpoint-not-shipped = { $directory }에 함께 제공된 체크포인트 { $names }이(가) 없어요. checkpoints/와 runs/가 든 폴더를 { $variable }에 적거나, 체크포인트(폴더나 허브 이름)를 직접 지정하세요.
+checkpoint-is-a-file = { $name }: 파일이에요. 체크포인트는 config.json과 model.safetensors가 든 폴더예요.
+checkpoint-not-found = { $name }: 그런 폴더가 없어요.
+checkpoint-name-mistyped = { $name }: 여기에도 허브에도 없는 체크포인트예요. 혹시 { $suggestion }인가요?
+run-not-finished = { $path }: 학습이 아직 끝나지 않아 체크포인트가 없어요. 같은 명령을 다시 실행하면 이어서 학습해요.
+hub-model-gated = { $name }: 허브에 로그인하고 동의해야 받을 수 있어요. 모델 페이지를 확인하세요.
+hub-model-not-found = { $name }: 그런 폴더도, { $shipped }에 함께 제공된 체크포인트도, 허브에 공개된 모델도 없어요.
+hub-name-invalid = { $name }: 그런 폴더가 없고, 허브 모델의 이름으로도 쓸 수 없어요.
+hub-unreachable = { $name }: 그런 폴더도, { $shipped }에 함께 제공된 체크포인트도 없고, 허브에 연결할 수도 없어요.
+hub-download-failed = { $name }: 허브에서 내려받지 못했어요. { $reason }
+hub-weights-too-large = { $name }: 가중치가 { $size } GB로 한도 { $limit } GB보다 커요. 이름을 확인하거나 { $variable }(GB 단위)를 늘리세요.
+hub-limit-invalid = { $variable } 값이 { $value }예요. GB 단위의 수여야 해요.
+hub-download-size = { $name }의 가중치 { $size } MB를 내려받아요
+
+checkpoint-no-config = { $path }: 체크포인트가 아니에요. config.json이 없어요.
+checkpoint-no-weights = { $path }: 가중치가 없어요. model.safetensors도 pytorch_model.bin도 없어요.
+checkpoint-unusable = { $name }: 열 수 없어요. { $reason }
+checkpoint-vocabulary-size = { $name }: 열 수 없어요. 어휘 집합은 토큰 { $tokens }개인데 임베딩은 { $rows }행이에요. 서로 다른 모델의 파일이에요.
+checkpoint-multi-label = 텍스트 하나에 레이블을 여러 개 붙이는 모델(multi-label)이에요. bertlab은 지원하지 않아요.
+config-not-a-bert = { $path }: BERT의 설정이 아니에요. { $reason }
+config-value-invalid = { $path }: { $name } 값이 { $value }인데, BERT에는 있을 수 없는 값이에요.
+config-architectures-invalid = { $path }: 손상된 파일이에요. architectures가 이름의 목록이 아니에요.
+weights-damaged = { $path }: 손상된 파일이에요. { $reason }
+weights-more-than-tensors = { $path }: 손상되었거나 텐서가 아닌 파이썬 객체가 들어 있어요. bertlab은 이런 객체를 읽지 않아요.
+weights-compressed = { $path }: torch가 쓰지 않는 압축 파일이에요. bertlab은 압축을 풀지 않아요.
+weights-no-table = { $path }: 이름 붙은 텐서의 표가 아니에요.
+weights-tensor-not-stored = { $path }: 텐서 { $tensor }의 값이 들어 있지 않아요.
+weights-index-invalid = { $path }: 손상된 파일이에요. 파일 이름을 담은 weight_map이 없어요.
+weights-not-finite = { $path }: 가중치 { $tensor }에 NaN이나 무한대가 있어요.
+weights-layer-count = config.json에는 레이어가 { $layers }개인데 가중치에는 { $stored }개가 있어요.
+weights-classifier-shape = classifier.weight의 모양이 { $shape }이에요. 분류기에는 레이블마다 한 행이 있어야 해요.
+weights-tensor-missing = 가중치에 텐서 { $tensor }이(가) 없어요. 모양은 { $shape }이어야 해요.
+weights-tensor-shape = { $tensor }: 모양이 { $shape }인데 config.json에 따르면 { $expected }이어야 해요.
+weights-tensor-type = { $tensor }: 자료형이 { $type }이에요. 부동 소수점이어야 해요.
+weights-tensor-twice = 가중치에 { $tensor }이(가) 두 번 있어요. 한 번은 { $alias }라는 이름이에요.
+weights-not-tied = { $tensor }와(과) { $other }이(가) 달라요. BERT에서 둘은 같은 텐서예요.
+weights-no-pooler = 가중치에 { $head } 헤드는 있는데, 그 헤드가 입력으로 쓰는 풀러가 없어요.
+weights-unused = 가중치에 이 BERT에는 없는 텐서가 있어요: { $tensors }{ $more ->
+    [0] {""}
+   *[other] {" "}외 { $more }개
+}
+
+checkpoint-target-in-use = { $path }: 이미 있고 체크포인트가 아니에요. 다른 폴더를 고르세요.
+checkpoint-several-classifiers = 체크포인트에는 이 헤드 가운데 하나만 담을 수 있어요: { $heads }
+checkpoint-not-saved = 체크포인트를 { $path }에 저장할 수 없어요. { $reason }
+weights-overflow = { $tensor }: { $dtype }으로 나타낼 수 없는 값이 있어요. 학습이 발산했거나 더 넓은 자료형이 필요해요.
+average-architectures-differ = 구조가 다른 체크포인트는 평균할 수 없어요. 다른 설정: { $fields }
+average-heads-differ = 헤드가 다른 체크포인트는 평균할 수 없어요. 하나는 { $heads }, 다른 하나는 { $other_heads }예요.
+average-vocabularies-differ = 어휘 집합이 다른 체크포인트는 평균할 수 없어요.
+prune-layer-empty = { $layer }번 레이어에 헤드가 하나도 남지 않아요. 하나는 남기거나 0으로 두세요(--zeroed).
+
+run-log-not-readable = 로그 { $path }: 읽을 수 없어요. { $reason }
+run-no-snapshots = { $path }: 스냅샷이 없어요. 학습은 --no-snapshots를 쓰지 않으면 0, 10, 30, 100, … 스텝에 스냅샷을 남겨요.

@@ -1,0 +1,14 @@
+file-not-writable = { $path }: 쓸 수 없어요. { $reason }
+file-not-readable = { $path }: 읽을 수 없어요. { $reason }
+file-not-utf8 = { $path }: 손상된 파일이에요. UTF-8 텍스트가 아니에요.
+json-invalid = { $path }: 손상된 파일이에요. 올바른 JSON이 아니에요.
+json-not-an-object = { $path }: 손상된 파일이에요. JSON 객체가 아니라 { $type } 값이 들어 있어요.
+lock-held = 다른 프로세스가 이미 진행 중이에요: { $owner }. 끝날 때까지 기다리거나 다른 --out을 지정하세요.
+lock-owner-run = { $path }의 학습
+lock-owner-corpus = { $path }의 말뭉치 준비
+system-no-such-file = 그런 파일이나 폴더가 없어요
+system-permission-denied = 권한이 없어요
+system-no-space-left = 디스크에 남은 공간이 없어요
+system-read-only = 읽기 전용 디스크예요
+system-is-a-directory = 파일이 아니라 폴더예요
+system-not-a-directory = 폴더가 아니에요
