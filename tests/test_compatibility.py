@@ -59,7 +59,7 @@ def test_a_shipped_checkpoint_opens(name):
 def test_a_run_of_before_is_read(name):
     run = ROOT / "assets" / "runs" / name
     log = history.read_log(run)
-    assert history.snapshots(run)
+    assert history.find_snapshots(run)
     assert any("loss" in row for row in log)
     assert history.run_status(run, history.thin(log)).state == "finished"
 

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from support.errors import raises_error
 from support.hard_strings import HARD_STRINGS, SURROGATES
 
 from bertlab.config.errors import BertlabError, CheckpointError, DataError, TextError
@@ -271,7 +272,7 @@ def test_a_missing_vocabulary_is_named(tmp_path, path):
 
 def test_a_directory_that_cannot_be_written_is_named(small, tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(BertlabError, match=r"file.tokenizer.json cannot be written: "):
+    with raises_error(BertlabError, "file-not-writable", path=tmp_path / "file" / "tokenizer.json"):
         small.save(tmp_path / "file")
 
 
