@@ -61,7 +61,7 @@ def test_a_run_of_before_is_read(name):
     log = history.read_log(run)
     assert history.find_snapshots(run)
     assert any("loss" in row for row in log)
-    assert history.run_status(run, history.thin(log)).state == "finished"
+    assert history.run_status(run, history.thin_log(log)).state == "finished"
 
 
 @pytest.mark.parametrize(

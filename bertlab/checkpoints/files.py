@@ -9,9 +9,9 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import safetensors.torch
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import load as load_bytes
 from safetensors.torch import load_file
 
 from bertlab.config.config import ModelConfig
@@ -117,7 +117,7 @@ def _read_tensors(directory: Path) -> dict[str, torch.Tensor]:
 def _read_safetensors(path: Path) -> dict[str, torch.Tensor]:
     try:
         # safetensors opens only files whose name is valid UTF-8
-        return load_file(path) if _is_utf8(path) else safetensors.torch.load(path.read_bytes())
+        return load_file(path) if _is_utf8(path) else load_bytes(path.read_bytes())
     except (SafetensorError, OSError, ValueError, LookupError) as error:
         raise CheckpointError("weights-damaged", path=path, reason=first_line(error)) from None
 
