@@ -3,15 +3,18 @@
 import base64
 import csv
 import json
+import os
 import re
+import subprocess
+import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from support.colours import SIGHTS, oklab
+from support.texts import text
 from support.view_facts import attention, long_attention, neuron, rows
 
 from bertlab.views import assets, bertviz_view, figures, html, payload
@@ -109,15 +112,15 @@ def test_lines_are_drawn_and_said(visit):
     assert ink(page) > 2000
     page.mouse.move(*token_at(page, "query", 2))
     settle(page)
-    text = readout(page)
-    assert text.startswith("lamp attends to")
+    line = readout(page)
+    assert line.startswith("lamp attends to")
     mean = fact.probs_LNTT[0, :, 2].mean(0)
     best = np.argsort(-mean)[:5]
-    assert values(text) == [pytest.approx(mean[i], abs=6e-4) for i in best]
+    assert values(line) == [pytest.approx(mean[i], abs=6e-4) for i in best]
     assert page.locator("canvas.bl-under.bl-dim").count() == 1
     page.mouse.move(*token_at(page, "key", 3))
     settle(page)
-    assert readout(page).startswith("on is attended by")
+    assert readout(page).startswith(f"on {text('canvas-attended')}")
     assert max(values(readout(page))) == pytest.approx(fact.probs_LNTT[0, :, :, 3].mean(0).max(), abs=6e-4)
 
 
@@ -187,7 +190,7 @@ def test_keyboard_alone_is_enough(visit):
     assert max(values(readout(page))) == pytest.approx(fact.probs_LNTT[1, :, 1].mean(0).max(), abs=6e-4)
     page.keyboard.press("s")
     settle(page)
-    assert readout(page).startswith("the is attended by")
+    assert readout(page).startswith(f"the {text('canvas-attended')}")
     page.locator(".bl-head").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("s")
@@ -213,15 +216,15 @@ def test_filter_and_hiding_choose_rows_and_columns(visit):
     fact = attention()
     page = visit(html.attention_html(fact))
     page.locator("select").select_option("ba")
-    page.get_by_label("Hide [CLS] [SEP]").check()
+    page.get_by_label(text("canvas-hide")).check()
     settle(page)
     page.mouse.move(*token_at(page, "query", 0))
     settle(page)
-    text = readout(page)
-    assert text.startswith("so attends to")
+    line = readout(page)
+    assert line.startswith("so attends to")
     mean = fact.probs_LNTT[0, :, 9, 1:8].mean(0)
-    assert max(values(text)) == pytest.approx(mean.max(), abs=6e-4)
-    page.get_by_label("Renormalise rows").check()
+    assert max(values(line)) == pytest.approx(mean.max(), abs=6e-4)
+    page.get_by_label(text("canvas-renormalise")).check()
     page.mouse.move(*token_at(page, "query", 0))
     settle(page)
     scaled = fact.probs_LNTT[0, :, 9, 1:8]
@@ -246,7 +249,7 @@ def test_the_grid_opens_a_head(visit):
     settle(page)
     assert (state(page)["layer"], state(page)["head"]) == (1, 2)
     assert "Layer 1 · Head 2" in page.locator(".bl-card-title").inner_text()
-    page.get_by_text("As lines").click()
+    page.get_by_text(text("canvas-as-lines")).click()
     assert (state(page)["view"], state(page)["heads"]) == ("lines", [2])
 
 
@@ -258,9 +261,9 @@ def test_the_heat_map_reads_out_the_value(visit):
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     settle(page)
-    text = readout(page)
-    assert text.endswith("(Layer 2 · Head 3)")
-    value = float(re.search(r"(\d\.\d+) \(", text)[1])
+    line = readout(page)
+    assert line.endswith("(Layer 2 · Head 3)")
+    value = float(re.search(r"(\d\.\d+) \(", line)[1])
     assert value == pytest.approx(fact.probs_LNTT[2, 3, 2, 2], abs=6e-4)
     page.keyboard.press("Enter")
     assert (state(page)["tokens"], state(page)["side"]) == ([2], "query")
@@ -351,7 +354,7 @@ def test_a_long_input_brings_what_is_asked_for(visit):
     settle(page)
     assert "Layer 5 · Head 7" in readout(page), "the layer is here, so each of its heads is"
     page.locator("[data-view=lines]").click()
-    page.get_by_label("Fit").check()
+    page.get_by_label(text("canvas-fit")).check()
     settle(page)
     scroll = page.locator(".bl-scroll")
     assert scroll.evaluate("(node) => node.scrollHeight <= node.clientHeight + 1")
@@ -383,7 +386,7 @@ def test_a_search_lights_counts_and_goes_on(visit):
     fact = attention()
     page = visit(html.attention_html(fact))
     before = ink(page, "canvas.bl-over")
-    page.get_by_label("Find a token").fill("THE")
+    page.get_by_label(text("canvas-find")).fill("THE")
     settle(page)
     assert page.locator(".bl-count").inner_text() == "0 / 3"
     assert ink(page, "canvas.bl-over") > before + 500, "matches are lit"
@@ -394,9 +397,9 @@ def test_a_search_lights_counts_and_goes_on(visit):
     assert page.locator(".bl-count").inner_text() == "3 / 3"
     settle(page)
     assert readout(page).startswith("the attends to")
-    page.get_by_role("button", name="Keep all").click()
+    page.get_by_role("button", name=text("canvas-hold-found")).click()
     assert state(page)["tokens"] == [1, 4, 10]
-    page.get_by_label("Find a token").fill("boats")
+    page.get_by_label(text("canvas-find")).fill("boats")
     assert page.locator(".bl-count").inner_text() == "0 / 0"
     until(page, "heard.at(-1)?.find === 'boats'")
 
@@ -405,34 +408,34 @@ def test_pieces_become_words_as_clark_sums_them(visit):
     tokens = rows(["the", "lamp", "##light", "##er", "went"], ["un", "##seen"])
     fact = attention(tokens=tokens)
     page = visit(html.attention_html(fact))
-    page.get_by_label("Whole words").check()
+    page.get_by_label(text("canvas-merged")).check()
     settle(page)
     page.mouse.move(*token_at(page, "query", 2))
     settle(page)
-    text = readout(page)
-    assert text.startswith("lamplighter attends to")
+    line = readout(page)
+    assert line.startswith("lamplighter attends to")
     groups = [[0], [1], [2, 3, 4], [5], [6], [7, 8], [9]]
     mean = fact.probs_LNTT[0].mean(0)
     expected = [mean[np.ix_(groups[2], group)].sum(1).mean() for group in groups]
     assert sum(expected) == pytest.approx(1, abs=1e-4)
-    assert values(text) == [pytest.approx(value, abs=6e-4) for value in sorted(expected, reverse=True)[:5]]
+    assert values(line) == [pytest.approx(value, abs=6e-4) for value in sorted(expected, reverse=True)[:5]]
     page.mouse.click(*token_at(page, "query", 5))
-    page.get_by_label("Whole words").uncheck()
+    page.get_by_label(text("canvas-merged")).uncheck()
     settle(page)
     assert state(page)["tokens"] == [7], "a word is kept by its first piece"
-    assert not visit(html.attention_html(attention())).get_by_label("Whole words").is_visible()
+    assert not visit(html.attention_html(attention())).get_by_label(text("canvas-merged")).is_visible()
 
 
 def test_every_change_can_be_undone(visit):
     page = visit(html.attention_html(attention()))
-    undo, redo = page.get_by_label("Undo (Ctrl-Z)"), page.get_by_label("Redo (Ctrl-Shift-Z)")
+    undo, redo = page.get_by_label(text("canvas-undo")), page.get_by_label(text("canvas-redo"))
     assert undo.is_disabled()
     start = state(page)
     page.locator(".bl-step").nth(1).click()
-    page.get_by_label("Hide [CLS] [SEP]").check()
+    page.get_by_label(text("canvas-hide")).check()
     page.mouse.click(*token_at(page, "query", 1))
-    page.get_by_label("Find a token").type("boat")
-    page.get_by_label("Zoom in").click()
+    page.get_by_label(text("canvas-find")).type("boat")
+    page.get_by_label(text("canvas-zoom-in")).click()
     end = state(page)
     assert (end["layer"], end["hide"], end["tokens"], end["find"], end["zoom"]) == (1, True, [2], "boat", 150)
     page.locator("canvas.bl-over").focus()
@@ -456,7 +459,7 @@ def test_zoom_widens_the_picture_and_keeps_its_middle(visit, look):
     scroll = page.locator(".bl-scroll")
     scroll.evaluate("(node) => { node.scrollTop = (node.scrollHeight - node.clientHeight) / 2; }")
     high = scroll.evaluate("(node) => node.scrollHeight")
-    page.get_by_label("Zoom in").click()
+    page.get_by_label(text("canvas-zoom-in")).click()
     page.locator("canvas.bl-over").focus()
     page.keyboard.press("+")
     settle(page)
@@ -568,9 +571,30 @@ def test_the_colours_of_figures_are_told_apart_with_every_kind_of_sight(sight):
     assert nearest([*figures.COLOURS, figures.GREY], sight) > 0.09
 
 
-def test_the_picture_of_the_start_has_the_colours_of_figures():
-    source = (Path(__file__).parent.parent / "bertlab" / "app" / "static" / "arcs.js").read_text()
-    assert re.findall(r"#[0-9a-f]{6}", source)[: len(figures.COLOURS) + 1] == [*figures.COLOURS, figures.GREY]
+SWAPPED = """
+import json, sys
+from bertlab.explore.facts import Candidate, MaskFill
+from bertlab.views import assets, figures
+drawn = figures.mask_bars(MaskFill(1, 0, 6, (Candidate("tea", 5, 0.4),)))
+print(json.dumps([list(drawn.data[0].marker.color), assets.module("attention"), assets.css()]))
+"""
+
+
+def test_another_palette_changes_figures_and_canvas_views(tmp_path):
+    """A file outside the package replaces some colours; Python, JavaScript and CSS all follow."""
+    palette = {"blue": "#123456", "orange": "#654321", "themes": {"dark": {"accent": "#abcdef"}}}
+    path = tmp_path / "palette.json"
+    path.write_text(json.dumps(palette))
+    ran = subprocess.run(
+        [sys.executable, "-c", SWAPPED], env=os.environ | {"BERTLAB_PALETTE": str(path)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    colours, module, css = json.loads(ran.stdout)
+    assert colours == ["#123456"]
+    assert '"blue": "#123456"' in module
+    assert '"accent": "#abcdef"' in module
+    assert "--bl-orange: #654321" in css
+    assert figures.GREY in module, "the other colours stay"
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
@@ -632,15 +656,10 @@ def test_resizing_redraws(visit):
     assert ink(page) > 1000
 
 
-def test_korean_words(visit):
+def test_texts_in_korean(visit):
     page = visit(html.attention_html(attention(), options={"lang": "ko", "labels": {"lines": "줄"}}))
-    assert page.get_by_role("button", name="모든 헤드").is_visible()
+    assert page.get_by_role("button", name=text("canvas-grid", "ko")).is_visible()
     assert page.get_by_role("button", name="줄", exact=True).is_visible()
-    korean, english = (
-        page.evaluate(f"Object.keys(({re.search(name, assets.static('words.js'), re.S)[1]})).sort()")
-        for name in (r"\n  ko: (\{.*?\n  \})", r"\n  en: (\{.*?\n  \})")
-    )
-    assert korean == english
 
 
 def test_broken_bytes_say_so(visit):
@@ -665,9 +684,9 @@ def test_neuron_view_opens_a_token(visit):
     box = page.locator("canvas.bl-over").bounding_box()
     page.mouse.move(box["x"] + box["width"] - 60, box["y"] + 64 + 25 * 3.5)
     settle(page)
-    text = readout(page)
-    assert text.startswith("lamp → on")
-    score, chance = (float(number) for number in re.findall(r"-?\d\.\d+", text))
+    line = readout(page)
+    assert line.startswith("lamp → on")
+    score, chance = (float(number) for number in re.findall(r"-?\d\.\d+", line))
     assert score == pytest.approx(fact.scores_TT[2, 3], abs=6e-4)
     assert chance == pytest.approx(fact.probs_TT[2, 3], abs=6e-4)
     page.mouse.move(box["x"] + box["width"] * 0.62, box["y"] + 64 + 25 * 3.5)

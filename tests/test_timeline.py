@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from support.texts import text
 from support.tiny_model import TEXTS
 from support.view_facts import decode
 
@@ -264,7 +265,7 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
     page.keyboard.press("ArrowDown")
     heard = page.locator("body")
     expect(heard).to_have_attribute("data-heard", '{"at":10,"against":null,"layer":1,"head":1}')
-    page.get_by_role("button", name="Side by side").click()
+    page.get_by_role("button", name=text("canvas-beside")).click()
     expect(page.locator(".bl-moment")).to_have_count(2)
     expect(page.locator(".bl-moment").first.locator("select")).to_have_value("0")
     canvas = page.locator(".bl-moment").last.locator(".bl-moment-head canvas")
@@ -280,7 +281,7 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
     page.keyboard.press("ArrowUp")
     expect(page.locator("[role=status]")).to_contain_text(f"{first} → {second} · step 0:")
     page.keyboard.press("Escape")
-    expect(page.locator("[role=status]")).to_contain_text("move in time")
+    expect(page.locator("[role=status]")).to_contain_text(text("canvas-time-hint"))
     slider.focus()
     page.keyboard.press("Space")
     expect(name).to_contain_text("step 40")

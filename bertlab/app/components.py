@@ -11,7 +11,7 @@ from bertlab.app import url
 from bertlab.app.i18n import language, t
 from bertlab.explore.word_spans import MASK
 from bertlab.explore.word_spans import words as find_words
-from bertlab.views import assets, export
+from bertlab.views import assets, export, figures
 
 STATIC = Path(__file__).parent / "static"
 
@@ -67,7 +67,7 @@ def arcs(picture: dict) -> None:
     data = {end: [words[arc[end]] for arc in picture["arcs"]] for end in ("from", "to")}
     data |= {name: [arc[name] for arc in picture["arcs"]] for name in ("head", "weight")}
     with save_menu("arcs", data=data):
-        _component("arcs")(key="arcs", data=picture)
+        _component("arcs")(key="arcs", data=picture | {"colours": [*figures.COLOURS, figures.GREY]})
 
 
 def head_grid(data: dict, on_change: Callable[[str], None]) -> None:

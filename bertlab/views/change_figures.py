@@ -11,14 +11,25 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import HeadEffects, Lens, PredictionChange
-from bertlab.views.figures import BLUE, DIVERGING, GREY, GRID, ORANGE, blank, name_rows, narrow, safe, short
+from bertlab.views.figures import (
+    BLUE,
+    DIVERGING,
+    FAINT_TO_BLUE,
+    GREY,
+    GRID,
+    ORANGE,
+    blank,
+    name_rows,
+    narrow,
+    safe,
+    short,
+)
 from bertlab.views.numbers import percent, signed
 from bertlab.views.pieces import piece_labels
 
 FITTING = 48  # positions whose words can be read in their cells
 USUAL = 10  # outcomes of a change: the five likeliest before, the five after
 WEAKEST = 0.5  # log-odds at which the colours of a head map are full, where no head has more
-_DEPTHS = [[0.0, "rgba(38, 108, 206, 0.04)"], [1.0, "rgba(38, 108, 206, 0.9)"]]
 
 
 def before_after(
@@ -59,8 +70,10 @@ def before_after(
 def head_map(
     effects: HeadEffects, *, axes: tuple[str, str] = ("head", "layer"), odds: str = "change of the log-odds"
 ) -> go.Figure:
-    """Layers x heads: how the log-odds of the prediction change when that head alone is knocked out. Orange: the
-    prediction loses without it; blue: it gains."""
+    """Layers x heads: the change of the prediction's log-odds when that head alone is switched off.
+
+    Blue heads help (the log-odds fall without them), orange heads hurt.
+    """
     head, layer = map(safe, axes)
     limit = max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
     count = effects.effects_LN.shape[1]
@@ -71,7 +84,8 @@ def head_map(
     ]
     figure.add_heatmap(
         z=effects.effects_LN.astype(float).round(4), y=list(range(len(effects.layers))), zmin=-limit, zmax=limit,
-        colorscale=DIVERGING, xgap=2, ygap=2, text=texts, texttemplate="%{text}",
+        colorscale=[[1 - place, colour] for place, colour in reversed(DIVERGING)], xgap=2, ygap=2,
+        text=texts, texttemplate="%{text}",
         textfont={"size": 13 if count <= 8 else 10}, customdata=np.round(effects.probabilities_LN, 4),
         colorbar={
             "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.7, "thickness": 10, "nticks": 5,
@@ -114,8 +128,8 @@ def lens_grid(
     figure = blank(height=150 + 38 * layers)
     figure.add_heatmap(
         z=lens.probs_LT[:, places].astype(float).round(4), x=places, y=list(range(layers)), zmin=0, zmax=1, text=pieces,
-        texttemplate="%{text}" if len(places) <= FITTING else None, textfont={"size": 12}, colorscale=_DEPTHS, xgap=2,
-        ygap=2, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
+        texttemplate="%{text}" if len(places) <= FITTING else None, textfont={"size": 12}, colorscale=FAINT_TO_BLUE,
+        xgap=2, ygap=2, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
         colorbar={
             "orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom",
             "len": 190, "lenmode": "pixels", "thickness": 10, "tickformat": ".0%", "tickvals": [0, 0.5, 1],

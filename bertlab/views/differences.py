@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from bertlab.explore.compare import Comparison
 from bertlab.views.curves import GRID
-from bertlab.views.figures import BLUE, DIVERGING, GREY, ORANGE, TEMPLATE, name_rows, safe, signs
+from bertlab.views.figures import BLUE, DIVERGING, FAINT_TO_BLUE, GREY, ORANGE, TEMPLATE, name_rows, safe, signs
 
 LONGEST = 64  # units that a matrix names on its axes
 ROOMY = 40  # units whose cells have room for a sign
@@ -92,9 +92,8 @@ def layer_drift(
 def layer_similarity(found: Comparison, *, axes: tuple[str, str] = ("layer of the second", "layer of the first")):
     """Linear CKA of every layer of the first side with every layer of the second."""
     figure = _figure(150 + 26 * len(found.cka_LM))
-    ramp = [[0, "rgba(59, 130, 214, 0.04)"], [1, "rgba(59, 130, 214, 1)"]]
     figure.add_heatmap(
-        z=found.cka_LM.round(4), zmin=0, zmax=1, colorscale=ramp, xgap=2, ygap=2, colorbar=_bar("CKA"),
+        z=found.cka_LM.round(4), zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, colorbar=_bar("CKA"),
         hovertemplate="%{y} · %{x}: %{z:.3f}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(title={"text": safe(axes[0]), "font": {"size": 13}}, dtick=1, side="top")

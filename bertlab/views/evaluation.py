@@ -13,15 +13,16 @@ import plotly.graph_objects as go
 from bertlab.training.error_analysis.results import Confusion, Group, Judged
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, safe, short
 from bertlab.views.numbers import percent
+from bertlab.views.palette import transparent
 from bertlab.views.passage import plain
 
 MOST_NAMED = 14  # labels up to which every cell shows its numbers
 # wrong ones orange, right ones blue, both faint enough for ink of either theme on top
 _SHARES = [
-    [0, "rgba(217, 130, 43, 0.62)"],
-    [0.5, "rgba(217, 130, 43, 0.03)"],
-    [0.5, "rgba(59, 130, 214, 0.03)"],
-    [1, "rgba(59, 130, 214, 0.62)"],
+    [0, transparent(ORANGE, 0.62)],
+    [0.5, transparent(ORANGE, 0.03)],
+    [0.5, transparent(BLUE, 0.03)],
+    [1, transparent(BLUE, 0.62)],
 ]
 
 

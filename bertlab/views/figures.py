@@ -16,23 +16,15 @@ import plotly.graph_objects as go
 
 from bertlab.explore.facts import Answers, AttentionMap, InputMap, MaskFill, NeuronMap, NextSentence
 from bertlab.views.numbers import percent
+from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.pieces import piece_labels
 
-BLUE, ORANGE, GREY = "#3b82d6", "#d9822b", "#8a919e"
-# chosen by search, with GREY: the largest smallest OKLab distance under normal sight and simulated protan-, deuteran-
-# and tritanopia among colours that stand out from a light ground and a dark one
-COLOURS = [BLUE, ORANGE, "#0b7859", "#811aff", "#df0b61", "#9f4c05", "#8a4d9e"]
-GRID = "rgba(128, 136, 150, 0.22)"
-# Zero has the colour of no ground: the middle of the scale is see-through. Less is light, more is dark, so that the two
-# sides differ also for who sees no hue; where a cell has room, `signs` writes the direction into it.
-DIVERGING = [
-    [0.0, "rgba(242, 160, 58, 1)"],
-    [0.25, "rgba(240, 176, 96, 0.75)"],
-    [0.5, "rgba(128, 136, 150, 0.06)"],
-    [0.75, "rgba(64, 120, 208, 0.75)"],
-    [1.0, "rgba(30, 88, 190, 1)"],
-]
-_RISING = [[0, "rgba(40, 104, 196, 0)"], [0.35, "rgba(120, 170, 230, 0.7)"], [0.7, "#2868c4"], [1, "#081c54"]]
+BLUE, ORANGE, GREY = PALETTE["blue"], PALETTE["orange"], PALETTE["grey"]
+COLOURS, GRID = PALETTE["series"], PALETTE["grid"]
+# Zero is transparent. Negative values are light and positive ones dark, so that the two differ without hue too; where
+# a cell has space, `signs` writes the sign into it.
+DIVERGING = PALETTE["diverging"]
+FAINT_TO_BLUE = [[0.0, transparent(BLUE, 0.04)], [1.0, transparent(BLUE, 0.9)]]
 _AXIS = {
     "showgrid": False,
     "zeroline": False,
@@ -109,7 +101,7 @@ def span_curves(
             line={"color": colour, "width": 2.5, "dash": dash, "shape": "linear"},
             marker={"size": 6, "symbol": "circle" if dash == "solid" else "diamond"},
             fill="tozeroy",
-            fillcolor=_faded(colour, 0.12),
+            fillcolor=transparent(colour, 0.12),
             customdata=[safe(short(word, 28)) for word in words],
             hovertemplate="%{customdata}: %{y:.3f}",
         )
@@ -192,7 +184,8 @@ def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
     places, ticks = list(range(len(pieces))), (0, 0.1, 0.25, 0.5, 1)
     figure = blank(height=140 + 18 * min(len(pieces), 40))
     figure.add_heatmap(
-        z=np.sqrt(probs_TT).round(4), zmin=0, zmax=1, colorscale=_RISING, name=f"layer {layer}, head {head}",
+        z=np.sqrt(probs_TT).round(4), zmin=0, zmax=1, colorscale=PALETTE["sequential"],
+        name=f"layer {layer}, head {head}",
         customdata=probs_TT.round(5), hovertemplate="%{y} → %{x}: %{customdata:.3f}<extra></extra>",
         colorbar={"tickvals": np.sqrt(ticks).tolist(), "ticktext": [str(tick) for tick in ticks], "thickness": 12},
     )  # fmt: skip
@@ -244,7 +237,7 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) ->
             marker={"color": colour},
             hovertemplate=f"{safe(label)}: {percent(share)}<extra></extra>",
         )
-    figure.add_vline(0.5, line={"color": "#ffffff", "width": 2, "dash": "dot"})
+    figure.add_vline(0.5, line={"color": PALETTE["themes"]["light"]["ground"], "width": 2, "dash": "dot"})
     figure.update_xaxes(range=[0, 1], ticklabeloverflow="allow", **_PERCENTS)
     figure.update_yaxes(visible=False)
     figure.update_layout(
@@ -311,8 +304,3 @@ def narrow(text: str, most: int, *, tail: int = 0) -> str:
     end = text[len(text) - tail :]
     taken = accumulate(map(room, text))
     return text[: sum(width < most - room(end) for width in taken)] + "…" + end
-
-
-def _faded(colour: str, alpha: float) -> str:
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, {alpha})"

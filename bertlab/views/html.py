@@ -9,6 +9,7 @@ from html import escape
 from bertlab.explore.facts import AttentionMap, NeuronMap
 from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, payload
+from bertlab.views.palette import PALETTE
 
 # the policy holds the page to its word: nothing is fetched, nothing is sent
 _PAGE = """<!doctype html>
@@ -21,8 +22,8 @@ _PAGE = """<!doctype html>
  content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:">
 <title>{title}</title>
 <style>
-html {{ background: #ffffff; color: #1f2430; }}
-@media (prefers-color-scheme: dark) {{ html {{ background: #14171d; color: #e6e9ef; }} }}
+html {{ background: {light[ground]}; color: {light[ink]}; }}
+@media (prefers-color-scheme: dark) {{ html {{ background: {dark[ground]}; color: {dark[ink]}; }} }}
 body {{ margin: 0 auto; padding: 24px clamp(12px, 3vw, 40px); max-width: 1280px; }}
 h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap: anywhere; }}
 {css}
@@ -58,6 +59,5 @@ def timeline_html(timeline: Timeline, *, title: str = "Time machine", log=(), op
 def packed_html(view: assets.View, data: bytes, title: str) -> str:
     """A view of a payload as one offline page."""
     # base64 has no "<", so no token can end the script element; the title is text
-    return _PAGE.format(
-        title=escape(title), css=assets.css(), data=base64.b64encode(data).decode(), script=assets.hosted(view, "page")
-    )
+    script, encoded = assets.hosted(view, "page"), base64.b64encode(data).decode()
+    return _PAGE.format(title=escape(title), **PALETTE["themes"], css=assets.css(), data=encoded, script=script)

@@ -9,15 +9,13 @@ from html import escape
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import Classification, Tags, WordEffects
-from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, room, safe, short
+from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, blank, room, safe, short
 from bertlab.views.numbers import Told, percent
+from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import FONT, plain
 
-# every kind of entity has a colour and a line of its own, so that it is told apart without seeing the colour
-_KINDS = (
-    ("47, 111, 208", "solid"), ("199, 122, 10", "dashed"), ("42, 157, 143", "dotted"), ("141, 75, 228", "double"),
-    ("177, 39, 72", "solid"), ("110, 118, 130", "dashed"),
-)  # fmt: skip
+# each entity type has a line of its own beside its colour, for readers without colour vision
+_MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "solid", "dashed"), strict=False))
 
 
 def label_bars(said: Classification) -> go.Figure:
@@ -86,10 +84,10 @@ def weighed_html(text: str, effects: WordEffects, *, second: bool = False) -> st
     for word in effects.words:
         if word.second == second:
             share = abs(word.effect) / most
-            colour, line = ("47, 111, 208", "solid") if word.effect >= 0 else ("199, 122, 10", "dotted")
+            colour, line = (BLUE, "solid") if word.effect >= 0 else (ORANGE, "dotted")
             style = (
-                f"color: inherit; background: rgba({colour}, {0.5 * share:.3f}); border-radius: 3px; padding: 1px 0; "
-                f"border-bottom: 3px {line} rgba({colour}, {share:.3f});"
+                f"color: inherit; background: {transparent(colour, round(0.5 * share, 3))}; border-radius: 3px; "
+                f"padding: 1px 0; border-bottom: 3px {line} {transparent(colour, round(share, 3))};"
             )
             parts.append(plain(text[place : word.start]))
             parts.append(f'<mark style="{style}" title="{word.effect:+.2f}">{plain(word.text)}</mark>')
@@ -109,10 +107,10 @@ def tagged_html(text: str, tags: Tags) -> str:
     kinds = {label: number for number, label in enumerate(dict.fromkeys(kind_order(tags)))}
     parts, place = [], 0
     for start, end, label in spans:
-        colour, line = _KINDS[kinds.get(label, 0) % len(_KINDS)]
+        colour, line = _MARKS[kinds.get(label, 0) % len(_MARKS)]
         inside = [shares for (left, right), shares in chances.items() if start <= left and right <= end]
         style = (
-            f"color: inherit; background: rgba({colour}, 0.2); border-bottom: 3px {line} rgb({colour}); "
+            f"color: inherit; background: {transparent(colour, 0.2)}; border-bottom: 3px {line} {colour}; "
             f"border-radius: 4px 4px 0 0; padding: 2px 3px;"
         )
         tip = escape(" | ".join(_top(shares) for shares in inside))
@@ -137,7 +135,7 @@ def tag_heat(tags: Tags) -> go.Figure:
     figure = blank(height=90 + 30 * len(tags.labels))
     figure.add_heatmap(
         z=[[word.probabilities[k] for word in tags.words] for k in range(len(tags.labels))],
-        zmin=0, zmax=1, xgap=1, ygap=1, colorscale=[[0, "rgba(40, 104, 196, 0.04)"], [1, "#2868c4"]],
+        zmin=0, zmax=1, xgap=1, ygap=1, colorscale=FAINT_TO_BLUE,
         customdata=[[safe(word.text) for word in tags.words]] * len(tags.labels),
         text=[[safe(label)] * len(tags.words) for label in tags.labels], showscale=False,
         hovertemplate="%{customdata} · %{text}: %{z:.1%}<extra></extra>",

@@ -13,11 +13,12 @@ from itertools import pairwise
 
 from bertlab.explore.facts import Answer, TokenRow
 from bertlab.views.numbers import percent
+from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.pieces import piece_labels
 
-# red, green, blue and the border that tells the colours apart without seeing them
-_MARKS = (("47, 111, 208", "solid"), ("199, 122, 10", "dashed"), ("42, 157, 143", "dotted"), ("141, 75, 228", "double"))
-_SEGMENTS = (("47, 111, 208", "solid"), ("199, 122, 10", "dashed"))
+# a colour, and a line that tells it from the others without colour vision
+_MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double"), strict=False))
+_SEGMENTS = _MARKS[:2]
 FONT = "line-height: 1.9; overflow-wrap: anywhere; word-break: keep-all; white-space: pre-wrap;"
 
 
@@ -47,11 +48,11 @@ def tokens_html(tokens: Sequence[TokenRow]) -> str:
     html = []
     for row, label in zip(tokens, piece_labels(tokens), strict=True):
         added = row.special and row.start == row.end
-        colour, line = ("128, 136, 150", "dotted") if added else _SEGMENTS[1 if row.segment == 1 else 0]
+        colour, line = (PALETTE["grey"], "dotted") if added else _SEGMENTS[1 if row.segment == 1 else 0]
         opacity = "0.65" if added else "1"
         style = (
             f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "
-            f"background: rgba({colour}, 0.16); border-bottom: 2px {line} rgb({colour}); opacity: {opacity};"
+            f"background: {transparent(colour, 0.16)}; border-bottom: 2px {line} {colour}; opacity: {opacity};"
         )
         html.append(f'<bdi style="{style}" title="{row.position}: id {row.id}">{plain(label)}</bdi>')
     return f'<div class="bl-tokens" style="overflow-wrap: anywhere;">{" ".join(html)}</div>'
@@ -62,7 +63,7 @@ def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
     colour, line = _MARKS[rank % len(_MARKS)]
     strength = 0.34 if rank == 0 else 0.16
     style = (
-        f"color: inherit; background: rgba({colour}, {strength}); border-bottom: 3px {line} rgb({colour}); "
+        f"color: inherit; background: {transparent(colour, strength)}; border-bottom: 3px {line} {colour}; "
         f"border-radius: 4px 4px 0 0; padding: 2px 0; font-weight: {600 if rank == 0 else 400};"
     )
     title = " · ".join(f"{place + 1}: {percent(item.probability)}" for place, item in over)

@@ -13,8 +13,9 @@ import plotly.graph_objects as go
 
 from bertlab.explore.facts import Answer, SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.explore.word_spans import words
-from bertlab.views.figures import BLUE, COLOURS, GREY, ORANGE, blank, name_rows, safe, short
+from bertlab.views.figures import BLUE, COLOURS, FAINT_TO_BLUE, GREY, GRID, ORANGE, blank, name_rows, safe, short
 from bertlab.views.numbers import percent
+from bertlab.views.palette import transparent
 from bertlab.views.passage import FONT, plain
 from bertlab.views.pieces import piece_labels
 
@@ -22,7 +23,6 @@ COLUMN = 30  # pixels of the tallest column
 LANE = 5  # pixels from one underline to the next
 # colour, and how long a dash and its gap are: told apart without seeing colours
 _STROKES = tuple(zip(COLOURS, (1, 8, 3, 12, 5), (0, 4, 3, 3, 5), strict=False))
-_SEQUENTIAL = [[0.0, "rgba(59, 130, 214, 0.04)"], [0.5, "rgba(59, 130, 214, 0.55)"], [1.0, "rgba(38, 98, 196, 1)"]]
 
 
 def columns_html(
@@ -71,7 +71,7 @@ def _column(reading: WindowReading, token: TokenRow, text: str, height_2T: np.nd
     up_height, down_height = COLUMN * height_2T[:, token.position]
     start, end = float(reading.start_probs_T[token.position]), float(reading.end_probs_T[token.position])
     best = reading.answer and token.segment == 1 and reading.answer[0] <= token.start < reading.answer[1]
-    ground = "background: rgba(59, 130, 214, 0.18);" if best else ""
+    ground = f"background: {transparent(BLUE, 0.18)};" if best else ""
     bar = "display: block; min-height: 1px; min-width: 4px; width: 70%; max-width: 1.1em; margin: 0 auto;"
     up = f'<span style="{bar} height: {up_height:.1f}px; background: {BLUE};"></span>'
     # hatched, so that start and end differ without colour too
@@ -227,7 +227,7 @@ def windows_figure(
             "anchor": "y",
             "title": {"text": safe(axes[1]), **title},
             "showgrid": True,
-            "gridcolor": "rgba(128, 136, 150, 0.22)",
+            "gridcolor": GRID,
             "zeroline": False,
             "nticks": 5,
         },
@@ -271,12 +271,12 @@ def heads_map(
             "symbol": "square",
             "size": 24 if heads < 9 else 17,  # twelve stand side by side on a telephone
             "color": flat.round(5),
-            "colorscale": _SEQUENTIAL,
+            "colorscale": FAINT_TO_BLUE,
             "cmin": 0,
             "cmax": max(float(flat.max()), 1e-9),
             "line": {
                 "width": [3 if place == chosen else 1 for place in places],
-                "color": [ORANGE if place == chosen else "rgba(128, 136, 150, 0.4)" for place in places],
+                "color": [ORANGE if place == chosen else transparent(GREY, 0.4) for place in places],
             },
             "colorbar": {"tickformat": ".0%", "thickness": 10, "outlinewidth": 0, "title": {"text": safe(labels[0])}},
         },
@@ -305,7 +305,7 @@ def looks_html(found: SpanAttention, layer: int, head: int, *, from_answer: bool
         under = f"border-bottom: 3px {line} {BLUE if line == 'solid' else ORANGE};" if line else ""
         style = (
             f"display: inline-block; margin: 0 2px 4px 0; padding: 0 4px; border-radius: 4px; "
-            f"background: rgba(59, 130, 214, {0.85 * share / most:.3f}); {under}"
+            f"background: {transparent(BLUE, round(0.85 * share / most, 3))}; {under}"
         )
         html.append(f'<bdi style="{style}" title="{percent(share)}">{plain(label)}</bdi>')
     return f'<div class="bl-looks" style="overflow-wrap: anywhere; line-height: 1.6;">{" ".join(html)}</div>'

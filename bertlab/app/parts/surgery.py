@@ -18,6 +18,7 @@ from bertlab.explore import intervention_syntax as changes
 from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange, TokenRow
 from bertlab.explore.word_spans import MASK
 from bertlab.views.change_figures import WEAKEST
+from bertlab.views.figures import DIVERGING
 from bertlab.views.numbers import percent
 from bertlab.views.passage import plain
 from bertlab.views.pieces import piece_labels
@@ -160,6 +161,7 @@ def grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: Hea
     ]
     data = {
         "layers": config.num_layers, "heads": config.num_heads, "log": line, "texts": texts, "roles": named,
+        "colours": {"helps": DIVERGING[-1][1], "hurts": DIVERGING[0][1]},
         "heard": st.session_state.get("heads.heard"),
         "out": [f"{layer}.{head}" for layer, head in sorted(read(line, config).heads)],
     }  # fmt: skip

@@ -1,6 +1,4 @@
 // Words on a line and arcs over them: a colour for each head, the thicker the more attention.
-// those of views/figures.py
-const COLOURS = ["#3b82d6", "#d9822b", "#0b7859", "#811aff", "#df0b61", "#9f4c05", "#8a4d9e", "#8a919e"];
 const HEIGHT = 150;
 
 function element(name, attributes, text = "") {
@@ -15,7 +13,7 @@ export default function ({ data, parentElement }) {
   for (const { from, to, head, weight } of data.arcs) {
     const top = HEIGHT - Math.min(HEIGHT * 1.3, 14 + Math.abs(from - to) * 0.55);
     picture.append(element("path", {
-      d: `M${from} ${HEIGHT} C${from} ${top} ${to} ${top} ${to} ${HEIGHT}`, fill: "none", stroke: COLOURS[head % COLOURS.length],
+      d: `M${from} ${HEIGHT} C${from} ${top} ${to} ${top} ${to} ${HEIGHT}`, fill: "none", stroke: data.colours[head % data.colours.length],
       "stroke-width": 0.6 + 4 * weight, "stroke-opacity": 0.25 + 0.6 * weight, "stroke-linecap": "round",
     }));
   }

@@ -1,7 +1,6 @@
 // Layers x heads to click: a click toggles, a double-click leaves a head alone in its layer, a layer's name toggles all of it.
 // What was done is a line of changes (`bertlab.explore.intervention_syntax`), sent whole, so that a lost or late message does no harm.
 const WAIT = 230; // milliseconds in which a second click makes a double-click
-const GAIN = [30, 88, 190], LOSS = [242, 160, 58]; // dark and light, so that they differ also without hue
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".heads");
@@ -116,15 +115,16 @@ const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(valu
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
 const percent = (value) => (value > 0 && value < 0.001 ? "< 0.1%" : `${(100 * value).toFixed(1)}%`);
 
-function colour(value, limit) {
-  const [red, green, blue] = value < 0 ? LOSS : GAIN;
-  return `rgba(${red}, ${green}, ${blue}, ${Math.min(1, 0.06 + 0.86 * Math.abs(value) / limit).toFixed(3)})`;
+/** A head that helps (the log-odds fall when it is off) is blue, one that hurts orange; the stronger its effect, the fuller the colour. */
+function colour({ helps, hurts }, value, limit) {
+  const share = Math.min(1, 0.06 + 0.86 * Math.abs(value) / limit);
+  return `color-mix(in srgb, ${value < 0 ? helps : hurts} ${(100 * share).toFixed(1)}%, transparent)`;
 }
 
 /** What can be read on a full colour, whatever the theme; on a weak one the theme's own ink. */
 function ink(value, limit) {
   const share = Math.abs(value) / limit;
-  return value < 0 ? (share > 0.6 ? "#14171d" : "") : share > 0.75 ? "#ffffff" : "";
+  return value > 0 ? (share > 0.6 ? "#14171d" : "") : share > 0.75 ? "#ffffff" : "";
 }
 
 function about(root, layer, head) {
@@ -150,7 +150,7 @@ function paint(root) {
     button.className = out ? "out" : "";
     button.setAttribute("aria-pressed", out);
     button.setAttribute("aria-label", about(root, layer, head).join(" · "));
-    button.style.backgroundColor = value === undefined ? "" : colour(value, limit);
+    button.style.backgroundColor = value === undefined ? "" : colour(data.colours, value, limit);
     button.style.color = value === undefined ? "" : ink(value, limit);
     // where a cell is too narrow for a number, its sign stands there: never colour alone
     if (value === undefined || Math.abs(value) < 0.05) delete button.dataset.sign;
@@ -158,7 +158,7 @@ function paint(root) {
     button.textContent = out ? "×" : value === undefined || Math.abs(value) < 0.05 ? "" : signed(value, 1);
   }
   const bar = element("i");
-  bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((share) => colour(share, 1)).join(",")})`;
+  bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((share) => colour(data.colours, share, 1)).join(",")})`;
   const scale = element("span", { class: "scale" });
   if (effects) scale.append(`−${limit.toFixed(1)}`, bar, `+${limit.toFixed(1)}`);
   const legend = effects ? [element("span", {}, texts.loss), scale, element("span", {}, texts.gain)] : [texts.wait];

@@ -10,7 +10,7 @@ import { Matrix } from "./matrix.js";
 import { received } from "./payload.js";
 import { literal, saveMenu } from "./save.js";
 import { History, START, VIEWS, ZOOMS, digest, sensible } from "./state.js";
-import { WORDS, words } from "./words.js";
+import { words } from "./words.js";
 
 const EMIT_AFTER = 150; // ms without a further change before the host hears of it
 const FETCH_AFTER = 40; // ms, when the picture waits for what only the host has
@@ -434,7 +434,7 @@ class AttentionView {
 
   fail() {
     this.bar = this.data = this.pieces = null;
-    this.root.replaceChildren(element("p", { class: "bl-message", role: "alert" }, (this.words ?? WORDS.en).broken));
+    this.root.replaceChildren(element("p", { class: "bl-message", role: "alert" }, (this.words ?? words({})).broken));
   }
 
   destroy() {

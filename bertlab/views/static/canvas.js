@@ -1,27 +1,11 @@
 // What every canvas shares: the host's colours, a palette for heads, text that fits, a sharp surface, one that scrolls.
 // Knows nothing of attention, of hosts, of the network.
 import { element } from "./dom.js";
-
-// Chosen by search: the largest smallest OKLab distance under normal sight and simulated protan-, deuteran- and
-// tritanopia, within a lightness range that stands out from the ground.
-const PALETTES = {
-  light: [
-    ["#8d4be4", "#f24718", "#3ec8b0", "#7a1a08", "#1f6b80", "#b4b913", "#b12748", "#0b92aa", "#771cab", "#f770eb", "#303f75",
-      "#b5776e"],
-    ["#8f57d8", "#ef91a8", "#6b2a36", "#6dca27", "#cc3f49", "#6a40af", "#c168f1", "#971f08", "#e95f94", "#074a6d", "#c1a1dc",
-      "#416ba8", "#571195", "#869d41", "#9f487e", "#3e95c2"],
-  ],
-  dark: [
-    ["#4374c3", "#4dfaf3", "#f89122", "#2cb09b", "#b8ea57", "#b83f8a", "#a8a0d1", "#f5b7bc", "#7e8508", "#7fc9fb", "#f94a59",
-      "#c666f4"],
-    ["#ad3aba", "#45fafc", "#f59684", "#51a9fb", "#cc2c5c", "#7955df", "#d4cb64", "#bf7b45", "#2cdcb7", "#32978c", "#b2f389",
-      "#a86cec", "#f64fa1", "#acc1ef", "#c695cc", "#8ab127"],
-  ],
-};
+import { PALETTE } from "./palette.js";
 
 /** One colour for each head. Beyond sixteen heads colours repeat; the views then dash the lines of the repeated ones. */
 export function palette(count, dark) {
-  const [twelve, sixteen] = PALETTES[dark ? "dark" : "light"];
+  const [twelve, sixteen] = themeColours(dark).heads;
   const colours = count > twelve.length ? sixteen : twelve;
   return Array.from({ length: count }, (_, head) => colours[head % colours.length]);
 }
@@ -37,25 +21,34 @@ export function readTheme(root) {
     probe.fillRect(0, 0, 1, 1);
     return Array.from(probe.getImageData(0, 0, 1, 1).data.slice(0, 3));
   };
-  return themed(rgb(style.color, "#1f2430"), rgb(style.backgroundColor, "#ffffff"), rgb(style.accentColor, "#2f6fd0"), style.fontFamily,
+  const { ink, ground, accent } = PALETTE.themes.light;
+  return themed(rgb(style.color, ink), rgb(style.backgroundColor, ground), rgb(style.accentColor, accent), style.fontFamily,
     Math.max(11, parseFloat(style.fontSize) || 14));
 }
 
-/** The colours of paper, for a picture that leaves the screen. */
+/** The colours of a picture that is saved: those of the light theme. */
 export function paper(theme) {
-  return themed([31, 36, 48], [255, 255, 255], [47, 111, 208], theme.family, theme.size);
+  const { ink, ground, accent } = PALETTE.themes.light;
+  return themed(channels(ink), channels(ground), channels(accent), theme.family, theme.size);
+}
+
+function themeColours(dark) {
+  return PALETTE.themes[dark ? "dark" : "light"];
+}
+
+/** "#1f2430" -> [31, 36, 48] */
+function channels(colour) {
+  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 }
 
 function themed(ink, ground, accent, family, size) {
   const dark = luminance(ground) < luminance(ink);
+  const colours = themeColours(dark);
   const css = ([r, g, b], alpha = 1) => `rgba(${r}, ${g}, ${b}, ${alpha})`;
   return {
     dark, ink: css(ink), ground: css(ground), muted: css(ink, 0.58), faint: css(ink, 0.3), hair: css(ink, 0.12), wash: css(ink, 0.05),
-    accent: css(accent), accentSoft: css(accent, 0.16), found: dark ? "rgba(243, 176, 77, 0.34)" : "rgba(243, 186, 60, 0.42)",
-    segments: dark ? ["#6aa9ff", "#f3b04d"] : ["#2f6fd0", "#c77a0a"],
-    positive: dark ? [84, 144, 244] : [24, 84, 184],
-    negative: dark ? [255, 198, 122] : [236, 148, 44],
-    ramp: dark ? [ground, [28, 72, 140], [76, 150, 230], [214, 236, 255]] : [ground, [158, 198, 240], [40, 104, 196], [8, 28, 84]],
+    accent: css(accent), accentSoft: css(accent, 0.16), found: colours.found, segments: colours.segments,
+    positive: colours.positive, negative: colours.negative, ramp: [ground, ...colours.ramp],
     family, size, css,
   };
 }

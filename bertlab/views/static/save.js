@@ -1,6 +1,7 @@
 // How a picture leaves the screen: a menu of SVG, PNG, CSV, Python lines and one offline HTML file, all made in the browser.
 // Knows nothing of what is drawn: a picture says what it has. Fetches nothing.
 import { element } from "./dom.js";
+import { PALETTE } from "./palette.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
 const PNG_SCALE = 3; // sharp in print at the size it has on the screen
@@ -113,7 +114,7 @@ function htmlPage(text, picture, svg, columns) {
       all.length > TABLE_ROWS ? element("p", {}, "…") : null));
   }
   if (picture.code) body.append(element("details", {}, element("summary", {}, "Python"), element("pre", {}, lines(picture))));
-  const style = element("style", {}, "body{font:16px/1.5 system-ui,sans-serif;color:#1f2430;background:#fff;max-width:1100px;margin:24px auto;padding:0 16px}"
+  const style = element("style", {}, `body{font:16px/1.5 system-ui,sans-serif;color:${INK};background:${GROUND};max-width:1100px;margin:24px auto;padding:0 16px}`
     + "figure{margin:16px 0;overflow-x:auto}h1{font-size:20px;overflow-wrap:anywhere}td,th{padding:2px 12px 2px 0;text-align:start;border-bottom:1px solid #ddd}"
     + "pre{overflow-x:auto;background:#f4f5f7;padding:12px}details{margin:8px 0}");
   const head = element("head", {}, element("meta", { charset: "utf-8" }), element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
@@ -124,7 +125,7 @@ function htmlPage(text, picture, svg, columns) {
   return `<!doctype html>\n${element("html", { lang: text.lang }, head, body).outerHTML}\n`;
 }
 
-const INK = "#1f2430";
+const { ink: INK, ground: GROUND } = PALETTE.themes.light;
 const IDLE = ".hoverlayer, .draglayer, .zoomlayer, .selectionlayer, .menulayer, .updatemenu-container";
 
 /** A drawn SVG, or the layers of a Plotly chart, as one SVG text with dark ink on white, whatever the theme. */
@@ -136,7 +137,7 @@ export function standalone(layers) {
   const set = (node, attributes) => Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
   set(svg, { xmlns: SVG, width: size[0], height: size[1], viewBox: view?.width ? `${view.x} ${view.y} ${view.width} ${view.height}` : `0 0 ${size.join(" ")}` });
   const ground = document.createElementNS(SVG, "rect");
-  set(ground, { width: "100%", height: "100%", fill: "#ffffff" });
+  set(ground, { width: "100%", height: "100%", fill: GROUND });
   svg.append(ground);
   for (const layer of layers) {
     const copy = layer.cloneNode(true);

@@ -1,0 +1,58 @@
+"""The colours of every view: one file, `static/palette.json`, read here and, through `assets`, by JavaScript.
+
+Blue helps, is positive or comes first; orange hurts, is negative or comes second; grey is for comparison. The
+environment variable `BERTLAB_PALETTE` names a JSON file whose entries replace those of the shipped palette.
+
+    blue, orange, grey   the colours with a meaning
+    series               curves and series, in this order
+    marks                marked text: answers, entities, sentences
+    grid                 lines behind a figure
+    diverging            a scale from orange (−1) over transparent (0) to blue (1)
+    sequential           a scale from transparent (0) to dark blue (1)
+    themes               of the canvas views, light and dark: ink, ground, accent, search results, sentences A and B,
+                         signed values, the ramp of probabilities, and colours for up to 12 and up to 16 heads
+
+The series and the heads' colours were found by search: they have the largest minimum OKLab distance under normal sight
+and simulated protan-, deuteran- and tritanopia, among colours that stand out from a light and a dark ground.
+"""
+
+import json
+import os
+from importlib.resources import files
+from pathlib import Path
+
+
+def load_palette(replacement: str | Path | None = None) -> dict:
+    """The shipped palette, with the entries of a replacement file in place of its own; themes are replaced entry by
+    entry too.
+    """
+    palette = json.loads(files(__package__).joinpath("static", "palette.json").read_text(encoding="utf-8"))
+    if replacement:
+        given = json.loads(Path(replacement).read_text(encoding="utf-8"))
+        themes = given.pop("themes", {})
+        palette |= given
+        for name, theme in palette["themes"].items():
+            theme |= themes.get(name, {})
+    return palette
+
+
+PALETTE = load_palette(os.environ.get("BERTLAB_PALETTE"))
+
+
+def channels(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of a hexadecimal colour.
+
+    >>> channels("#3b82d6")
+    (59, 130, 214)
+    """
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return red, green, blue
+
+
+def transparent(colour: str, opacity: float) -> str:
+    """A hexadecimal colour with an opacity, for CSS and Plotly.
+
+    >>> transparent("#3b82d6", 0.5)
+    'rgba(59, 130, 214, 0.5)'
+    """
+    return f"rgba({', '.join(map(str, channels(colour)))}, {opacity:g})"
