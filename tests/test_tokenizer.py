@@ -14,6 +14,7 @@ from support.errors import raises_error
 from support.hard_strings import HARD_STRINGS, SURROGATES
 
 from bertlab.config.errors import BertlabError, CheckpointError, DataError, TextError
+from bertlab.text.tokenizers.files import guarding
 from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
 
 LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
@@ -109,7 +110,7 @@ def test_korean_validation_text_survives_a_cased_vocabulary(data, tmp_path):
     assert ids == [row[1:-1] for row in theirs]
 
 
-# -- what an encoding says
+# -- encodings
 
 
 @pytest.mark.parametrize("text", HARD_STRINGS, ids=ascii)
@@ -168,7 +169,7 @@ def test_a_batch_is_its_texts_one_by_one(small):
 
 def test_a_long_text_is_refused_with_both_numbers(small):
     assert len(small.encode("tea " * 8, max_tokens=10)) == 10
-    with pytest.raises(TextError, match=r"11 tokens.*at most 10"):
+    with raises_error(TextError, "text-too-long", tokens=11, limit=10):
         small.encode("tea " * 9, max_tokens=10)
 
 
@@ -198,7 +199,7 @@ def test_threads_share_one_tokenizer(small):
 
 
 @pytest.mark.parametrize("cased", [True, False])
-def test_what_is_saved_opens_here_and_in_transformers(tmp_path, cased):
+def test_a_saved_tokenizer_opens_here_and_in_transformers(tmp_path, cased):
     transformers = pytest.importorskip("transformers")
     ours = Tokenizer.train(ENGLISH, 200, cased=cased)
     ours.save(tmp_path)
@@ -227,7 +228,7 @@ def test_stored_truncation_and_padding_are_ignored(small, tmp_path):
 def test_a_bare_vocabulary_with_capitals_is_cased(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join([*SMALL, "Tea"]), encoding="utf-8")
     assert Tokenizer.load(tmp_path).encode("Tea tea").pieces[1:-1] == ("Tea", "tea")
-    with pytest.raises(CheckpointError, match="has pieces with capitals, 'Tea' for one"):
+    with raises_error(CheckpointError, "vocab-cased", token="'Tea'"):
         Tokenizer.from_vocab(tmp_path / "vocab.txt")
 
 
@@ -242,31 +243,152 @@ BPE = {"model": {"type": "BPE", "vocab": {}, "merges": []}}
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "id"),
     [
-        ("other.txt", b"", "neither tokenizer.json nor vocab.txt"),
-        ("vocab.txt", b"", "empty"),
-        ("vocab.txt", b"\n\n\n", "empty"),
-        ("vocab.txt", "\n".join([*SMALL, "tea"]).encode(), "'tea' is there 2 times"),
-        ("vocab.txt", "\n".join(p for p in SMALL if p != "[MASK]").encode(), r"no \[MASK\]"),
-        ("vocab.txt", b"\xff\xfe\x00", "not UTF-8"),
-        ("tokenizer.json", b"", "not JSON"),
-        ("tokenizer.json", b"[1, 2]", "expected a JSON object"),
-        ("tokenizer.json", b"{}", "no model"),
-        ("tokenizer.json", json.dumps(BPE).encode(), "BPE tokenizer"),
-        ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": 3}}', "damaged"),
+        ("other.txt", b"", "tokenizer-missing"),
+        ("vocab.txt", b"", "vocab-empty"),
+        ("vocab.txt", b"\n\n\n", "vocab-empty"),
+        ("vocab.txt", "\n".join([*SMALL, "tea"]).encode(), "vocab-token-repeated"),
+        ("vocab.txt", "\n".join(p for p in SMALL if p != "[MASK]").encode(), "vocab-special-tokens-missing"),
+        ("vocab.txt", b"\xff\xfe\x00", "file-not-utf8"),
+        ("tokenizer.json", b"", "json-invalid"),
+        ("tokenizer.json", b"[1, 2]", "json-not-an-object"),
+        ("tokenizer.json", b"[" * 1_000_000, "json-invalid"),
+        ("tokenizer.json", b'{"model": ' * 1_000_000, "json-invalid"),
+        ("tokenizer.json", b'{"version": 1' + b"0" * 5000 + b"}", "json-invalid"),
+        ("tokenizer.json", b"{}", "tokenizer-no-model"),
+        ("tokenizer.json", json.dumps(BPE).encode(), "tokenizer-not-wordpiece"),
+        ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": 3}}', "tokenizer-vocab-invalid"),
+        ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": {}}}', "tokenizer-vocab-invalid"),
+        ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": {"a": 0}}}', None),
+        ("tokenizer.json", b'{"model": {"type": "WordPiece", "vocab": {"a": true}}}', "tokenizer-vocab-invalid"),
+    ],
+    ids=range(17),
+)
+def test_bad_files_get_one_clear_line(tmp_path, name, content, id):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CheckpointError) as caught:
+        Tokenizer.load(tmp_path)
+    assert id in (None, caught.value.id), str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def replaced(name: str, value: object):
+    """A change of one part of a tokenizer.json; a dot leads into it."""
+
+    def change(stored: dict) -> None:
+        *owners, last = name.split(".")
+        for owner in owners:
+            stored = stored[owner]
+        stored[last] = value
+
+    return change
+
+
+DOUBLING = {"type": "Replace", "pattern": {"Regex": "(?s).+"}, "content": "$0$0"}
+HOSTILE = {
+    "a normaliser that doubles the text 40 times": (
+        replaced("normalizer", {"type": "Sequence", "normalizers": [DOUBLING] * 40}), "tokenizer-part-unknown"
+    ),
+    "one inside a sequence": (
+        replaced("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, DOUBLING]}),
+        "tokenizer-part-unknown",
+    ),
+    "a sequence in a sequence": (
+        replaced("normalizer", {"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": []}]}),
+        "tokenizer-part-unknown",
+    ),
+    "a prefix": (replaced("normalizer", {"type": "Prepend", "prepend": "a" * 10**6}), "tokenizer-part-unknown"),
+    "a map that makes the library panic": (
+        replaced("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}), "tokenizer-part-unknown"
+    ),
+    "a normaliser without type": (replaced("normalizer", {}), "tokenizer-part-unknown"),
+    "a normaliser of a number": (replaced("normalizer", 7), "tokenizer-part-unknown"),
+    "accents of another type": (replaced("normalizer.strip_accents", "yes"), "tokenizer-setting-invalid"),
+    "lower case of another type": (replaced("normalizer.lowercase", 1), "tokenizer-setting-invalid"),
+    "a splitter by regular expression": (
+        replaced("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Removed",
+                                   "invert": False}), "tokenizer-part-unknown"
+    ),
+    "another decoder": (replaced("decoder", {"type": "ByteLevel"}), "tokenizer-part-unknown"),
+    "another post-processor": (replaced("post_processor", {"type": "ByteLevel"}), "tokenizer-part-unknown"),
+    "a longest word of 10^9": (replaced("model.max_input_chars_per_word", 10**9), "tokenizer-setting-invalid"),
+    "an unknown token of another type": (replaced("model.unk_token", 3), "tokenizer-setting-invalid"),
+    "an id of another type": (replaced("model.vocab.tea", "7"), "tokenizer-vocab-invalid"),
+    "an id of 4,000 digits": (replaced("model.vocab.tea", 10**4000), "tokenizer-vocab-invalid"),
+    "added tokens of a number": (replaced("added_tokens", 7), "tokenizer-added-tokens-invalid"),
+    "an added token without text": (
+        replaced("added_tokens", [{"id": 0, "content": ""}]), "tokenizer-added-tokens-invalid"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "id"), HOSTILE.values(), ids=HOSTILE)
+def test_a_tokenizer_with_other_parts_than_bert_is_refused(small, tmp_path, change, id):
+    small.save(tmp_path)
+    stored = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    change(stored)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
+    with raises_error(CheckpointError, id, path=tmp_path / "tokenizer.json"):
+        Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        replaced("normalizer", None),
+        replaced("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}),
+        replaced("pre_tokenizer", {"type": "Sequence", "pretokenizers": [{"type": "BertPreTokenizer"}]}),
+        replaced("post_processor", None),
+        replaced("post_processor", {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}),
+        replaced("decoder", None),
     ],
 )
-def test_bad_files_get_one_clear_line(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(CheckpointError, match=message) as caught:
+def test_close_relatives_of_bert_tokenizers_open(small, tmp_path, change):
+    small.save(tmp_path)
+    stored = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    change(stored)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
+    assert Tokenizer.load(tmp_path).encode("green tea").pieces == ("[CLS]", "green", "tea", "[SEP]")
+
+
+def test_a_panic_of_the_library_is_an_error():
+    class PanicException(BaseException):
+        """What the library raises when its Rust code panics."""
+
+    message = "index out of bounds\nnote: run with RUST_BACKTRACE=1"
+    with (
+        raises_error(TextError, "tokenizer-failed", reason="index out of bounds"),
+        guarding("tokenizer-failed", TextError),
+    ):
+        raise PanicException(message)
+    with pytest.raises(KeyboardInterrupt), guarding("tokenizer-failed", TextError):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", ["do_lower_case", "strip_accents", "tokenize_chinese_chars"])
+@pytest.mark.parametrize("value", ["yes", 1, [True]])
+def test_settings_of_another_type_are_refused(tmp_path, name, value):
+    (tmp_path / "vocab.txt").write_text("\n".join(SMALL), encoding="utf-8")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({name: value}))
+    with raises_error(CheckpointError, "tokenizer-setting-invalid", name=name):
         Tokenizer.load(tmp_path)
-    assert "\n" not in str(caught.value)
+
+
+def test_a_byte_order_mark_is_not_part_of_the_first_token(small, tmp_path):
+    small.save(tmp_path)
+    for name in ("tokenizer.json", "vocab.txt", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + (tmp_path / name).read_bytes())
+    expected = small.encode("Green tea").ids
+    assert Tokenizer.load(tmp_path).encode("Green tea").ids == expected
+    (tmp_path / "tokenizer.json").unlink()
+    assert Tokenizer.load(tmp_path).encode("Green tea").ids == expected
+    assert Tokenizer.from_vocab(tmp_path / "vocab.txt").pad_id == 0
 
 
 @pytest.mark.parametrize("path", ["absent.txt", "."])
 def test_a_missing_vocabulary_is_named(tmp_path, path):
-    with pytest.raises(CheckpointError, match="cannot read"):
+    with raises_error(CheckpointError, "file-not-readable", path=tmp_path / path):
         Tokenizer.from_vocab(tmp_path / path)
 
 
@@ -304,13 +426,13 @@ def test_training_gives_the_same_vocabulary_in_every_process():
 
 def test_a_korean_vocabulary_is_not_read_as_uncased(tmp_path):
     Tokenizer.train(KOREAN, 200, cased=True).save(tmp_path)
-    with pytest.raises(CheckpointError, match="takes Hangul syllables apart"):
+    with raises_error(CheckpointError, "vocab-syllables-split"):
         Tokenizer.from_vocab(tmp_path / "vocab.txt")
     assert Tokenizer.from_vocab(tmp_path / "vocab.txt", lowercase=False).language == "ko"
 
 
 def test_uncased_training_on_korean_is_refused_and_cased_keeps_syllables():
-    with pytest.raises(DataError, match="Hangul"):
+    with raises_error(DataError, "vocab-accents-split-syllables"):
         Tokenizer.train(KOREAN, 200)
     for options in ({"cased": True}, {"strip_accents": False}):
         tokenizer = Tokenizer.train(KOREAN, 200, **options)
@@ -318,10 +440,11 @@ def test_uncased_training_on_korean_is_refused_and_cased_keeps_syllables():
 
 
 @pytest.mark.parametrize(
-    ("texts", "size", "message"), [([], 100, "no text"), ([" "], 100, "no text"), (ENGLISH, 20, "too few")]
+    ("texts", "size", "id"),
+    [([], 100, "vocab-no-text"), ([" "], 100, "vocab-no-text"), (ENGLISH, 20, "vocab-size-too-small")],
 )
-def test_training_on_nothing_is_refused(texts, size, message):
-    with pytest.raises(BertlabError, match=message):
+def test_training_on_too_little_is_refused(texts, size, id):
+    with raises_error(DataError, id):
         Tokenizer.train(texts, size)
 
 

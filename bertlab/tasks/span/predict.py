@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
+from bertlab.config.languages import language_of
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.span.decoding import Decoded, decode_all
 from bertlab.tasks.span.metrics import script_of, squad
 from bertlab.tasks.span.windows import span_windows
 from bertlab.text.batches import score_spans
-from bertlab.text.tokenizers.wordpiece import language_of
 
 ROWS_AT_ONCE = 512
 

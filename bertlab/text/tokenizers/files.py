@@ -1,0 +1,201 @@
+"""Read the files of a tokenizer, which may come from anywhere, and build its backend.
+
+The `tokenizers` library runs what tokenizer.json describes: other normalisers than BERT's may double a text forty
+times, and some values make its Rust code panic. Only BERT's parts, with values of the right type, are passed on.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import tokenizers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
+
+from bertlab.config.errors import BertlabError, CheckpointError, first_line
+from bertlab.config.files import read_json_object, read_text
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+# The types that each part of a tokenizer.json may have. "Sequence" is a list of the others.
+NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Sequence"}
+PRE_TOKENIZERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "Sequence"}
+POST_PROCESSORS = {"TemplateProcessing", "BertProcessing"}
+DECODERS = {"WordPiece"}
+PARTS = {
+    "normalizer": NORMALIZERS, "pre_tokenizer": PRE_TOKENIZERS, "post_processor": POST_PROCESSORS, "decoder": DECODERS,
+}  # fmt: skip
+MEMBERS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}  # the list of a "Sequence"
+MAX_MEMBERS = 8
+MAX_WORD_CHARS = 10_000  # splitting a word takes time quadratic in its length
+
+
+def build_backend(
+    vocab: list[str], lowercase: bool, strip_accents: bool | None, chinese: bool = True, max_word_chars: int = 100
+) -> tokenizers.Tokenizer:
+    """BERT's tokenizer over a list of tokens.
+
+    Args:
+        vocab: the tokens in the order of their ids.
+        lowercase: whether texts are put in lower case.
+        strip_accents: whether "é" becomes "e"; None for the same as `lowercase`.
+        chinese: whether Chinese characters are separated from each other.
+        max_word_chars: a longer word becomes [UNK].
+    """
+    ids = {token: id for id, token in enumerate(vocab)}
+    backend = tokenizers.Tokenizer(models.WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=max_word_chars))
+    backend.normalizer = normalizers.BertNormalizer(True, chinese, strip_accents, lowercase)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(prefix="##")
+    present = [token for token in SPECIAL_TOKENS if token in ids]
+    backend.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in present])
+    if {"[CLS]", "[SEP]"} <= ids.keys():
+        backend.post_processor = processors.TemplateProcessing(
+            single="[CLS]:0 $A:0 [SEP]:0",
+            pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+            special_tokens=[("[CLS]", ids["[CLS]"]), ("[SEP]", ids["[SEP]"])],
+        )
+    return backend
+
+
+def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.Tokenizer:
+    """The tokenizer that a tokenizer.json describes.
+
+    Args:
+        path: the file.
+        max_word_chars: a longer word becomes [UNK]; None keeps the number in the file.
+
+    Raises:
+        CheckpointError: the file is damaged, or describes something other than BERT's WordPiece tokenizer.
+    """
+    data = read_json_object(path)
+    model = data.get("model")
+    if not isinstance(model, dict):
+        raise CheckpointError("tokenizer-no-model", path=path)
+    kind = model.get("type", "WordPiece" if "max_input_chars_per_word" in model else "unnamed")
+    if kind != "WordPiece":
+        raise CheckpointError("tokenizer-not-wordpiece", path=path, type=kind)
+    if max_word_chars:
+        model["max_input_chars_per_word"] = max_word_chars
+    _check_model(path, model)
+    _check_added_tokens(path, data.get("added_tokens"))
+    for part, kinds in PARTS.items():
+        if data.get(part) is not None:
+            _check_part(path, part, data[part], kinds)
+    # Sentence encoders store "truncate to 128, pad to 128" here; the length of an input is up to the model.
+    data["truncation"] = data["padding"] = None
+    with guarding("tokenizer-damaged", CheckpointError, path=path):
+        return tokenizers.Tokenizer.from_str(json.dumps(data))
+
+
+def read_vocab(path: Path) -> list[str]:
+    """The tokens of a vocab.txt: one per line, the line's number is the id.
+
+    Raises:
+        CheckpointError: the file is missing, empty, not UTF-8, repeats a token or lacks a special one.
+    """
+    text = read_text(path)
+    # Not `splitlines`: some vocabularies hold U+2028 and similar characters as tokens.
+    vocab = text.rstrip("\n").split("\n") if text.strip() else []
+    if not vocab:
+        raise CheckpointError("vocab-empty", path=path)
+    if len(set(vocab)) < len(vocab):
+        token, times = Counter(vocab).most_common(1)[0]
+        raise CheckpointError("vocab-token-repeated", path=path, token=repr(token), times=times)
+    if missing := [token for token in SPECIAL_TOKENS if token not in set(vocab)]:
+        raise CheckpointError("vocab-special-tokens-missing", path=path, tokens=missing)
+    return vocab
+
+
+def read_settings(path: Path) -> dict[str, bool | None]:
+    """What a tokenizer_config.json says of normalisation; {} where the file does not exist.
+
+    Raises:
+        CheckpointError: the file is damaged, or a setting is not true, false or null.
+    """
+    if not path.is_file():
+        return {}
+    fields = read_json_object(path)
+    settings = {name: fields.get(name) for name in ("do_lower_case", "strip_accents", "tokenize_chinese_chars")}
+    for name, value in settings.items():
+        if value is not None and not isinstance(value, bool):
+            raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shown(value))
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def find_capital(vocab: Iterable[str]) -> str | None:
+    """A token with a capital letter, if a vocabulary has one besides its special tokens."""
+    return next((p for p in vocab if not re.fullmatch(r"\[.*\]", p) and p.lower() != p), None)
+
+
+@contextmanager
+def guarding(id: str, kind: type[BertlabError], **params: object) -> Iterator[None]:
+    """Turn a failure of the `tokenizers` library in a `with` block into an error with this id.
+
+    The library raises plain `Exception`, and a panic of its Rust code is a `PanicException`, which is no `Exception`.
+    """
+    try:
+        yield
+    except BaseException as error:
+        panic = type(error).__name__ == "PanicException"
+        if not panic and type(error) not in (Exception, ValueError, TypeError, OverflowError):
+            raise
+        raise kind(id, **params, reason=first_line(error)) from None
+
+
+def _check_model(path: Path, model: dict) -> None:
+    vocab = model.get("vocab")
+    ids = vocab.values() if isinstance(vocab, dict) else ()
+    if not ids or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
+        raise CheckpointError("tokenizer-vocab-invalid", path=path)
+    words = model.get("max_input_chars_per_word", 100)
+    valid = {
+        "unk_token": model.get("unk_token", "[UNK]") == "[UNK]",
+        "continuing_subword_prefix": isinstance(model.get("continuing_subword_prefix", "##"), str),
+        "max_input_chars_per_word": type(words) is int and 0 < words <= MAX_WORD_CHARS,
+    }
+    for name, is_valid in valid.items():
+        if not is_valid:
+            raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shown(model[name]))
+
+
+def _check_added_tokens(path: Path, added: object) -> None:
+    if added is None:
+        return
+    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    for token in added if isinstance(added, list) else [None]:
+        valid = (
+            isinstance(token, dict)
+            and type(token.get("id")) is int
+            and 0 <= token["id"] < 2**31
+            and isinstance(token.get("content"), str)
+            and token["content"] != ""
+            and all(isinstance(token.get(flag, False), bool) for flag in flags)
+        )
+        if not valid:
+            raise CheckpointError("tokenizer-added-tokens-invalid", path=path)
+
+
+def _check_part(path: Path, part: str, fields: object, kinds: set[str], inside: bool = False) -> None:
+    """Refuse a normaliser, pre-tokeniser, post-processor or decoder of another kind than BERT tokenizers have."""
+    kind = fields.get("type") if isinstance(fields, dict) else None
+    if not isinstance(kind, str) or kind not in kinds or (inside and kind == "Sequence"):
+        raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shown(kind))
+    if kind == "Sequence":
+        members = fields.get(MEMBERS[part])
+        if not isinstance(members, list) or len(members) > MAX_MEMBERS:
+            raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=kind)
+        for member in members:
+            _check_part(path, part, member, kinds, inside=True)
+    elif kind == "BertNormalizer":
+        for name, value in fields.items():
+            if name != "type" and not (isinstance(value, bool) or (name == "strip_accents" and value is None)):
+                raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shown(value))
+
+
+def _shown(value: object) -> str:
+    """A value of a file for an error message, at most 40 characters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:39]}…"
