@@ -35,7 +35,6 @@ WORDS = {
 
 REFUSALS = {
     # texts
-    "a text is a string: give one text at a time": "글은 문자열입니다. 한 번에 글 하나를 주세요.",
     "the text is empty: type some words": "글이 비어 있습니다. 몇 낱말을 적어 보세요.",
     "the second text is empty: type some words": "둘째 글이 비어 있습니다. 몇 낱말을 적어 보세요.",
     "the {} is empty: type a {}": "{0}: 비어 있습니다. 적어 보세요.",
@@ -99,9 +98,6 @@ REFUSALS = {
         "두 글에 같은 조각이 하나도 없습니다. [CLS]와 [SEP] 말고는 견줄 것이 없습니다."
     ),
     # snapshots
-    "there is no run in {}: name the directory that bertlab pretrain wrote with --out": (
-        "{0}: 학습 기록이 없습니다. bertlab pretrain이 --out으로 쓴 폴더를 적으세요."
-    ),
     "the text has {} pieces: with {} snapshots of {} heads the time machine takes {} at most": (
         "글이 {0}조각입니다. 스냅샷 {1}개, 헤드 {2}개이면 타임머신은 {3}조각까지 그립니다."
     ),
@@ -136,28 +132,6 @@ REFUSALS = {
     ),
     "activation {} is not one of {}": "활성 함수 {0}은(는) 쓸 수 없습니다. 쓸 수 있는 것: {1}.",
     # vocabularies
-    "{} has no tokenizer: neither tokenizer.json nor vocab.txt is there": (
-        "{0}: 토크나이저가 없습니다. tokenizer.json도 vocab.txt도 없습니다."
-    ),
-    "{} is damaged: it holds no model": "{0}: 손상되었습니다. 토크나이저 모델이 없습니다.",
-    "{} is a {} tokenizer; bertlab reads BERT's WordPiece": (
-        "{0}: {1} 토크나이저입니다. bertlab은 BERT의 WordPiece를 읽습니다."
-    ),
-    "{} is empty: expected one piece a line": "{0}: 비어 있습니다. 한 줄에 한 조각씩 있어야 합니다.",
-    "{} is damaged: {} is there {} times": "{0}: 손상되었습니다. {1}이(가) {2}번 있습니다.",
-    "{} has no {}: not a BERT vocabulary": "{0}: BERT의 어휘가 아닙니다. {1}이(가) 없습니다.",
-    "the vocabulary has no {}: not a BERT vocabulary": "어휘에 {0}이(가) 없으니 BERT의 어휘가 아닙니다.",
-    "the ids of the vocabulary's {} pieces are not 0 to {}": "어휘 {0}조각의 번호가 0부터 {1}까지가 아닙니다.",
-    "{} is damaged: line {} is not JSON": "{0}: 손상되었습니다. {1}째 줄이 JSON이 아닙니다.",
-    "{} is damaged: expected a JSON object": "{0}: 손상되었습니다. JSON 객체가 아닙니다.",
-    "{} is damaged: not UTF-8 text": "{0}: 손상되었습니다. UTF-8 글이 아닙니다.",
-    "there is no text to learn a vocabulary from": "어휘를 배울 글이 없습니다.",
-    "an uncased vocabulary strips accents, which takes Hangul syllables apart: learn a cased one (--cased)": (
-        "대소문자를 합친 어휘는 악센트를 떼면서 한글 음절을 흩뜨립니다. 대소문자를 가리는 어휘를 만드세요(--cased)."
-    ),
-    "{} pieces are too few: the alphabet of this text alone takes {}": (
-        "{0}조각은 너무 적습니다. 이 글의 글자만 해도 {1}개입니다."
-    ),
     "row {} is not a SQuAD row: {}": "{0}번 줄은 SQuAD 형식이 아닙니다. {1}",
     "this checkpoint reads from left to right and guesses the next word: it fills no masks": (
         "이 체크포인트는 왼쪽에서 오른쪽으로 읽으며 다음 낱말을 맞힙니다. 빈칸은 채우지 못합니다."
@@ -206,13 +180,6 @@ REFUSALS = {
     "no question of {} has an answer, so nothing can be measured on it": (
         "{0}의 질문에는 답이 하나도 없어 잴 수 없습니다."
     ),
-    "{} has pieces with capitals, {} for one, and an uncased tokenizer never gives them: read it as a cased one": (
-        "{0}에는 {1}처럼 대문자가 든 조각이 있는데, 대소문자를 가리지 않는 토크나이저는 그런 조각을 내지 않습니다. "
-        "대소문자를 가리게 여세요."
-    ),
-    "{} has Korean pieces, and an uncased tokenizer strips accents, which takes Hangul syllables apart: read it as a "
-    "cased one": "{0}에는 한글 조각이 있는데, 대소문자를 가리지 않는 토크나이저는 한글 음절을 풀어 버립니다. "
-    "대소문자를 가리게 여세요.",
     "{} holds no questions": "{0}에는 질문이 하나도 없습니다.",
     "{} holds no scores: expected {}": "{0}에는 점수가 없습니다. 있어야 할 것: {1}",
     "{} holds no predictions: expected {}, or rows with id and prediction_text": (
