@@ -18,9 +18,9 @@ import torch.nn.functional as F
 import tyro
 
 from bertlab.config.presets import preset
-from bertlab.nn.attention import additive_mask, recorded_attention
-from bertlab.nn.bert import Bert
+from bertlab.nn.bert import Bert, additive_mask
 from bertlab.nn.fast.dropout import dropout
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.batch import Batch
 from bertlab.training.muon import Muon
 from bertlab.training.optimizers import is_hidden
@@ -51,7 +51,7 @@ def main(config: Bench) -> None:
     print(f"a classifier's step, dropout {config.dropout}, tokens a second: padded / without padding")
     torch.manual_seed(0)
     own = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout, "labels": ("no", "yes")}
-    model = Bert(preset(config.preset).replace(**own), ["classify"])
+    model = FastBert(preset(config.preset).replace(**own), ["classify"])
     rng = np.random.default_rng(0)
     shapes = {
         "short": rng.geometric(1 / 11, 32).clip(3, 60),
@@ -71,7 +71,7 @@ def main(config: Bench) -> None:
         print(f"{shape!s:20}{told[0]:8.1f}{told[1]:8.1f}   {torchs / ours:.2f} times as fast")
     print("one update of the layers' matrices by Muon, ms: torch's / ours")
     for name in ("tiny", "mini", "minilm"):
-        torchs, ours = in_turns(muon_ways(Bert(preset(name))), config.rounds)
+        torchs, ours = in_turns(muon_ways(FastBert(preset(name))), config.rounds)
         print(f"{name:20}{1e3 * torchs:8.1f}{1e3 * ours:8.1f}   {torchs / ours:.2f} times as fast")
 
 
@@ -90,13 +90,14 @@ def attention_ways(shape: tuple[int, int, int, int], dtype: torch.dtype) -> list
     B, N, T, D = shape
     query, key, value = torch.randn(B, T, 3, N, D).to(dtype).permute(2, 0, 3, 1, 4).requires_grad_().unbind(0)
     mask_BT = torch.arange(T).expand(B, T) < T - T // 8
-    mask_B11T = additive_mask(mask_BT, dtype)
+    mask = additive_mask(mask_BT, query[:, 0])
 
     def written() -> None:
-        recorded_attention(query, key, value, mask_B11T, layer=0, trace=None, interventions=None).sum().backward()
+        scores = (query * D**-0.5) @ key.transpose(-1, -2) + mask
+        (torch.softmax(scores, dim=-1) @ value).sum().backward()
 
     def fused() -> None:
-        F.scaled_dot_product_attention(query, key, value, attn_mask=mask_B11T).sum().backward()
+        F.scaled_dot_product_attention(query, key, value, attn_mask=mask).sum().backward()
 
     return [written, fused]
 
@@ -107,14 +108,12 @@ def padded(length_B: torch.Tensor) -> Batch:
     return Batch(input_ids_BT, torch.zeros_like(input_ids_BT), mask_BT)
 
 
-def step_ways(model: Bert, batch: Batch) -> list[Callable[[], None]]:
-    """The whole padded batch through every layer, as `Encoder` does where somebody looks; and `Bert.pooled`."""
+def step_ways(model: FastBert, batch: Batch) -> list[Callable[[], None]]:
+    """The padded batch through every layer, as in `Bert`; and `FastBert.pooled`."""
     labels_B = torch.zeros(len(batch.input_ids_BT), dtype=torch.int64)
 
     def whole() -> None:
-        hidden_BTH = model.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
-        hidden_BTH = model.encoder(hidden_BTH, additive_mask(batch.attention_mask_BT, hidden_BTH.dtype))
-        F.cross_entropy(model.classify(model.pooler(hidden_BTH)), labels_B).backward()
+        F.cross_entropy(model.classify(Bert.forward(model, batch).pooled_BH), labels_B).backward()
 
     def tokens_alone() -> None:
         F.cross_entropy(model.classify(model.pooled(batch)), labels_B).backward()

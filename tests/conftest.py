@@ -15,6 +15,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config import crash_log
 from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.pretraining.sentence_pairs import Documents
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -49,7 +50,7 @@ def tiny_model(tiny_tokenizer) -> Bert:
     )  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return Bert(config, HEADS).eval()
+        return FastBert(config, HEADS).eval()
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +64,7 @@ def checkpoints(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
         config = tiny_model.config.replace(labels=LABELS[name]) if name in LABELS else tiny_model.config
         with torch.random.fork_rng():
             torch.manual_seed(1)
-            model = Bert(config, heads)
+            model = FastBert(config, heads)
         model.load_state_dict(tiny_model.state_dict(), strict=False)
         record = {"made_by": "a test", "steps": 3, "tokens": 1200, "validation": {"masked_accuracy": 0.01}}
         checkpoint.save(directory / name, model, tiny_tokenizer, record, dtype=torch.float32)
@@ -92,7 +93,7 @@ def runs(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
     for step in (0, 10, 30, 40):
         with torch.random.fork_rng():
             torch.manual_seed(step)
-            model = Bert(tiny_model.config, HEADS[:2]).eval()
+            model = FastBert(tiny_model.config, HEADS[:2]).eval()
         place = run / "checkpoint" if step == 40 else run / "snapshots" / f"step-{step:08d}"
         measured = {"masked_accuracy": step / 100, "nsp_accuracy": 0.5, "mlm_loss": 6 - step / 20} if step else {}
         record = {"steps": step, "tokens": 100 * step, "validation": measured}

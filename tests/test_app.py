@@ -13,7 +13,7 @@ import bertlab
 from bertlab.app.data import sessions
 from bertlab.checkpoints import checkpoint
 from bertlab.explore.facts import Answer, Answers
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.views.numbers import Told
 
 
@@ -222,7 +222,7 @@ def test_no_checkpoint_at_all_is_said(monkeypatch, tmp_path):
 def refusing(monkeypatch, tmp_path, tiny_model, tiny_tokenizer) -> Path:
     """Shipped is a checkpoint that may say "no answer", with a threshold of its own."""
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
-    model = Bert(tiny_model.config, ("span",))
+    model = FastBert(tiny_model.config, ("span",))
     model.load_state_dict(tiny_model.state_dict(), strict=False)
     record = {"null_threshold": 7.25, "steps": 3}
     return checkpoint.save(tmp_path / "squad", model, tiny_tokenizer, record, dtype=torch.float32)

@@ -33,6 +33,7 @@ from bertlab.config.errors import CheckpointError, MissingHead
 from bertlab.config.languages import Message
 from bertlab.config.tasks import task
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch, collate
 from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
@@ -62,7 +63,7 @@ def saved(tmp_path, tokenizer):
 
 def fresh(heads=(), seed: int = 0) -> Bert:
     torch.manual_seed(seed)
-    return Bert(CONFIG, heads).eval()
+    return FastBert(CONFIG, heads).eval()
 
 
 def batch_of(vocab_size: int = CONFIG.vocab_size) -> Batch:
@@ -245,7 +246,7 @@ def test_checkpoints_of_transformers_open(tmp_path, tokenizer, architecture, hea
 
 
 def test_eight_bits_halve_the_file_and_open_everywhere(tmp_path, tokenizer):
-    model = Bert(CONFIG.replace(vocab_size=tokenizer.vocab_size), heads=["mlm", "nsp"])
+    model = FastBert(CONFIG.replace(vocab_size=tokenizer.vocab_size), heads=["mlm", "nsp"])
     wide = checkpoint.save(tmp_path / "wide", model, tokenizer, {}, dtype=torch.float16)
     narrow = checkpoint.save(tmp_path / "narrow", model, tokenizer, {}, dtype=torch.float8_e4m3fn)
     stored = safetensors.torch.load_file(narrow / "model.safetensors")
@@ -877,9 +878,10 @@ def test_averaging_unrelated_checkpoints_prints_a_warning(saved, tokenizer, tmp_
     ("other", "id", "params"),
     [
         (lambda: fresh(("mlm",)), "average-heads-differ", {"heads": ["mlm", "nsp"], "other_heads": ["mlm"]}),
-        (lambda: Bert(CONFIG.replace(num_layers=3), ("mlm", "nsp")), "average-architectures-differ",
+        (lambda: FastBert(CONFIG.replace(num_layers=3), ("mlm", "nsp")), "average-architectures-differ",
          {"fields": ["num_layers"]}),
-        (lambda: Bert(CONFIG.replace(vocab_size=40, max_positions=9), ("mlm", "nsp")), "average-architectures-differ",
+        (lambda: FastBert(CONFIG.replace(vocab_size=40, max_positions=9), ("mlm", "nsp")), 
+         "average-architectures-differ",
          {"fields": ["vocab_size", "max_positions"]}),
     ],
 )  # fmt: skip
@@ -890,7 +892,7 @@ def test_different_architectures_have_no_average(other, id, params):
 
 def test_dropout_does_not_matter_for_an_average():
     one = fresh(("mlm", "nsp"))
-    other = Bert(CONFIG.replace(hidden_dropout=0.3, attention_dropout=0.0, initializer_range=0.1), ("mlm", "nsp"))
+    other = FastBert(CONFIG.replace(hidden_dropout=0.3, attention_dropout=0.0, initializer_range=0.1), ("mlm", "nsp"))
     mean = average(one, other)
     assert mean.config == one.config
     assert weight_similarity(one, mean) > 0.1

@@ -13,7 +13,7 @@ import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import TextError
 from bertlab.explore.compare import compare, js_distance, linear_cka, mean_distance, pool_attention
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import differences
 from bertlab.views.figures import DIVERGING
@@ -32,7 +32,7 @@ def two(tmp_path_factory, tiny_model, tiny_tokenizer):
     """Another model of the same size and vocabulary."""
     with torch.random.fork_rng():
         torch.manual_seed(7)
-        model = Bert(tiny_model.config)
+        model = FastBert(tiny_model.config)
     return bertlab.load(checkpoint.save(tmp_path_factory.mktemp("two") / "two", model, tiny_tokenizer, {}))
 
 
@@ -43,7 +43,7 @@ def foreign(tmp_path_factory, tiny_model):
     shape = tiny_model.config.replace(vocab_size=tokenizer.vocab_size, num_layers=3, hidden_size=24, num_heads=3)
     with torch.random.fork_rng():
         torch.manual_seed(8)
-        model = Bert(shape)
+        model = FastBert(shape)
     return bertlab.load(checkpoint.save(tmp_path_factory.mktemp("foreign") / "foreign", model, tokenizer, {}))
 
 

@@ -19,7 +19,7 @@ from bertlab.app.parts.samples import sample
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TASKS
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.tasks import custom as own_task
 from bertlab.tasks.examples import read_examples
 from bertlab.tasks.labelled import figures
@@ -89,7 +89,7 @@ def test_questions_are_scored_as_the_official_script_does(shipped, tmp_path):
 
 
 def test_a_value_far_off_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenizer):
-    model = Bert(tiny_model.config, ("regress",))
+    model = FastBert(tiny_model.config, ("regress",))
     path = checkpoint.save(tmp_path / "sts", model, tiny_tokenizer, {}, dtype=torch.float32)
     data = jsonl(tmp_path / "rows.jsonl", [{"a": f"Tea {n}.", "b": "Tea.", "y": n} for n in (1, 2, 900)])
     loaded = checkpoint.load(path)
@@ -219,7 +219,7 @@ def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless,
 
 
 def test_correlations_are_no_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):
-    path = checkpoint.save(tmp_path / "sts", Bert(tiny_model.config, ("regress",)), tiny_tokenizer, {})
+    path = checkpoint.save(tmp_path / "sts", FastBert(tiny_model.config, ("regress",)), tiny_tokenizer, {})
     rows = jsonl(tmp_path / "rows.jsonl", rows_of(TASKS["stsb"], 6))
     app = open_page("evaluation", rows=str(rows), checkpoint=str(path), task="stsb")
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()

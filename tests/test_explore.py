@@ -20,7 +20,7 @@ from bertlab.explore import predict
 from bertlab.explore.facts import as_json
 from bertlab.explore.session import Session
 from bertlab.explore.word_spans import mask_spans, words
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
 from bertlab.text.batch import collate
 
@@ -91,7 +91,7 @@ def test_masks_are_filled_as_by_transformers(session, tiny_checkpoint, pair):
 
 def test_rows_of_a_padded_vocabulary_are_never_proposed(tiny_model, tiny_tokenizer):
     config = tiny_model.config.replace(vocab_size=tiny_tokenizer.vocab_size + 60)
-    model = Bert(config, ["mlm"]).eval()
+    model = FastBert(config, ["mlm"]).eval()
     model.heads["mlm"].bias.data[tiny_tokenizer.vocab_size :] = 100.0
     with torch.inference_mode():
         (fill,) = predict.fill_mask(model, tiny_tokenizer, tiny_tokenizer.encode("a [MASK]"), 10_000)
@@ -212,7 +212,7 @@ def test_attention_is_that_of_transformers(session, tiny_checkpoint):
 
 def test_surgery_changes_what_comes_after_it(session):
     before = session.attention(A).probs_LNTT
-    after = session.attention(A, interventions=Interventions.knock_out(session.config, [(0, 1)])).probs_LNTT
+    after = session.attention(A, interventions=Interventions.ablate_heads(session.config, [(0, 1)])).probs_LNTT
     np.testing.assert_array_equal(after[0], before[0])
     assert np.abs(after[1] - before[1]).max() > 1e-3
     np.testing.assert_array_equal(session.attention(A).probs_LNTT, before, "the session itself is unchanged")

@@ -11,7 +11,7 @@ import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import CheckpointError, MissingHead, TextError
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.batch import collate
 
 TEXT, PAIR = "The keeper carried the lantern.", "Rain fell on the harbour."
@@ -37,7 +37,7 @@ def ours(head, tiny_model):
 def with_head(tiny_model, head, labels=None):
     labels = LABELS.get(head, ()) if labels is None else labels
     torch.manual_seed(1)
-    model = Bert(tiny_model.config.replace(labels=labels), [head])
+    model = FastBert(tiny_model.config.replace(labels=labels), [head])
     body = {name: tensor for name, tensor in tiny_model.state_dict().items() if not name.startswith("heads.")}
     model.load_state_dict(body, strict=False)
     return model.eval()
@@ -130,7 +130,7 @@ def edit(path, **changes):
         ({"problem_type": "multi_label_classification"}, "multi-label"),
         (
             {"id2label": {"0": "a", "1": "b"}},
-            r"classifier.weight has the shape \[3, 16\], but config.json makes it \[2,",
+            r"classifier.weight has the shape \[3, 16\], but config.json requires \[2,",
         ),
         ({"id2label": {"0": "a", "2": "b"}}, "numbers its labels 0, 2, not from 0 on"),
     ],
@@ -145,15 +145,15 @@ def test_labels_that_do_not_fit(changes, message, tiny_model, tiny_tokenizer, tm
 
 
 def test_one_classifier_a_checkpoint(tiny_model, tiny_tokenizer, tmp_path):
-    model = Bert(tiny_model.config.replace(labels=("a", "b")), ["classify", "tag"])
-    with pytest.raises(CheckpointError, match="one of the heads classify and tag"):
+    model = FastBert(tiny_model.config.replace(labels=("a", "b")), ["classify", "tag"])
+    with pytest.raises(CheckpointError, match="only one of these heads: classify, tag"):
         checkpoint.save(tmp_path / "mine", model, tiny_tokenizer, {})
-    with pytest.raises(CheckpointError, match="names of its labels"):
-        Bert(tiny_model.config, ["classify"])
+    with pytest.raises(CheckpointError, match="names no labels"):
+        FastBert(tiny_model.config, ["classify"])
 
 
 def test_pretraining_heads_may_stay(tiny_model, tiny_tokenizer, tmp_path):
-    model = Bert(tiny_model.config.replace(labels=("a", "b")), ["mlm", "nsp", "tag"])
+    model = FastBert(tiny_model.config.replace(labels=("a", "b")), ["mlm", "nsp", "tag"])
     path = checkpoint.save(tmp_path / "mine", model, tiny_tokenizer, {}, dtype=torch.float32)
     assert checkpoint.load(path).heads == ("mlm", "nsp", "tag")
 

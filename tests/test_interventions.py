@@ -127,12 +127,12 @@ def test_patching_every_position_from_another_text_gives_its_prediction(session)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ("9.0", "there is no layer 9: they go from 0 to 1"),
-        ("0.7", "there is no head 7: they go from 0 to 1"),
+        ("9.0", "there is no layer 9: layers go from 0 to 1"),
+        ("0.7", "there is no head 7: heads go from 0 to 1"),
         ("7", "there is no layer 7"),
         ("r0.0.63-u", "there is no position 63"),
         ("r0.0.1-40:1", "there is no position 40"),
-        ("p5.0-0.0", "there is no layer 5: they go from 0 to 2"),
+        ("p5.0-0.0", "there is no layer 4: layers go from 0 to 1"),
         ("p0.0-5.0", "there is no layer 5: they go from 0 to 2"),
         ("p0.0-0.50", "there is no position 50 in the other text"),
         ("p0.50-0.0", "there is no position 50"),
@@ -242,7 +242,9 @@ def test_zeroed_heads_open_in_transformers_with_the_same_outputs(session, tmp_pa
     encoding = session.tokenizer.encode(A, B)
     batch = alone(encoding, torch.device("cpu"))
     with torch.inference_mode():
-        expected = session.model(batch, interventions=Interventions.knock_out(session.config, [(0, 1), (1, 0), (1, 1)]))
+        expected = session.model(
+            batch, interventions=Interventions.ablate_heads(session.config, [(0, 1), (1, 0), (1, 1)])
+        )
         got = theirs(input_ids=batch.input_ids_BT, token_type_ids=batch.token_type_ids_BT)
         torch.testing.assert_close(got.last_hidden_state, expected.hidden_BTH, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(got.pooler_output, expected.pooled_BH, rtol=1e-4, atol=1e-5)

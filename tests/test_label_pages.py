@@ -17,7 +17,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import MissingHead
 from bertlab.explore.batch_predict import TEXT_NAMES, ask_many
 from bertlab.explore.facts import Classification, Entity, Tags, WordTags
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.readers.rows import pasted_table
 from bertlab.views import labels
 
@@ -54,7 +54,7 @@ def saved_as(tmp_path, tiny_model, tiny_tokenizer):
     """saved_as(head, record) is the directory of a checkpoint with such a head and record."""
 
     def save(head: str, record: dict):
-        model = Bert(tiny_model.config.replace(labels=("no", "yes") if head == "classify" else ()), [head])
+        model = FastBert(tiny_model.config.replace(labels=("no", "yes") if head == "classify" else ()), [head])
         model.load_state_dict(tiny_model.state_dict(), strict=False)
         return checkpoint.save(tmp_path / head, model, tiny_tokenizer, record, dtype=torch.float32)
 

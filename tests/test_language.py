@@ -19,7 +19,7 @@ from bertlab.app.refusals_ko import REFUSALS, korean
 from bertlab.checkpoints import checkpoint
 from bertlab.config import errors, languages
 from bertlab.config.config import ModelConfig
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import figures, passage, xray
 
@@ -322,7 +322,7 @@ def with_korean(tmp_path_factory, checkpoints) -> Path:
         vocab_size=tokenizer.vocab_size, hidden_size=16, num_layers=2, num_heads=2, intermediate_size=32,
         max_positions=64, initializer_range=0.5, pad_token_id=tokenizer.pad_id,
     )  # fmt: skip
-    checkpoint.save(directory / "korean", Bert(config, ("mlm", "nsp")).eval(), tokenizer, {}, dtype=torch.float32)
+    checkpoint.save(directory / "korean", FastBert(config, ("mlm", "nsp")).eval(), tokenizer, {}, dtype=torch.float32)
     return directory
 
 

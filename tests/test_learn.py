@@ -30,10 +30,9 @@ from bertlab.cli import main
 from bertlab.config import lock
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError, DataError
-from bertlab.nn import encoder
-from bertlab.nn.bert import Bert
 from bertlab.nn.fast import cross_entropy
 from bertlab.nn.fast.cross_entropy import decoded_cross_entropy
+from bertlab.nn.fast.model import FastBert, compile_layers
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -99,8 +98,8 @@ def test_the_rate_rises_stays_and_falls_to_zero(progress, expected):
 def test_the_optimiser_is_torchs_adamw():
     config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
     torch.manual_seed(1)
-    model = Bert(config, heads=("nsp",))
-    twin = Bert(config, heads=("nsp",))
+    model = FastBert(config, heads=("nsp",))
+    twin = FastBert(config, heads=("nsp",))
     twin.load_state_dict(model.state_dict())
     ours = Optimizer(model, OptimConfig(clip=1e9, weight_decay=0.0), torch.float32)
     theirs = torch.optim.AdamW(twin.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-6, weight_decay=0.0)
@@ -120,7 +119,7 @@ def test_the_optimiser_is_torchs_adamw():
 
 def test_biases_and_layernorm_are_not_decayed():
     config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
-    optimizer = Optimizer(Bert(config), OptimConfig(), torch.float32)
+    optimizer = Optimizer(FastBert(config), OptimConfig(), torch.float32)
     decayed, kept = optimizer.adamw.param_groups
     assert decayed["weight_decay"] == 0.01
     assert {p.ndim for p in decayed["params"]} == {2}
@@ -130,7 +129,7 @@ def test_biases_and_layernorm_are_not_decayed():
 
 def test_bfloat16_learns_in_float32():
     config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
-    optimizer = Optimizer(Bert(config, heads=("nsp",)), OptimConfig(weight_decay=0.0), torch.bfloat16)
+    optimizer = Optimizer(FastBert(config, heads=("nsp",)), OptimConfig(weight_decay=0.0), torch.bfloat16)
     assert {p.dtype for p in optimizer.compute_model.parameters()} == {torch.bfloat16}
     before = optimizer.model.pooler.dense.weight.clone()
     optimizer.compute_model.pooler.dense.weight.sum().backward()
@@ -544,7 +543,9 @@ def test_a_run_whose_blocks_are_compiled_gives_the_same_losses(corpus, tmp_path,
     list(pretrain(settings(corpus, tmp_path / "plain")))
     monkeypatch.setattr(devices, "can_compile", lambda device: True)
     fused = []
-    monkeypatch.setattr(trainer, "fuse", lambda model: (fused.append(model), encoder.fuse(model, "aot_eager")))
+    monkeypatch.setattr(
+        trainer, "compile_layers", lambda model: (fused.append(model), compile_layers(model, "aot_eager"))
+    )
     list(pretrain(settings(corpus, tmp_path / "compiled")))
     assert fused
     assert losses(tmp_path / "compiled") == pytest.approx(losses(tmp_path / "plain"), rel=1e-5)

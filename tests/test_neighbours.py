@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from bertlab.config.config import ModelConfig
-from bertlab.nn.bert import Bert
-from bertlab.nn.local_attention_init import LAYERS, OFFSETS, look_at_neighbours
+from bertlab.nn.fast.model import FastBert
+from bertlab.nn.local_attention_init import LAYERS, OFFSETS, attend_to_neighbours
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 
@@ -16,11 +16,11 @@ def test_heads_look_at_their_neighbours(hidden, heads, sd):
     config = ModelConfig(
         vocab_size=1000, hidden_size=hidden, num_layers=3, num_heads=heads, intermediate_size=64, initializer_range=sd
     )
-    model = Bert(config).eval()
+    model = FastBert(config).eval()
     ids_BT = torch.randint(0, 1000, (4, 64))
     batch, plain, started = Batch(ids_BT, torch.zeros_like(ids_BT), None), Trace.of("probs"), Trace.of("probs")
     model(batch, trace=plain)
-    look_at_neighbours(model)
+    attend_to_neighbours(model)
     model(batch, trace=started)
     for head in range(heads):
         offset = OFFSETS[head % len(OFFSETS)]

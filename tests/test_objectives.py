@@ -15,6 +15,7 @@ from support.stories import losses, settings
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import Longer, PairSampler
@@ -274,7 +275,7 @@ def test_a_run_with_a_teacher_goes_on_bit_for_bit(corpus, teacher, tmp_path):
 def test_tables_with_rows_beyond_the_vocabulary_teach_and_learn(tiny_model, tiny_tokenizer, corpus, taught, learns):
     def padded(rows: int) -> Bert:
         torch.manual_seed(rows)
-        return Bert(tiny_model.config.replace(vocab_size=tiny_model.config.vocab_size + rows), ("mlm", "nsp"))
+        return FastBert(tiny_model.config.replace(vocab_size=tiny_model.config.vocab_size + rows), ("mlm", "nsp"))
 
     batch = next(PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), 4, 32, seed=1))
     loss = PretrainingLoss(MaskRule.of(tiny_tokenizer), teacher=padded(taught), teacher_share=0.5)
@@ -300,5 +301,5 @@ def test_who_cannot_teach_is_told_in_one_line(corpus, teacher, tiny_checkpoint, 
         ("headless", loaded.config, ("nsp",), "has no masked-word"),
         ("short", short, ("mlm",), "too long for the teacher: it has 16 positions"),
     ):
-        checkpoint.save(tmp_path / name, Bert(config, heads), loaded.tokenizer, {"steps": 1})
+        checkpoint.save(tmp_path / name, FastBert(config, heads), loaded.tokenizer, {"steps": 1})
         assert words in line(teacher=str(tmp_path / name))

@@ -10,6 +10,7 @@ from support.stories import losses, settings
 from bertlab.checkpoints import checkpoint
 from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.training.muon import Muon
 from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.pretraining.pretrain import pretrain
@@ -19,7 +20,7 @@ CONFIG = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, in
 
 def model(seed: int = 1) -> Bert:
     torch.manual_seed(seed)
-    return Bert(CONFIG, heads=("nsp",))
+    return FastBert(CONFIG, heads=("nsp",))
 
 
 def draw_gradients(worker: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -16,7 +16,7 @@ from bertlab.app.numbers import NUMBERS
 from bertlab.app.parts import batch
 from bertlab.checkpoints import checkpoint
 from bertlab.cli.dispatch import main
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def comparers(tmp_path_factory, tiny_model, tiny_tokenizer) -> dict[str, str]:
     for name, head, language in (("value", "regress", "en"), ("값", "regress", "ko"), ("label", "classify", "en")):
         task = {"kind": head, "text": ["sentence1", "sentence2"]}
         record = {"task": task, "language": language} | ({"value_range": [0, 5]} if head == "regress" else {})
-        model = Bert(tiny_model.config.replace(labels=("no", "yes") if head == "classify" else ()), [head])
+        model = FastBert(tiny_model.config.replace(labels=("no", "yes") if head == "classify" else ()), [head])
         model.load_state_dict(tiny_model.state_dict(), strict=False)
         place = directory / f"{head}-{language}"
         made[name] = str(checkpoint.save(place, model, tiny_tokenizer, record, dtype=torch.float32))

@@ -22,7 +22,6 @@ from bertlab.bench.turns import compared
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.tasks import task
-from bertlab.nn.fast.linear import Linear
 from bertlab.tasks.material import with_head
 from bertlab.tasks.span.windows import span_features
 from bertlab.text.batches import shuffled_epoch
@@ -147,7 +146,7 @@ def test_the_fused_attention_of_a_processor_is_counted():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_linear_layers_arithmetic_is_counted_in_either_type(dtype):
-    layer, inputs = Linear(8, 3).to(dtype), torch.ones(2, 5, 8, dtype=dtype)
+    layer, inputs = torch.nn.Linear(8, 3).to(dtype), torch.ones(2, 5, 8, dtype=dtype)
     assert arithmetic(lambda: layer(inputs)) == 2 * 2 * 5 * 8 * 3
 
 

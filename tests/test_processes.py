@@ -19,7 +19,7 @@ from support.task_rows import rows_of
 from bertlab.checkpoints import checkpoint
 from bertlab.config.presets import preset
 from bertlab.config.tasks import task
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.examples import read_examples
 from bertlab.tasks.features import features
 from bertlab.tasks.material import with_head
@@ -129,7 +129,7 @@ def gradients(corpus: Path, accumulate: int, dtype: torch.dtype) -> dict[str, to
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     torch.manual_seed(0)
     config = preset("tiny").replace(vocab_size=tokenizer.vocab_size, hidden_dropout=0.0, attention_dropout=0.0)
-    model = Bert(config, heads=("mlm", "nsp")).to(dtype)
+    model = FastBert(config, heads=("mlm", "nsp")).to(dtype)
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 24, 32, seed=0))
     GlobalGradient(model, PretrainingLoss(MaskRule.of(tokenizer)), accumulate)(batch)
     return {name: p.grad.float() for name, p in model.named_parameters()}

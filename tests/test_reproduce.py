@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from support.errors import raises_error
 from support.task_rows import directory_of
 from torch.testing import assert_close
 
@@ -13,8 +14,9 @@ from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.config.tasks import task
-from bertlab.nn.bert import Bert
 from bertlab.nn.bilstm import PICKS, OnTop
+from bertlab.nn.fast.ablation import ablate_each_head
+from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch, LabelBatch
@@ -62,7 +64,7 @@ def batch(tiny_model):
 @pytest.fixture
 def left(tiny_model):
     """The tiny model's weights under a mask that hides what comes later."""
-    model = Bert(tiny_model.config.replace(left_to_right=True), ("mlm", "span"))
+    model = FastBert(tiny_model.config.replace(left_to_right=True), ("mlm", "span"))
     model.load_state_dict(tiny_model.state_dict(), strict=False)
     return model.eval()
 
@@ -94,9 +96,9 @@ def test_a_silent_head_looks_left_too(left, batch):
     trace = Trace.of("hidden")
     positions_P = torch.arange(left(one, trace=trace).hidden_BTH.shape[1])
     for layer in range(left.config.num_layers):
-        found_NPH = left.without_each_head(trace["hidden"][layer], layer, positions_P, at_once=8)
+        found_NPH = ablate_each_head(left, trace["hidden"][layer], layer, positions_P, batch_size=8)
         for head, hidden_PH in enumerate(found_NPH):
-            silent = Interventions.knock_out(left.config, [(layer, head)])
+            silent = Interventions.ablate_heads(left.config, [(layer, head)])
             assert_close(hidden_PH, left(one, interventions=silent).hidden_BTH[0])
 
 
@@ -116,7 +118,7 @@ def test_left_to_right_is_is_decoder_of_transformers(left, tiny_tokenizer, batch
     assert_close(left(batch).hidden_BTH[real], expected_BTH[real], atol=1e-4, rtol=1e-4)
     opened = bertlab.load(tmp_path / "left")
     assert opened.config.left_to_right
-    with pytest.raises(MissingHead, match="left to right"):
+    with raises_error(MissingHead, "head-mlm-causal"):
         opened.fill_mask("A [MASK].")
 
 
@@ -124,7 +126,7 @@ def test_a_config_that_says_no_truth_value_is_refused(left, tiny_tokenizer, tmp_
     checkpoint.save(tmp_path / "odd", left, tiny_tokenizer, {})
     path = tmp_path / "odd" / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"is_decoder": 3}))
-    with pytest.raises(BertlabError, match="left_to_right as 3"):
+    with raises_error(BertlabError, "config-value-invalid", name="left_to_right"):
         checkpoint.load(tmp_path / "odd")
 
 
@@ -184,7 +186,7 @@ def test_masks_in_the_shares_of_table8(mask, rnd, tiny_tokenizer):
 
 @pytest.mark.parametrize("pick", PICKS)
 def test_features_of_a_frozen_encoder(pick, tiny_model, batch):
-    bare = Bert(tiny_model.config.replace(labels=("O", "B-X")))
+    bare = FastBert(tiny_model.config.replace(labels=("O", "B-X")))
     bare.load_state_dict(tiny_model.state_dict(), strict=False)
     model = OnTop(bare, "tag", pick=pick, width=8, frozen=True)
     trace = Trace.of("hidden")
@@ -206,7 +208,7 @@ def test_features_of_a_frozen_encoder(pick, tiny_model, batch):
 
 
 def test_padding_does_not_reach_the_bilstm(tiny_model, batch):
-    model = OnTop(Bert(tiny_model.config.replace(labels=("O", "B-X"))), "tag", width=8, frozen=True).eval()
+    model = OnTop(FastBert(tiny_model.config.replace(labels=("O", "B-X"))), "tag", width=8, frozen=True).eval()
     alone = Batch(*(tensor[1:, :6] for tensor in vars(batch).values()))
     assert_close(model.tag(model(batch).hidden_BTH)[1, :6], model.tag(model(alone).hidden_BTH)[0])
 

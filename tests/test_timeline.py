@@ -17,7 +17,7 @@ from bertlab.checkpoints import checkpoint, history
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, DataError, TextError
 from bertlab.explore.timeline import MOST, must_fit, timeline
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import html, payload
 from bertlab.views.widget import TimelineWidget
@@ -64,14 +64,14 @@ def test_without_mask_and_pair_only_attention_moves(runs):
 
 def test_snapshots_of_another_vocabulary_are_refused_in_one_line(run, tiny_model):
     other = Tokenizer.train(TEXTS, 300, cased=False, strip_accents=False, coverage=1.0)
-    model = Bert(tiny_model.config.replace(vocab_size=other.vocab_size), ("mlm", "nsp"))
+    model = FastBert(tiny_model.config.replace(vocab_size=other.vocab_size), ("mlm", "nsp"))
     checkpoint.save(run / "snapshots" / "step-00000030", model, other, {"steps": 30}, dtype=torch.float32)
     with pytest.raises(DataError, match=r"^step-00000000 and step-00000030 have different vocabularies[^\n]*$"):
         timeline(run, TEXT)
 
 
 def test_snapshots_of_another_size_are_refused_in_one_line(run, tiny_model, tiny_tokenizer):
-    model = Bert(tiny_model.config.replace(num_layers=1), ("mlm", "nsp"))
+    model = FastBert(tiny_model.config.replace(num_layers=1), ("mlm", "nsp"))
     checkpoint.save(run / "snapshots" / "step-00000030", model, tiny_tokenizer, {"steps": 30}, dtype=torch.float32)
     with pytest.raises(DataError, match=r"different sizes \(2 layers x 2 heads and 1 layers x 2 heads\)"):
         timeline(run, TEXT)

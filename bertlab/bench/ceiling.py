@@ -1,6 +1,5 @@
 """How much arithmetic something does, and how much the machine could do in that time. Knows no model."""
 
-import math
 import statistics
 import time
 from collections.abc import Callable
@@ -19,17 +18,11 @@ def _fused_backward(grad_shape, query_shape, key_shape, value_shape, *_, **__) -
     return sdpa_backward_flop_count(grad_shape, query_shape, key_shape, value_shape)
 
 
-def _linear(inputs_shape, weight_shape, *_, **__) -> int:
-    return 2 * math.prod(inputs_shape) * weight_shape[0]
-
-
-# the counter knows what GPUs do, not a processor's fused attention, nor its product with a bias (`nn/fast/linear.py`)
+# the counter knows what GPUs do, not a processor's fused attention
 _PROCESSOR = {
     _ATEN._scaled_dot_product_flash_attention_for_cpu: _fused,
     _ATEN._scaled_dot_product_flash_attention_for_cpu_backward: _fused_backward,
 }
-if hasattr(torch.ops.mkldnn, "_linear_pointwise"):
-    _PROCESSOR[torch.ops.mkldnn._linear_pointwise] = _linear
 
 
 def arithmetic(work: Callable[[], object]) -> int:

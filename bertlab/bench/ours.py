@@ -11,7 +11,7 @@ import torch
 
 from bertlab.config.config import ModelConfig
 from bertlab.config.presets import PRESETS, preset
-from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.batch import Batch, PairBatch
 from bertlab.text.batches import Place
 from bertlab.text.pretraining.corpus import Corpus
@@ -105,8 +105,8 @@ class Ours:
         )
         rule = MaskRule.of(tokenizer).to(device)
         trainer = Trainer(
-            Bert(shape, heads=("mlm", "nsp")), batches, PretrainingLoss(rule), OptimConfig(lr=1e-4), steps=1_000_000,
-            device=device, dtype=dtype,
+            FastBert(shape, heads=("mlm", "nsp")), batches, PretrainingLoss(rule), OptimConfig(lr=1e-4),
+            steps=1_000_000, device=device, dtype=dtype,
         )  # fmt: skip
         return cls(shape, rule, trainer, clock)
 

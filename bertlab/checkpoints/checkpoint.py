@@ -21,6 +21,7 @@ from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import read_json_object, system_reason, write_atomically
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert, Pooler
+from bertlab.nn.fast.model import FastBert
 from bertlab.nn.heads import CLASSIFIERS
 from bertlab.text.pretraining.sentence_pairs import Second
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -124,7 +125,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
             "checkpoint-vocabulary-size", name=source, tokens=tokenizer.vocab_size, rows=config.vocab_size
         )
     with torch.device("meta"):  # nothing is initialised: the weights come from the file
-        model = Bert(config, found)
+        model = FastBert(config, found)
     missing = [name for name in heads if name not in found]
     initialised = tuple(missing)
     if not any(name.startswith("pooler.") for name in state):

@@ -34,7 +34,7 @@ def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False
     """
     config = model.config
     pruned_pairs = sorted({*heads, *config.pruned_heads})
-    Interventions.knock_out(config, pruned_pairs)  # refuses heads that do not exist
+    Interventions.ablate_heads(config, pruned_pairs)  # refuses heads that do not exist
     for layer in range(config.num_layers):
         if not zeroed and sum(at == layer for at, _ in pruned_pairs) == config.num_heads:
             raise InterventionError("prune-layer-empty", layer=layer)

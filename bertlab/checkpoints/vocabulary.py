@@ -12,6 +12,7 @@ import torch
 
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 TABLES = ("embeddings.token.weight", "heads.mlm.bias")  # the tensors with one row per token of the vocabulary
@@ -31,7 +32,7 @@ def replace_vocabulary(loaded: Checkpoint, tokenizer: Tokenizer, heads: Iterable
         heads: the task heads of the new model; those that the checkpoint has keep their weights.
     """
     config = loaded.config.replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id)
-    model = Bert(config, heads=heads)
+    model = FastBert(config, heads=heads)
     old, new = loaded.model.state_dict(), model.state_dict()
     for name in new.keys() & old.keys() - set(TABLES):
         new[name].copy_(old[name])

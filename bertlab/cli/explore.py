@@ -78,7 +78,7 @@ def heads(config: Heads) -> None:
     (text,) = read_texts(config.text)
     session = open_session(config, WATCHED[config.ask], text)
     if config.change:
-        operation = session.operate(
+        operation = session.intervene(
             config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask
         )
         print_result(config, session, operation, lambda: operation_lines(operation))

@@ -2,7 +2,7 @@
 
 Sources: base and large are the paper's (Devlin et al. 2019, section 3); tiny to medium are Google's smaller models
 (Turc et al. 2019, arXiv 1908.08962, and the README of google-research/bert); minilm is Wang et al. 2020 (arXiv
-2002.10957), the six-layer student. Vocabulary size is set by the tokenizer at hand, not by the preset.
+2002.10957), the six-layer student. The vocabulary size comes from the tokenizer, not from the preset.
 """
 
 from bertlab.config.config import ModelConfig
@@ -25,11 +25,14 @@ PRESETS = {
 
 
 def preset(name: str) -> ModelConfig:
-    """A published size by name.
+    """The configuration of a published size.
+
+    Raises:
+        BertlabError: there is no preset of this name.
 
     >>> preset("mini").num_layers
     4
     """
     if name not in PRESETS:
-        raise BertlabError(f"no preset is called {name!r}; choose one of {', '.join(PRESETS)}")
+        raise BertlabError("preset-unknown", name=name, presets=list(PRESETS))
     return PRESETS[name]

@@ -19,7 +19,8 @@ from bertlab.explore.intervention_syntax import Changes
 from bertlab.explore.predict import device_of
 from bertlab.explore.probes import Probe
 from bertlab.nn.bert import Bert
-from bertlab.nn.interventions import Interventions
+from bertlab.nn.fast.ablation import ablate_each_head
+from bertlab.nn.interventions import NO_INTERVENTIONS, Interventions
 from bertlab.nn.trace import Trace
 from bertlab.text.tokenizers.wordpiece import Encoding
 
@@ -54,7 +55,7 @@ def resolve_interventions(
             else:
                 _must_exist("position", from_position, len(hidden_TH), " in the other text")
                 patches[layer, position] = hidden_TH[from_position]
-    knocked_out = Interventions.knock_out(config, sorted(changes.heads)).head_scale_LBN if changes.heads else None
+    knocked_out = Interventions.ablate_heads(config, sorted(changes.heads)).head_scale_LBN if changes.heads else None
     return Interventions(knocked_out, rows, patches)
 
 
@@ -67,7 +68,7 @@ def intervene(
         InterventionError: a change that does not fit this model and input.
     """
     batch = alone(probe.encoding, device_of(model))
-    both = (None, resolve_interventions(model, changes, len(probe.encoding), other))
+    both = (NO_INTERVENTIONS, resolve_interventions(model, changes, len(probe.encoding), other))
     logits_2C = torch.cat(
         [_logits(probe, model(batch, interventions=interventions).hidden_BTH) for interventions in both]
     )
@@ -110,7 +111,7 @@ def effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterat
     positions_P = torch.tensor(probe.positions, device=logits_C.device)
     at_once = max(1, AT_ONCE // (model.config.num_heads * len(tokens) ** 2))
     for layer in layers:
-        hidden_NPH = model.without_each_head(trace["hidden"][layer], layer, positions_P, at_once)
+        hidden_NPH = ablate_each_head(model, trace["hidden"][layer], layer, positions_P, at_once)
         effects_N = log_odds(probe.logits(hidden_NPH))[:, best] - odds
         yield HeadEffects(probe.kind, tokens, label, odds, (layer,), effects_N[None].float().cpu().numpy())
 

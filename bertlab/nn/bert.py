@@ -1,72 +1,219 @@
-"""BERT whole: embeddings, encoder, pooler, and the heads it was built with (Devlin et al. 2019).
+"""BERT in plain PyTorch: token ids in, hidden states out (Devlin et al. 2019, arXiv 1810.04805, section 3).
 
-Knows integers in and tensors out; no text, no file, no loss.
+In the order in which the data flows: embeddings, L layers of self-attention and feed-forward, pooler. A `Trace` records
+intermediate tensors and `Interventions` change them; both are arguments of one forward pass. The output layers on top
+are in `nn/heads.py`; `nn/fast` computes the same hidden states in less time.
 
-Shape legend: B batch, T tokens, H hidden, V vocabulary; X any leading shape.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size (H = N * D), L layers; R selected
+positions; X any leading shape.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from bertlab.config.config import ModelConfig
-from bertlab.config.errors import MissingHead
-from bertlab.nn.attention import additive_mask, knows_ragged_rows, left_to_right_mask
-from bertlab.nn.embeddings import Embeddings
-from bertlab.nn.encoder import Encoder
-from bertlab.nn.fast.bucketed_attention import pays_by_heads
-from bertlab.nn.fast.packing import Tokens
-from bertlab.nn.heads import HEADS
-from bertlab.nn.interventions import Interventions
-from bertlab.nn.trace import Trace
+from bertlab.config.config import ACTIVATIONS, ModelConfig
+from bertlab.config.errors import TextError
+from bertlab.nn.heads import TaskHeads
+from bertlab.nn.interventions import NO_INTERVENTIONS, Interventions
+from bertlab.nn.trace import NO_TRACE, Trace
 
 
 class Inputs(Protocol):
-    """What a BERT reads. attention_mask_BT is True on tokens, and `lengths` says how many each row has; None says that
-    there is no padding, and then nobody asks for lengths."""
+    """A batch that BERT reads."""
 
     input_ids_BT: torch.Tensor
+    """Token ids, int64."""
     token_type_ids_BT: torch.Tensor
+    """0 for tokens of sentence A, 1 for those of sentence B, int64."""
     attention_mask_BT: torch.Tensor | None
+    """True for tokens, False for padding; None if there is no padding."""
     lengths: list[int]
+    """Number of tokens per row, if there is a mask."""
+
+
+class Embeddings(nn.Module):
+    """Sum of token, position and token type embeddings, normalised (Devlin et al. 2019, section 3, figure 2)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.token = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.position = nn.Embedding(config.max_positions, config.hidden_size)
+        self.token_type = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.first_position = config.family.first_position
+
+    def forward(
+        self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
+    ) -> torch.Tensor:
+        """Embed token ids -> hidden_BTH.
+
+        Raises:
+            TextError: there are more tokens than positions.
+        """
+        first, T = self.first_position, input_ids_BT.shape[1]
+        if (limit := self.position.num_embeddings - first) < T:
+            raise TextError("text-too-long", tokens=T, limit=limit)
+        token_BTH = self.token(input_ids_BT)
+        position_TH = self.position.weight[first : first + T]
+        token_type_BTH = self.token_type(token_type_ids_BT)
+        hidden_BTH = self.norm(token_BTH + token_type_BTH + position_TH)
+        for tensor_BTH in (token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH):
+            trace.record("embeddings", tensor_BTH)
+        return hidden_BTH
+
+
+class SelfAttention(nn.Module):
+    """Multi-head self-attention (Vaswani et al. 2017, section 3.2)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.num_heads = config.num_heads
+        self.dropout = nn.Dropout(config.attention_dropout)
+        # query, key and value are one matrix, [3H, H], in this order; checkpoints store three
+        self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+        self.out = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(
+        self,
+        hidden_BTH: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        layer: int = 0,
+        trace: Trace = NO_TRACE,
+        interventions: Interventions = NO_INTERVENTIONS,
+    ) -> torch.Tensor:
+        """softmax(query key^T / sqrt(D) + mask) value, then the output projection -> [B, T, H].
+
+        Args:
+            mask: see `additive_mask`.
+            layer: the number of this layer, from 0, which `interventions` refer to.
+        """
+        query_BNTD, key_BNTD, value_BNTD = self.split_heads(self.qkv(hidden_BTH))
+        scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
+        probs_BNTT = torch.softmax(scores_BNTT if mask is None else scores_BNTT + mask, dim=-1)
+        probs_BNTT = interventions.replace_rows(layer, probs_BNTT)
+        heads_BNTD = interventions.scale_heads(layer, self.dropout(probs_BNTT) @ value_BNTD)
+        if trace.wants("scores"):
+            trace.record("scores", scores_BNTT if mask is None else scores_BNTT.masked_fill(mask < 0, float("-inf")))
+        trace.record("query", query_BNTD)
+        trace.record("key", key_BNTD)
+        trace.record("value", value_BNTD)
+        trace.record("probs", probs_BNTT)
+        trace.record("head_outputs", heads_BNTD)
+        return self.out(heads_BNTD.transpose(1, 2).flatten(2))
+
+    def split_heads(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """[B, T, 3H] -> query, key and value, each [B, N, T, D]."""
+        qkv_BT3ND = qkv_BTH.unflatten(-1, (3, self.num_heads, -1))
+        return qkv_BT3ND.permute(2, 0, 3, 1, 4).unbind(0)
+
+
+class FeedForward(nn.Module):
+    """H -> intermediate size -> H with a GELU between (Vaswani et al. 2017, section 3.3; Hendrycks and Gimpel 2016)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.up = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.down = nn.Linear(config.intermediate_size, config.hidden_size)
+        self.gelu = ACTIVATIONS[config.activation]
+
+    def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        return self.down(F.gelu(self.up(hidden_BTH), approximate=self.gelu))
+
+
+class EncoderLayer(nn.Module):
+    """Attention, then feed-forward; after each of them dropout, residual sum and LayerNorm."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.attention = SelfAttention(config)
+        self.attention_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout)
+
+    def forward(
+        self,
+        hidden_BTH: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        layer: int = 0,
+        trace: Trace = NO_TRACE,
+        interventions: Interventions = NO_INTERVENTIONS,
+    ) -> torch.Tensor:
+        """One layer -> [B, T, H]; arguments as in `SelfAttention`."""
+        attended_BTH = self.attention(hidden_BTH, mask, layer=layer, trace=trace, interventions=interventions)
+        return self.after_attention(hidden_BTH, attended_BTH)
+
+    def after_attention(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
+        """The input and the output of the attention -> the layer's output, [X, H]."""
+        hidden_XH = self.attention_norm(hidden_XH + self.dropout(attended_XH))
+        return self.feed_forward_norm(hidden_XH + self.dropout(self.feed_forward(hidden_XH)))
+
+
+class Encoder(nn.Module):
+    """The stack of L layers."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_layers))
+
+    def forward(
+        self,
+        hidden_BTH: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        trace: Trace = NO_TRACE,
+        interventions: Interventions = NO_INTERVENTIONS,
+    ) -> torch.Tensor:
+        """The embeddings -> the last layer's output, both [B, T, H]."""
+        hidden_BTH = interventions.patch(0, hidden_BTH)
+        trace.record("hidden", hidden_BTH)
+        for layer, encoder_layer in enumerate(self.layers):
+            hidden_BTH = encoder_layer(hidden_BTH, mask, layer=layer, trace=trace, interventions=interventions)
+            hidden_BTH = interventions.patch(layer + 1, hidden_BTH)
+            trace.record("hidden", hidden_BTH)
+        return hidden_BTH
 
 
 class Pooler(nn.Module):
-    """tanh(W h_[CLS] + b): what stands for the whole input (`BertModel` in google-research/bert/modeling.py)."""
+    """tanh(W h + b) of the hidden state that represents the input (`BertModel` in google-research/bert/modeling.py)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
 
     def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        """Pool the first position -> [B, H]."""
         return torch.tanh(self.dense(hidden_BTH[:, 0]))
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """hidden_BTH: the last layer's output. pooled_BH: computed when first asked for.
-
-    last_B: the last token of each row where that one is pooled, as only it has seen the others; None for the first.
-    """
+    """The output of BERT for a batch."""
 
     hidden_BTH: torch.Tensor
+    """The last layer's output; undefined at padding positions."""
     pooler: Pooler
-    last_B: torch.Tensor | None = None
+    """The model's pooler."""
+    pooled_position_B: torch.Tensor | int = 0
+    """Which position of each row is pooled."""
 
     @cached_property
     def pooled_BH(self) -> torch.Tensor:
-        if self.last_B is None:
-            return self.pooler(self.hidden_BTH)
-        row_B = torch.arange(len(self.last_B), device=self.last_B.device)
-        return self.pooler(self.hidden_BTH[row_B, self.last_B, None])
+        """The pooler's output, computed at first use."""
+        row_B = torch.arange(len(self.hidden_BTH), device=self.hidden_BTH.device)
+        return self.pooler(self.hidden_BTH[row_B, self.pooled_position_B, None])
 
 
-class Bert(nn.Module):
-    """A BERT with fresh weights and the heads asked for, by their names in `heads.HEADS`.
+class Bert(TaskHeads):
+    """BERT with fresh weights and the output layers named in `heads`, which are keys of `nn.heads.HEADS`.
 
     >>> config = ModelConfig(vocab_size=10, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
     >>> Bert(config, heads=["nsp", "mlm"]).head_names
@@ -75,149 +222,59 @@ class Bert(nn.Module):
 
     def __init__(self, config: ModelConfig, heads: Iterable[str] = ()):
         super().__init__()
-        wanted = set(heads)
-        assert wanted <= HEADS.keys(), f"unknown heads {wanted - HEADS.keys()}; there are {list(HEADS)}"
         self.config = config
         self.embeddings = Embeddings(config)
+        self.dropout = nn.Dropout(config.hidden_dropout)
         self.encoder = Encoder(config)
         self.pooler = Pooler(config)
-        self.heads = nn.ModuleDict({name: row.build(config) for name, row in HEADS.items() if name in wanted})
+        self.build_heads(heads)
         self.apply(self.initialise)
-
-    @property
-    def head_names(self) -> tuple[str, ...]:
-        return tuple(self.heads)
-
-    def add_heads(self, names: Iterable[str]) -> None:
-        """Give the model those of these heads that it lacks, with fresh weights."""
-        for name in names:
-            if name not in self.heads:
-                self.heads[name] = (
-                    HEADS[name].build(self.config).apply(self.initialise).to(self.embeddings.token.weight)
-                )
 
     def forward(
         self, batch: Inputs, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> Encoded:
         """Encode a batch.
 
-        Raises:
-            TextError: more tokens than the model has positions.
-            InterventionError: a change asked of a layer, head or position that is not there.
-        """
-        if interventions is not None:
-            num_rows, num_tokens = batch.input_ids_BT.shape
-            interventions.check(self.config, num_tokens, num_rows)
-        hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace)
-        mask, tokens = self._padding(batch, hidden_BTH, kept=bool(trace or interventions))
-        hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, interventions=interventions, tokens=tokens)
-        return self._encoded(hidden_BTH, batch.attention_mask_BT)
-
-    def without_each_head(
-        self, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, at_once: int
-    ) -> torch.Tensor:
-        """What `forward` makes of one input without padding when head 0, 1, ... of a layer alone is silent, at the
-        positions that are read -> hidden_NPH.
-
         Args:
-            hidden_1TH: the input's hidden states after `layer` blocks (0: the embeddings), which all share.
-            at_once: silent heads carried up together; it bounds the memory.
+            trace: records intermediate tensors.
+            interventions: changes some of them.
+
+        Raises:
+            TextError: there are more tokens than positions.
+            InterventionError: an intervention on a layer, head or position that does not exist.
         """
-        mask = self._mask(None, hidden_1TH)
-        return self.encoder.without_each_head(hidden_1TH, mask, layer=layer, positions_P=positions_P, at_once=at_once)
+        trace, interventions = trace or NO_TRACE, interventions or NO_INTERVENTIONS
+        num_rows, num_tokens = batch.input_ids_BT.shape
+        interventions.check(self.config, num_tokens, num_rows)
+        hidden_BTH = self.dropout(self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace))
+        mask = additive_mask(batch.attention_mask_BT, hidden_BTH, causal=self.config.left_to_right)
+        hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, interventions=interventions)
+        return Encoded(hidden_BTH, self.pooler, self.pooled_positions(batch))
 
     def hidden_rows(self, batch: Inputs, rows_R: torch.Tensor) -> torch.Tensor:
-        """The last layer's output at rows_R (places in the flattened B * T) -> hidden_RH.
+        """The last layer's output at rows_R, indices of the flattened B * T -> hidden_RH.
 
-        Equal to picking those rows from `forward`, without computing the last layer's feed-forward for the others:
-        pre-training reads 15 % of the tokens, a classifier one of each row. A row in padding means nothing.
+        Undefined at padding positions.
         """
-        hidden_BTH = self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
-        mask, tokens = self._padding(batch, hidden_BTH)
-        return self.encoder(hidden_BTH, mask, tokens=tokens, rows_R=rows_R)
+        return self(batch).hidden_BTH.flatten(0, 1).index_select(0, rows_R)
 
     def pooled(self, batch: Inputs) -> torch.Tensor:
-        """Equal to `forward(batch).pooled_BH`, without the last feed-forward for other tokens: see `hidden_rows`."""
+        """The pooler's output for each row of a batch -> pooled_BH."""
         B, T = batch.input_ids_BT.shape
-        rows_B = torch.arange(B, device=batch.input_ids_BT.device) * T
-        if self.config.left_to_right:
-            rows_B = rows_B + _last(batch.input_ids_BT, batch.attention_mask_BT)
+        rows_B = torch.arange(B, device=batch.input_ids_BT.device) * T + self.pooled_positions(batch)
         return self.pooler(self.hidden_rows(batch, rows_B)[:, None])
 
-    def _padding(
-        self, batch: Inputs, hidden_BTH: torch.Tensor, kept: bool = False
-    ) -> tuple[torch.Tensor | None, Tokens | None]:
-        """How the encoder learns of padding: by a mask, if it is kept, or by the tokens that are none; where there is
-        none, mostly by neither. A GPU is waited for here, as a step begins."""
-        attention_mask_BT = batch.attention_mask_BT
-        if torch.compiler.is_compiling():
-            return self._mask(attention_mask_BT, hidden_BTH), None
-        B, T = hidden_BTH.shape[:2]
-        lengths = [] if attention_mask_BT is None else batch.lengths
-        full = min(lengths, default=T) == T
-        ragged = knows_ragged_rows(hidden_BTH, self.config.head_size)
-        by_heads = pays_by_heads(hidden_BTH)
-        if kept or (full and not by_heads) or not (ragged or hidden_BTH.device.type == "cpu"):
-            return self._mask(None if full else attention_mask_BT, hidden_BTH), None
-        if ragged:
-            return None, Tokens.in_a_row(attention_mask_BT, lengths, self.config.left_to_right)
-        real_BT = torch.ones(B, T, dtype=torch.bool) if attention_mask_BT is None else attention_mask_BT
-        num_heads = self.config.num_heads if by_heads else None
-        return None, Tokens.in_groups(real_BT, partial(self._mask, hidden_BTH=hidden_BTH), num_heads=num_heads)
-
-    def _mask(self, attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
-        mask_B11T = additive_mask(attention_mask_BT, hidden_BTH.dtype)
+    def pooled_positions(self, batch: Inputs) -> torch.Tensor | int:
+        """The position of [CLS], 0; with causal attention that of the last token, which alone attends to all -> [B]."""
         if not self.config.left_to_right:
-            return mask_B11T
-        T = hidden_BTH.shape[1] if attention_mask_BT is None else attention_mask_BT.shape[1]
-        return left_to_right_mask(mask_B11T, T, hidden_BTH)
-
-    def _encoded(self, hidden_BTH: torch.Tensor, attention_mask_BT: torch.Tensor | None) -> Encoded:
-        if not self.config.left_to_right:
-            return Encoded(hidden_BTH, self.pooler)
-        return Encoded(hidden_BTH, self.pooler, _last(hidden_BTH[..., 0], attention_mask_BT))
-
-    def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Which word stood here: hidden states of any leading shape -> logits_XV. Raises MissingHead."""
-        return self.head("mlm")(hidden_XH, self.embeddings.token.weight)
-
-    def nsp(self, pooled_BH: torch.Tensor) -> torch.Tensor:
-        """Does B follow A: -> logits_B2, 0 = IsNext, 1 = NotNext. Raises MissingHead."""
-        return self.head("nsp")(pooled_BH)
-
-    def span(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Where the answer starts (0) and ends (1): -> logits_BT2. Raises MissingHead."""
-        return self.head("span")(hidden_BTH)
-
-    def classify(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """Which of `config.labels` an input is: -> logits, [X, labels]. Raises MissingHead."""
-        return self.head("classify")(pooled_XH)
-
-    def regress(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """A number for each input: -> value_X. Raises MissingHead."""
-        return self.head("regress")(pooled_XH)[..., 0]
-
-    def choose(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """How well a choice fits its context, one input for each: -> score_X, a logit among those of the same context.
-        Raises MissingHead."""
-        return self.head("choose")(pooled_XH)[..., 0]
-
-    def tag(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Which of `config.labels` each token is: -> logits, [X, labels]. Raises MissingHead."""
-        return self.head("tag")(hidden_XH)
-
-    def head(self, name: str) -> nn.Module:
-        """The head of this name. Raises MissingHead: the checkpoint has none, and how to come by one; or it was taught
-        the next word and no masks."""
-        if name == "mlm" and self.config.left_to_right:
-            raise MissingHead("this checkpoint reads from left to right and guesses the next word: it fills no masks")
-        if name not in self.heads:
-            raise MissingHead(f"this checkpoint has no {HEADS[name].title} head: {HEADS[name].remedy}")
-        return self.heads[name]
+            return 0
+        if batch.attention_mask_BT is None:
+            return batch.input_ids_BT.shape[1] - 1
+        return (batch.attention_mask_BT.sum(1) - 1).clamp(min=0)
 
     def initialise(self, module: nn.Module) -> None:
-        """Weights from a normal cut at two standard deviations, biases 0 (`create_initializer` in
-        google-research/bert/modeling.py); LayerNorm is born as 1 and 0."""
+        """Draw weights from a normal distribution cut at two standard deviations and zero the biases
+        (`create_initializer` in google-research/bert/modeling.py); LayerNorm keeps 1 and 0."""
         if isinstance(module, nn.Linear | nn.Embedding):
             sd = self.config.initializer_range
             nn.init.trunc_normal_(module.weight, std=sd, a=-2 * sd, b=2 * sd)
@@ -225,9 +282,33 @@ class Bert(nn.Module):
             nn.init.zeros_(module.bias)
 
 
-def _last(inputs_BT: torch.Tensor, attention_mask_BT: torch.Tensor | None) -> torch.Tensor:
-    """Where the last token of each row is, [B]."""
-    B, T = inputs_BT.shape
-    if attention_mask_BT is None:
-        return torch.full((B,), T - 1, device=inputs_BT.device)
-    return (attention_mask_BT.sum(1) - 1).clamp(min=0)
+def additive_mask(
+    attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor, *, causal: bool = False
+) -> torch.Tensor | None:
+    """What is added to the attention scores: 0 where a query may attend to a key, the lowest finite number elsewhere.
+
+    The lowest finite number and not -inf, so that a row of padding alone has no NaN.
+
+    Args:
+        attention_mask_BT: True for tokens, False for padding; None if there is no padding.
+        hidden_BTH: gives the number of tokens, the type and the device.
+        causal: whether a token attends only to itself and to tokens before it (the paper's table 5, section 5.1).
+
+    Returns:
+        [B, 1, 1, T], or [B or 1, 1, T, T] if causal; None if nothing is masked.
+
+    >>> additive_mask(torch.tensor([[True, False]]), torch.zeros(1, 2, 4, dtype=torch.float16))
+    tensor([[[[    -0., -65504.]]]], dtype=torch.float16)
+    >>> additive_mask(None, torch.zeros(1, 2, 4, dtype=torch.float16), causal=True)
+    tensor([[[[     0., -65504.],
+              [     0.,      0.]]]], dtype=torch.float16)
+    """
+    mask, lowest = None, torch.finfo(hidden_BTH.dtype).min
+    if attention_mask_BT is not None:
+        mask = ((~attention_mask_BT.bool()).to(hidden_BTH.dtype) * lowest)[:, None, None, :]
+    if causal:
+        T = hidden_BTH.shape[1]
+        later_11TT = torch.full((T, T), lowest, dtype=hidden_BTH.dtype, device=hidden_BTH.device).triu(1)[None, None]
+        # the lower of the two, because their sum would be -inf
+        mask = later_11TT if mask is None else torch.minimum(mask, later_11TT)
+    return mask

@@ -1,8 +1,8 @@
-"""A BERT under more than one output layer: features of its layers, a two-layer BiLSTM, then a head.
+"""A two-layer BiLSTM on features of a BERT, then an output layer.
 
-The paper's two uses of an LSTM: on a left-to-right model while all of it is fine-tuned (Devlin et al. 2019, section
-5.1), and on the activations of an encoder that stays as it is (section 5.3). It is asked like a `Bert`, so losses and
-measures take either. Knows no labels and no loss.
+The paper uses it twice: on a left-to-right model while all weights are fine-tuned (Devlin et al. 2019, section 5.1),
+and on the activations of a frozen encoder (section 5.3). It has the interface of a `Bert`, so losses and metrics take
+either.
 
 Shape legend: B batch, T tokens, H hidden, W width of the features, L layers.
 """
@@ -15,20 +15,21 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from bertlab.nn.bert import Bert, Encoded, Inputs, Pooler
-from bertlab.nn.heads import HEADS
+from bertlab.nn.heads import HEADS, TaskHeads
 from bertlab.nn.trace import Trace
 
 
 @dataclass(frozen=True)
 class Pick:
-    """Some layers of an encoder as features: which of its L + 1 hidden states (0: the embeddings); summed with learned
-    weights, or side by side."""
+    """Which hidden states of an encoder are the features."""
 
     of: Callable[[int], range]
+    """Number of layers L -> indices of the L + 1 hidden states, of which 0 is the embeddings."""
     weighted: bool = False
+    """Whether they are summed with learned weights, not concatenated."""
 
 
-# table 7 of the paper; an encoder of fewer than four layers gives all it has for the last four
+# table 7 of the paper; for the last four layers an encoder of fewer gives all it has
 PICKS = {
     "embeddings": Pick(lambda L: range(1)),
     "last": Pick(lambda L: range(L, L + 1)),
@@ -39,15 +40,15 @@ PICKS = {
 }
 
 
-class OnTop(nn.Module):
-    """Encoder -> features -> BiLSTM -> a fresh head of the kind asked for.
+class OnTop(TaskHeads):
+    """Encoder -> features -> BiLSTM -> a fresh output layer.
 
     Args:
-        bert: without heads; its configuration names the labels.
-        head: of `heads.HEADS`.
-        pick: of `PICKS`.
+        bert: without output layers; its configuration names the labels.
+        head: a key of `heads.HEADS`.
+        pick: a key of `PICKS`.
         width: of the LSTM, in each direction.
-        frozen: the encoder stays as it is and without dropout (the feature-based approach).
+        frozen: keep the encoder's weights and switch off its dropout (the feature-based approach).
     """
 
     def __init__(self, bert: Bert, head: str, *, pick: str = "last", width: int = 128, frozen: bool = False):
@@ -65,6 +66,7 @@ class OnTop(nn.Module):
 
     @property
     def embeddings(self) -> nn.Module:
+        """The encoder's embeddings."""
         return self.bert.embeddings
 
     def train(self, mode: bool = True) -> "OnTop":
@@ -74,7 +76,7 @@ class OnTop(nn.Module):
         return self
 
     def features(self, batch: Inputs) -> torch.Tensor:
-        """What the BiLSTM reads -> [B, T, W]."""
+        """The input of the BiLSTM -> [B, T, W]."""
         if not self.frozen:
             return self.bert(batch).hidden_BTH
         trace = Trace.of("hidden")
@@ -86,19 +88,13 @@ class OnTop(nn.Module):
         return sum(share * hidden_BTH for share, hidden_BTH in zip(self.mix_L.softmax(0), picked, strict=True))
 
     def forward(self, batch: Inputs) -> Encoded:
-        """Encode a batch; what is pooled is [CLS], which the backward LSTM reads last."""
+        """Encode a batch. [CLS] is pooled, which the backward LSTM reads last."""
         features_BTW = self.features(batch)
         length_B = batch.attention_mask_BT.sum(1).clamp(min=1).cpu()
         packed = pack_padded_sequence(features_BTW, length_B, batch_first=True, enforce_sorted=False)
-        read_BTH, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=features_BTW.shape[1])
-        return Encoded(read_BTH, self.pooler)
+        hidden_BTH, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=features_BTW.shape[1])
+        return Encoded(hidden_BTH, self.pooler)
 
     def pooled(self, batch: Inputs) -> torch.Tensor:
-        """What stands for each input, [B, 2 W]; see `Bert.pooled`."""
+        """The pooler's output for each row of a batch, [B, 2 W]; see `Bert.pooled`."""
         return self(batch).pooled_BH
-
-    def head(self, name: str) -> nn.Module:
-        return self.heads[name]
-
-    # a head is asked as a Bert's is
-    classify, regress, choose, tag, span = Bert.classify, Bert.regress, Bert.choose, Bert.tag, Bert.span

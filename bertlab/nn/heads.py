@@ -1,11 +1,9 @@
-"""The output layers on top of the encoder, one row each in `HEADS`; a new kind of head is a new row.
+"""The output layers on top of the encoder, one row each in `HEADS`; a new kind of output layer is a new row.
 
-Knows hidden states and logits; no labels and no loss.
-
-Shape legend: B batch, T tokens, H hidden, V vocabulary; X any leading shape.
+Shape legend: B batch, T tokens, H hidden, V vocabulary, K labels; X any leading shape.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -13,11 +11,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from bertlab.config.config import ACTIVATIONS, ModelConfig
-from bertlab.config.errors import CheckpointError
+from bertlab.config.errors import CheckpointError, MissingHead
+from bertlab.config.languages import Message
 from bertlab.nn.fast.dropout import Dropout
 
 
-class MaskedWordHead(nn.Module):
+class MaskedTokenHead(nn.Module):
     """Dense, GELU, LayerNorm, then the token embeddings as decoder plus a bias (`get_masked_lm_output` in
     google-research/bert/run_pretraining.py)."""
 
@@ -29,7 +28,7 @@ class MaskedWordHead(nn.Module):
         self.gelu = ACTIVATIONS[config.activation]
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """All but the decoder: -> [X, H]."""
+        """Everything before the decoder -> [X, H]."""
         return self.norm(F.gelu(self.dense(hidden_XH), approximate=self.gelu))
 
     def forward(self, hidden_XH: torch.Tensor, token_embedding_VH: torch.Tensor) -> torch.Tensor:
@@ -42,66 +41,131 @@ class Classifier(nn.Linear):
 
     def __init__(self, config: ModelConfig, num_labels: int):
         if not num_labels:
-            raise CheckpointError("this head needs the names of its labels: the configuration has none")
+            raise CheckpointError("labels-missing")
         super().__init__(config.hidden_size, num_labels)
         self.dropout = Dropout(config.hidden_dropout)
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """-> logits, [X, labels], float32 whatever the rest computes in: a value such as 4.37 needs its last digits."""
+        """-> logits_XK, float32 in every precision: a regression value such as 4.37 needs its last digits."""
         hidden_XH = self.dropout(hidden_XH).float()
         return F.linear(hidden_XH, self.weight.float(), self.bias.float())
 
 
 @dataclass(frozen=True)
 class HeadSpec:
-    """build: the module of a configuration. title: what a user calls it. remedy: how a checkpoint comes by one.
-    pooled: whether it reads the pooler's output."""
+    """An output layer that a model can have."""
 
     build: Callable[[ModelConfig], nn.Module]
-    title: str
-    remedy: str
+    """Makes the module for a configuration."""
+    title: Message
+    """What users call it."""
+    remedy: Message
+    """How a checkpoint without it gets one."""
     pooled: bool = False
+    """Whether it reads the pooler's output, not the hidden states."""
 
-
-PRETRAIN_REMEDY = "continue its pre-training with `bertlab pretrain --from ...` to get one"
 
 HEADS = {
-    "mlm": HeadSpec(MaskedWordHead, "masked-word (MLM)", PRETRAIN_REMEDY),
+    "mlm": HeadSpec(MaskedTokenHead, Message("head-mlm"), Message("head-remedy-pretrain")),
     # label 0 = IsNext, 1 = NotNext, as in google-research/bert
-    "nsp": HeadSpec(lambda config: nn.Linear(config.hidden_size, 2), "next-sentence (NSP)", PRETRAIN_REMEDY, True),
+    "nsp": HeadSpec(
+        lambda config: nn.Linear(config.hidden_size, 2), Message("head-nsp"), Message("head-remedy-pretrain"), True
+    ),
     # row 0 = the paper's S (start), row 1 = its E (end)
     "span": HeadSpec(
         lambda config: nn.Linear(config.hidden_size, 2),
-        "question-answering (span)",
-        "fine-tune it with `bertlab finetune squad --from ...` to get one",
+        Message("head-span"),
+        Message("head-remedy-finetune", task="squad"),
     ),
-    # section 4.1 of the paper: the [CLS] vector against one row of weights a label
+    # section 4.1 of the paper: the [CLS] vector times one row of weights per label
     "classify": HeadSpec(
         lambda config: Classifier(config, len(config.labels)),
-        "classification",
-        "fine-tune it on a task such as `bertlab finetune sst2 --from ...` to get one",
+        Message("head-classify"),
+        Message("head-remedy-finetune", task="sst2"),
         True,
     ),
     "regress": HeadSpec(
         lambda config: Classifier(config, 1),
-        "regression",
-        "fine-tune it with `bertlab finetune stsb --from ...` to get one",
+        Message("head-regress"),
+        Message("head-remedy-finetune", task="stsb"),
         True,
     ),
     # section 4.4: one vector, whose product with each choice's [CLS] is that choice's score
     "choose": HeadSpec(
-        lambda config: Classifier(config, 1),
-        "multiple-choice",
-        "fine-tune it with `bertlab finetune swag --from ...` to get one",
-        True,
+        lambda config: Classifier(config, 1), Message("head-choose"), Message("head-remedy-finetune", task="swag"), True
     ),
-    # section 5.3: every token against one row of weights a tag
+    # section 5.3: every token's hidden state times one row of weights per tag
     "tag": HeadSpec(
         lambda config: Classifier(config, len(config.labels)),
-        "tagging",
-        "fine-tune it on a task such as `bertlab finetune conll2003 --from ...` to get one",
+        Message("head-tag"),
+        Message("head-remedy-finetune", task="conll2003"),
     ),
 }
 
-# these four are all called "classifier" in the Hugging Face layout, so a model has one of them at most
+# these four share the name "classifier" in the Hugging Face layout, so a model has at most one of them
 CLASSIFIERS = ("classify", "regress", "choose", "tag")
+
+
+class TaskHeads(nn.Module):
+    """A model with output layers: subclasses set `config`, build their encoder and call `build_heads`."""
+
+    config: ModelConfig
+    heads: nn.ModuleDict
+
+    def build_heads(self, names: Iterable[str]) -> None:
+        """Create the output layers of these names, in the order of `HEADS`."""
+        names = set(names)
+        assert names <= HEADS.keys(), f"unknown heads {names - HEADS.keys()}; there are {list(HEADS)}"
+        self.heads = nn.ModuleDict({name: row.build(self.config) for name, row in HEADS.items() if name in names})
+
+    def add_heads(self, names: Iterable[str]) -> None:
+        """Give the model those of these output layers that it lacks, with fresh weights."""
+        for name in names:
+            if name not in self.heads:
+                head = HEADS[name].build(self.config).apply(self.initialise)
+                self.heads[name] = head.to(self.embeddings.token.weight)
+
+    @property
+    def head_names(self) -> tuple[str, ...]:
+        """The names of its output layers."""
+        return tuple(self.heads)
+
+    def head(self, name: str) -> nn.Module:
+        """The output layer of this name.
+
+        Raises:
+            MissingHead: the model has none; or masked tokens are asked of a model with causal attention.
+        """
+        if name == "mlm" and self.config.left_to_right:
+            raise MissingHead("head-mlm-causal")
+        if name not in self.heads:
+            raise MissingHead("head-missing", head=HEADS[name].title, remedy=HEADS[name].remedy)
+        return self.heads[name]
+
+    def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """Masked-token prediction -> logits_XV. Raises MissingHead."""
+        return self.head("mlm")(hidden_XH, self.embeddings.token.weight)
+
+    def nsp(self, pooled_BH: torch.Tensor) -> torch.Tensor:
+        """Next-sentence prediction -> logits_B2, 0 = IsNext, 1 = NotNext. Raises MissingHead."""
+        return self.head("nsp")(pooled_BH)
+
+    def span(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        """Answer start (0) and end (1) -> logits_BT2. Raises MissingHead."""
+        return self.head("span")(hidden_BTH)
+
+    def classify(self, pooled_XH: torch.Tensor) -> torch.Tensor:
+        """Classification into `config.labels` -> logits_XK. Raises MissingHead."""
+        return self.head("classify")(pooled_XH)
+
+    def regress(self, pooled_XH: torch.Tensor) -> torch.Tensor:
+        """Regression -> value_X. Raises MissingHead."""
+        return self.head("regress")(pooled_XH)[..., 0]
+
+    def choose(self, pooled_XH: torch.Tensor) -> torch.Tensor:
+        """Multiple choice -> score_X, a logit among the choices of the same context. Raises MissingHead."""
+        return self.head("choose")(pooled_XH)[..., 0]
+
+    def tag(self, hidden_XH: torch.Tensor) -> torch.Tensor:
+        """Tagging with `config.labels` -> logits_XK. Raises MissingHead."""
+        return self.head("tag")(hidden_XH)

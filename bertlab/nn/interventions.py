@@ -1,4 +1,4 @@
-"""What to change in one forward pass: knock out heads, replace rows of attention, patch hidden states.
+"""Interventions on one forward pass: ablate heads, replace rows of attention, patch hidden states.
 
 `Interventions` are an argument of the forward pass and change no weight, so one model can serve many callers at once.
 
@@ -16,37 +16,37 @@ from bertlab.config.errors import InterventionError
 
 @dataclass(frozen=True, eq=False)
 class Interventions:
-    """The changes of one forward pass.
-
-    head_scale_LBN: what every head's output is multiplied by before the output projection, 0 knocks it out (Michel et
-        al. 2019, arXiv 1905.10650, equation 1). B is the batch's, so each row can lose other heads, or 1 for all rows.
-    rows: (layer, head, query position) -> probs [T] or [B, T] that take the place of that row of attention.
-    patches: (layer, position) -> hidden [H] or [B, H] that takes the place of the hidden state there at the output of
-        `layer`, as `Trace` counts them: 0 is the embeddings, 1 the output of the first block.
-    """
+    """The interventions on one forward pass."""
 
     head_scale_LBN: torch.Tensor | None = None
+    """Factor of every head's output before the output projection; 0 ablates the head (Michel et al. 2019, arXiv
+    1905.10650, equation 1). B is the batch size, so that each row can lose other heads, or 1 for all rows."""
     rows: Mapping[tuple[int, int, int], torch.Tensor] = field(default_factory=dict)
+    """(layer, head, query position) -> attention probabilities, [T] or [B, T], that replace that row of attention."""
     patches: Mapping[tuple[int, int], torch.Tensor] = field(default_factory=dict)
+    """(index of `Trace`'s hidden states, position) -> hidden state, [H] or [B, H], that replaces the one there
+    (activation patching). Index 0 is the embeddings, index l + 1 the output of layer l."""
 
     @classmethod
-    def knock_out(cls, config: ModelConfig, heads: Iterable[tuple[int, int]]) -> "Interventions":
-        """Silence these (layer, head) pairs in every row of the batch.
+    def ablate_heads(cls, config: ModelConfig, heads: Iterable[tuple[int, int]]) -> "Interventions":
+        """Ablate these (layer, head) pairs in every row of the batch.
 
-        >>> Interventions.knock_out(ModelConfig(hidden_size=4, num_layers=1, num_heads=2), [(0, 1)]).head_scale_LBN
+        >>> Interventions.ablate_heads(ModelConfig(hidden_size=4, num_layers=1, num_heads=2), [(0, 1)]).head_scale_LBN
         tensor([[[1., 0.]]])
         """
-        return cls.knock_outs(config, [heads])
+        return cls.ablate_heads_per_row(config, [heads])
 
     @classmethod
-    def knock_outs(cls, config: ModelConfig, heads_of_rows: Iterable[Iterable[tuple[int, int]]]) -> "Interventions":
-        """Row b of the batch loses the (layer, head) pairs of the b-th group: many experiments in one forward pass."""
+    def ablate_heads_per_row(
+        cls, config: ModelConfig, heads_of_rows: Iterable[Iterable[tuple[int, int]]]
+    ) -> "Interventions":
+        """Ablate in row b of the batch the (layer, head) pairs of group b: many experiments in one forward pass."""
         groups = [list(heads) for heads in heads_of_rows]
         head_scale_LBN = torch.ones(config.num_layers, len(groups), config.num_heads)
         for row, heads in enumerate(groups):
             for layer, head in heads:
-                _must_exist("layer", layer, config.num_layers)
-                _must_exist("head", head, config.num_heads)
+                check_layer(layer, config.num_layers)
+                check_head(head, config.num_heads)
                 head_scale_LBN[layer, row, head] = 0
         return cls(head_scale_LBN=head_scale_LBN)
 
@@ -54,37 +54,37 @@ class Interventions:
         """Check that these interventions fit a model and a batch of `num_rows` rows of `num_tokens`.
 
         Raises:
-            InterventionError: one does not.
+            InterventionError: a layer, head or position does not exist, or a tensor has the wrong shape.
         """
         if self.head_scale_LBN is not None:
-            got = tuple(self.head_scale_LBN.shape)
-            if len(got) != 3 or (got[0], got[2]) != (config.num_layers, config.num_heads):
-                wanted = f"[{config.num_layers}, batch, {config.num_heads}]"
-                raise InterventionError(f"head_scale_LBN has the shape {list(got)}; this model's is {wanted}")
-            if num_rows is not None and got[1] not in (1, num_rows):
-                raise InterventionError(f"head_scale_LBN has {got[1]} rows; the batch has {num_rows}")
+            shape = tuple(self.head_scale_LBN.shape)
+            L, B, N = shape if len(shape) == 3 else (None, None, None)
+            if (config.num_layers, config.num_heads) != (L, N):
+                expected = f"[{config.num_layers}, batch, {config.num_heads}]"
+                raise InterventionError("head-scale-shape", shape=str(list(shape)), expected=expected)
+            if num_rows is not None and B not in (1, num_rows):
+                raise InterventionError("head-scale-rows", rows=B, expected=num_rows)
         for (layer, head, position), probs_T in self.rows.items():
-            _must_exist("layer", layer, config.num_layers)
-            _must_exist("head", head, config.num_heads)
-            _must_exist("position", position, num_tokens)
-            _must_be_wide("attention row", probs_T, num_tokens)
-        for (layer, position), hidden_H in self.patches.items():
-            _must_exist("layer", layer, config.num_layers + 1)
-            _must_exist("position", position, num_tokens)
-            _must_be_wide("hidden state", hidden_H, config.hidden_size)
+            check_layer(layer, config.num_layers)
+            check_head(head, config.num_heads)
+            check_position(position, num_tokens)
+            if probs_T.ndim not in (1, 2) or probs_T.shape[-1] != num_tokens:
+                raise InterventionError("attention-row-shape", shape=str(list(probs_T.shape)), expected=num_tokens)
+        for (hidden_index, position), hidden_H in self.patches.items():
+            check_hidden_index(hidden_index, config.num_layers)
+            check_position(position, num_tokens)
+            if hidden_H.ndim not in (1, 2) or hidden_H.shape[-1] != config.hidden_size:
+                shape = str(list(hidden_H.shape))
+                raise InterventionError("hidden-state-shape", shape=shape, expected=config.hidden_size)
 
     def scale_heads(self, layer: int, head_outputs_BNTD: torch.Tensor) -> torch.Tensor:
-        """The head outputs of this layer, each multiplied by its scale."""
+        """The head outputs of a layer, each multiplied by its scale."""
         if self.head_scale_LBN is None:
             return head_outputs_BNTD
         return head_outputs_BNTD * self.head_scale_LBN[layer][:, :, None, None].to(head_outputs_BNTD)
 
-    def changes_rows(self, layer: int) -> bool:
-        """Whether any attention row of this layer is replaced."""
-        return any(at == layer for at, _, _ in self.rows)
-
     def replace_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
-        """The attention of this layer with the asked rows replaced."""
+        """The attention probabilities of a layer with the replaced rows."""
         rows = {(head, position): probs_T for (at, head, position), probs_T in self.rows.items() if at == layer}
         if not rows:
             return probs_BNTT
@@ -93,9 +93,9 @@ class Interventions:
             probs_BNTT[:, head, position] = probs_T.to(probs_BNTT)
         return probs_BNTT
 
-    def patch(self, layer: int, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """The output of this layer (0: embeddings) with the asked hidden states replaced."""
-        patches = {position: hidden_H for (at, position), hidden_H in self.patches.items() if at == layer}
+    def patch(self, hidden_index: int, hidden_BTH: torch.Tensor) -> torch.Tensor:
+        """Hidden states (0: the embeddings, l + 1: the output of layer l) with the patched positions."""
+        patches = {position: hidden_H for (at, position), hidden_H in self.patches.items() if at == hidden_index}
         if not patches:
             return hidden_BTH
         hidden_BTH = hidden_BTH.clone()
@@ -104,11 +104,28 @@ class Interventions:
         return hidden_BTH
 
 
-def _must_exist(what: str, index: int, count: int) -> None:
-    if not 0 <= index < count:
-        raise InterventionError(f"there is no {what} {index}: they go from 0 to {count - 1}")
+NO_INTERVENTIONS = Interventions()  # changes nothing
 
 
-def _must_be_wide(what: str, tensor: torch.Tensor, width: int) -> None:
-    if tensor.ndim not in (1, 2) or tensor.shape[-1] != width:
-        raise InterventionError(f"the {what} to put in has the shape {list(tensor.shape)}; it must end in {width}")
+def check_layer(layer: int, num_layers: int) -> None:
+    """Raise InterventionError if a model of `num_layers` layers has no such layer."""
+    if not 0 <= layer < num_layers:
+        raise InterventionError("layer-out-of-range", layer=layer, last=num_layers - 1)
+
+
+def check_head(head: int, num_heads: int) -> None:
+    """Raise InterventionError if a layer of `num_heads` heads has no such head."""
+    if not 0 <= head < num_heads:
+        raise InterventionError("head-out-of-range", head=head, last=num_heads - 1)
+
+
+def check_position(position: int, num_tokens: int) -> None:
+    """Raise InterventionError if an input of `num_tokens` tokens has no such position."""
+    if not 0 <= position < num_tokens:
+        raise InterventionError("position-out-of-range", position=position, last=num_tokens - 1)
+
+
+def check_hidden_index(hidden_index: int, num_layers: int) -> None:
+    """Raise InterventionError if there are no such hidden states: 0 is the embeddings, l + 1 the output of layer l."""
+    if not 0 <= hidden_index <= num_layers:
+        raise InterventionError("layer-out-of-range", layer=hidden_index - 1, last=num_layers - 1)

@@ -1,7 +1,7 @@
-"""What one forward pass computed, for those who ask.
+"""Record the intermediate tensors of one forward pass.
 
-A `Trace` is handed to the model as an argument and filled on the way; it is no hook and no attribute of a module, so
-one model can serve many threads. It knows nothing of text.
+A `Trace` is an argument of the forward pass, not a hook and not an attribute of a module, so that one model can serve
+many threads.
 
 Shape legend: B batch, T tokens, H hidden, N heads, D head size, L layers.
 """
@@ -13,11 +13,11 @@ import torch
 # kind -> what is recorded
 KINDS = {
     "embeddings": "token_BTH, position_BTH, token_type_BTH and their normalised sum, in that order (4 tensors)",
-    "hidden": "the embedding output, then every layer's output: L + 1 tensors [B, T, H]",
+    "hidden": "the embeddings, then every layer's output: L + 1 tensors [B, T, H]",
     "query": "per layer [B, N, T, D]",
     "key": "per layer [B, N, T, D]",
     "value": "per layer [B, N, T, D]",
-    "scores": "query . key / sqrt(D), padding at -inf: per layer [B, N, T, T]",
+    "scores": "query . key / sqrt(D), -inf where a key is masked: per layer [B, N, T, T]",
     "probs": "attention probabilities: per layer [B, N, T, T]",
     "head_outputs": "probs @ value, before the output projection: per layer [B, N, T, D]",
 }
@@ -25,7 +25,7 @@ KINDS = {
 
 @dataclass
 class Trace:
-    """Collects the kinds it was made for.
+    """The recorded tensors of one forward pass, by kind; tensors of other kinds are not kept.
 
     >>> trace = Trace.of("probs", "hidden")
     >>> trace.wants("probs"), trace.wants("query")
@@ -33,20 +33,26 @@ class Trace:
     """
 
     records: dict[str, list[torch.Tensor]] = field(default_factory=dict)
+    """Kind -> its tensors in the order they were computed, detached from the graph."""
 
     @classmethod
     def of(cls, *kinds: str) -> "Trace":
+        """An empty trace of these kinds, which are keys of `KINDS`."""
         unknown = [kind for kind in kinds if kind not in KINDS]
         assert not unknown, f"unknown kinds {unknown}; there are {list(KINDS)}"
         return cls({kind: [] for kind in kinds})
 
-    def wants(self, *kinds: str) -> bool:
-        """Whether any of these kinds is asked for."""
-        return any(kind in self.records for kind in kinds)
+    def wants(self, kind: str) -> bool:
+        """Whether tensors of this kind are recorded."""
+        return kind in self.records
 
     def record(self, kind: str, tensor: torch.Tensor) -> None:
+        """Keep a tensor if its kind is recorded."""
         if kind in self.records:
             self.records[kind].append(tensor.detach())
 
     def __getitem__(self, kind: str) -> list[torch.Tensor]:
         return self.records[kind]
+
+
+NO_TRACE = Trace()  # records nothing

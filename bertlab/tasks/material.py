@@ -17,6 +17,7 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.examples import Examples, held_out, read_examples
 from bertlab.tasks.features import features
 from bertlab.tasks.labelled import answers, figures, named, predict
@@ -82,7 +83,9 @@ def with_head(encoder: Bert, kind: str, dropout: float, labels: tuple[str, ...] 
 
     A head of the same kind and labels goes along: what answers questions learns from there that some have no answer.
     """
-    model = Bert(encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels), heads=[kind])
+    model = FastBert(
+        encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels), heads=[kind]
+    )
     known = kind in encoder.heads and encoder.config.labels == labels
     kept = {
         name: tensor

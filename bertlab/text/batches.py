@@ -2,7 +2,7 @@
 
 Batches to learn from are not sorted by length, although neighbours in length would need less padding: rows alike in
 length are alike in more, and what a batch of them teaches is lopsided (BENCHMARKS.md, "The same fine-tuning beside
-`transformers`"). Padding is left out of the arithmetic instead (`nn.fast.packing`).
+`transformers`"). Padding is left out of the arithmetic instead (`nn.fast.layouts`).
 
 Shape legend: B batch, T tokens.
 """

@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.nn.encoder import fuse
+from bertlab.nn.fast.model import compile_layers
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged, DivergenceDetector
 from bertlab.training.gradient import GlobalGradient, Loss
@@ -127,7 +127,7 @@ class Trainer:
             )
         self.unready = devices.can_compile(self.device)
         if self.unready:
-            fuse(self.optimizer.compute_model)
+            compile_layers(self.optimizer.compute_model)
         self.gradient = GlobalGradient(self.optimizer.compute_model, self.loss, self.accumulate)
 
     def __iter__(self) -> Iterator[StepReport]:

@@ -1,93 +1,130 @@
-"""Attention over groups of rows with the three steps written out, forward and backward: a processor's bfloat16.
+"""Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU.
 
-`torch`'s fused kernel has a slow backward pass there, and its autograd moves queries, keys, values and what comes out
-into place one by one, twice each. Here each is moved once, to where a head's tokens follow each other and a product
-takes them as they are. Knows nothing of layers.
+PyTorch's fused kernel has a slow backward pass there, and its autograd copies queries, keys, values and outputs into
+place one by one, twice each. Here they are copied once, to where the tokens of a head follow each other.
 
-Shape legend: X tokens, H hidden, N heads, D head size (H = N * D), G rows of a group, T their places, P places of all
-heads in all groups; R tokens that are asked about, Q the places of their heads; M matrices side by side, 3 or 2.
+Shape legend: B batch, T tokens per padded row, X tokens, H hidden, N heads, D head size (H = N * D), G rows of a
+bucket, P places of all heads in all buckets, padding included.
 """
+
+from collections.abc import Callable, Sequence
 
 import torch
 
-from bertlab.nn.fast.dropout import kept
-from bertlab.nn.fast.packing import Group, HeadPlaces
+from bertlab.nn.fast.buckets import Buckets
+from bertlab.nn.fast.dropout import keep_mask
+
+# On CPU, bfloat16 matrix products compile a kernel, in milliseconds, for every shape that was not used lately. Tokens
+# and bucket lengths are therefore rounded up to these steps by counting some padding in (docs/lab-notebook.md, "A shape
+# seen before").
+TOKENS_STEP, LENGTH_STEP = 128, 32
 
 
-class _GroupedAttention(torch.autograd.Function):
+class HeadBuckets(Buckets):
+    """`Buckets` whose attention is `bucketed_attention`.
+
+    Args:
+        attention_mask_BT: True for tokens.
+        mask: the tokens of a bucket, bool [G, T] -> its additive mask or None.
+    """
+
+    def __init__(
+        self,
+        attention_mask_BT: torch.Tensor,
+        mask: Callable[[torch.Tensor], torch.Tensor | None],
+        num_heads: int,
+    ):
+        packed_BT = round_up_tokens(attention_mask_BT, TOKENS_STEP)
+        super().__init__(attention_mask_BT, mask, packed_BT=packed_BT, length_step=LENGTH_STEP)
+        self.place_XN = head_places([(b.rows, b.longest) for b in self.buckets], self.slot_X, num_heads)
+        places = sum(bucket.rows * bucket.longest for bucket in self.buckets) * num_heads
+        # which of [X, N] comes to each place; padding repeats the first token
+        source_P = torch.zeros(places, dtype=torch.int64)
+        source_P[self.place_XN.flatten()] = torch.arange(self.place_XN.numel())
+        # the same for queries, keys and values side by side: [X, 3, N] and [3, P]
+        nth_31 = torch.arange(3)[:, None]
+        self.source_3P = ((source_P // num_heads * 3 + nth_31) * num_heads + source_P % num_heads).flatten()
+        self.place_X3N = (self.place_XN[:, None] + places * nth_31).flatten()
+
+    def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
+        return _BucketedAttention.apply(qkv_XH, self, num_heads, dropout)
+
+    def split(self, heads_PD: torch.Tensor, num_heads: int) -> list[torch.Tensor]:
+        """[P, D] -> [G * N, T, D] of each bucket."""
+        parts = heads_PD.split([bucket.rows * num_heads * bucket.longest for bucket in self.buckets])
+        return [
+            part.view(bucket.rows * num_heads, bucket.longest, -1)
+            for part, bucket in zip(parts, self.buckets, strict=True)
+        ]
+
+
+class _BucketedAttention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, qkv_XH, query_RH, groups, heads, asked, dropout):
-        """Queries, keys and values side by side, or keys and values alone, where query_RH is not None."""
-        many = 3 if query_RH is None else 2
-        head_size = qkv_XH.shape[1] // (many * heads.num_heads)
-        come_P, back_XN = heads.of_three if query_RH is None else heads.of_two
-        *query_QD, key_PD, value_PD = qkv_XH.reshape(-1, head_size).index_select(0, come_P).view(many, -1, head_size)
-        query_QD = query_QD[0] if query_RH is None else query_RH.reshape(-1, head_size).index_select(0, asked.come_P)
-        kept_by_group, scale, out_QD = [], head_size**-0.5, torch.empty_like(query_QD)
-        turns = zip(*map(asked.parted, (query_QD, out_QD)), *map(heads.parted, (key_PD, value_PD)), strict=True)
-        for group, (query, out, key, value) in zip(groups, turns, strict=True):
-            scores = torch.empty(*query.shape[:2], group.longest, dtype=query.dtype)
+    def forward(ctx, qkv_XH, layout, num_heads, dropout):
+        head_size = qkv_XH.shape[1] // (3 * num_heads)
+        qkv_3PD = qkv_XH.reshape(-1, head_size).index_select(0, layout.source_3P).view(3, -1, head_size)
+        out_PD, scale, saved = torch.empty_like(qkv_3PD[0]), head_size**-0.5, []
+        parts = zip(layout.buckets, *(layout.split(part, num_heads) for part in (*qkv_3PD, out_PD)), strict=True)
+        for bucket, query, key, value, out in parts:
+            scores = torch.empty(*query.shape[:2], bucket.longest, dtype=query.dtype)
             torch.baddbmm(scores, query, key.mT, beta=0, alpha=scale, out=scores)
-            if group.mask_G11T is not None:
-                scores.view(group.rows, -1, *scores.shape[1:]).add_(group.mask_G11T)
+            if bucket.mask is not None:
+                scores.view(bucket.rows, -1, *scores.shape[1:]).add_(bucket.mask)
             probs = torch.softmax(scores, -1, out=scores)
-            factor = kept(probs, dropout).to(probs.dtype).mul_(1 / (1 - dropout)) if dropout else None
+            factor = keep_mask(probs, dropout).to(probs.dtype).mul_(1 / (1 - dropout)) if dropout else None
             torch.bmm(probs if factor is None else probs * factor, value, out=out)
-            kept_by_group += [probs, factor]
-        ctx.save_for_backward(back_XN, query_QD, key_PD, value_PD, *kept_by_group)
-        ctx.heads, ctx.asked, ctx.scale, ctx.many = heads, asked, scale, many
-        return out_QD.index_select(0, asked.place_XN).view(-1, heads.num_heads * head_size)
+            saved += [probs, factor]
+        ctx.save_for_backward(qkv_3PD, *saved)
+        ctx.layout, ctx.num_heads, ctx.scale = layout, num_heads, scale
+        return out_PD.index_select(0, layout.place_XN.flatten()).view(-1, num_heads * head_size)
 
     @staticmethod
-    def backward(ctx, grad_RH):
-        back_XN, query_QD, key_PD, value_PD, *kept_by_group = ctx.saved_tensors
-        grad_QD = torch.zeros_like(query_QD)
-        grad_QD.index_copy_(0, ctx.asked.place_XN, grad_RH.reshape(-1, grad_QD.shape[-1]))
-        found_MPD = key_PD.new_empty(ctx.many, *key_PD.shape)
-        to_query_QD = found_MPD[0] if ctx.many == 3 else torch.empty_like(query_QD)
-        to_key_PD, to_value_PD = found_MPD[-2:]
-        of_queries, of_keys = (query_QD, to_query_QD, grad_QD), (key_PD, value_PD, to_key_PD, to_value_PD)
-        turns = zip(*map(ctx.asked.parted, of_queries), *map(ctx.heads.parted, of_keys), strict=True)
-        for nth, (query, to_query, grad, key, value, to_key, to_value) in enumerate(turns):
-            probs, factor = kept_by_group[2 * nth : 2 * nth + 2]
-            torch.bmm((probs if factor is None else probs * factor).mT, grad, out=to_value)
-            to_probs = torch.bmm(grad, value.mT)
+    def backward(ctx, grad_XH):
+        qkv_3PD, *saved = ctx.saved_tensors
+        layout, num_heads = ctx.layout, ctx.num_heads
+        grad_PD = torch.zeros_like(qkv_3PD[0])
+        grad_PD.index_copy_(0, layout.place_XN.flatten(), grad_XH.reshape(-1, grad_PD.shape[-1]))
+        grads_3PD = torch.empty_like(qkv_3PD)
+        parts = zip(*(layout.split(part, num_heads) for part in (*qkv_3PD, grad_PD, *grads_3PD)), strict=True)
+        for nth, (query, key, value, grad, grad_query, grad_key, grad_value) in enumerate(parts):
+            probs, factor = saved[2 * nth : 2 * nth + 2]
+            torch.bmm((probs if factor is None else probs * factor).mT, grad, out=grad_value)
+            grad_probs = torch.bmm(grad, value.mT)
             if factor is not None:
-                to_probs *= factor
-            to_scores = torch._softmax_backward_data(to_probs, probs, -1, probs.dtype)
-            torch.baddbmm(to_query, to_scores, key, beta=0, alpha=ctx.scale, out=to_query)
-            torch.baddbmm(to_key, to_scores.mT, query, beta=0, alpha=ctx.scale, out=to_key)
-        found_XH = found_MPD.flatten(0, 1).index_select(0, back_XN).view(-1, ctx.many * grad_RH.shape[1])
-        found_RH = to_query_QD.index_select(0, ctx.asked.place_XN).view(grad_RH.shape) if ctx.many == 2 else None
-        return found_XH, found_RH, None, None, None, None
+                grad_probs *= factor
+            grad_scores = torch._softmax_backward_data(grad_probs, probs, -1, probs.dtype)
+            torch.baddbmm(grad_query, grad_scores, key, beta=0, alpha=ctx.scale, out=grad_query)
+            torch.baddbmm(grad_key, grad_scores.mT, query, beta=0, alpha=ctx.scale, out=grad_key)
+        grads_XH = grads_3PD.flatten(0, 1).index_select(0, layout.place_X3N).view(len(grad_XH), -1)
+        return grads_XH, None, None, None
 
 
-def pays_by_heads(like: torch.Tensor) -> bool:
-    """Whether `grouped_attention` is the fastest way for tensors like this: on a processor, in bfloat16.
+def head_places(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """Where the heads of each token are if buckets follow each other as [G, N, T] -> place_XN.
 
-    >>> pays_by_heads(torch.empty(1, dtype=torch.bfloat16)), pays_by_heads(torch.empty(1))
-    (True, False)
+    Args:
+        sizes: G and T of each bucket.
+        slot_X: which slot of all buckets, counted as [G, T], each token takes.
+
+    >>> head_places([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).tolist()
+    [[0, 2], [1, 3], [4, 5]]
     """
-    return like.device.type == "cpu" and like.dtype == torch.bfloat16
+    parts, begin = [], 0
+    for rows, longest in sizes:
+        count = rows * num_heads * longest
+        place_GNT = torch.arange(begin, begin + count).view(rows, num_heads, longest)
+        parts.append(place_GNT.transpose(1, 2).reshape(-1, num_heads))
+        begin += count
+    return torch.cat(parts)[slot_X]
 
 
-def grouped_attention(
-    qkv_XH: torch.Tensor, groups: tuple[Group, ...], heads: HeadPlaces, dropout: float = 0.0
-) -> torch.Tensor:
-    """`attention.attention` within each row: queries, keys and values side by side, [X, 3H] -> [X, H]."""
-    return _GroupedAttention.apply(qkv_XH, None, groups, heads, heads, dropout)
+def round_up_tokens(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
+    """Mark the first padding positions as tokens until the number of tokens is a multiple of `step`, or none is left.
 
-
-def asked_attention(
-    query_RH: torch.Tensor,
-    key_value_XH: torch.Tensor,
-    groups: tuple[Group, ...],
-    heads: HeadPlaces,
-    asked: HeadPlaces,
-    dropout: float = 0.0,
-) -> torch.Tensor:
-    """The same for a few queries: theirs alone, and all keys and values side by side, [X, 2H] -> [R, H].
-
-    asked: where the heads of the R queries stand, see `Tokens.asked`.
+    >>> round_up_tokens(torch.tensor([[True, False, False], [True, True, True]]), 3).int().tolist()
+    [[1, 1, 1], [1, 1, 1]]
     """
-    return _GroupedAttention.apply(key_value_XH, query_RH, groups, heads, asked, dropout)
+    packed_X = mask_BT.flatten().bool().clone()
+    tokens, padding_X = int(packed_X.sum()), (~packed_X).nonzero()[:, 0]
+    packed_X[padding_X[: max(1, -(-tokens // step)) * step - tokens]] = True
+    return packed_X.view(mask_BT.shape)

@@ -13,6 +13,7 @@ import torch
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
+from bertlab.nn.fast.model import FastBert
 from bertlab.training import distributed
 from bertlab.training.divergence import Diverged
 from bertlab.training.model_card import render_card
@@ -136,7 +137,7 @@ def is_snapshot_step(step: int) -> bool:
 
 def _as_stored(model: Bert) -> Bert:
     """The model as it opens again: float32, of weights stored in half precision."""
-    opened = Bert(model.config, heads=model.head_names)
+    opened = FastBert(model.config, heads=model.head_names)
     opened.load_state_dict({name: tensor.half() for name, tensor in model.state_dict().items()})
     return opened.to(next(model.parameters()).device)
 

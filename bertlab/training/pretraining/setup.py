@@ -9,7 +9,8 @@ from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
 from bertlab.config.presets import preset
 from bertlab.nn.bert import Bert
-from bertlab.nn.local_attention_init import look_at_neighbours
+from bertlab.nn.fast.model import FastBert
+from bertlab.nn.local_attention_init import attend_to_neighbours
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.objectives import heads
@@ -79,9 +80,9 @@ def _model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     if config.from_ is None:
         shape = _shape(config).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
         shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
-        model = Bert(shape, heads=heads(config.second))
+        model = FastBert(shape, heads=heads(config.second))
         if config.start == "neighbours":
-            look_at_neighbours(model)
+            attend_to_neighbours(model)
         return model
     loaded = checkpoint.load(config.from_, heads=heads(config.second))
     if config.new_vocabulary:
@@ -103,7 +104,7 @@ def _shape(config: PretrainConfig) -> ModelConfig:
 
 def _with_dropout(model: Bert, dropout: float) -> Bert:
     """The same weights under another dropout."""
-    changed = Bert(model.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=model.head_names)
+    changed = FastBert(model.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=model.head_names)
     changed.load_state_dict(model.state_dict())
     return changed
 

@@ -12,3 +12,25 @@ system-no-space-left = No space left on device
 system-read-only = Read-only file system
 system-is-a-directory = Is a directory
 system-not-a-directory = Not a directory
+
+## Settings
+
+setting-out-of-range = --{ $flag } is { $value }; it must be { $limit }
+setting-not-finite = --{ $flag } is { $value }; it must be a finite number
+setting-too-large = --{ $flag } is too large: it must fit in 64 bits
+limit-at-least = at least { $least }
+limit-more-than = more than { $least }
+limit-less-than = { $low } and less than { $below }
+limit-at-most = { $low } and at most { $most }
+preset-unknown = there is no preset { $name }; choose one of { $presets }
+
+## config.json
+
+heads-do-not-divide = hidden_size { $hidden } cannot be divided into { $heads } heads of equal size
+activation-unknown = the activation { $activation } is not one of { $activations }
+model-type-unknown = config.json has the model_type { $type }; bertlab reads { $types }
+position-embeddings-unknown = config.json has the position_embedding_type { $kind }; this model needs { $expected }
+config-sizes-missing = config.json has no whole number for { $fields }
+config-labels-misnumbered = config.json numbers its labels { $numbers }, not from 0 on
+config-pruned-heads-malformed = pruned_heads in config.json must be lists of heads by layer
+config-pruned-head-missing = config.json calls head { $head } of layer { $layer } pruned, which does not exist

@@ -12,3 +12,25 @@ system-no-space-left = 디스크에 남은 공간이 없어요
 system-read-only = 읽기 전용 디스크예요
 system-is-a-directory = 파일이 아니라 폴더예요
 system-not-a-directory = 폴더가 아니에요
+
+## 설정
+
+setting-out-of-range = --{ $flag } 값이 { $value }인데, { $limit }이어야 해요.
+setting-not-finite = --{ $flag } 값이 { $value }인데, 유한한 수여야 해요.
+setting-too-large = --{ $flag } 값이 너무 커요. 64비트에 들어가는 수여야 해요.
+limit-at-least = { $least } 이상
+limit-more-than = { $least } 초과
+limit-less-than = { $low } { $below } 미만
+limit-at-most = { $low } { $most } 이하
+preset-unknown = { $name } 프리셋은 없어요. 다음 중에서 골라 주세요: { $presets }
+
+## config.json
+
+heads-do-not-divide = hidden_size { $hidden }을(를) 같은 크기의 헤드 { $heads }개로 나눌 수 없어요.
+activation-unknown = 활성 함수 { $activation }은(는) 쓸 수 없어요. 쓸 수 있는 것: { $activations }
+model-type-unknown = config.json의 model_type이 { $type }이에요. bertlab이 읽는 것: { $types }
+position-embeddings-unknown = config.json의 position_embedding_type이 { $kind }인데, 이 모델에는 { $expected }이어야 해요.
+config-sizes-missing = config.json에 { $fields }의 정수 값이 없어요.
+config-labels-misnumbered = config.json의 레이블 번호가 { $numbers }이에요. 0부터 차례로 매겨야 해요.
+config-pruned-heads-malformed = config.json의 pruned_heads는 레이어별 헤드 목록이어야 해요.
+config-pruned-head-missing = config.json에는 { $layer }번 레이어의 { $head }번 헤드를 가지치기했다고 적혀 있는데, 그런 헤드는 없어요.

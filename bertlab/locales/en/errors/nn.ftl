@@ -1,0 +1,22 @@
+## Interventions
+
+position-out-of-range = there is no position { $position }: positions go from 0 to { $last }
+head-scale-shape = head_scale_LBN has the shape { $shape }; this model needs { $expected }
+head-scale-rows = head_scale_LBN has { $rows } rows; the batch has { $expected }
+attention-row-shape = the row of attention has the shape { $shape }; its last dimension must be { $expected }, the number of tokens
+hidden-state-shape = the hidden state has the shape { $shape }; its last dimension must be { $expected }, the hidden size
+
+## Output layers
+
+labels-missing = the configuration names no labels, which this output layer needs
+head-missing = this checkpoint has no { $head } head: { $remedy }
+head-mlm-causal = this checkpoint was trained to predict the next token and cannot fill masks: use one with bidirectional attention
+head-mlm = masked-word (MLM)
+head-nsp = next-sentence (NSP)
+head-span = question-answering (span)
+head-classify = classification
+head-regress = regression
+head-choose = multiple-choice
+head-tag = tagging
+head-remedy-pretrain = continue its pre-training with `bertlab pretrain --from ...` to get one
+head-remedy-finetune = fine-tune it with a task such as `bertlab finetune { $task } --from ...` to get one

@@ -1,0 +1,22 @@
+## 개입
+
+position-out-of-range = { $position }번 위치는 없어요. 위치는 0번부터 { $last }번까지 있어요.
+head-scale-shape = head_scale_LBN의 모양이 { $shape }인데, 이 모델에는 { $expected }이어야 해요.
+head-scale-rows = head_scale_LBN은 { $rows }행인데 배치는 { $expected }행이에요.
+attention-row-shape = 어텐션 행의 모양이 { $shape }이에요. 마지막 차원은 토큰 수인 { $expected }이어야 해요.
+hidden-state-shape = 은닉 상태의 모양이 { $shape }이에요. 마지막 차원은 은닉 차원인 { $expected }이어야 해요.
+
+## 출력층
+
+labels-missing = 이 출력층에는 레이블이 필요한데 설정에 레이블 이름이 없어요.
+head-missing = 이 체크포인트에는 { $head } 출력층이 없어요. { $remedy }
+head-mlm-causal = 이 체크포인트는 다음 토큰을 예측하도록 학습해서 마스크를 채울 수 없어요. 양방향 어텐션을 쓰는 체크포인트를 골라 주세요.
+head-mlm = 마스크 언어 모델(MLM)
+head-nsp = 다음 문장 예측(NSP)
+head-span = 질의응답(span)
+head-classify = 분류
+head-regress = 회귀
+head-choose = 선다형
+head-tag = 태깅
+head-remedy-pretrain = `bertlab pretrain --from ...`으로 이어서 사전 학습하면 생겨요.
+head-remedy-finetune = `bertlab finetune { $task } --from ...` 같은 작업으로 파인튜닝하면 생겨요.

@@ -1,0 +1,297 @@
+"""`nn/fast` against `nn/bert.py`: every layout, forward and backward, in every precision, with and without padding.
+
+Shape legend: B batch, T tokens, H hidden, N heads, X tokens of all rows.
+"""
+
+import copy
+import itertools
+from unittest import mock
+
+import pytest
+import torch
+import torch.nn.functional as F
+from support.encoders import CONFIG, assert_close, make_batch, oracle, ours, uneven_batch
+from torch._dynamo.testing import CompileCounterWithBackend
+
+from bertlab.nn.bert import Bert, additive_mask
+from bertlab.nn.fast import layouts
+from bertlab.nn.fast.ablation import ablate_each_head
+from bertlab.nn.fast.attention import attention, padded_attention
+from bertlab.nn.fast.bucketed_attention import HeadBuckets
+from bertlab.nn.fast.buckets import Buckets
+from bertlab.nn.fast.dropout import Dropout, dropout
+from bertlab.nn.fast.layouts import Padded, Varlen, bucket_mask, choose_layout
+from bertlab.nn.fast.model import FastBert, compile_layers
+from bertlab.nn.interventions import Interventions
+from bertlab.nn.trace import Trace
+from bertlab.text.batch import Batch
+
+NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+@pytest.fixture(scope="module")
+def hf():
+    return oracle()
+
+
+def varlen_row_by_row(query_XND, key_XND, value_XND, offset_B1, longest, causal, dropout_share):
+    """What a GPU's kernel computes in one call."""
+    parts = []
+    for begin, end in itertools.pairwise(offset_B1.tolist()):
+        row = (part[begin:end].transpose(0, 1) for part in (query_XND, key_XND, value_XND))
+        parts.append(F.scaled_dot_product_attention(*row, is_causal=causal).transpose(0, 1))
+    return torch.cat(parts)
+
+
+def layout_of(name: str, batch: Batch, hidden_BTH: torch.Tensor, causal: bool):
+    """The layout of this name, whether or not it is the one that is chosen here."""
+    shape, real_BT = tuple(batch.input_ids_BT.shape), batch.attention_mask_BT
+    match name:
+        case "padded":
+            return Padded(shape, additive_mask(real_BT, hidden_BTH, causal=causal))
+        case "buckets":
+            return Buckets(real_BT, bucket_mask(hidden_BTH, causal))
+        case "head-buckets":
+            return HeadBuckets(real_BT, bucket_mask(hidden_BTH, causal), CONFIG.num_heads)
+        case "varlen":
+            return Varlen(real_BT, batch.lengths, causal)
+
+
+def results(model: Bert, batch: Batch, rows_R: torch.Tensor | None) -> list[torch.Tensor]:
+    """Hidden states at tokens, or at the selected rows, and the gradient of every weight of embeddings and encoder."""
+    model.zero_grad()
+    hidden = model(batch).hidden_BTH[batch.attention_mask_BT] if rows_R is None else model.hidden_rows(batch, rows_R)
+    (hidden.float() ** 2).mean().backward()
+    weights = (*model.embeddings.parameters(), *model.encoder.parameters())
+    return [hidden.detach().float(), *(p.grad.float().clone() for p in weights)]
+
+
+@pytest.mark.parametrize("selected", [False, True], ids=["all", "selected"])
+@pytest.mark.parametrize("causal", [False, True], ids=["bidirectional", "causal"])
+@pytest.mark.parametrize("padded", [False, True], ids=["full", "padding"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+@pytest.mark.parametrize("layout", ["padded", "buckets", "head-buckets", "varlen"])
+def test_every_layout_equals_the_plain_model(hf, layout, dtype, padded, causal, selected, monkeypatch):
+    monkeypatch.setattr(layouts, "varlen_attention", varlen_row_by_row)
+    chosen = mock.Mock(side_effect=lambda config, batch, hidden_BTH: layout_of(layout, batch, hidden_BTH, causal))
+    monkeypatch.setattr("bertlab.nn.fast.model.choose_layout", chosen)
+    batch = uneven_batch() if padded else make_batch(True, False, B=5)
+    config = CONFIG.replace(left_to_right=causal)
+    plain, fast = (ours(hf, config, kind).to(dtype) for kind in (Bert, FastBert))
+    rows_R = None
+    if selected:
+        rows_R = torch.tensor([0, 8, 28, 1, 34, 28])  # one of them twice
+        assert batch.attention_mask_BT.flatten()[rows_R].all()
+    expected, got = (results(model, batch, rows_R) for model in (plain, fast))
+    assert chosen.call_count == 1
+    for ours_X, theirs_X in zip(got, expected, strict=True):
+        if dtype == torch.float32:
+            assert_close(ours_X, theirs_X, tolerance=1e-5)
+        else:  # eight bits of precision, over three layers
+            assert (ours_X - theirs_X).norm() <= 0.05 * theirs_X.norm() + 1e-3
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_pooled_equals_the_plain_models(hf, causal):
+    batch, config = uneven_batch(), CONFIG.replace(left_to_right=causal)
+    plain, fast = (ours(hf, config, kind) for kind in (Bert, FastBert))
+    begins_B = batch.attention_mask_BT[:, 0]
+    expected_BH = plain(batch).pooled_BH[begins_B]
+    for pooled_BH in (plain.pooled(batch), fast.pooled(batch), fast(batch).pooled_BH):
+        assert_close(pooled_BH[begins_B], expected_BH)
+
+
+@torch.no_grad()
+def test_an_observed_or_changed_pass_is_the_plain_models(hf):
+    plain, fast, batch = ours(hf), ours(hf, kind=FastBert), uneven_batch()
+    for options in ({"trace": Trace.of("probs")}, {"interventions": Interventions.ablate_heads(CONFIG, [(0, 1)])}):
+        assert torch.equal(fast(batch, **options).hidden_BTH, plain(batch, **options).hidden_BTH)
+
+
+def test_the_layout_is_chosen_by_device_precision_and_padding(monkeypatch):
+    full, padded = make_batch(True, False), make_batch(True, True)
+    unmasked = Batch(full.input_ids_BT, full.token_type_ids_BT, None)
+
+    def chosen(batch, dtype):
+        return type(choose_layout(CONFIG, batch, torch.zeros(*batch.input_ids_BT.shape, 32, dtype=dtype)))
+
+    for batch in (full, unmasked):
+        assert chosen(batch, torch.float32) is Padded
+        assert chosen(batch, torch.bfloat16) is HeadBuckets
+    assert chosen(padded, torch.float32) is Buckets
+    assert chosen(padded, torch.bfloat16) is HeadBuckets
+
+
+@torch.no_grad()
+def test_rows_are_bucketed_by_length():
+    buckets = Buckets(uneven_batch().attention_mask_BT, lambda real_GT: None).buckets
+    assert [(bucket.rows, bucket.longest) for bucket in buckets] == [(2, 11), (2, 7), (2, 3), (1, 1), (1, 1)]
+
+
+@torch.no_grad()
+def test_padding_is_left_out(hf):
+    """Only tokens reach the feed-forward layers, and in the last layer only the selected ones."""
+    model, batch, seen = ours(hf, kind=FastBert), make_batch(True, True), []
+    for layer in model.encoder.layers:
+        layer.feed_forward.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape[0]))
+    tokens = int(batch.attention_mask_BT.sum())
+    assert tokens < batch.attention_mask_BT.numel()
+    hidden_BTH = model(batch).hidden_BTH
+    assert seen == [tokens] * CONFIG.num_layers
+    assert not hidden_BTH[~batch.attention_mask_BT].any()
+    seen.clear()
+    assert_close(model.pooled(batch), model.pooler(hidden_BTH))
+    assert seen == [tokens] * (CONFIG.num_layers - 1) + [len(batch.input_ids_BT)]
+
+
+def test_bfloat16_meets_few_shapes(hf, monkeypatch):
+    """Whatever the lengths of the rows, products see multiples of a step, or all B * T positions."""
+    monkeypatch.setattr("bertlab.nn.fast.bucketed_attention.TOKENS_STEP", 16)
+    model, batch, seen = ours(hf, kind=FastBert).to(torch.bfloat16), uneven_batch(), []
+    model.encoder.layers[0].feed_forward.register_forward_hook(
+        lambda module, inputs, output: seen.append(len(inputs[0]))
+    )
+    for shorter in range(12):
+        few = batch.attention_mask_BT & (torch.arange(11) >= shorter)
+        model(Batch(batch.input_ids_BT, batch.token_type_ids_BT, few))
+    assert set(seen) <= {16, 32, 48, 64, 80, few.numel()}
+    assert len(set(seen)) > 2
+
+
+# -- attention, dropout ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_is_that_of_the_formula(masked, dtype):
+    query, key, value = torch.randn(3, 2, 4, 7, 8, generator=torch.Generator().manual_seed(0)).to(dtype).unbind(0)
+    mask_BT = torch.ones(2, 7, dtype=torch.bool)
+    mask_BT[1, 4:] = not masked
+    scores = query.double() @ key.double().transpose(-1, -2) / 8**0.5
+    expected = scores.masked_fill(~mask_BT[:, None, None, :], float("-inf")).softmax(-1) @ value.double()
+    got = attention(query, key, value, additive_mask(mask_BT, query[:, 0]))
+    assert_close(got.double(), expected, tolerance=1e-5 if dtype == torch.float32 else 2e-2)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_bucketed_attention_has_the_right_gradient(share):
+    """Against finite differences, in float64, with the same random numbers each time."""
+    real_BT = uneven_batch().attention_mask_BT
+    layout = HeadBuckets(real_BT, bucket_mask(torch.zeros(1, dtype=torch.float64), False), num_heads=2)
+    assert len(layout.place_X) == real_BT.numel()  # too few for TOKENS_STEP: all padding is among them
+    assert {bucket.longest for bucket in layout.buckets} == {32}
+    qkv_XH = torch.randn(len(layout.place_X), 3 * 4, dtype=torch.float64, requires_grad=True)
+
+    def real_outputs(qkv_XH):
+        torch.manual_seed(0)
+        return layout.attend(qkv_XH, 2, share)[real_BT.flatten()]
+
+    assert torch.autograd.gradcheck(real_outputs, (qkv_XH,), fast_mode=True)
+    if not share:
+        qkv_BTH = qkv_XH.detach().view(*real_BT.shape, -1)
+        expected_BTH = padded_attention(qkv_BTH, 2, additive_mask(real_BT, qkv_BTH), 0.0)
+        assert_close(real_outputs(qkv_XH), expected_BTH[real_BT], tolerance=1e-12)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("layer", range(CONFIG.num_layers))
+def test_ablating_each_head_equals_one_pass_per_head(hf, layer, causal):
+    model, one, trace = ours(hf, CONFIG.replace(left_to_right=causal)), make_batch(True, False, B=1), Trace.of("hidden")
+    model(one, trace=trace)
+    positions_P = torch.tensor([0, 4])
+    got_NPH = ablate_each_head(model, trace["hidden"][layer], layer, positions_P, batch_size=3)
+    for head in range(CONFIG.num_heads):
+        interventions = Interventions.ablate_heads(CONFIG, [(layer, head)])
+        assert_close(got_NPH[head], model(one, interventions=interventions).hidden_BTH[0, positions_P])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+def test_dropout_drops_its_share_and_keeps_the_sum(share):
+    torch.manual_seed(0)
+    hidden = torch.full((301, 1001), 2.0, requires_grad=True)
+    found = dropout(hidden, share)
+    found.sum().backward()
+    gone = found == 0
+    assert float(gone.float().mean()) == pytest.approx(share, abs=0.003)
+    assert_close(found[~gone], torch.full_like(found[~gone], 2 / (1 - share)))
+    assert_close(hidden.grad, found.detach() / 2)
+    torch.manual_seed(0)
+    assert torch.equal(dropout(hidden, share), found)
+    # neighbours that share a random number are dropped independently
+    together = (gone.flatten()[:301_000].view(-1, 4).float() - share).T
+    assert share == 0 or torch.corrcoef(together).triu(1).abs().max() < 0.02
+    assert Dropout(share).eval()(hidden) is hidden
+
+
+# -- compiled, on a GPU ------------------------------------------------------------------------------------------
+
+
+def test_compiles_to_one_graph(hf):
+    model, batch = ours(hf, kind=FastBert), make_batch(True, True)
+    compiled = torch.compile(lambda: model(batch).hidden_BTH, backend="eager", fullgraph=True)
+    assert_close(compiled(), model(batch).hidden_BTH, batch.attention_mask_BT)
+
+
+def test_few_compiled_graphs_serve_all_layers_and_any_number_of_tokens(hf):
+    plain, compiled = (ours(hf, kind=FastBert).train() for _ in range(2))
+    backend = CompileCounterWithBackend("aot_eager")
+    compile_layers(compiled, backend)
+    for B in (3, 4, 6):
+        for padded in (True, False):
+            batch = make_batch(True, padded, B=B)
+            for model in (plain, compiled):
+                model.zero_grad()
+                model(batch).hidden_BTH.square().mean().backward()
+            for here, there in zip(plain.parameters(), compiled.parameters(), strict=True):
+                assert here.grad is there.grad is None or assert_close(here.grad, there.grad) is None
+    assert backend.frame_count <= 4
+    other = copy.deepcopy(compiled)
+    torch.nn.init.zeros_(other.encoder.layers[0].feed_forward.down.weight)
+    plain.load_state_dict(other.state_dict())
+    with torch.inference_mode():
+        assert_close(other.eval()(batch).hidden_BTH, plain.eval()(batch).hidden_BTH)
+
+
+@pytest.mark.cuda
+@NEEDS_CUDA
+@pytest.mark.parametrize("left_to_right", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_cuda_leaves_padding_out_forward_and_backward(hf, dtype, left_to_right):
+    """In half precision the rows go to the kernel without padding, in float32 with it; both equal the CPU."""
+    batch, found = uneven_batch(), []
+    for device, kind in (("cpu", torch.float32), ("cuda", dtype)):
+        model = ours(hf, CONFIG.replace(left_to_right=left_to_right), FastBert).to(device, kind)
+        hidden_BTH = model(batch.to(device)).hidden_BTH
+        real = hidden_BTH[batch.attention_mask_BT.to(device)]
+        real.float().square().mean().backward()
+        found.append([real.detach(), *(p.grad for p in model.encoder.parameters())])
+    for here, there in zip(*found, strict=True):
+        off = (here - there.cpu().float()).norm() / here.norm().clamp(min=1e-3)
+        assert off < (1e-4 if dtype == torch.float32 else 0.05)
+
+
+@pytest.mark.cuda
+@NEEDS_CUDA
+def test_cuda_drops_out_in_the_kernel_too(hf):
+    batch, found = uneven_batch().to("cuda"), []
+    model = ours(hf, CONFIG.replace(attention_dropout=0.3), FastBert).to("cuda", torch.bfloat16).train()
+    for seed in (0, 1, 0):
+        torch.manual_seed(seed)
+        found.append(model(batch).hidden_BTH[batch.attention_mask_BT])
+    found[0].float().square().mean().backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+    assert torch.equal(found[0], found[2])
+    assert not torch.equal(found[0], found[1])
+
+
+@pytest.mark.cuda
+@NEEDS_CUDA
+@torch.no_grad()
+@pytest.mark.parametrize("padded", [False, True])
+def test_cuda_agrees_with_cpu(hf, padded):
+    batch = make_batch(True, padded)
+    expected_BTH = ours(hf)(batch).hidden_BTH
+    model = ours(hf, kind=FastBert).to("cuda")
+    for trace in (None, Trace.of("probs")):
+        assert_close(model(batch.to("cuda"), trace=trace).hidden_BTH.cpu(), expected_BTH, batch.attention_mask_BT, 1e-4)
