@@ -19,7 +19,7 @@ from pathlib import Path
 import tyro
 from datasets import Dataset
 
-from bertlab.text.readers.corpus_files import shards, texts
+from bertlab.text.readers.documents import find_shards, read_texts
 
 
 def slice_of(files: list[str], column: str, megabytes: float, directory: Path) -> Path:
@@ -27,8 +27,8 @@ def slice_of(files: list[str], column: str, megabytes: float, directory: Path) -
     kept: list[str] = []
     for file in files:
         size = 0
-        for shard in shards([file], column)[0]:
-            for _, text, _ in texts(shard, column):
+        for shard in find_shards([file], column)[0]:
+            for _, text, _ in read_texts(shard, column):
                 if size < megabytes * 1e6 / len(files):
                     kept.append(text or "")
                     size += len(kept[-1].encode())

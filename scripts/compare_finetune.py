@@ -32,7 +32,7 @@ from bertlab.tasks.labelled import figures
 from bertlab.tasks.material import with_head
 from bertlab.tasks.span.predict import squad_figures
 from bertlab.tasks.span.squad import read_rows
-from bertlab.text.readers.rows import read_split
+from bertlab.text.readers.splits import read_split
 from bertlab.training.finetune import FinetuneConfig, finetune
 from bertlab.training.optimizers import OptimConfig
 

@@ -18,7 +18,7 @@ from bertlab.config.errors import MissingHead
 from bertlab.explore.batch_predict import TEXT_NAMES, ask_many
 from bertlab.explore.facts import Classification, Entity, Tags, WordTags
 from bertlab.nn.fast.model import FastBert
-from bertlab.text.readers.rows import pasted_table
+from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.views import labels
 
 
@@ -216,7 +216,7 @@ def asked(app, screen: str):
     ],
 )
 def test_a_pasted_table_is_told_from_lines(pasted, columns, rows):
-    found = pasted_table(pasted, TEXT_NAMES)
+    found = parse_pasted_table(pasted, TEXT_NAMES)
     assert (found and found.columns, len(found or ())) == (columns, rows)
 
 
@@ -313,8 +313,8 @@ def test_a_row_without_its_second_text_says_so(shipped):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("rows.csv", b"text,label\nGreen tea.,1,2\n", "rows.csv: line 2 has 3 fields"),
-        ("rows.jsonl", b'{"text": "tea"}\n{"te', "rows.jsonl is not JSON lines"),
+        ("rows.csv", b"text,label\nGreen tea.,1,2\n", "rows.csv row 2: has 3 fields"),
+        ("rows.jsonl", b'{"text": "tea"}\n{"te', "rows.jsonl row 2: is not JSON"),
         ("차" * 300 + ".csv", b"", "차.csv is empty"),
     ],
 )

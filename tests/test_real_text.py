@@ -7,7 +7,7 @@ from support.sentence_pairs import bag_of_lengths_accuracy
 
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens
-from bertlab.text.pretraining.preparing import prepare
+from bertlab.text.pretraining.prepare_corpus import prepare_corpus
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.pretraining.sentence_pairs import IS_NEXT, make_pairs
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -21,7 +21,7 @@ def tokenizer(bertlab_data) -> Tokenizer:
 @pytest.fixture(scope="module")
 def corpus(bertlab_data, tokenizer, tmp_path_factory) -> Corpus:
     sources = [bertlab_data / "text" / "en" / f"{name}-validation.parquet" for name in ("enwiki", "fiction")]
-    return prepare(sources, tokenizer, tmp_path_factory.mktemp("real") / "corpus", workers=1)
+    return prepare_corpus(sources, tokenizer, tmp_path_factory.mktemp("real") / "corpus", workers=1)
 
 
 @pytest.fixture(scope="module")

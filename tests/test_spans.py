@@ -298,11 +298,11 @@ def test_every_form_of_squad_gives_the_same_rows(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "cannot read"),
+        (None, "cannot be read"),
         (b"", "is empty"),
         (b"{", "not JSON"),
-        (b"[]", "another shape"),
-        (b'{"version": 1}', "the top has no 'data'"),
+        (b"[]", "no rows"),
+        (b'{"version": 1}', "no column context, question"),
         (b'{"data": []}', "no questions"),
         (
             b'{"data": [{"paragraphs": [{"context": "x", "qas": [{"id": "1"}]}]}]}',
@@ -312,8 +312,8 @@ def test_every_form_of_squad_gives_the_same_rows(tmp_path):
             b'{"data": [{"paragraphs": [{"context": 5, "qas": [{"id": "1", "question": "?"}]}]}]}',
             "no text in 'context'",
         ),
-        (b"PAR1 and nothing more", "damaged Parquet"),
-        (b"\x1f\x8b\x08broken", "gzip"),
+        (b"PAR1 and nothing more", "as Parquet"),
+        (b"\x1f\x8b\x08broken", "its gz data"),
         (b"\xff\xfe\xfd", "UTF-8"),
     ],
 )
@@ -345,10 +345,10 @@ def test_every_form_of_predictions_opens(tmp_path, content):
     [
         ("", "is empty"),
         ("tea", "not JSON"),
-        ("3", "no predictions"),
-        ("[1]", "no predictions"),
+        ("3", "not a JSON object but number"),
+        ("[1]", "not a JSON object but number"),
         ('{"a": 1}', "must be texts"),
-        ('{"id": "a"}\n{"id"', "line 2"),
+        ('{"id": "a"}\n{"id"', "row 2: is not JSON"),
         ('[{"id": "a", "prediction_text": "x"}, {"id": "a", "prediction_text": "y"}]', "twice"),
     ],
 )

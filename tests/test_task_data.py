@@ -1,7 +1,12 @@
 """Rows from any kind of file, what is wrong with them named by its row, and the integers they become."""
 
 import gzip
+import io
 import json
+import lzma
+import os
+import tracemalloc
+from pathlib import Path
 
 import datasets
 import httpx2
@@ -9,18 +14,24 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
+from support.errors import raises_error
 from support.task_rows import directory_of, jsonl, rows_of
 from transformers import BertTokenizerFast
 
 from bertlab.config.errors import DataError, NoSuchSplit
+from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec, task
 from bertlab.tasks.examples import held_out, read_examples
 from bertlab.tasks.features import IGNORED, features, kept, spread
 from bertlab.tasks.span.squad import read_rows
 from bertlab.text.batches import ShuffledSampler
+from bertlab.text.readers import data_file, json_values, registry
 from bertlab.text.readers import hub as hubs
+from bertlab.text.readers.data_file import Limits
+from bertlab.text.readers.documents import find_shards, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRows
-from bertlab.text.readers.rows import Rows, find_split, has_split, read_file, read_split
+from bertlab.text.readers.rows import Rows, read_file, row_id
+from bertlab.text.readers.splits import find_split, has_split, read_split
 from bertlab.training.objectives import OBJECTIVES
 
 SST2, RTE, STSB, SWAG, WNUT = map(task, ("sst2", "rte", "stsb", "swag", "wnut17"))
@@ -43,16 +54,45 @@ ROWS = [{"text": 'tea, "green"\nhot', "label": "good"}, {"text": "찻잔", "labe
 CSV = 'text,label\n"tea, ""green""\nhot",good\n찻잔,bad\n'
 
 
-def test_every_format_gives_the_same_rows(tmp_path):
-    (tmp_path / "a.csv").write_text("\ufeff" + CSV, encoding="utf-8")
-    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(CSV.encode()))
-    (tmp_path / "c.json").write_text(json.dumps(ROWS))
-    jsonl(tmp_path / "d.jsonl", ROWS)
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / "e.parquet")
-    for path in sorted(tmp_path.iterdir()):
-        found = read_file(path)
-        assert found.rows == ROWS, path.name
-        assert found.columns == ("text", "label")
+COMPRESSIONS = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda content: pyarrow.compress(content, "zstd", asbytes=True),
+}
+
+
+def parquet_bytes(table: pyarrow.Table) -> bytes:
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(table, sink)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl", "a.parquet"])
+def test_every_format_gives_the_same_rows_plain_and_compressed(name, suffix, tmp_path):
+    content = {
+        ".csv": ("\ufeff" + CSV).encode(),
+        ".tsv": 'text\tlabel\n"tea, ""green""\nhot"\tgood\n찻잔\tbad\n'.encode(),
+        ".json": json.dumps(ROWS, indent=1).encode(),
+        ".jsonl": "".join(json.dumps(row) + "\n" for row in ROWS).encode(),
+        ".parquet": parquet_bytes(pyarrow.Table.from_pylist(ROWS)),
+    }[Path(name).suffix]
+    path = tmp_path / (name + suffix)
+    path.write_bytes(COMPRESSIONS[suffix](content))
+    rows = read_file(path)
+    assert rows.rows == ROWS
+    assert rows.columns == ("text", "label")
+    # the same files are texts for a corpus
+    shards, invalid = find_shards([str(path)])
+    assert not invalid
+    assert [text for shard in shards for _, text, _ in read_texts(shard)] == [row["text"] for row in ROWS]
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_plain_text_gives_a_row_for_each_document(suffix, tmp_path):
+    (tmp_path / f"a.txt{suffix}").write_bytes(COMPRESSIONS[suffix]("Tea.\nHot.\n\n찻잔.\n".encode()))
+    assert read_file(tmp_path / f"a.txt{suffix}").rows == [{"text": "Tea.\nHot."}, {"text": "찻잔."}]
 
 
 @pytest.mark.parametrize("encoding", ["cp949", "utf-16", "utf-8-sig"])
@@ -68,29 +108,181 @@ def test_a_tab_separated_file_has_no_quotes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "id"),
     [
-        ("a.csv", "text,label\nfine,1\nbroken\n", "line 3 has 1 fields, but there are 2 columns"),
-        ("a.csv", "text,text\na,b\n", "must name every column once"),
-        ("a.csv", 'text,label\n"open,1\n', "damaged at line"),
-        ("a.csv", "text,label\n", "holds no rows"),
-        ("a.csv", "", "is empty"),
-        ("a.csv", "id;text\n1;Tea.\n", "is parted by ';', not by commas"),
-        ("a.jsonl", '{"text": 1}\n{"text": \n', "not JSON lines: .* at line 2"),
-        ("a.jsonl", '{"text": 1}\n[1]\n', "row 2 is no object"),
-        ("a.json", "[1", "not JSON"),
-        ("a.json.gz", "not gzip", "not JSON"),
-        ("a.parquet", "PAR1", "damaged Parquet"),
-        ("a.xlsx", "x", "is not one of .parquet"),
-        ("a", "x", "is not one of .parquet"),
+        ("a.csv", "text,text\na,b\n", "table-columns-repeated"),
+        ("a.csv", "text,label\n", "file-without-rows"),
+        ("a.csv", "", "file-empty"),
+        ("a.csv", " \n", "file-empty"),
+        ("a.csv", "id;text\n1;Tea.\n", "table-delimiter-not-comma"),
+        ("a.json", "[]", "file-without-rows"),
+        ("a.parquet", "PAR1", "file-not-parquet"),
+        ("a.xlsx", "x", "file-format-unknown"),
+        ("a", "x", "file-format-unknown"),
     ],
 )
-def test_a_damaged_file_is_named(name, content, message, tmp_path):
+def test_a_file_that_cannot_be_read_is_named(name, content, id, tmp_path):
     (tmp_path / name).write_text(content)
-    with pytest.raises(DataError, match=message) as error:
+    with raises_error(DataError, id) as record:
         read_file(tmp_path / name)
-    assert "\n" not in str(error.value)
-    assert name in str(error.value)
+    assert name in str(record.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "row", "id"),
+    [
+        ("a.csv", "text,label\nfine,1\nbroken\n", 3, "row-field-count"),
+        ("a.csv", 'text,label\n"open,1\n', 2, "row-table-damaged"),
+        ("a.csv", b"text\nfine\ncaf\xe9\n", 3, "row-not-decodable"),
+        ("a.jsonl", '{"text": 1}\n{"text": \n', 2, "row-not-json"),
+        ("a.jsonl", '{"text": 1}\n[1]\n', 2, "row-not-an-object"),
+        ("a.jsonl", '{"text": 1}\n{"text": ' + "7" * 5000 + "}\n", 2, "row-integer-too-long"),
+        ("a.jsonl", '{"text": ' + "[" * 10**6 + "\n", 1, "row-json-too-deep"),
+        ("a.jsonl", '{"a\\udc00": 1}\n', 1, "row-column-name-invalid"),
+        ("a.json", '[{"text": 1}', 2, "rows-after-unreadable"),
+        ("a.json", '{"text": ' + "[" * 10**6, 1, "row-json-too-deep"),
+        ("a.json.gz", "not gzip", 1, "row-not-json"),
+    ],
+)
+def test_an_invalid_row_of_a_file_is_named(name, content, row, id, tmp_path):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with raises_error(DataError, "invalid-row", source=str(tmp_path / name), row=row) as record:
+        read_file(tmp_path / name)
+    assert record.value.params["reason"].id == id
+
+
+def test_text_of_any_arrow_type_is_text(tmp_path):
+    """Categories of pandas are dictionaries, and other programs write large strings or string views."""
+    texts = ["Tea.", "Rain.", "Tea."]
+    for kind in (pyarrow.dictionary(pyarrow.int8(), pyarrow.string()), pyarrow.string_view(), pyarrow.large_string()):
+        pyarrow.parquet.write_table(pyarrow.table({"text": pyarrow.array(texts).cast(kind)}), tmp_path / "a.parquet")
+        shards, invalid = find_shards([str(tmp_path / "a.parquet")])
+        assert not invalid
+        assert [text for shard in shards for _, text, _ in read_texts(shard)] == texts
+        assert [row["text"] for row in read_file(tmp_path / "a.parquet").rows] == texts
+
+
+def test_parquet_with_unusual_content(tmp_path):
+    path = tmp_path / "a.parquet"
+    array = pyarrow.array(["a", "b"])
+    pyarrow.parquet.write_table(pyarrow.Table.from_arrays([array, array], names=["text", "text"]), path)
+    with raises_error(DataError, "table-columns-repeated", columns=["text"]):
+        read_file(path)
+    _, (error,) = find_shards([str(path)])
+    assert error.id == "table-columns-repeated"
+    years = pyarrow.array([0, 300 * 10**15], pyarrow.timestamp("us"))  # in the year 11476
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", "b"], "date": years}), path)
+    with raises_error(DataError, "invalid-row", row=2) as record:
+        read_file(path)
+    assert record.value.params["reason"].id == "row-value-unreadable"
+    text = pyarrow.array([b"Fine.", b"caf\xe9"]).view(pyarrow.string())
+    pyarrow.parquet.write_table(pyarrow.table({"text": text}), path)
+    with raises_error(DataError, "invalid-row", row=2) as record:
+        read_file(path)
+    assert record.value.params["reason"].id == "row-not-decodable"
+    for metadata in (b"[]", b"{", b'{"info": {"features": {"text": {"_type": "ClassLabel", "names": 3}}}}'):
+        table = pyarrow.table({"text": ["a"]}).replace_schema_metadata({b"huggingface": metadata})
+        pyarrow.parquet.write_table(table, path)
+        assert read_file(path).names == {}
+
+
+def test_a_file_name_that_is_not_utf_8_is_refused(tmp_path):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jsonl"))
+    path.write_text('{"text": "Tea."}\n')
+    with raises_error(DataError, "file-name-not-utf-8"):
+        read_file(path)
+    found, (error,) = find_shards([str(tmp_path)])
+    assert not found
+    assert error.id == "file-name-not-utf-8"
+
+
+def test_an_id_that_is_not_unicode_is_an_invalid_row(tmp_path):
+    with raises_error(DataError, "row-id-invalid"):
+        row_id({"id": "\ud800"}, "id", 1)
+
+
+# -- limits ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.csv.xz", "a.json.zst", "a.txt.gz", "a.parquet.gz"])
+def test_a_file_made_to_exhaust_memory_is_refused(name, tmp_path, monkeypatch):
+    """40 MB of line breaks in a file of a few kB are read no further than the allowed ratio."""
+    monkeypatch.setattr(data_file, "FREE_BYTES", 1 << 20)
+    content = (b"text\n" if ".csv" in name else b"") + b"\n" * (40 << 20)
+    (tmp_path / name).write_bytes(COMPRESSIONS[Path(name).suffix](content))
+    tracemalloc.start()
+    try:
+        with raises_error(DataError, "compressed-file-too-large"):
+            read_file(tmp_path / name)
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_upload_is_limited_in_size_and_lines(tmp_path, monkeypatch):
+    limits = Limits(bytes=4 << 20, lines=1000)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(os.urandom(4 << 20).hex().encode()))
+    with raises_error(DataError, "compressed-file-too-large", megabytes=4):
+        read_file(tmp_path / "a.jsonl.gz", limits)
+    jsonl(tmp_path / "b.jsonl", ROWS * 501)
+    with raises_error(DataError, "file-too-many-lines", lines=1000):
+        read_file(tmp_path / "b.jsonl", limits)
+    for name, content in (("c.json", json.dumps(ROWS * 501)), ("c.csv", "\n" * 1001 + "text\na\n")):
+        (tmp_path / name).write_text(content)
+        with raises_error(DataError, "file-too-many-lines"):
+            read_file(tmp_path / name, limits)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS * 501), tmp_path / "d.parquet")
+    with raises_error(DataError, "file-too-many-lines"):
+        read_file(tmp_path / "d.parquet", limits)
+    assert len(read_file(tmp_path / "b.jsonl")) == 1002, "no limit where a plain file is named on the command line"
+
+
+def test_a_line_that_is_too_long_is_one_invalid_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(data_file, "MAX_ROW_BYTES", 1000)
+    monkeypatch.setattr(json_values, "MAX_ROW_BYTES", 1000)
+    rows = [{"text": "tea " * 9}, {"text": "tea " * 999}, {"text": "rain " * 9}]
+    jsonl(tmp_path / "a.jsonl", rows)
+    (shard,), _ = find_shards([str(tmp_path / "a.jsonl")])
+    read = list(read_texts(shard))
+    assert [row.text for row in read] == [rows[0]["text"], None, rows[2]["text"]]
+    assert [row.number for row in read] == [1, 2, 3]
+    assert read[1].reason.id == "row-too-long"
+
+
+# -- a format from outside the package ---------------------------------------------------------------------------
+
+
+class Recipes(registry.FileFormat):
+    """A toy format: a title, a colon and a text in each line."""
+
+    suffixes = (".recipe",)
+
+    def read(self, file, section, columns=None):
+        for number, line in enumerate(file.lines(), 1):
+            title, colon, text = line.decode().strip().partition(": ")
+            reason = None if colon else Message("row-without-text")
+            yield registry.Record(number, {"title": title, "text": text} if colon else None, reason)
+
+
+@pytest.fixture
+def recipes():
+    registry.register(format := Recipes())
+    yield format
+    registry.unregister(format)
+
+
+def test_a_registered_format_is_read_everywhere(recipes, tmp_path):
+    assert "recipe" in registry.upload_suffixes()
+    (tmp_path / "train.recipe").write_text("Tea: Boil water.\nBread: Bake dough.\n")
+    (tmp_path / "b.recipe.zst").write_bytes(COMPRESSIONS[".zst"](b"Soup: Cut leeks.\nnothing\n"))
+    assert read_split(tmp_path, "train").rows[0] == {"title": "Tea", "text": "Boil water."}
+    shards, _ = find_shards([str(tmp_path)])
+    assert [row.text for shard in shards for row in read_texts(shard)] == [
+        "Cut leeks.",
+        None,
+        "Boil water.",
+        "Bake dough.",
+    ]
 
 
 def test_splits_of_a_directory(tmp_path):
@@ -99,19 +291,19 @@ def test_splits_of_a_directory(tmp_path):
         (tmp_path / name).touch()
     for split, name in zip(("train", "validation", "test"), names, strict=False):
         assert [path.name for path in find_split(tmp_path, split)] == [name]
-    with pytest.raises(DataError, match="no file for the split validation_matched; it has"):
+    with raises_error(NoSuchSplit, "split-not-found", split="validation_matched"):
         find_split(tmp_path, "validation_matched")
     (tmp_path / "train.csv").touch()
-    with pytest.raises(DataError, match="several files for train"):
+    with raises_error(DataError, "split-ambiguous", split="train"):
         find_split(tmp_path, "train")
     assert has_split(tmp_path, "validation")
     assert not has_split(tmp_path, "validation_matched")
-    with pytest.raises(DataError, match="several files for train"):  # and not as if there were none
+    with raises_error(DataError, "split-ambiguous", split="train"):  # and not as if there were none
         has_split(tmp_path, "train")
     assert not find_split("nyu-mll/glue:mnli", "train")
     assert not find_split("e9t/nsmc@refs/convert/parquet", "train")
     for lost in ("runs/a/b", "lost.csv", "lost/rows.csv"):
-        with pytest.raises(DataError, match=f"there is no file {lost}"):
+        with raises_error(DataError, "file-not-found", path=lost):
             find_split(lost, "train")
 
 
@@ -125,18 +317,18 @@ def test_a_split_in_several_files_is_one(tmp_path):
     assert rows.name == f"{tmp_path} (train, 12 files)"
     assert has_split(tmp_path, "train")
     (tmp_path / names[3]).rename(tmp_path / "elsewhere.jsonl")
-    for asked in (find_split, has_split):
-        with pytest.raises(DataError, match="not all files of train: part 3 of 12 is missing"):
-            asked(tmp_path, "train")
+    for function in (find_split, has_split):
+        with raises_error(DataError, "split-part-not-found", split="train", part=3, parts=12):
+            function(tmp_path, "train")
     (tmp_path / "elsewhere.jsonl").rename(tmp_path / names[3].replace("12.jsonl", "13.jsonl"))
-    with pytest.raises(DataError, match="several files for train"):
+    with raises_error(DataError, "split-ambiguous", split="train"):
         find_split(tmp_path, "train")
 
 
 def test_parts_of_a_split_have_the_same_columns(tmp_path):
     (tmp_path / "train-00000-of-00002.csv").write_text("sentence,label\nTea.,1\n")
     (tmp_path / "train-00001-of-00002.csv").write_text("text,label\nRain.,0\n")
-    with pytest.raises(DataError, match=r"train-00001-of-00002.csv has no column sentence, as .*train-00000"):
+    with raises_error(DataError, "part-column-not-found", column=["sentence"]):
         read_split(tmp_path, "train")
 
 
@@ -174,22 +366,22 @@ def test_the_hub_and_a_file_give_the_same_examples(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "reason"),
     [
-        (httpx2.ReadError("the connection was reset"), "does not give it: the connection was reset"),
-        (TimeoutError(), "does not give it: TimeoutError"),
+        (httpx2.ReadError("the connection was reset"), "the connection was reset"),
+        (TimeoutError(), "TimeoutError"),
     ],
 )
-def test_a_hub_out_of_reach_is_not_one_without_a_split(monkeypatch, error, said):
+def test_an_unreachable_hub_does_not_mean_a_missing_split(monkeypatch, error, reason):
     def load_dataset(*args, **options):
         raise error
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    with pytest.raises(DataError, match=said):
+    with raises_error(DataError, "hub-data-unavailable", reason=reason):
         has_split("some/tags", "validation")
 
 
-def test_a_missing_split_is_told_by_what_the_library_itself_says(tmp_path, monkeypatch):
+def test_a_missing_split_is_recognised_by_the_error_of_the_library(tmp_path, monkeypatch):
     (tmp_path / "train.jsonl").write_text('{"text": "Tea."}\n')
     real, files = datasets.load_dataset, {"train": str(tmp_path / "train.jsonl")}
 
@@ -267,9 +459,9 @@ def test_a_pair_may_have_one_empty_text():
 def test_what_no_skipping_helps():
     skip = InvalidRows("skip")
     rows = rows_of(SST2)
-    assert "no column 'sentence'; it has idx, text" in refused(data([{"idx": 1, "text": "a", "label": 0}]), SST2)
+    assert "no column sentence; its columns are idx, text" in refused(data([{"idx": 1, "text": "a", "label": 0}]), SST2)
     unlabelled = data([{"idx": row["idx"], "sentence": row["sentence"]} for row in rows])
-    assert "no column 'label' to learn from" in refused(unlabelled, SST2, training=True)
+    assert 'no column "label" to train on' in refused(unlabelled, SST2, training=True)
     assert not read_examples(unlabelled, SST2).labelled
     assert not read_examples(data(rows_of(SST2, labelled=False)), SST2).labelled
     assert "no labels to learn from" in refused(data(rows_of(SST2, labelled=False)), SST2, training=True)

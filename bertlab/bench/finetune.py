@@ -18,7 +18,7 @@ from bertlab.bench.turns import CLOCKS, Clock, in_turns, peak_memory_mb, tell
 from bertlab.checkpoints import locate
 from bertlab.config.tasks import task
 from bertlab.tasks.span.squad import read_rows
-from bertlab.text.readers.rows import read_split
+from bertlab.text.readers.splits import read_split
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.finetune import FinetuneConfig, gather
 from bertlab.training.optimizers import Precision, resolve_precision

@@ -63,7 +63,7 @@ def read_texts(*texts: str) -> list[str]:
 
 
 def _read_stdin() -> str:
-    from bertlab.text.readers.files import encoding_of
+    from bertlab.text.readers.encoding import encoding_of
 
     content = sys.stdin.buffer.read()
     return content.decode(encoding_of(content), errors="replace").rstrip("\n")

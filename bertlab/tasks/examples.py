@@ -11,7 +11,7 @@ from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.tag_spans import fitting_tags, is_scheme
 from bertlab.text.readers.invalid_rows import InvalidRows
-from bertlab.text.readers.rows import Rows, blank, row_id, value_of
+from bertlab.text.readers.rows import Rows, is_blank, row_id, value_of
 
 MOST_LABELS = 1000
 
@@ -74,12 +74,12 @@ def read_examples(
         DataError: a column is missing; a row is damaged; no row is left; nothing to learn. One line, naming the row.
     """
     complain = InvalidRows() if complain is None else complain
-    data.needs((*spec.text, *([spec.start] if spec.start else [])))
-    columns, label = spec.text, data.label(spec.label, training)
+    data.require_columns((*spec.text, *([spec.start] if spec.start else [])))
+    columns, label = spec.text, data.label_column(spec.label, training)
     read_text = {"choose": _choices, "tag": _tokens}.get(spec.kind, _texts)
     read_target = {"regress": _value, "choose": _choice, "tag": _tags}.get(spec.kind, _label)
     cells = [] if label is None else [value_of(row, label) for row in data.rows]
-    given = [not blank(cell) for cell in cells]
+    given = [not is_blank(cell) for cell in cells]
     if "-1" not in labels and all(_hidden(cell) for cell, told in zip(cells, given, strict=True) if told):
         given = [False] * len(cells)
     labels = labels or _labels(data, spec, label, [cell for cell, told in zip(cells, given, strict=True) if told])
@@ -140,7 +140,7 @@ def _labels(data: Rows, spec: TaskSpec, label: str | None, cells: list) -> tuple
     if label is not None and data.names.get(label):
         return data.names[label]
     if spec.kind == "tag":
-        return fitting_tags(str(tag) for cell in cells for tag in _listed(cell) if not blank(tag))
+        return fitting_tags(str(tag) for cell in cells for tag in _listed(cell) if not is_blank(tag))
     found = {_named(cell) for cell in cells}
     if len(found) > MOST_LABELS or len(found) > max(20, len(cells) / 2):
         raise DataError(
@@ -250,7 +250,7 @@ def _tags(cell: object, labels: tuple[str, ...], known: tuple[str, ...], texts: 
     tags = _listed(cell)
     if len(tags) != len(texts):
         raise DataError(f"has {len(tags)} tags for {len(texts)} tokens")
-    if empty := next((token for tag, token in zip(tags, texts, strict=True) if blank(tag)), None):
+    if empty := next((token for tag, token in zip(tags, texts, strict=True) if is_blank(tag)), None):
         raise DataError(f"has an empty tag for {empty!r}")
     return tuple(_number(tag, labels, known) for tag in tags)
 

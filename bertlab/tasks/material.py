@@ -28,7 +28,8 @@ from bertlab.tasks.span.windows import Ragged, SpanFeatures, span_features, well
 from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
-from bertlab.text.readers.rows import has_split, read_split, spaced, splits_there
+from bertlab.text.readers.rows import evenly_spaced
+from bertlab.text.readers.splits import available_splits, has_split, read_split
 from bertlab.training import distributed
 from bertlab.training.objectives import OBJECTIVES
 
@@ -138,7 +139,8 @@ def labelled_material(
         for number, (split, whole) in enumerate(measured.items()):
             own = whole
             if limit is not None and limit < len(whole.examples):
-                own = features(loaded.tokenizer, whole.examples.of(spaced(len(whole.examples), limit)), max_tokens)
+                some = whole.examples.of(evenly_spaced(len(whole.examples), limit))
+                own = features(loaded.tokenizer, some, max_tokens)
             told = figures(own.examples, answers(spec, predict(model, own, progress=progress)))
             found |= named(told, split, first=not number)
         return found
@@ -158,10 +160,10 @@ def labelled_material(
 def _held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
     """What is measured: of --validation, which has to have something; else what lies beside the training rows."""
     if validation:
-        return splits_there(validation, spec.validation, "validation") or spec.validation[:1]
+        return available_splits(validation, spec.validation, "validation") or spec.validation[:1]
     if data is None:
         return spec.validation
-    return () if Path(data).is_file() else splits_there(data, spec.validation, "validation")
+    return () if Path(data).is_file() else available_splits(data, spec.validation, "validation")
 
 
 def span_material(
@@ -200,9 +202,9 @@ def span_material(
         raise DataError("no row is left to learn from")
 
     def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
-        own = (
-            held_out if limit is None or limit >= len(held_out) else [held_out[i] for i in spaced(len(held_out), limit)]
-        )
+        own = held_out
+        if limit is not None and limit < len(held_out):
+            own = [held_out[i] for i in evenly_spaced(len(held_out), limit)]
         return squad_figures(
             model, loaded.tokenizer, own, spec, max_tokens=max_tokens, stride=stride, progress=progress
         )

@@ -189,7 +189,8 @@ def run(config: EvaluateConfig) -> None:
         loaded = checkpoint.load(config.checkpoint)
         told = {**loaded.record, "validation": figures}
         pretraining = config.what == "pretraining"
-        told["measured_on"] = Corpus.open(config.data).names if pretraining else [Path(config.data or config.what).name]
+        names = Corpus.open(config.data).source_names if pretraining else [Path(config.data or config.what).name]
+        told["measured_on"] = names
         if pretraining:
             told["cloze"] = [] if loaded.config.left_to_right else cloze.examples(loaded.model, loaded.tokenizer)
             told["evaluate_command"] = evaluation_command(config.limit or DEFAULT_PAIRS)

@@ -14,7 +14,8 @@ from bertlab.tasks.examples import Examples, read_examples
 from bertlab.tasks.features import features
 from bertlab.tasks.labelled import answers, figures, fitting_labels, named, predict
 from bertlab.text.readers.invalid_rows import InvalidRows
-from bertlab.text.readers.rows import Rows, read_split, splits_there
+from bertlab.text.readers.rows import Rows
+from bertlab.text.readers.splits import available_splits, read_split
 
 
 def evaluate_labelled(
@@ -71,5 +72,5 @@ def _parts(config, spec: TaskSpec) -> dict[str, Rows]:
         raise BertlabError(f"{config.what} has no test split without answers; its validation split is measured")
     if config.data:
         # a directory may have one of two dev sets
-        wanted = splits_there(config.data, wanted, config.split) or wanted[:1]
+        wanted = available_splits(config.data, wanted, config.split) or wanted[:1]
     return {split: read_split(source, split) for split in wanted}

@@ -11,7 +11,8 @@ from bertlab.app import fields, frame, selection, url
 from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, ask_many, guess_column
-from bertlab.text.readers.rows import Rows, pasted_table, read_file
+from bertlab.text.readers.pasted_table import parse_pasted_table
+from bertlab.text.readers.rows import Rows, read_file
 
 MOST = 2_000  # rows that are asked of one visit: the cores are everybody's
 Texts = list[tuple[str, str | None]]
@@ -28,7 +29,7 @@ def box(checkpoint: sessions.Checkpoint, question: str) -> None:
             left.text_area, t("batch-paste"), "", key=f"batch-{question}", placeholder=t("batch-paste-help")
         )
         upload = right.file_uploader(t("batch-file"), ["csv", "tsv", "jsonl", "parquet"], key=f"upload-{question}")
-        table = _uploaded(upload) if upload else pasted_table(pasted, TEXT_NAMES)
+        table = _uploaded(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
         if table and not upload:
             said = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-bare"
             st.caption(t(said, rows=len(table), columns=len(table.columns)))

@@ -13,9 +13,9 @@ from pathlib import Path
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.text.readers import hub
-from bertlab.text.readers.files import is_parquet, parse_json, read_parquet, read_text
 from bertlab.text.readers.invalid_rows import InvalidRows
-from bertlab.text.readers.rows import Rows, blank, find_split, joined, objects, read_file, row_id, split_name, value_of
+from bertlab.text.readers.rows import Rows, concatenate, is_blank, read_file, row_id, value_of
+from bertlab.text.readers.splits import find_split, split_name
 
 SQUAD = TASKS["squad"]
 
@@ -63,21 +63,16 @@ def read_rows(
 def _read(name: str, files: Sequence[Path], complain, spec: TaskSpec, training: bool) -> list[dict]:
     parts = [_table(path) for path in files]
     nested = any(nested for _, nested in parts)
-    return _questions(joined(name, [rows for rows, _ in parts]), complain, SQUAD if nested else spec, training)
+    return _questions(concatenate(name, [rows for rows, _ in parts]), complain, SQUAD if nested else spec, training)
 
 
 def _table(path: Path) -> tuple[Rows, bool]:
     """A row for each question, and whether they were nested, under SQuAD's own names."""
-    if is_parquet(path):
-        table = read_parquet(path)
-        return Rows(str(path), tuple(table.column_names), table.to_pylist()), False
-    if {".csv", ".tsv", ".jsonl"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
-        return read_file(path), False
-    data = parse_json(read_text(path), path, or_lines=True)
-    if isinstance(data, list) and data:
-        return objects(path, data), False
-    questions = list(_flattened(path, data))
-    return Rows(str(path), tuple(questions[0]) if questions else (), questions), True
+    table = read_file(path, default=".json")
+    if len(table) > 1 or "data" not in table.columns:
+        return table, False
+    questions = list(_flattened(path, table.rows[0]))
+    return Rows(table.name, tuple(questions[0]) if questions else (), questions), True
 
 
 def _questions(table: Rows, complain: InvalidRows | None, spec: TaskSpec, training: bool) -> list[dict]:
@@ -88,8 +83,8 @@ def _questions(table: Rows, complain: InvalidRows | None, spec: TaskSpec, traini
     """
     if not table.rows:
         raise DataError(f"{table.name} holds no questions")
-    table.needs(spec.text)
-    label = table.label(spec.label, training)
+    table.require_columns(spec.text)
+    label = table.label_column(spec.label, training)
     id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
     complain, seen, kept = InvalidRows() if complain is None else complain, {}, []
     for number, row in enumerate(table.rows, 1):
@@ -156,13 +151,11 @@ def read_predictions(path: str | Path) -> dict[str, str]:
         DataError: the file is missing or damaged, an id comes twice, or an answer is not a text.
     """
     path = Path(path)
-    data = read_parquet(path).to_pylist() if is_parquet(path) else parse_json(read_text(path), path, or_lines=True)
-    if isinstance(data, dict):
-        pairs = data.items()
-    elif isinstance(data, list) and all(
-        isinstance(row, dict) and {"id", "prediction_text"} <= row.keys() for row in data
-    ):
+    data = read_file(path, default=".json").rows
+    if all({"id", "prediction_text"} <= row.keys() for row in data):
         pairs = [(row["id"], row["prediction_text"]) for row in data]
+    elif len(data) == 1:
+        pairs = list(data[0].items())
     else:
         raise DataError(f"{path} holds no predictions: expected {{id: text}}, or rows with id and prediction_text")
     predictions = {}
@@ -181,8 +174,8 @@ def read_scores(path: str | Path) -> dict[str, float]:
     Raises:
         DataError: the file is missing, damaged or holds something else.
     """
-    data = parse_json(read_text(Path(path)), Path(path))
-    if not isinstance(data, dict) or not all(type(score) in (int, float) for score in data.values()):
+    data, *others = read_file(path, default=".json").rows
+    if others or not all(type(score) in (int, float) for score in data.values()):
         raise DataError(f"{path} holds no scores: expected {{id: number}}")
     return {id: float(score) for id, score in data.items()}
 
@@ -245,10 +238,10 @@ def _answers(row: dict, label: str | None, context: str) -> dict[str, list]:
         if not isinstance(texts, list) or not isinstance(starts, list):
             raise DataError("has no answers with text and answer_start")
     else:
-        texts = [] if blank(given) else given if isinstance(given, list) else [str(given)]
+        texts = [] if is_blank(given) else given if isinstance(given, list) else [str(given)]
         starts = row.get("answer_start")
         if not isinstance(starts, list):  # of several texts it is the first one's
-            starts = [None if blank(starts) else starts, *[None] * len(texts)][: len(texts)]
+            starts = [None if is_blank(starts) else starts, *[None] * len(texts)][: len(texts)]
     if len(texts) != len(starts):
         raise DataError("needs as many answer starts as answers")
     if not all(isinstance(text, str) for text in texts):

@@ -14,7 +14,7 @@ import torch
 
 from bertlab.config.errors import DataError
 from bertlab.text.batch import Batch, PairBatch
-from bertlab.text.pretraining import worker_process as helpers
+from bertlab.text.pretraining import worker_process
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sentence_pairs import Documents, Pairs, Second, make_pairs
 
@@ -89,7 +89,7 @@ class PairSampler:
                 break
             self.place = self._next_block()
         else:
-            raise DataError("the corpus has no document of two sentences, so no pair can be made from it")
+            raise DataError("corpus-without-pairs")
         batch_size, _ = self._size()
         rows = order_E[self.place.row : self.place.row + batch_size]
         first, step = self.share
@@ -117,6 +117,9 @@ class PairSampler:
         if self._loaded is None or self._loaded[0] != wanted:
             pending = self._pending.pop(wanted, None)
             self._loaded = (wanted, pending.result() if pending else _draw(self.corpus, *self._order(wanted)))
+            tokens, size = self._loaded[1][0].tokens, self.tokenizer.vocab_size
+            if len(tokens) and tokens.max() >= size:
+                raise DataError("corpus-token-unknown", id=int(tokens.max()), size=size)
             self._draw_ahead(wanted)
         return self._loaded[1]
 
@@ -167,7 +170,7 @@ def _draw(corpus: Corpus, seed: int, epoch: int, nth: int, max_tokens: int, seco
     block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[nth])
     documents = corpus.documents(block)
     rng = np.random.default_rng([seed, epoch, nth])
-    if (times_D := corpus.times(block, rng)) is not None:
+    if (times_D := corpus.repetitions(block, rng)) is not None:
         documents = documents.repeated(times_D)
     pairs = make_pairs(documents, max_tokens, rng, second=second)
     return documents, pairs, rng.permutation(len(pairs))
@@ -178,7 +181,7 @@ _corpus: Corpus
 
 def _begin_apart(corpus: Corpus) -> None:
     global _corpus
-    helpers.begin()
+    worker_process.start()
     _corpus = corpus
 
 

@@ -59,8 +59,8 @@ class Documents:
         tokens = [self.tokens[starts[0] : starts[-1]] for starts in segments]
         return Documents(
             np.concatenate([self.tokens[:0], *tokens]),
-            starts(np.concatenate([np.zeros(0, np.int64), *lengths])),
-            starts(np.array([len(some) for some in lengths], np.int64)),
+            offsets(np.concatenate([np.zeros(0, np.int64), *lengths])),
+            offsets(np.array([len(some) for some in lengths], np.int64)),
             self.source_D[which],
             self.original_D[which],
         )
@@ -141,10 +141,10 @@ def make_pairs(
     return Pairs(*columns)
 
 
-def starts(lengths: np.ndarray) -> np.ndarray:
-    """Where each of some things that follow each other begins, and the end.
+def offsets(lengths: np.ndarray) -> np.ndarray:
+    """Where each of several consecutive parts begins, and where the last one ends.
 
-    >>> starts(np.array([2, 3]))
+    >>> offsets(np.array([2, 3]))
     array([0, 2, 5])
     """
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])

@@ -1,4 +1,4 @@
-"""Processes that work for another one: how they begin, and that they end with it. Knows nothing of their work."""
+"""Set up worker processes: they ignore the signals meant for their parent, and end with it."""
 
 import multiprocessing
 import os
@@ -6,16 +6,16 @@ import signal
 import threading
 
 
-def begin() -> None:
-    """What a helping process does first."""
-    # Ctrl-C and torchrun's stop are for the process that is helped
+def start() -> None:
+    """Set up this process as a worker; the first thing a worker process does."""
+    # Ctrl-C and torchrun's stop signal are for the parent, which then ends its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # a process a core is parallel enough
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is a process for each core already
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """Were the other one killed, a pool's process would wait for work for ever."""
+    """End this process when its parent ends; were the parent killed, a worker would wait for work for ever."""
     multiprocessing.parent_process().join()
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Data sets of the hub, by id: their rows, or one clear line. Knows no columns."""
+"""Data sets of the Hugging Face hub, by id."""
 
 import zlib
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bertlab.config.errors import DataError, NoSuchSplit, first_line
 
-# by `datasets` and by what it reads with (pandas, Arrow, zlib), of a set that is damaged or cannot be reached
+# raised by `datasets` and by what it reads with (pandas, Arrow, zlib) for a set that is damaged or cannot be reached
 UNREADABLE = (
     OSError,
     ValueError,
@@ -23,7 +23,15 @@ UNREADABLE = (
 
 
 def load(name: str, split: str, streaming: bool = False):
-    """One split of "owner/name", "owner/name:config" or "owner/name@revision", as `datasets` gives it.
+    """Load one split of a data set of the hub.
+
+    Args:
+        name: "owner/name", with ":configuration" and "@revision" where it has them.
+        split: its name on the hub.
+        streaming: read rows as they come instead of downloading the data set first.
+
+    Returns:
+        a `datasets.Dataset` or `datasets.IterableDataset`.
 
     Raises:
         DataError: there is no such data set, or the hub cannot be reached; NoSuchSplit where only the split is missing.
@@ -36,4 +44,13 @@ def load(name: str, split: str, streaming: bool = False):
         return datasets.load_dataset(path, config or None, split=split, streaming=streaming, revision=revision or None)
     except UNREADABLE as error:
         kind = NoSuchSplit if str(error).startswith(("Unknown split", "Bad split")) else DataError
-        raise kind(f"{name} is no file here, and the hub does not give it: {first_line(error)}") from error
+        raise kind("hub-data-unavailable", name=name, reason=first_line(error)) from error
+
+
+def is_hub_id(source: str) -> bool:
+    """Whether a source has the form of a hub id.
+
+    >>> is_hub_id("nyu-mll/glue:mnli"), is_hub_id("e9t/nsmc@refs/convert/parquet"), is_hub_id("runs/a/b")
+    (True, True, False)
+    """
+    return source.partition(":")[0].partition("@")[0].count("/") == 1

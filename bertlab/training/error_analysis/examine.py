@@ -24,7 +24,8 @@ from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.tag_spans import entity_spans, is_scheme
 from bertlab.text.batches import score
 from bertlab.text.readers.invalid_rows import InvalidRows
-from bertlab.text.readers.rows import find_split, has_split, read_split, spaced, split_name
+from bertlab.text.readers.rows import evenly_spaced
+from bertlab.text.readers.splits import find_split, has_split, read_split, split_name
 from bertlab.training.error_analysis.questions import examine_questions
 from bertlab.training.error_analysis.results import Confusion, Examination, Given, Judged
 
@@ -98,7 +99,7 @@ def examine(loaded: Checkpoint, rows: Given, spec: TaskSpec, most: int = 500, pr
         raise DataError(f"{error}; the first: {complaints.lines[0]}") from None
     if not usable.labelled:
         raise DataError(f"{rows.name} has no labels, so nothing can be measured on it")
-    chosen = usable.of(spaced(len(usable), most))
+    chosen = usable.of(evenly_spaced(len(usable), most))
     read = features(loaded.tokenizer, chosen, min(loaded.max_tokens_for(spec), loaded.config.max_positions))
     ask = _ask_tags if spec.kind == "tag" else _ask
     given, judged, confusion = ask(loaded, read, progress)

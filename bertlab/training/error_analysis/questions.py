@@ -16,7 +16,7 @@ from bertlab.tasks.span.decoding import Decoded
 from bertlab.tasks.span.metrics import answer_f1, exact_match, script_of, worded
 from bertlab.tasks.span.predict import answer_all, measured, spoken
 from bertlab.tasks.span.squad import labelled
-from bertlab.text.readers.rows import spaced
+from bertlab.text.readers.rows import evenly_spaced
 from bertlab.training.error_analysis.results import Examination, Given, Group, Judged
 
 AT_ONCE = 16  # questions between two steps of a progress bar
@@ -41,7 +41,7 @@ _LENGTHS = ((0, "0"), (1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"))
 
 def examine_questions(loaded: Checkpoint, rows: Given, spec: TaskSpec, most: int, progress: Callable) -> Examination:
     """`examine.examine` for questions. Raises DataError where they are not `labelled`."""
-    chosen = [rows.rows[row] for row in spaced(len(rows), most)]
+    chosen = [rows.rows[row] for row in evenly_spaced(len(rows), most)]
     spec = spoken(spec, rows.rows)
     script = script_of(spec)
     unanswerable = any(not row["answers"]["text"] for row in chosen)

@@ -23,7 +23,7 @@ from bertlab.config.tasks import TASKS, task
 from bertlab.nn.bilstm import OnTop
 from bertlab.tasks.material import Material, with_head
 from bertlab.text.pretraining.corpus import Corpus
-from bertlab.text.readers.rows import find_split
+from bertlab.text.readers.splits import find_split
 from bertlab.training.finetune import FinetuneConfig, Measured, gather, measured_run
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES, Column, Row

@@ -1,7 +1,4 @@
-"""`bertlab prepare`: raw text -> a corpus ready for pre-training, and a vocabulary if none is given.
-
-Knows no model.
-"""
+"""`bertlab prepare`: raw text to a corpus ready for pre-training, and a vocabulary if none is given."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,13 +11,13 @@ import tyro
 from bertlab.checkpoints import locate
 from bertlab.config.errors import DataError
 from bertlab.config.limits import apart
-from bertlab.text.pretraining.corpus import Corpus
-from bertlab.text.pretraining.preparing import made, prepare
-from bertlab.text.readers.corpus_files import Shard, texts
+from bertlab.text.pretraining.corpus import Corpus, read_facts
+from bertlab.text.pretraining.prepare_corpus import INVALID_ROWS, prepare_corpus
+from bertlab.text.readers.documents import Shard, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-BITES = 256  # that a sample is taken in, at most: to open a shard for a few words costs more than they are worth
+MAX_SAMPLE_PARTS = 256  # opening a shard for a few words would cost more than they are worth
 
 
 @dataclass(frozen=True)
@@ -28,77 +25,87 @@ class PrepareConfig:
     """Tokenise text once, in parallel, for `bertlab pretrain`.
 
     Examples:
-      bertlab prepare texts/ --out runs/corpus                          learn a vocabulary, then tokenise
-      bertlab prepare texts/ --cased --out runs/corpus                  Korean keeps its syllables in a cased one
+      bertlab prepare texts/ --out runs/corpus                          train a vocabulary, then tokenise
+      bertlab prepare texts/ --cased --out runs/corpus                  Korean needs a cased vocabulary
       bertlab prepare wiki.parquet --tokenizer strongest --out runs/corpus
-      bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    novels count three times
+      bertlab prepare wiki/ novels/ --weights 1 3 --workers 8 --out runs/mixed    use the novels three times an epoch
     """
 
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
-    """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt), directories of them, or hub ids. In .txt a blank line ends a
-    document, and so does the line with which it reaches a megabyte; a longer line is parted between words."""
+    """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt, each also .gz, .xz or .zst), directories of them, or hub ids.
+    In .txt, a blank line ends a document; a document of more than a megabyte is cut at the end of a line, and a line of
+    more than a megabyte between words."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """The prepared corpus; its `tokenizer` folder holds the vocabulary. One that is there is opened, never replaced."""
+    """The directory of the corpus; its `tokenizer` folder holds the vocabulary. An existing corpus is not replaced."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """Whose vocabulary to use: a checkpoint's (a directory, a shipped name or a hub id) or a vocab.txt; without it one
-    is learnt from the text."""
+    """The vocabulary to use: that of a checkpoint (a directory, a shipped name or a hub id) or a vocab.txt; without it,
+    one is trained on the text."""
     vocab_size: int = 8192
-    """How many pieces to learn."""
+    """The size of a trained vocabulary, in tokens."""
     cased: bool = False
     """Keep capitals and accents; needed for Korean."""
     column: str = "text"
     """The column that holds the text."""
     sample: int = 60_000_000
-    """Learn the vocabulary from about this many characters, taken evenly from the whole."""
+    """Train the vocabulary on about this many characters, sampled evenly from the whole text."""
     seed: int = 0
-    """Of the order of documents."""
+    """The seed of the order of documents."""
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
-    """How often an epoch goes through each TEXT, in their order: `--weights 2 0.5` takes all of the first twice, and of
-    the second half the documents, drawn anew each time. Once each, if not given. Training heeds it; changing it later
-    tokenises nothing again."""
+    """How often an epoch goes through each TEXT, in their order: `--weights 2 0.5` takes the first twice, and a random
+    half of the documents of the second, drawn anew each epoch. Once each, if not given. Weights are used in training
+    only: changing them later tokenises nothing again."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
-    """What to do about a damaged file, or a row that is damaged or without text: stop and name it, or leave it out,
-    count it and list it in damaged.jsonl."""
+    """What to do about a file or row that is damaged or has no text: stop and name it, or leave it out, count it and
+    list it in invalid_rows.jsonl."""
     stream: bool = False
-    """Take hub data sets as they come instead of downloading them first; each process takes shards of its own."""
+    """Read hub data sets as they come instead of downloading them first."""
     workers: int = 2
     """Processes that tokenise."""
 
 
 def run(config: PrepareConfig) -> Corpus:
-    """Prepare a corpus; prints what came of it."""
+    """Prepare a corpus, and print its size.
+
+    Raises:
+        BertlabError: see `prepare_corpus`; or flags that do not go together.
+    """
     _check(config)
-    before = made(config.out)
-    vocabulary, learnt = _vocabulary(config)
-    corpus = prepare(
-        list(config.text),
+    before = read_facts(config.out)
+    vocabulary, vocabulary_settings = _vocabulary(config)
+    corpus = prepare_corpus(
+        config.text,
         vocabulary,
         config.out,
         column=config.column,
         seed=config.seed,
         workers=config.workers,
-        weights=list(config.weights),
-        damaged=config.invalid,
+        weights=config.weights,
+        invalid=config.invalid,
         stream=config.stream,
-        learnt=learnt,
+        vocabulary_settings=vocabulary_settings,
     )
     facts = corpus.facts
     print(
         f"{config.out}: {facts['documents']:,} documents, {facts['tokens']:,} tokens, "
-        f"{facts['characters'] / facts['tokens']:.2f} characters a token"
+        f"{facts['characters'] / facts['tokens']:.2f} characters per token"
     )
     if facts["documents"] == 1:
         print("a single document: no second sentence can come from another (in .txt, a blank line ends a document)")
-    if damages := facts.get("damages"):
-        print(f"{damages:,} damaged left out, all in {config.out / 'damaged.jsonl'}:")
-        print(*(f"  {line}" for line in facts["damaged"]), *["  ..."] * (damages > len(facts["damaged"])), sep="\n")
+    if invalid := facts["invalid"]:
+        path = next((path for name in (INVALID_ROWS, "damaged.jsonl") if (path := config.out / name).exists()), None)
+        print(f"{invalid:,} invalid left out{f', all in {path}' if path else ''}:")
+        print(*(f"  {line}" for line in facts["first_invalid"]), sep="\n")
+        if invalid > len(facts["first_invalid"]):
+            print("  ...")
     if "seconds" in facts:
-        there = before is not None and before | {"weights": None} == facts | {"weights": None}
-        again = " (it was there already)" if there else ""
+        is_old = before is not None and before | {"weights": None} == facts | {"weights": None}
         speed = facts["bytes"] / 1e6 / max(facts["seconds"], 0.01)
-        if there and before.get("weights") != facts.get("weights"):
-            print(f"the sources weigh {_weights(facts)} from now on, as asked; before {_weights(before)}")
-        print(f"{facts['bytes'] / 1e6:,.1f} MB of text in {facts['seconds']:,.1f} s: {speed:.1f} MB/s{again}")
+        if is_old and before.get("weights") != facts.get("weights"):
+            print(f"weights of the sources changed from {_weights(before)} to {_weights(facts)}")
+        print(
+            f"{facts['bytes'] / 1e6:,.1f} MB of text in {facts['seconds']:,.1f} s: {speed:.1f} MB/s"
+            f"{' (prepared earlier)' if is_old else ''}"
+        )
     return corpus
 
 
@@ -107,51 +114,51 @@ def _weights(facts: dict) -> str:
 
 
 def _check(config: PrepareConfig) -> None:
-    """Refuse what only a vocabulary that is learnt heeds, beside one that is given."""
+    """Refuse flags about training a vocabulary beside a vocabulary that is given."""
     if config.tokenizer is None:
         return
-    # of a vocab.txt nothing but the flag says whether it is cased
-    learnt = ("vocab_size", "sample") if Path(config.tokenizer).is_file() else ("vocab_size", "sample", "cased")
-    if idle := apart(config, PrepareConfig, learnt):
-        raise DataError(f"--tokenizer brings a vocabulary as it is: leave out {', '.join(idle)}")
+    # a vocab.txt does not say itself whether it is cased
+    unused = ("vocab_size", "sample") if Path(config.tokenizer).is_file() else ("vocab_size", "sample", "cased")
+    if flags := apart(config, PrepareConfig, unused):
+        raise DataError("tokenizer-flags-unused", flags=flags)
 
 
 def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
-    """A tokenizer, or how to learn one and from what settings."""
+    """A tokenizer; or a function that trains one, and its settings."""
     if config.tokenizer is None:
 
-        def learn(found: list[Shard]) -> Tokenizer:
-            print(f"learning {config.vocab_size:,} pieces")
-            sample = _evenly(found, config.column, config.sample)
+        def train(shards: list[Shard]) -> Tokenizer:
+            print(f"training a vocabulary of {config.vocab_size:,} tokens")
+            sample = _sample(shards, config.column, config.sample)
             tokenizer = Tokenizer.train(sample, config.vocab_size, cased=config.cased)
             if tokenizer.vocab_size < config.vocab_size:
-                print(f"{tokenizer.vocab_size:,} pieces were learnt: this text gives no more")
+                print(f"the vocabulary has only {tokenizer.vocab_size:,} tokens: this text gives no more")
             return tokenizer
 
-        return learn, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
+        return train, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
     if Path(config.tokenizer).is_file():
         return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
     found = locate.find(config.tokenizer, weights=False)
     return Tokenizer.load(found / "tokenizer" if (found / "tokenizer").is_dir() else found), None
 
 
-def _evenly(found: list[Shard], column: str, characters: int) -> Iterator[str]:
-    """About so many characters, from the beginnings of shards all over the sources; all there is, if it is no more.
+def _sample(shards: list[Shard], column: str, characters: int) -> Iterator[str]:
+    """About this many characters, from the beginnings of shards spread evenly over the sources; all there is, if less.
 
-    Every shard adds its part to what is owed, and one is opened when that comes to a bite: a long one for its part, and
-    of many small ones as many as it takes.
+    Every shard adds its part to a debt, and one is opened when the debt reaches a minimum: a long shard pays its own
+    part, and of many small ones only some are opened.
     """
-    size, bite = sum(shard.size for shard in found), characters / BITES
+    size, minimum = sum(shard.size for shard in shards), characters / MAX_SAMPLE_PARTS
     rate = characters / size if size > characters else math.inf
-    owed = bite
-    for shard in found:
-        # the size of what is streamed is not known
-        owed += rate * shard.size if shard.size else characters / len(found)
-        if owed <= bite:
+    debt = minimum
+    for shard in shards:
+        # the size of a stream is unknown
+        debt += rate * shard.size if shard.size else characters / len(shards)
+        if debt <= minimum:
             continue
-        for _, text, _ in texts(shard, column):
-            yield text or ""
-            owed -= len(text or "")
-            if owed < 0:
+        for row in read_texts(shard, column):
+            yield row.text or ""
+            debt -= len(row.text or "")
+            if debt < 0:
                 break
-        owed = min(owed, bite)  # what one has not is not asked of the next
+        debt = min(debt, minimum)  # what one shard lacks is not taken from the next

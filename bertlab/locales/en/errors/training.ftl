@@ -1,0 +1,1 @@
+tokenizer-flags-unused = --tokenizer brings a vocabulary that is already trained: leave out { $flags }

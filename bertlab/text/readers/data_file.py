@@ -1,0 +1,206 @@
+"""A data file as a stream of bytes or lines: decompressed (gzip, xz, zstd), as UTF-8, within limits.
+
+Nothing is read whole, so memory does not grow with the file. A compressed file is refused when it turns out to be many
+times its size, as a file made to exhaust memory or disk does.
+"""
+
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from bertlab.config.errors import DataError, first_line
+from bertlab.text.readers.encoding import UTF_8, encoding_of, is_unicode, printable
+
+SAMPLE_BYTES = 1 << 20  # of the beginning, from which the encoding and the kind of quoting are guessed
+MAX_ROW_BYTES = 64 << 20  # of a line, or of a value in a JSON array; longer ones are invalid rows
+MAX_RATIO = 100  # decompressed to compressed size; text seldom exceeds 10
+FREE_BYTES = 16 << 20  # a small file may decompress to this much whatever its ratio
+BUFFER_BYTES = 1 << 18
+
+MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that is read of a file; more is refused."""
+
+    bytes: int | None = None
+    """Bytes after decompression; None for no limit beside `MAX_RATIO`."""
+    lines: int | None = None
+    """Lines, empty ones included, or rows of a format without lines; None for no limit."""
+
+
+NO_LIMITS = Limits()
+UPLOAD_LIMITS = Limits(bytes=512 << 20, lines=1_000_000)
+"""Limits for files that a visitor of the app sends."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of text or rows, possibly compressed."""
+
+    path: Path
+    """Where it is; its suffixes name its format and compression."""
+    limits: Limits = NO_LIMITS
+    """What it may hold."""
+
+    @cached_property
+    def name(self) -> str:
+        """The path for messages."""
+        return printable(self.path)
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes on disk.
+
+        Raises:
+            DataError: the file cannot be read, or its name is not UTF-8.
+        """
+        if not is_unicode(str(self.path)):
+            raise DataError("file-name-not-utf-8", path=self.name)
+        try:
+            return self.path.stat().st_size
+        except OSError as error:
+            raise DataError("file-unreadable", path=self.name, reason=error.strerror) from None
+
+    @cached_property
+    def compression(self) -> str | None:
+        """ "gz", "xz" or "zst", by the first bytes of the file; None for a plain file."""
+        with self._open() as file:
+            start = file.read(8)
+        return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
+
+    @cached_property
+    def sample(self) -> bytes:
+        """The first `SAMPLE_BYTES` after decompression, before UTF-16 becomes UTF-8."""
+        with self._decompressed() as file:
+            return file.read(SAMPLE_BYTES)
+
+    @cached_property
+    def is_utf_16(self) -> bool:
+        return encoding_of(self.sample[:4096]) == "utf-16"
+
+    @cached_property
+    def encoding(self) -> str:
+        """The encoding of what `open` reads: "utf-8-sig" or "cp949"."""
+        return UTF_8 if self.is_utf_16 else encoding_of(self.sample)
+
+    @property
+    def is_seekable(self) -> bool:
+        """Whether parts of the file can be read by themselves: it is neither compressed nor UTF-16."""
+        return self.compression is None and not self.is_utf_16
+
+    def open(self) -> BinaryIO:
+        """The content as bytes: decompressed, and as UTF-8 where it is UTF-16. Only a seekable file can seek.
+
+        Raises:
+            DataError: while reading: the data is damaged, or exceeds a limit.
+        """
+        if not self.is_utf_16:
+            return self._decompressed()
+        return io.BufferedReader(_Utf8(self._decompressed(), self.name), BUFFER_BYTES)
+
+    def lines(self, first: int = 0, last: int | None = None) -> Iterator[bytes]:
+        """Lines with their ends. One longer than `MAX_ROW_BYTES` is cut after one byte more.
+
+        Args:
+            first: the byte to begin at (seekable files only).
+            last: the byte to end before; a line that begins before it is whole.
+
+        Raises:
+            DataError: the data is damaged, or exceeds a limit.
+        """
+        number, position = 0, first
+        with self.open() as file:
+            if first:
+                file.seek(first)
+            while (last is None or position < last) and (line := file.readline(MAX_ROW_BYTES + 1)):
+                position += len(line)
+                number += 1
+                if self.limits.lines is not None and number > self.limits.lines:
+                    raise DataError("file-too-many-lines", path=self.name, lines=self.limits.lines)
+                rest = line
+                while len(rest) > MAX_ROW_BYTES and not rest.endswith(b"\n"):
+                    rest = file.readline(MAX_ROW_BYTES + 1)
+                    position += len(rest)
+                yield line
+
+    def count_lines(self, end: int) -> int:
+        """How many lines end before a byte of a seekable file."""
+        with self.open() as file:
+            return sum(file.read(min(BUFFER_BYTES, end - at)).count(b"\n") for at in range(0, end, BUFFER_BYTES))
+
+    def _open(self) -> BinaryIO:
+        _ = self.size  # checks the name first
+        try:
+            return self.path.open("rb")
+        except OSError as error:
+            raise DataError("file-unreadable", path=self.name, reason=error.strerror) from None
+
+    def _decompressed(self) -> BinaryIO:
+        if self.compression is None:
+            return self._open()
+        return io.BufferedReader(_Decompressed(self), BUFFER_BYTES)
+
+
+class _Decompressed(io.RawIOBase):
+    """The content of a compressed file, refused beyond its limits."""
+
+    def __init__(self, file: DataFile):
+        self.file = file
+        openers = {"gz": gzip.open, "xz": lzma.open, "zst": lambda path: pa.input_stream(str(path), "zstd")}
+        self.stream = openers[file.compression](file.path)
+        by_ratio = max(FREE_BYTES, MAX_RATIO * file.size)
+        self.left = self.allowed = by_ratio if file.limits.bytes is None else min(by_ratio, file.limits.bytes)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        try:
+            data = self.stream.read(len(buffer))
+        except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException):
+            raise DataError("compressed-file-damaged", path=self.file.name, compression=self.file.compression) from None
+        self.left -= len(data)
+        if self.left < 0:
+            raise DataError("compressed-file-too-large", path=self.file.name, megabytes=self.allowed >> 20)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.stream.close()
+        super().close()
+
+
+class _Utf8(io.RawIOBase):
+    """The content of a UTF-16 file as UTF-8."""
+
+    def __init__(self, stream: BinaryIO, name: str):
+        self.text = io.TextIOWrapper(stream, "utf-16", newline="")
+        self.name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        try:
+            data = self.text.read(max(1, len(buffer) // 4)).encode()  # at most four bytes a character
+        except UnicodeError as error:
+            raise DataError("file-not-utf-16", path=self.name, reason=first_line(error)) from None
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.text.close()
+        super().close()

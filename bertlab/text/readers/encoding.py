@@ -1,0 +1,46 @@
+"""Guess and apply the encoding of a text file: UTF-8, or what Excel and Korean editors save instead."""
+
+import codecs
+
+UTF_8 = "utf-8-sig"  # with or without a byte order mark
+
+
+def encoding_of(content: bytes) -> str:
+    """The encoding of a file, from its beginning, as Python calls it.
+
+    Returns:
+        "utf-8-sig"; "cp949", the default of Korean Excel and Notepad; or "utf-16", which Excel calls Unicode text.
+
+    >>> encoding_of("비가 온다".encode("cp949")), encoding_of("비가 온다".encode()[:-1])
+    ('cp949', 'utf-8-sig')
+    """
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff") and b"\0" in content:  # a mark, and half of a space or line break
+        return "utf-16"
+    text = content.decode(errors="replace")
+    undecodable = text.count("\ufffd")
+    if not undecodable or undecodable < sum(character > "\x7f" for character in text) / 2:
+        return UTF_8  # with a damaged byte, or cut off within a character
+    try:
+        korean = codecs.getincrementaldecoder("cp949")().decode(content)  # may be cut off within a character
+    except UnicodeDecodeError:
+        return UTF_8
+    foreign = [character for character in korean if character > "\x7f"]
+    return "cp949" if sum("가" <= character <= "힣" for character in foreign) > len(foreign) / 2 else UTF_8
+
+
+def printable(text: object) -> str:
+    """A text without surrogates, which no terminal or file can hold.
+
+    >>> printable("a\\ud800b")
+    'a?b'
+    """
+    return str(text).encode("utf-8", "replace").decode("utf-8")
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8, that is, has no lone surrogates.
+
+    >>> is_unicode("찻집"), is_unicode("\\ud800")
+    (True, False)
+    """
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)

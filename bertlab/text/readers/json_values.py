@@ -1,0 +1,189 @@
+"""JSON lines (an object a line) and JSON files (an array of objects, lines, or one object)."""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from bertlab.config.errors import DataError
+from bertlab.config.languages import Message
+from bertlab.text.readers.data_file import BUFFER_BYTES, MAX_ROW_BYTES, SAMPLE_BYTES, DataFile
+from bertlab.text.readers.encoding import is_unicode
+from bertlab.text.readers.registry import FileFormat, Record, Section
+
+BLANK = b"\xef\xbb\xbf \t\r\n"  # what may stand before a value: a byte order mark and white space
+JSON_TYPES = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
+WHITE_SPACE = re.compile(r"[ \t\r\n]*")
+DECODER = json.JSONDecoder()
+WITHOUT_INTEGERS = json.JSONDecoder(parse_int=len)  # finds the end of a value with an integer that Python does not read
+TOO_LONG_INTEGER = Message("row-integer-too-long")
+
+
+class JsonLines(FileFormat):
+    """One JSON object a line."""
+
+    suffixes = (".jsonl",)
+    same_columns = False
+
+    def sections(self, file: DataFile, size: int) -> list[Section]:
+        return cut_at_lines(file, size) if file.is_seekable else super().sections(file, size)
+
+    def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
+        for number, line in enumerate(file.lines(section.first, section.last), 1):
+            if line.strip(BLANK):
+                yield parse_line(number, line, file.encoding)
+
+
+class Json(FileFormat):
+    """An array of objects, one object over several lines, or JSON lines."""
+
+    suffixes = (".json",)
+    same_columns = False
+
+    def sections(self, file: DataFile, size: int) -> list[Section]:
+        return LINES.sections(file, size) if _has_lines(file) else super().sections(file, size)
+
+    def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
+        return LINES.read(file, section, columns) if _has_lines(file) else _read_values(file)
+
+
+LINES = JsonLines()
+
+
+def cut_at_lines(file: DataFile, size: int) -> list[Section]:
+    """Sections of a seekable file that end with the line in which they reach `size` bytes."""
+    starts = [0]
+    with file.open() as stream:
+        while starts[-1] + size < file.size:
+            stream.seek(starts[-1] + size - 1)
+            stream.readline()
+            starts.append(stream.tell())
+    return sections_between(starts, file.size)
+
+
+def sections_between(starts: list[int], size: int) -> list[Section]:
+    """Sections that begin at some bytes and reach the end of the file; the last start may be that end."""
+    ends = [*starts[1:], size] if starts[-1] < size else starts[1:]
+    edges = [starts[0], *ends]
+    return [Section(first, last, last - first) for first, last in pairwise(edges)]
+
+
+def parse_line(number: int, line: bytes, encoding: str) -> Record:
+    """A line of JSON as a record."""
+    if len(line) > MAX_ROW_BYTES:
+        return Record(number, None, Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20))
+    try:
+        return as_record(number, json.loads(line.decode(encoding)))
+    except UnicodeDecodeError as error:
+        return Record(number, None, undecodable(error, encoding))
+    except json.JSONDecodeError as error:
+        return Record(number, None, Message("row-not-json", reason=error.msg))
+    except RecursionError:
+        return Record(number, None, Message("row-json-too-deep"))
+    except ValueError:  # Python reads no integers of more digits than `sys.get_int_max_str_digits`
+        return Record(number, None, TOO_LONG_INTEGER)
+
+
+def as_record(number: int, value: object) -> Record:
+    """A JSON value as a record; only an object is a row."""
+    if not isinstance(value, dict):
+        return Record(number, None, Message("row-not-an-object", type=json_type(value)))
+    if not all(map(is_unicode, value)):
+        return Record(number, None, Message("row-column-name-invalid"))
+    return Record(number, value)
+
+
+def json_type(value: object) -> str:
+    """The type of a value as JSON calls it.
+
+    >>> json_type([1]), json_type(None)
+    ('array', 'null')
+    """
+    return "null" if value is None else JSON_TYPES.get(type(value), type(value).__name__)
+
+
+def undecodable(error: UnicodeDecodeError, encoding: str) -> Message:
+    """The reason for a row with bytes that its encoding does not have."""
+    name = encoding.removesuffix("-sig").upper()
+    value = f"{error.object[error.start]:#04x}"
+    return Message("row-not-decodable", encoding=name, byte=error.start + 1, value=value)
+
+
+def _has_lines(file: DataFile) -> bool:
+    """Whether a .json file has a value a line: it begins with no array, and its first line is a value by itself."""
+    start = file.sample.lstrip(BLANK)
+    if file.is_utf_16 or start[:1] == b"[":
+        return False
+    first, line_break, rest = start.partition(b"\n")
+    if not line_break or not rest.strip():
+        return len(file.sample) == SAMPLE_BYTES  # one value in one line longer than the sample
+    record = parse_line(1, first, file.encoding)
+    return record.reason is None or first.rstrip()[-1:] not in (b"{", b"[", b",")
+
+
+def _read_values(file: DataFile) -> Iterator[Record]:
+    """The elements of an array, or values one after another, decoded as they come."""
+    decoder = codecs.getincrementaldecoder(file.encoding)()
+    text, position, number, in_array, ended, size = "", 0, 0, False, False, BUFFER_BYTES
+    with file.open() as stream:
+
+        def more() -> bool:
+            nonlocal text, position, ended
+            data = stream.read(max(size, len(text)))  # doubling, so that a long value is not decoded too often
+            text, position, ended = text[position:] + decoder.decode(data, final=not data), 0, not data
+            return not ended
+
+        def skip_blank() -> str:
+            """Move to the next character that is not white space; "" at the end."""
+            nonlocal position
+            while True:
+                position = WHITE_SPACE.match(text, position).end()
+                if position < len(text) or not more():
+                    return text[position : position + 1]
+
+        try:
+            if skip_blank() == "[":
+                in_array, position = True, position + 1
+                if skip_blank() == "]":
+                    return
+            while skip_blank() or in_array:
+                try:
+                    value, end = DECODER.raw_decode(text, position)
+                    if end == len(text) and not ended:  # a number may go on
+                        more()
+                        continue
+                except json.JSONDecodeError as error:
+                    cut_off = error.msg.startswith("Unterminated string") or error.pos > len(text) - 16
+                    if cut_off and not ended and len(text) - position <= MAX_ROW_BYTES:
+                        more()
+                        continue
+                    too_long = Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20)
+                    not_json = Message("row-not-json", reason=error.msg)
+                    yield _last(number + 1, too_long if cut_off and not ended else not_json, in_array)
+                    return
+                except DataError:
+                    raise
+                except ValueError:  # an integer of too many digits
+                    value, end = TOO_LONG_INTEGER, WITHOUT_INTEGERS.raw_decode(text, position)[1]
+                number, position = number + 1, end
+                if file.limits.lines is not None and number > file.limits.lines:
+                    raise DataError("file-too-many-lines", path=file.name, lines=file.limits.lines)
+                yield Record(number, None, value) if value is TOO_LONG_INTEGER else as_record(number, value)
+                if in_array:
+                    mark = skip_blank()
+                    position += 1
+                    if mark == "]":
+                        return
+                    if mark != ",":
+                        yield _last(number + 1, Message("row-not-json", reason="Expecting ',' or ']'"), in_array)
+                        return
+        except UnicodeDecodeError as error:
+            yield _last(number + 1, undecodable(error, file.encoding), in_array)
+        except RecursionError:
+            yield _last(number + 1, Message("row-json-too-deep"), in_array)
+
+
+def _last(number: int, reason: Message, in_array: bool) -> Record:
+    """An invalid row of an array, whose end cannot be found, so that no row after it can be read."""
+    return Record(number, None, Message("rows-after-unreadable", reason=reason) if in_array else reason)

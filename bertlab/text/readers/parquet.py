@@ -1,0 +1,138 @@
+"""Parquet: row groups are read a few rows at a time, and a value that cannot be read makes its row invalid."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from bertlab.config.errors import DataError, first_line
+from bertlab.config.languages import Message
+from bertlab.text.readers.data_file import DataFile
+from bertlab.text.readers.json_values import undecodable
+from bertlab.text.readers.registry import FileFormat, Record, Section
+from bertlab.text.readers.tables import check_repeated
+
+BATCH_ROWS, BATCH_BYTES = 64, 4 << 20  # read at once, at most about
+
+
+class Parquet(FileFormat):
+    """Parquet files; a section is a row group."""
+
+    suffixes = (".parquet",)
+
+    def columns(self, file: DataFile) -> tuple[str, ...]:
+        with _opened(file) as parquet:
+            return tuple(parquet.schema_arrow.names)
+
+    def check_text_column(self, file: DataFile, column: str) -> None:
+        super().check_text_column(file, column)
+        with _opened(file) as parquet:
+            check_repeated(file.name, parquet.schema_arrow.names, [column])
+            kind = parquet.schema_arrow.field(column).type
+        if not _is_text(kind):
+            raise DataError("corpus-column-not-text", path=file.name, column=column, type=str(kind))
+
+    def sections(self, file: DataFile, size: int) -> list[Section]:
+        if file.compression is not None:
+            return super().sections(file, size)
+        with _opened(file) as parquet:
+            groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
+        sections, rows = [], 0
+        for i, group in enumerate(groups):
+            sections.append(Section(i, i + 1, group.total_byte_size, rows))
+            rows += group.num_rows
+        return sections
+
+    def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
+        number = 1
+        with _opened(file) as parquet:
+            check_repeated(file.name, parquet.schema_arrow.names, columns)
+            groups = range(section.first, parquet.num_row_groups if section.last is None else section.last)
+            for group in groups:
+                about = parquet.metadata.row_group(group)
+                rows = min(BATCH_ROWS, BATCH_BYTES * about.num_rows // max(1, about.total_byte_size))
+                for batch in parquet.iter_batches(max(1, rows), row_groups=[group], columns=columns):
+                    for record in _records(batch, number):
+                        if file.limits.lines is not None and record.number > file.limits.lines:
+                            raise DataError("file-too-many-lines", path=file.name, lines=file.limits.lines)
+                        yield record
+                    number += len(batch)
+
+
+def label_names(file: DataFile) -> dict[str, tuple[str, ...]]:
+    """What the numbers in a column stand for, where `datasets` has written so into the file's metadata."""
+    with _opened(file) as parquet:
+        metadata = parquet.schema_arrow.metadata or {}
+    try:
+        features = json.loads(metadata[b"huggingface"])["info"]["features"]
+        names = {column: _class_names(feature) for column, feature in features.items()}
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):  # no such metadata, or not of this form
+        return {}
+    return {column: given for column, given in names.items() if given}
+
+
+def _class_names(feature: object) -> tuple[str, ...]:
+    """The names of a ClassLabel, alone or in a list."""
+    if isinstance(feature, list):
+        return _class_names(feature[0]) if feature else ()
+    if not isinstance(feature, dict):
+        return ()
+    if feature.get("_type") != "ClassLabel":
+        return _class_names(feature.get("feature"))
+    names = feature["names"]
+    return tuple(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else ()
+
+
+def _is_text(kind) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+@contextmanager
+def _opened(file: DataFile) -> Iterator:
+    """The file as pyarrow opens it; one that is compressed as a whole is unpacked to a temporary file first.
+
+    Raises:
+        DataError: it is not Parquet, or its data is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    with tempfile.TemporaryFile() if file.compression else file.open() as source:
+        if file.compression:
+            with file.open() as content:
+                shutil.copyfileobj(content, source)
+            source.seek(0)
+        try:
+            with pyarrow.parquet.ParquetFile(source) as parquet:
+                yield parquet
+        except (OSError, pa.ArrowException) as error:
+            reason = " ".join(first_line(error).split())
+            raise DataError("file-not-parquet", path=file.name, reason=reason) from None
+
+
+def _records(batch, number: int) -> Iterator[Record]:
+    """The rows of a batch; where a value cannot be read, row by row."""
+    try:
+        rows = batch.to_pylist()
+    except (ValueError, OverflowError):  # bytes that are not UTF-8, dates beyond year 9999
+        for i in range(len(batch)):
+            yield _record(batch.slice(i, 1), number + i)
+        return
+    yield from (Record(number + i, row) for i, row in enumerate(rows))
+
+
+def _record(row, number: int) -> Record:
+    values = {}
+    for column, array in zip(row.schema.names, row.columns, strict=True):
+        try:
+            values[column] = array[0].as_py()
+        except UnicodeDecodeError as error:
+            return Record(number, None, undecodable(error, "utf-8"))
+        except (ValueError, OverflowError) as error:
+            return Record(number, None, Message("row-value-unreadable", column=column, reason=first_line(error)))
+    return Record(number, values)

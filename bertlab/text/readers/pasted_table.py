@@ -1,0 +1,85 @@
+"""A table that a visitor has pasted into the app: recognised as one, and read as CSV or TSV."""
+
+import csv
+import io
+import re
+from collections.abc import Container, Sequence
+
+from bertlab.config.errors import DataError
+from bertlab.config.languages import Message
+from bertlab.text.readers.encoding import UTF_8
+from bertlab.text.readers.invalid_rows import invalid_row
+from bertlab.text.readers.rows import Rows
+from bertlab.text.readers.tables import (
+    check_repeated,
+    has_quoted_fields,
+    number_blank,
+    split_rows,
+    table_reader,
+    table_records,
+)
+
+PASTED = Message("pasted-table")
+NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # of a column, not a sentence
+
+
+def parse_pasted_table(text: str, known: Container[str]) -> Rows | None:
+    """Parse a pasted table.
+
+    A table begins with a line of column names, one of which is `known`; a blank name is replaced by the column's
+    number. Without such a line, lines with equally many tabs make a table whose columns are named by number. Commas
+    alone make no table, since sentences have them.
+
+    Args:
+        known: names of columns, in lower case, of which a table has at least one.
+
+    Returns:
+        the rows; None where the lines are texts.
+
+    Raises:
+        DataError: a damaged table; the message names the line.
+
+    >>> parse_pasted_table("Good, I think.\\nBad, I fear.", {"text"}) is None
+    True
+    >>> parse_pasted_table("Green tea.\\tA bowl.\\nRain.\\tA boat.", {"text"}).columns
+    ('1', '2')
+    """
+    text = text.strip("\r\n")
+    first_line = text.partition("\n")[0]
+    delimiter = "," if "," in first_line and "\t" not in first_line else "\t"
+    fields, is_readable = _split_fields(text, delimiter)
+    if not fields or (is_readable and len(fields) == 1):
+        return None
+    first = fields[0]
+    is_regular = is_readable and len({*map(len, fields)}) == 1
+    is_named = any(name.strip().lower() in known for name in first) and all(map(NAME.fullmatch, first))
+    if is_named and (is_regular or (len(first) > 1 and (not is_readable or len(first) in map(len, fields[1:])))):
+        return _parse(text, delimiter, number_blank([name.strip() for name in first]), skip=1)
+    if delimiter == "\t" and is_regular and len(first) > 1:
+        return _parse(text, delimiter, number_blank([""] * len(first)), skip=0)
+    return None
+
+
+def _split_fields(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
+    """The rows of a table as far as they can be read, and whether that is all of them."""
+    found: list[list[str]] = []
+    try:
+        for fields in filter(None, table_reader(io.StringIO(text, newline=""), delimiter, delimiter == ",")):
+            found.append(fields)
+    except csv.Error:
+        return found, False
+    return found, True
+
+
+def _parse(text: str, delimiter: str, columns: Sequence[str], skip: int) -> Rows:
+    check_repeated(PASTED, columns, None)
+    quoted = delimiter == "," or has_quoted_fields(text)
+    rows = list(split_rows(io.StringIO(text, newline=""), delimiter, quoted))[skip:]
+    values: list[dict] = []
+    for record in table_records(rows, columns, None, UTF_8):
+        if record.reason is not None:
+            raise invalid_row(PASTED, record.number, record.reason)
+        values.append(record.values)
+    if not values:
+        raise DataError("pasted-table-empty")
+    return Rows(PASTED, tuple(columns), values)

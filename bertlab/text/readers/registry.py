@@ -1,0 +1,171 @@
+"""The registry of file formats: one reader each for corpora, task rows, predictions, uploads and pasted tables.
+
+To add a format, subclass `FileFormat` with its suffixes and `read`, and `register` an instance. Every command and every
+upload field then accepts the format, plain or compressed (.gz, .xz, .zst).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertlab.config.errors import DataError
+from bertlab.config.languages import Message
+from bertlab.text.readers.data_file import COMPRESSED_SUFFIXES, DataFile
+from bertlab.text.readers.encoding import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A row of a file, or the reason why it is invalid."""
+
+    number: int
+    """The line where the row begins, or its number in a format without lines; from 1, within its section."""
+    values: dict[str, object] | None
+    """Its columns; None for an invalid row."""
+    reason: Message | None = None
+    """Why an invalid row cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a file that can be read by itself, so that several processes can share a large file."""
+
+    first: int = 0
+    """Where it begins: a byte, or another unit of the format (a row group of Parquet)."""
+    last: int | None = None
+    """Where it ends; None for the end of the file."""
+    size: int = 0
+    """Bytes, about; 0 where unknown."""
+    rows_before: int | None = None
+    """Rows or lines before it; None: the line breaks before byte `first`."""
+
+
+class FileFormat(ABC):
+    """A file format: how to read its rows.
+
+    Example:
+        class Recipes(FileFormat):
+            suffixes = (".recipe",)
+
+            def read(self, file, section, columns):
+                for number, line in enumerate(file.lines(), 1):
+                    title, _, text = line.decode().strip().partition(": ")
+                    yield Record(number, {"title": title, "text": text})
+
+        register(Recipes())
+    """
+
+    suffixes: tuple[str, ...] = ()
+    """The endings of its file names, in lower case, with their dot, without a compression's."""
+    has_columns: bool = True
+    """Whether rows have named columns. Without them, a row is one text in a column that a corpus may call anything."""
+    same_columns: bool = True
+    """Whether every row of a file has the same columns."""
+
+    @abstractmethod
+    def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
+        """Read the rows of a section, in order, one at a time; invalid rows are records with a reason.
+
+        Args:
+            file: the file; `file.lines()` and `file.open()` decompress it.
+            section: which part; a format without `sections` only ever gets the whole file.
+            columns: the only columns needed, if not all.
+
+        Raises:
+            DataError: the file as a whole cannot be read.
+        """
+
+    def columns(self, file: DataFile) -> tuple[str, ...] | None:
+        """The columns of a file, without reading its rows; None where only the rows tell.
+
+        Raises:
+            DataError: the file cannot be read.
+        """
+        return None
+
+    def check_text_column(self, file: DataFile, column: str) -> None:
+        """Raise DataError where the file says in advance that this column is missing or is not text."""
+        names = self.columns(file) if self.has_columns else None
+        if names is not None and column not in names:
+            raise DataError("corpus-column-not-found", path=file.name, column=column, columns=shorten_names(names))
+
+    def sections(self, file: DataFile, size: int) -> list[Section]:
+        """Cut a file into sections of about `size` bytes, in order; here, the whole file.
+
+        Raises:
+            DataError: the file cannot be read.
+        """
+        return [Section(size=file.size, rows_before=0)]
+
+
+_FORMATS: dict[str, FileFormat] = {}
+
+
+def register(format: FileFormat) -> None:
+    """Add a file format, or replace that of the same suffixes.
+
+    Args:
+        format: an instance of a subclass; its class must be importable by name, because worker processes receive it.
+    """
+    _FORMATS.update(dict.fromkeys(format.suffixes, format))
+
+
+def unregister(format: FileFormat) -> None:
+    """Remove a file format."""
+    for suffix in format.suffixes:
+        _FORMATS.pop(suffix, None)
+
+
+def suffixes() -> list[str]:
+    """The suffixes of all formats, without those of compressions."""
+    return list(_FORMATS)
+
+
+def upload_suffixes() -> list[str]:
+    """The last suffixes of files that can be read, without their dots, as file upload fields list them."""
+    return [suffix.removeprefix(".") for suffix in (*_FORMATS, *COMPRESSED_SUFFIXES)]
+
+
+def known_suffix(path: str | Path) -> str | None:
+    """The suffix of a file's format, with that of its compression; None for other files.
+
+    >>> known_suffix("texts/A.JSONL.gz"), known_suffix("a.xlsx"), known_suffix("a.v2.gz")
+    ('.jsonl.gz', None, None)
+    """
+    name = Path(path).name.lower()
+    compression = next((suffix for suffix in COMPRESSED_SUFFIXES if name.endswith(suffix)), "")
+    stem = name.removesuffix(compression)
+    found = next((suffix for suffix in _FORMATS if stem.endswith(suffix) and stem != suffix), None)
+    return None if found is None else found + compression
+
+
+def format_of(file: DataFile, default: str | None = None) -> FileFormat:
+    """The format of a file, by its suffix; Parquet by its first bytes too.
+
+    Args:
+        default: the suffix to assume where the file has none that is known.
+
+    Raises:
+        DataError: the suffix is unknown, or the file cannot be read.
+    """
+    if file.size and file.sample.startswith(b"PAR1"):
+        return _FORMATS[".parquet"]
+    suffix = known_suffix(file.path) or default
+    if suffix is None:
+        raise DataError("file-format-unknown", path=file.name, suffixes=suffixes())
+    return _FORMATS["." + suffix.split(".")[1]]
+
+
+SHOWN = 40  # columns that a message names, and characters of each
+
+
+def shorten_names(columns: Sequence[str]) -> list[str]:
+    """The columns of a table for a message: printable, in one line, not too many and not too long.
+
+    >>> shorten_names(("id", "a long name " * 9))
+    ['id', 'a long name a long name a long name a lo…']
+    """
+    names = [" ".join(printable(name).split()) for name in columns]
+    shown = [name if len(name) <= SHOWN else f"{name[:SHOWN]}…" for name in names[:SHOWN]]
+    return [*shown, *([f"… ({len(names)})"] if len(names) > SHOWN else [])] or ["-"]
