@@ -9,8 +9,8 @@ import pytest
 from support.view_facts import attention, decode, long_attention, neuron, rows
 
 from bertlab.config.errors import TextError
-from bertlab.explore.facts import Answer, Answers, Candidate, InputMap, MaskFill, NextSentence
-from bertlab.views import assets, bertviz_view, figures, html, passage, payload
+from bertlab.explore.facts import Answer, Answers, Candidate, InputMap, MaskFill, NextSentence, Original
+from bertlab.views import assets, bertviz_view, curves, figures, html, passage, payload, xray
 from bertlab.views.pieces import piece_labels, word_numbers
 
 HOSTILE = [
@@ -215,7 +215,8 @@ def test_bundles_are_one_module_that_fetches_nothing(view, host):
     source = assets.hosted(view, host)
     source = source.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
     assert not re.search(r"^import |import\(|fetch\(|innerHTML|https?:|\beval\(", source, re.MULTILINE)
-    assert source.count("export function render(") == 1
+    assert len(re.findall(r"^function render\(", source, re.MULTILINE)) == 1
+    assert not re.search(r"^export (?!default)", source, re.MULTILINE), "anywidget would take a named export"
     assert source.count("export default") == (host != "page")
     assert "</" not in source
 
@@ -266,6 +267,22 @@ def test_mask_bars_put_the_likeliest_on_top():
     assert list(bars.text) == ["< 0.1%", "20.0%", "75.0%"]
     assert "<i>" not in texts(figure)
     assert figures.mask_bars(MaskFill(0, 0, 0, ())).data[0].x == ()
+
+
+def test_bars_of_probabilities_have_one_scale_unless_zoomed():
+    low, high = (MaskFill(0, 0, 0, (Candidate("tea", 5, probability),)) for probability in (0.08, 0.7))
+    assert figures.mask_bars(low).layout.xaxis.range == figures.mask_bars(high).layout.xaxis.range
+    assert figures.mask_bars(low, zoom=True).layout.xaxis.range[1] < 0.1
+
+
+def test_the_original_token_has_a_bar_and_its_rank():
+    candidates = (Candidate("sat", 5, 0.75), Candidate("lay", 6, 0.2))
+    among = figures.mask_bars(MaskFill(0, 0, 0, candidates, Original("lay", 6, 0.2, 2))).data[0]
+    assert list(among.marker.line.width) == [3, 0]
+    assert among.text[0].endswith("rank 2")
+    below = figures.mask_bars(MaskFill(0, 0, 0, candidates, Original("stood", 9, 0.001, 1204)), original="#{}").data[0]
+    assert list(below.x) == [0.001, 0.2, 0.75]
+    assert below.text[0] == "0.1%  #1,204"
 
 
 def test_span_curves_follow_the_words():
@@ -348,3 +365,18 @@ def test_tokens_tell_sentences_apart_without_colour():
     assert marked.count("2px dotted") == 3
     hostile = [replace(row, piece=piece) for row, piece in zip(rows(), HOSTILE, strict=False)]
     assert not re.search(r"<(script|img|!--)", passage.tokens_html(hostile))
+
+
+def test_a_head_is_named_once_when_it_is_pointed_at():
+    """The tick beside a row says "layer 3" already, and Plotly puts the tick into the hover text."""
+    template = xray.heads_map(np.full((2, 3), 0.1), 0.1, axes=("head", "layer")).data[0].hovertemplate
+    assert "layer" not in template
+    assert template.startswith("%{y}")
+
+
+def test_ticks_of_small_shares_are_distinct_and_large_counts_short():
+    drawn = xray.heads_map(np.array([[0.0005, 0.0015]]), 0.001)
+    assert drawn.data[0].marker.colorbar.tickformat == figures.PERCENT_TICKS == ".3~p"
+    rows = [{"step": 1, "tokens": 3718849, "loss": 2.0}, {"step": 2, "tokens": 7437698, "loss": 1.5}]
+    axis = curves.run_curves({"run": rows}, "loss").layout.xaxis
+    assert (axis.tickformat, axis.hoverformat) == (".3~s", ",.0f")

@@ -89,3 +89,13 @@ def threshold(place, checkpoint: sessions.Checkpoint) -> float:
     own = sessions.session(checkpoint).loaded.null_threshold or 0.0
     tuned = round(min(max(own, -TAU), TAU), 1)
     return url.number(place.slider, t("tau"), -TAU, TAU, tuned, key="tau", step=0.1, format="%.1f", help=t("tau-help"))
+
+
+def zoomed(place) -> bool:
+    """Choose how bars of probabilities are drawn: to a fixed scale of 0 to 100 %, or up to the longest bar."""
+    names = {"full": t("bars-full"), "zoom": t("bars-zoom")}
+    scale = url.choice(
+        place.segmented_control, t("bars-scale"), list(names), key="bars", format_func=names.get, required=True,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    return scale == "zoom"

@@ -35,6 +35,20 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Original:
+    """The token that a [MASK] replaced, and how probable the model finds it there."""
+
+    piece: str
+    """The token."""
+    id: int
+    """Its number in the vocabulary."""
+    probability: float
+    """In 0..1."""
+    rank: int
+    """Its place among all tokens by probability; 1 is the most probable."""
+
+
+@dataclass(frozen=True)
 class MaskFill:
     """The proposals for one masked position, most probable first. start and end: the mask's place in the text."""
 
@@ -42,6 +56,8 @@ class MaskFill:
     start: int
     end: int
     candidates: tuple[Candidate, ...]
+    original: Original | None = None
+    """The token that the mask replaced, where it is known and a single token."""
 
 
 @dataclass(frozen=True)

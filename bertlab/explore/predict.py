@@ -13,7 +13,7 @@ import torch
 
 from bertlab.config.errors import BertlabError, TextError
 from bertlab.explore.encode import alone
-from bertlab.explore.facts import Answer, Answers, Candidate, MaskFill, NextSentence
+from bertlab.explore.facts import Answer, Answers, Candidate, MaskFill, NextSentence, Original
 from bertlab.explore.word_spans import words
 from bertlab.nn.bert import Bert
 from bertlab.tasks.span.decoding import Decoded, decode_spans
@@ -25,8 +25,14 @@ from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 N_BEST = 20  # as in run_squad.py
 
 
-def fill_mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int = 5) -> list[MaskFill]:
+def fill_mask(
+    model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int = 5, originals: Sequence[str] = ()
+) -> list[MaskFill]:
     """The `top_k` most probable pieces for every [MASK], each judged with the other masks still in place.
+
+    Args:
+        originals: the word that each mask replaced, "" where it is not known. A word of several tokens counts as not
+            known.
 
     Raises:
         MissingHead: the model has no masked-word head.
@@ -41,10 +47,28 @@ def fill_mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int 
     # a vocabulary padded to a round size has rows that stand for no piece
     probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].softmax(-1)
     best = probs_MV.topk(min(top_k, tokenizer.vocab_size))
+    words = (*originals, *[""] * len(positions))[: len(positions)]
     return [
-        MaskFill(position, *encoding.offsets[position], tuple(map(Candidate, tokenizer.pieces(ids), ids, probs)))
-        for position, ids, probs in zip(positions, best.indices.tolist(), best.values.tolist(), strict=True)
+        MaskFill(
+            position,
+            *encoding.offsets[position],
+            tuple(map(Candidate, tokenizer.pieces(ids), ids, probs)),
+            _original(tokenizer, word, probs_V),
+        )
+        for position, word, probs_V, ids, probs in zip(
+            positions, words, probs_MV, best.indices.tolist(), best.values.tolist(), strict=True
+        )
     ]
+
+
+def _original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Original | None:
+    """The token that a mask replaced; None where the word has several tokens, is unknown to the vocabulary or empty."""
+    ids = tokenizer.encode_plain([word])[0] if word else []
+    if len(ids) != 1 or ids[0] == tokenizer.unk_id:
+        return None
+    probability = probs_V[ids[0]]
+    rank = 1 + int((probs_V > probability).sum())
+    return Original(tokenizer.pieces(ids)[0], ids[0], float(probability), rank)
 
 
 def next_sentence(model: Bert, encoding: Encoding, asked: str) -> NextSentence:

@@ -170,14 +170,21 @@ class Session:
     # -- what it says --------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def fill_mask(self, text: str, top_k: int = 5, pair: str | None = None) -> list[MaskFill]:
+    def fill_mask(
+        self, text: str, top_k: int = 5, pair: str | None = None, originals: Sequence[str] = ()
+    ) -> list[MaskFill]:
         """What the model would put in place of every [MASK], in the order of the text (then of the pair).
+
+        Args:
+            top_k: candidates for each mask.
+            originals: the word that each mask replaced, "" where it is not known; `MaskFill.original` then has its
+                probability and rank.
 
         Raises:
             TextError: there is no [MASK].
         """
         self.model.head("mlm")
-        return predict.fill_mask(self.model, self.tokenizer, self._encoding(text, pair), top_k)
+        return predict.fill_mask(self.model, self.tokenizer, self._encoding(text, pair), top_k, originals)
 
     @torch.inference_mode()
     def fill_jointly(self, text: str, beams: int = 5, pair: str | None = None) -> JointFill:

@@ -18,6 +18,8 @@ from bertlab.views.figures import (
     GREY,
     GRID,
     ORANGE,
+    PERCENT_TICKS,
+    bar_range,
     blank,
     name_rows,
     narrow,
@@ -37,10 +39,14 @@ def before_after(
     *,
     labels: tuple[str, str] = ("before", "after"),
     names: Mapping[str, str] | None = None,
+    zoom: bool = False,
 ) -> go.Figure:
     """Every outcome as two bars, its probability before and after; behind the second the change of its log-odds.
 
-    names: what to call outcomes such as "IsNext" or "" (no answer), where not as they are.
+    Args:
+        labels: what to call before and after.
+        names: what to call outcomes such as "IsNext" or "" (no answer), where not by their labels.
+        zoom: end the axis at the longest bar instead of 100 %.
     """
     shown = change.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in shown]
@@ -61,8 +67,8 @@ def before_after(
         tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6,
         range=[len(shown) - room - 0.5, len(shown) - 0.5],
     )  # fmt: skip
-    most = max((max(o.before, o.after) for o in shown), default=1) or 1
-    figure.update_xaxes(range=[0, most * 2.2], visible=False)
+    probabilities = [probability for outcome in shown for probability in (outcome.before, outcome.after)]
+    figure.update_xaxes(range=bar_range(probabilities, zoom, space=2.0), visible=False)
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08, legend={"traceorder": "reversed"})
     return figure
 
@@ -74,7 +80,7 @@ def head_map(
 
     Blue heads help (the log-odds fall without them), orange heads hurt.
     """
-    head, layer = map(safe, axes)
+    head = safe(axes[0])
     limit = max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
     count = effects.effects_LN.shape[1]
     figure = blank(height=130 + 34 * len(effects.layers))
@@ -91,7 +97,7 @@ def head_map(
             "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.7, "thickness": 10, "nticks": 5,
             "title": {"text": safe(odds), "side": "bottom", "font": {"size": 12}},
         },
-        hovertemplate=f"{layer} %{{y}}, {head} %{{x}}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
+        hovertemplate=f"%{{y}}, {head} %{{x}}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(title={"text": head, "standoff": 4}, tickvals=list(range(count)), side="top")
     name_rows(figure, axes[1], effects.layers)
@@ -132,7 +138,7 @@ def lens_grid(
         xgap=2, ygap=2, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
         colorbar={
             "orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom",
-            "len": 190, "lenmode": "pixels", "thickness": 10, "tickformat": ".0%", "tickvals": [0, 0.5, 1],
+            "len": 190, "lenmode": "pixels", "thickness": 10, "tickformat": PERCENT_TICKS, "tickvals": [0, 0.5, 1],
             "outlinewidth": 0, "title": {"text": safe(labels[1]), "side": "top"},
         },
     )  # fmt: skip
@@ -178,7 +184,7 @@ def lens_depth(
     )
     top = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))
     figure.update_layout(
-        yaxis={"range": [-0.04, 1.05], "tickformat": ".0%", "showgrid": True, "gridcolor": GRID},
+        yaxis={"range": [-0.04, 1.05], "tickformat": PERCENT_TICKS, "showgrid": True, "gridcolor": GRID},
         yaxis2={
             "overlaying": "y", "side": "right", "type": "log", "range": [top * 1.05, -top * 0.05], "showgrid": False,
             "dtick": 1,

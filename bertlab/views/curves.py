@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.config.tasks import TASKS
-from bertlab.views.figures import COLOURS, GREY, GRID, TEMPLATE, safe
+from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, safe
 
 # beyond the colours a line is dashed as well
 DASHES = ["solid", "dash", "dot", "dashdot"]
@@ -115,13 +115,13 @@ def run_curves(
     figure.update_traces(hoverlabel={"namelength": 0})
     figure.update_xaxes(
         title={"text": safe(axes[0]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID,
-        type="log" if log else "linear", nticks=6,
+        type="log" if log else "linear", nticks=6, tickformat=".3~s", hoverformat=",.0f",
         dtick=_between(figure) if log else None,
     )  # fmt: skip
     figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6)
     figure.update_yaxes(exponentformat="power")  # a rate of 0.00015 is not read as 150µ
     if asked.percent:
-        figure.update_yaxes(tickformat=".0%", rangemode="tozero")
+        figure.update_yaxes(tickformat=PERCENT_TICKS, rangemode="tozero")
     # a legend of many lines makes the figure higher, and leaves the curves their room
     figure.update_layout(height=HEIGHT + LINE * (_lines(figure) - 1), legend={"maxheight": 0.9})
     figure.update_layout(hovermode="x unified", margin={"t": 36}, showlegend=True)

@@ -29,7 +29,7 @@ def head_differences(
     signed_LN = found.signed_LN
     layers = len(signed_LN)
     limit = float(np.abs(signed_LN).max()) or 1.0
-    place = f"{safe(labels[0])} %{{y}} · {safe(labels[1])} %{{x}}"
+    place = f"%{{y}} · {safe(labels[1])} %{{x}}"
     figure = _figure(130 + min(46, max(22, 560 // layers)) * layers)
     figure.add_heatmap(
         z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,

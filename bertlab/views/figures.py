@@ -14,7 +14,16 @@ from unicodedata import east_asian_width
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.explore.facts import Answers, AttentionMap, InputMap, MaskFill, NeuronMap, NextSentence
+from bertlab.explore.facts import (
+    Answers,
+    AttentionMap,
+    Candidate,
+    InputMap,
+    MaskFill,
+    NeuronMap,
+    NextSentence,
+    Original,
+)
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.pieces import piece_labels
@@ -48,21 +57,47 @@ TEMPLATE = go.layout.Template(
     }
 )
 # without a mode of its own a second axis borrows the first one's places
+# at most three significant digits, so that close ticks stay distinct: 0.05%, 0.1%, 0.15%
+PERCENT_TICKS = ".3~p"
 _PERCENTS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
 _SHOWN_DIMENSIONS = 96
 
 
-def mask_bars(fill: MaskFill, *, title: str | None = None) -> go.Figure:
-    """The proposals for one mask as horizontal bars, most probable on top, each with its probability in percent."""
-    shown = fill.candidates[::-1]
-    chances = [candidate.probability for candidate in shown]
+def mask_bars(
+    fill: MaskFill, *, title: str | None = None, zoom: bool = False, original: str = "masked word, rank {}"
+) -> go.Figure:
+    """The candidates for one mask as horizontal bars, most probable on top, each with its probability in percent.
+
+    The token that the mask replaced, where it is known, has an orange frame and its rank; it is added below the
+    candidates if it is not among them.
+
+    Args:
+        fill: one item of `Session.fill_mask`.
+        title: text above the bars.
+        zoom: end the axis at the longest bar instead of 100 %.
+        original: what stands beside the bar of the original token; {} is its rank.
+    """
+    shown: list[Candidate | Original] = list(fill.candidates)
+    own = fill.original
+    if own and own.id not in {candidate.id for candidate in shown}:
+        shown.append(own)
+    best, shown = shown[:1], shown[::-1]
+    marked = [own is not None and candidate.id == own.id for candidate in shown]
+    probabilities = [candidate.probability for candidate in shown]
     figure = blank(height=44 + 34 * len(shown) + (32 if title else 0))
     figure.add_bar(
-        x=chances,
+        x=probabilities,
         y=list(range(len(shown))),
         orientation="h",
-        marker={"color": [BLUE if i == len(shown) - 1 else GREY for i in range(len(shown))], "cornerradius": 4},
-        text=[percent(chance) for chance in chances],
+        marker={
+            "color": [BLUE if candidate in best else GREY for candidate in shown],
+            "line": {"color": ORANGE, "width": [3 * mark for mark in marked]},
+            "cornerradius": 4,
+        },
+        text=[
+            percent(probability) + (f"  {safe(original.format(f'{own.rank:,}'))}" if mark else "")
+            for probability, mark in zip(probabilities, marked, strict=True)
+        ],
         textposition="outside",
         cliponaxis=False,
         customdata=[safe(candidate.piece) for candidate in shown],
@@ -70,10 +105,21 @@ def mask_bars(fill: MaskFill, *, title: str | None = None) -> go.Figure:
     )
     # positions, not the words themselves: two pieces may look alike, and Plotly would read "2024" as a number
     figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=[safe(c.piece) for c in shown], ticklabelstandoff=6)
-    figure.update_xaxes(range=[0, max(chances, default=1) * 1.2 or 1], visible=False)
+    figure.update_xaxes(range=bar_range(probabilities, zoom, space=1.9 if any(marked) else 1.2), visible=False)
     if title:
         figure.update_layout(title={"text": safe(title), "font": {"size": 15}}, margin={"t": 44})
     return figure
+
+
+def bar_range(probabilities: Sequence[float], zoom: bool, *, space: float) -> list[float]:
+    """The axis of bars of probabilities: 0 to 100 %, or to the longest bar.
+
+    Args:
+        probabilities: the lengths of the bars, in 0..1.
+        zoom: whether the longest bar takes the whole length.
+        space: how many times the length of a full bar there is, so that texts fit behind it.
+    """
+    return [0, (max(probabilities, default=1.0) or 1.0) * space if zoom else space]
 
 
 def span_curves(
@@ -114,7 +160,9 @@ def span_curves(
         title={"text": safe(axes[0]), "font": {"size": 13}},
     )
     most = max((*answers.start_probs, *answers.end_probs), default=1) or 1
-    figure.update_yaxes(range=[0, min(1.02, most * 1.1)], showgrid=True, gridcolor=GRID, tickformat=".1~%", nticks=5)
+    figure.update_yaxes(
+        range=[0, min(1.02, most * 1.1)], showgrid=True, gridcolor=GRID, tickformat=PERCENT_TICKS, nticks=5
+    )
     figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}})
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     best = answers.answers[0] if answers.answers else None

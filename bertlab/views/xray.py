@@ -13,7 +13,19 @@ import plotly.graph_objects as go
 
 from bertlab.explore.facts import Answer, SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.explore.word_spans import words
-from bertlab.views.figures import BLUE, COLOURS, FAINT_TO_BLUE, GREY, GRID, ORANGE, blank, name_rows, safe, short
+from bertlab.views.figures import (
+    BLUE,
+    COLOURS,
+    FAINT_TO_BLUE,
+    GREY,
+    GRID,
+    ORANGE,
+    PERCENT_TICKS,
+    blank,
+    name_rows,
+    safe,
+    short,
+)
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
 from bertlab.views.passage import FONT, plain
@@ -278,11 +290,17 @@ def heads_map(
                 "width": [3 if place == chosen else 1 for place in places],
                 "color": [ORANGE if place == chosen else transparent(GREY, 0.4) for place in places],
             },
-            "colorbar": {"tickformat": ".0%", "thickness": 10, "outlinewidth": 0, "title": {"text": safe(labels[0])}},
+            "colorbar": {
+                "tickformat": PERCENT_TICKS,
+                "nticks": 5,
+                "thickness": 10,
+                "outlinewidth": 0,
+                "title": {"text": safe(labels[0])},
+            },
         },
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
-        hovertemplate=f"{safe(axes[1])} %{{y}} · {safe(axes[0])} %{{x}}<br>{safe(labels[0])} %{{marker.color:.1%}}"
+        hovertemplate=f"%{{y}} · {safe(axes[0])} %{{x}}<br>{safe(labels[0])} %{{marker.color:.1%}}"
         f"<br>%{{customdata[2]:.1f}} × {safe(labels[1])}<extra></extra>",
     )
     title = {"text": safe(axes[0]), "font": {"size": 13}}

@@ -38,21 +38,25 @@ top_k = url.number(right.slider, t("fill-mask-top"), 3, 20, 8, key="top")
 with st.container(key="proposals"), frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask")
     masked = mask_spans(text, [found[number] for number in hidden])
-    fills = sessions.ask(checkpoint, "fill_mask", masked, top_k) if MASK in masked else []
-    if not fills:
-        frame.note(t("fill-mask-none" if found else "fill-mask-empty"))
     behind = [
         text[start:end] for number, (start, end) in enumerate(found) if number in hidden or text[start:end] == MASK
     ]
+    asked = {"top_k": top_k, "originals": ["" if word == MASK else word for word in behind]}
+    fills = sessions.ask(checkpoint, "fill_mask", masked, **asked) if MASK in masked else []
+    if not fills:
+        frame.note(t("fill-mask-none" if found else "fill-mask-empty"))
+    bars = {"zoom": fields.zoomed(st), "original": t("fill-mask-original", rank="{}")} if fills else {}
     cells = st.columns(min(len(fills), 2)) if fills else []
     for number, (fill, word) in enumerate(zip(fills, behind, strict=False)):
         title = t("fill-mask-mask", number=number + 1) if word == MASK else t("fill-mask-hidden", word=word)
         with cells[number % len(cells)]:
             st.html(f'<p class="say" dir="auto">{plain(title)}</p>')
             code = plots.python_lines(
-                checkpoint, f"figure = figures.mask_bars(session.fill_mask({masked!r}, {top_k})[{number}])"
+                checkpoint,
+                f"fills = session.fill_mask({masked!r}, **{asked!r})",
+                f"figure = figures.mask_bars(fills[{number}], **{bars!r})",
             )
             data = {name: [getattr(row, name) for row in fill.candidates] for name in ("piece", "id", "probability")}
-            plots.show(figures.mask_bars(fill), key=f"mask-{number}", code=code, data=data)
+            plots.show(figures.mask_bars(fill, **bars), key=f"mask-{number}", code=code, data=data)
     if fills:
         display.explain("mask_probability")

@@ -57,7 +57,7 @@ with frame.show_errors():
         options = {"changes": line, "other": other, "mask": asked.mask}
         found = sessions.ask(checkpoint, "intervene", *asked.values, **options)
         st.html(surgery.said(found, names))
-        words = {"labels": (t("heads-before"), t("heads-after")), "names": names}
+        words = {"labels": (t("heads-before"), t("heads-after")), "names": names, "zoom": fields.zoomed(st)}
         code = plots.python_lines(
             checkpoint, "from bertlab.views import change_figures",
             f"change = session.intervene(*{asked.values!r}, **{options!r})",

@@ -210,12 +210,12 @@ class Side {
     const blocks = data.masks.map(({ words: names, probs }, number) => {
       const now = probs[at];
       const order = names.map((_, i) => i).sort((a, b) => now[b] - now[a]).slice(0, SHOWN);
-      const most = Math.max(1e-6, ...probs.flat()); // one scale for the whole run, so that a word is seen to grow
+      const most = Math.max(1e-6, ...probs.flat()); // of the sparklines: one scale for the whole run
       return element("div", { class: "bl-words" },
         element("div", { class: "bl-name" }, data.masks.length > 1 ? `[MASK] ${number + 1}` : "[MASK]"),
         ...order.map((i) => element("div", { class: "bl-word" },
           element("bdi", {}, names[i]),
-          element("span", { class: "bl-bar-room" }, element("span", { class: "bl-bar-part", style: `width:${((now[i] / most) * 100).toFixed(2)}%` })),
+          element("span", { class: "bl-bar-room" }, element("span", { class: "bl-bar-part", style: `width:${(now[i] * 100).toFixed(2)}%` })),
           element("span", { class: "bl-share" }, percent(now[i])),
           spark(probs.map((shares) => shares[i]), most, at))));
     });

@@ -9,3 +9,4 @@ fill-mask-none = Click a word above to mask it.
 fill-mask-empty = The text is empty: type some words.
 fill-mask-hidden = “{ $word }” is masked
 fill-mask-mask = [MASK] number { $number }
+fill-mask-original = masked word, rank { $rank }

@@ -20,3 +20,6 @@ section-see = Look inside
 section-ask = Predict
 section-change = Change
 section-learn = Train and evaluate
+bars-scale = Scale of the bars
+bars-full = 0–100%
+bars-zoom = Zoom

@@ -9,3 +9,4 @@ fill-mask-none = 위에서 단어를 눌러 가려 보세요.
 fill-mask-empty = 텍스트가 비어 있어요. 단어를 입력하세요.
 fill-mask-hidden = 가린 단어: “{ $word }”
 fill-mask-mask = { $number }번째 [MASK]
+fill-mask-original = 가린 단어, { $rank }위

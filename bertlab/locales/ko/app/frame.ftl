@@ -20,3 +20,6 @@ section-see = 들여다보기
 section-ask = 예측하기
 section-change = 바꿔 보기
 section-learn = 학습과 평가
+bars-scale = 막대 눈금
+bars-full = 0–100%
+bars-zoom = 확대
