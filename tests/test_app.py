@@ -52,15 +52,35 @@ def test_a_text_too_long_gets_one_line(shipped, screen):
     assert "64" in errors(app)[0]
 
 
-@pytest.mark.parametrize("screen", ["fill_mask", "next_sentence", "question"])
-def test_a_checkpoint_without_the_head_is_said_and_left_by_a_click(shipped, screen):
+@pytest.mark.parametrize(
+    ("screen", "used"),
+    [("fill_mask", "strongest"), ("next_sentence", "strongest"), ("question", "squad"), ("classify", "sst2"),
+     ("tag", "wikiann_en"), ("depth", "strongest"), ("heads", "strongest"), ("xray", "squad"), ("evaluation", "sst2")],
+)  # fmt: skip
+def test_a_page_that_the_chosen_checkpoint_cannot_serve_uses_another_and_keeps_the_choice(shipped, screen, used):
     app = open_page(screen, checkpoint="bare", mask="1")
     assert not app.exception
-    assert len(errors(app)) == 1
-    assert "head" in errors(app)[0]
-    next(button for button in app.button if button.label == text("open-instead")).click().run()
     assert not errors(app)
-    assert app.session_state["checkpoint"] == "auto"
+    assert any(text("checkpoint-replaced", chosen="bare", used=used) in body for body in bodies(app))
+    assert any(f"<b>{used}</b>" in body for body in bodies(app))
+    assert app.session_state["checkpoint"] == "bare"
+    assert app.query_params["checkpoint"] == "bare"
+
+
+@pytest.mark.parametrize(
+    ("screen", "checkpoint"), [("evaluation", "squad"), ("evaluation", "wikiann_en"), ("attention", "sst2")]
+)
+def test_a_page_that_the_chosen_checkpoint_can_serve_uses_it(shipped, screen, checkpoint):
+    app = open_page(screen, checkpoint=checkpoint)
+    assert any(f"<b>{checkpoint}</b>" in body for body in bodies(app))
+    assert text("checkpoint-replaced", chosen=checkpoint, used="x")[:20] not in "".join(bodies(app))
+
+
+def test_a_missing_head_is_one_line_where_no_other_checkpoint_has_it(monkeypatch, tmp_path, checkpoints):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
+    app = open_page("question", checkpoint=str(checkpoints / "bare"))
+    assert not app.exception
+    assert len(errors(app)) == 1
 
 
 @pytest.mark.parametrize(
@@ -233,6 +253,10 @@ def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(ref
     silent = text("question-refused")
     asked = {"question": "Who?", "passage": "Green tea and two cups."}
     app = open_page("question", **asked)
+    assert not app.slider, "it answers always until it may refuse"
+    assert not any(silent in body for body in bodies(app))
+    app.toggle(key="refuse").set_value(True).run()
+    assert app.query_params["refuse"] == "1"
     assert app.slider[0].value == 7.2
     assert "tau" not in app.query_params
     app.slider[0].set_value(-30.0).run()

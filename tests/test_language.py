@@ -339,7 +339,9 @@ def test_a_korean_reader_gets_the_korean_checkpoint_and_its_examples(with_korean
     untouched = [field.key for field in app.text_input][1:]
     app.session_state["lang"] = "en"
     app.run()
-    assert any("<b>strongest</b>" in body for body in bodies(app))
+    # the second sentence of a pair, an untouched English example by now, is longer than the Korean first one
+    name = "strongest" if untouched and screen != "heads" else "korean"
+    assert any(f"<b>{name}</b>" in body for body in bodies(app))
     assert app.text_input[0].value == "기차는 떠난다 [MASK]"
     assert not any(re.search("[가-힣]", app.text_input(key=key).value) for key in untouched)
 
@@ -374,3 +376,33 @@ def test_examples_of_both_languages_have_the_same_parts():
             assert all(re.search("[가-힣]", text) for text in _texts(korean_ones[name])), name
     for words_of in (english, korean_ones):
         assert words_of["masked"].count("[MASK]") == words_of["moment"][0].count("[MASK]") == 1
+
+
+@pytest.mark.parametrize(
+    ("screen", "field", "korean_text", "english_text"),
+    [
+        ("fill_mask", "text", "기차는 아침에 떠난다.", "Green tea."),
+        ("input", "a", "기차는 아침에 떠난다.", "Green tea."),
+        ("heads", "masked", "기차는 [MASK] 떠난다", "Green [MASK]."),
+        ("depth", "masked", "기차는 [MASK] 떠난다", "Green [MASK]."),
+    ],
+)  # fmt: skip
+def test_auto_follows_the_script_of_the_text(with_korean, monkeypatch, screen, field, korean_text, english_text):
+    monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
+    others = {"b": ""} if field == "a" else {}
+    for lang in LANGUAGES:
+        for text, name in ((korean_text, "korean"), (english_text, "strongest")):
+            app = open_example_page(screen, lang=lang, **{field: text}, **others)
+            assert not app.exception
+            assert any(f"<b>{name}</b>" in body for body in bodies(app)), (lang, text)
+
+
+@pytest.mark.parametrize(("screen", "field"), [("tag", "named"), ("classify", "judged"), ("question", "passage")])
+def test_a_text_in_another_language_than_the_checkpoint_s_is_noted_in_one_line(shipped, screen, field):
+    def notes(**parameters):
+        app = open_page(screen, **parameters)
+        assert not app.exception
+        return [body for body in bodies(app) if "[UNK]" in body and 'role="status"' in body]
+
+    assert len(notes(**{field: "이 영화는 정말 지루하고 끔찍했어요."})) == 1
+    assert not notes(**{field: "A very dull film."})

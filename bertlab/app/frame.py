@@ -4,6 +4,7 @@ Text that a user typed is never rendered as Markdown: it goes through `html.esca
 """
 
 import html
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,10 +12,9 @@ from contextlib import contextmanager
 import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlException
 
-from bertlab.app.data.sessions import AUTO
 from bertlab.app.i18n import error_text, t
 from bertlab.config.crash_log import unexpected_error
-from bertlab.config.errors import BertlabError, CheckpointError, MissingHead
+from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.views.passage import plain
 
 PROGRESS_DELAY = 0.3  # seconds of work before a progress bar appears
@@ -30,11 +30,12 @@ def note(text: str, kind: str = "info") -> None:
     """Show one line of plain text.
 
     Args:
-        text: the line; it is escaped.
+        text: the line; it is escaped, and what stands in backticks is set as code.
         kind: "info" or "error".
     """
     role = "alert" if kind == "error" else "status"
-    st.html(f'<div class="note {kind}" role="{role}" dir="auto">{plain(text)}</div>')
+    shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", plain(text))
+    st.html(f'<div class="note {kind}" role="{role}" dir="auto">{shown}</div>')
 
 
 def note_with_command(text: str, command: str) -> None:
@@ -67,8 +68,6 @@ def show_errors() -> Iterator[None]:
         note_with_command(error_text(error), error.command)
     except BertlabError as error:
         note(error_text(error), "error")
-        if isinstance(error, MissingHead):
-            st.button(t("open-instead"), on_click=st.session_state.update, args=({"checkpoint": AUTO},))
     except (ScriptControlException, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - the last net; a panic of a Rust library is not an Exception

@@ -1,11 +1,13 @@
 """Which checkpoint a page uses, and in which language its examples are."""
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 
 import streamlit as st
 
-from bertlab.app import url
+import bertlab
+from bertlab.app import frame, url
 from bertlab.app.data import sessions
 from bertlab.app.examples import Examples
 from bertlab.app.examples import examples as examples_in
@@ -14,26 +16,41 @@ from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.languages import DEFAULT
+from bertlab.config.languages import DEFAULT, language_of, languages, message_ids
+from bertlab.config.tasks import TASKS
 from bertlab.explore.session import Session
+from bertlab.explore.word_spans import MASK
 from bertlab.views.passage import plain
 
-TASK_TO_TRAIN = {"classify": "sst2", "tag": "wikiann_en"}  # prediction -> task to fine-tune on where none is shipped
+# prediction -> task heads of which it needs one; every checkpoint can make the others
+HEADS_NEEDED = {
+    "fill-mask": ("mlm",), "nsp": ("nsp",), "answer": ("span",), "classify": ("classify", "regress"), "tag": ("tag",),
+}  # fmt: skip
+# prediction -> tasks to fine-tune on where no shipped checkpoint suits: the first in the reader's language, else any
+TASKS_TO_TRAIN = {"classify": ("sst2", "nsmc"), "tag": ("wikiann_en", "klue_ner")}
 
 
-def open_checkpoint(prediction: str) -> sessions.Checkpoint:
+def open_checkpoint(prediction: str, *texts: str) -> sessions.Checkpoint:
     """Open the checkpoint of this page and show its name and size in the sidebar.
+
+    One line on the page says so if the checkpoint chosen in the sidebar cannot make this prediction and another one is
+    used instead, or if the checkpoint reads another language than the texts are in.
 
     Args:
         prediction: what the page needs, as in `bertlab.default_checkpoint`.
+        texts: what the user typed. The choice "auto" follows their script, or the interface where they have no letter.
 
     Raises:
         CheckpointError: it cannot be opened any more, or none suits.
     """
-    checkpoint = _select(prediction)
+    checkpoint = _select(prediction, texts)
     session = sessions.session(checkpoint)
-    name, size = plain(os.path.basename(session.name)), describe_size(session.config)
-    st.sidebar.html(f'<p class="small"><b>{name}</b><br>{size}</p>')
+    name = os.path.basename(session.name)
+    st.sidebar.html(f'<p class="small"><b>{plain(name)}</b><br>{describe_size(session.config)}</p>')
+    picked = st.session_state.get("opened", sessions.AUTO)
+    if picked != sessions.AUTO and sessions.checkpoint(picked) != checkpoint:
+        frame.note(t("checkpoint-replaced", chosen=os.path.basename(picked), used=name))
+    _note_other_language(session, texts)
     return checkpoint
 
 
@@ -73,14 +90,55 @@ def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str
     st.switch_page(PAGES["attention"].script)
 
 
-def _select(prediction: str) -> sessions.Checkpoint:
+def can_predict(session: Session, prediction: str) -> bool:
+    """Whether a checkpoint has a task head for a prediction."""
+    return prediction not in HEADS_NEEDED or any(head in session.heads for head in HEADS_NEEDED[prediction])
+
+
+def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
+    """The checkpoint chosen in the sidebar if it can make the prediction, else the shipped one that suits best."""
+    code = _language_of(texts)
     picked = st.session_state.get("opened", sessions.AUTO)
     if picked != sessions.AUTO:
-        return sessions.checkpoint(picked)
+        checkpoint = sessions.checkpoint(picked)
+        if can_predict(sessions.session(checkpoint), prediction):
+            return checkpoint
+        with suppress(CheckpointError):
+            return sessions.fitting(prediction, code)
+        return checkpoint  # its error says which head is missing
     try:
-        return sessions.fitting(prediction, language())
+        return sessions.fitting(prediction, code)
     except CheckpointError as error:
-        if prediction not in TASK_TO_TRAIN:
+        if prediction not in TASKS_TO_TRAIN:
             raise
-        task = TASK_TO_TRAIN[prediction]
-        raise NoSuitableCheckpoint(f"bertlab finetune {task} --from strongest --out runs/{task}") from error
+        tasks = TASKS_TO_TRAIN[prediction]
+        task = next((task for task in tasks if TASKS[task].language == code), tasks[0])
+        start = os.path.basename(sessions.fitting("fill-mask", code).source) if bertlab.shipped() else "strongest"
+        raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {start} --out runs/{task}") from error
+
+
+def _language_of(texts: Sequence[str]) -> str:
+    """The language of texts by their script; that of the interface where they have no letters."""
+    words = [word for text in texts for word in text.replace(MASK, " ").split() if any(map(str.isalpha, word))]
+    return language_of(words) if words else language()
+
+
+def _note_other_language(session: Session, texts: Sequence[str]) -> None:
+    """Show one line where the checkpoint was trained on another language than the texts are in."""
+    if not any(texts) or (code := _language_of(texts)) == session.language:
+        return
+    ids = [id for ids in session.tokenizer.encode_ids(texts) for id in ids]
+    tokens = session.tokenizer.pieces(ids)
+    unknown = sum(token == "[UNK]" for token in tokens)
+    letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
+    if not tokens:
+        return
+    values = {"name": os.path.basename(session.name), "reads": language_name(session.language)}
+    values |= {"text": language_name(code), "tokens": len(tokens), "unknown": unknown, "letters": letters}
+    frame.note(t("checkpoint-other-language", **values))
+
+
+def language_name(code: str) -> str:
+    """What a language is called in the language of the interface."""
+    id = f"language-name-{code}"
+    return t(id) if id in message_ids() else languages()[code].name

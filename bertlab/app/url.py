@@ -36,7 +36,9 @@ PICTURE = {
 def read() -> None:
     """At the start of a run: a new session takes what its link says."""
     if "url.kept" not in st.session_state:
-        st.session_state["url.kept"] = st.query_params.to_dict()
+        st.session_state["url.kept"] = kept = st.query_params.to_dict()
+        if "tau" in kept:  # links of before there was a switch always let BERT refuse
+            kept.setdefault("refuse", "1")
         st.session_state["url.defaults"], st.session_state["url.names"] = {}, set()
 
 
@@ -167,6 +169,14 @@ def text(widget: Callable, label: str, default: str, *, key: str, **settings) ->
     _seed(key, recall(key, default))
     value = _drawn(widget, label, key=key, **settings) or ""  # a choice without options is None
     keep(key, value, default)
+    return value
+
+
+def flag(widget: Callable, label: str, *, key: str, **settings) -> bool:
+    """A toggle that is off by default; "1" in the address while it is on."""
+    _seed(key, recall(key, "0") == "1")
+    value = _drawn(widget, label, key=key, **settings)
+    keep(key, str(int(value)), "0")
     return value
 
 

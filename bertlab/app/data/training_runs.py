@@ -11,9 +11,11 @@ import bertlab
 from bertlab.app import access
 from bertlab.app.data.sessions import Checkpoint, checkpoint
 from bertlab.checkpoints import history
+from bertlab.checkpoints.locate import resolve_run
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.explore import timeline
 from bertlab.explore.session import Session
+from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import payload
 
 DIRECTORY = access.RUNS  # where runs are looked for until another directory is given
@@ -47,14 +49,21 @@ def open_run(name: str) -> Path:
     raise DataError("run-not-found", path=access.shorten(name))
 
 
-def latest(runs: dict[str, Path], count: int) -> list[str]:
+def latest(runs: dict[str, Path], count: int, language: str) -> list[str]:
     """The names of the runs whose logs were written last, in the order of `runs`.
 
-    All of them are pre-training runs or all are fine-tuning runs, as these have no curve in common.
+    All of them are pre-training runs or all are fine-tuning runs, and all are of one language: the curves of others
+    cannot be compared.
+
+    Args:
+        count: how many at most.
+        language: preferred among the shipped runs; of one's own runs the newest decides.
     """
     newest = sorted(runs, key=lambda name: _stamp(runs[name]), reverse=True)
-    alike = (name for name in newest if _is_fine_tuning(runs[name]) == _is_fine_tuning(runs[newest[0]]))
-    chosen = list(islice(alike, count))
+    shipped = history.shipped_runs().keys() >= runs.keys()
+    first = next((name for name in newest if shipped and _language_or_none(runs[name]) == language), None)
+    group = _group(runs[first or newest[0]]) if newest else None
+    chosen = list(islice((name for name in newest if _group(runs[name]) == group), count))
     return [name for name in runs if name in chosen]
 
 
@@ -64,7 +73,12 @@ def language_of(run: Path) -> str:
     Raises:
         BertlabError: the run has no snapshots, or they are damaged.
     """
-    return _snapshot(checkpoint(str(history.find_snapshots(run)[0].path))).tokenizer.language
+    return _vocabulary_language(checkpoint(str(history.find_snapshots(run)[0].path)))
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _vocabulary_language(chosen: Checkpoint) -> str:
+    return Tokenizer.load(resolve_run(Path(chosen.source))).language
 
 
 def default_run(runs: dict[str, Path], language: str) -> str:
@@ -112,8 +126,18 @@ def _stamp(run: Path) -> tuple:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _is_fine_tuning(run: Path) -> bool:
-    return "task" in history.read_settings(run)
+def _group(run: Path) -> tuple[bool, str | None]:
+    """Whether a run is a fine-tuning run, and its language; the losses of two groups cannot be compared."""
+    return "task" in history.read_settings(run), _language_or_none(run)
+
+
+def _language_or_none(run: Path) -> str | None:
+    """The language of a run by its snapshots, or by its checkpoint; None where it has neither yet."""
+    with suppress(BertlabError):
+        return language_of(run)
+    with suppress(BertlabError):
+        return _vocabulary_language(checkpoint(str(run)))
+    return None
 
 
 # -- snapshots -------------------------------------------------------------------------------------------------

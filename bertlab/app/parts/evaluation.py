@@ -53,13 +53,15 @@ class Source:
 
 
 def question() -> str:
-    """What to measure where the sidebar leaves the checkpoint open: one of those that a shipped one can do."""
-    able = []
-    if st.session_state.get("opened", sessions.AUTO) == sessions.AUTO:
-        for page, ask in QUESTIONS.items():
-            with suppress(BertlabError):
-                sessions.fitting(ask, language())
+    """The prediction to evaluate: what the checkpoint of the sidebar can do, or with "auto" the user's choice."""
+    picked, able = st.session_state.get("opened", sessions.AUTO), []
+    for page, prediction in QUESTIONS.items():
+        with suppress(BertlabError):
+            if picked == sessions.AUTO:
+                sessions.fitting(prediction, language())
                 able.append(page)
+            elif selection.can_predict(sessions.session(sessions.checkpoint(picked)), prediction):
+                return prediction
     if not able:
         return next(iter(QUESTIONS.values()))
     named = {page: t(page) for page in able}

@@ -71,5 +71,5 @@ def bertviz(checkpoint: sessions.Checkpoint) -> None:
 
 
 with st.container(key="picture"), frame.show_errors():
-    {"heads": heads, "neuron": neuron, "bertviz": bertviz}[look](selection.open_checkpoint("attend"))
+    {"heads": heads, "neuron": neuron, "bertviz": bertviz}[look](selection.open_checkpoint("attend", a, b))
     display.explain(*(["attention", "attention_score"] if look == "neuron" else ["attention"]))

@@ -80,7 +80,7 @@ frame.heading("classify-value" if reader and "regress" in reader.heads else "cla
 text = fields.text_line(st, t("classify-text"), first_example, key="judged")
 pair = second(taught_texts, second_example)
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint("classify")
+    checkpoint = selection.open_checkpoint("classify", text, pair)
     if selection.needs_pair(checkpoint, "classify") and not pair.strip():
         frame.note(t("classify-compares"))
     else:

@@ -24,7 +24,7 @@ text = fields.text_line(
 )
 frame.note(t("depth-honest"))
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint("fill-mask")
+    checkpoint = selection.open_checkpoint("fill-mask", text)
     lens = sessions.ask(checkpoint, "lens", text)
     pieces = piece_labels(lens.tokens)
     masks = [at for at, piece in enumerate(pieces) if piece == MASK]

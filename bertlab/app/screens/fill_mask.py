@@ -36,7 +36,7 @@ left.button(t("fill-mask-reset"), on_click=remember, args=(set(),), disabled=not
 top_k = url.number(right.slider, t("fill-mask-top"), 3, 20, 8, key="top")
 
 with st.container(key="proposals"), frame.show_errors():
-    checkpoint = selection.open_checkpoint("fill-mask")
+    checkpoint = selection.open_checkpoint("fill-mask", text)
     masked = mask_spans(text, [found[number] for number in hidden])
     behind = [
         text[start:end] for number, (start, end) in enumerate(found) if number in hidden or text[start:end] == MASK

@@ -16,7 +16,7 @@ frame.heading("heads")
 asked, line = surgery.question(), surgery.kept()
 names = {name: t(f"heads-name-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint(WATCHED[asked.kind])
+    checkpoint = selection.open_checkpoint(WATCHED[asked.kind], asked.text, asked.pair or "")
     config = sessions.session(checkpoint).config
     # a mistake in the text is said here once, before anything is drawn
     sessions.ask(checkpoint, "intervene", *asked.values, mask=asked.mask)

@@ -10,7 +10,7 @@ from bertlab.views import figures, passage
 frame.heading("input")
 a, b = fields.sentence_pair(*selection.examples_for("embed").pair)
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint("embed")
+    checkpoint = selection.open_checkpoint("embed", a, b)
     tokens = sessions.ask(checkpoint, "encode", a, b or None)
     embeddings = sessions.ask(checkpoint, "embeddings", a, b or None)
     st.html(f'<p class="small">{t("input-pieces", count=len(tokens))}</p>')

@@ -24,7 +24,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         st.button(t(f"next-sentence-{name}"), on_click=put, args=pair, type="tertiary")
 
 with st.container(key="verdict"), frame.show_errors():
-    checkpoint = selection.open_checkpoint("nsp")
+    checkpoint = selection.open_checkpoint("nsp", first, second)
     answer = sessions.ask(checkpoint, "next_sentence", first, second)
     labels = (t(f"next-sentence-yes-{answer.asked}"), t(f"next-sentence-no-{answer.asked}"))
     chances = (answer.probability, 1 - answer.probability)

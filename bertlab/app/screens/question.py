@@ -27,14 +27,16 @@ with left:
 
 found = None
 with right.container(key="answers"), frame.show_errors():
-    checkpoint = selection.open_checkpoint("answer")
+    checkpoint = selection.open_checkpoint("answer", question, text)
     if sessions.count_tokens(checkpoint, question) > MAX_QUESTION:
         st.caption(t("question-long", limit=MAX_QUESTION))
     with st.spinner(t("question-reading")):
         found = sessions.reading(checkpoint, question, text, frame.progress_bar(st.empty(), "question-parts")).answers
     best, own = found.answers[0], found.null_threshold is not None
-    if own:
-        found = replace(found, null_threshold=fields.threshold(st, checkpoint))
+    refuses = own and url.flag(st.toggle, t("question-refuse"), key="refuse", help=t("question-refuse-help"))
+    threshold = fields.threshold(st, checkpoint) if refuses else None
+    would_refuse = own and found.refused
+    found = replace(found, null_threshold=threshold)
     faint = " faint" * found.refused
     said = f"<b>{plain(best.text)}</b> · {percent(best.probability)}"
     if found.refused:
@@ -42,13 +44,15 @@ with right.container(key="answers"), frame.show_errors():
         said = f"{t('question-otherwise')} {said}"
     st.html(f'<p class="{faint or "say"}" dir="auto">{said}</p>')
     st.html(f'<div class="passage{faint}">{passage.highlight(text, found.answers)}</div>')
-    if own:
-        told = "question-refused-score" if found.refused else "question-answered-score"
-        st.caption(t(told, margin=found.no_answer_margin, tau=found.null_threshold))
+    if refuses:
+        outcome = "question-refused-score" if found.refused else "question-answered-score"
+        st.caption(t(outcome, margin=found.no_answer_margin, tau=threshold))
     if len(found.windows) > 1:
         st.caption(t("question-windows", count=len(found.windows), best=found.best_window + 1))
     st.caption(t("question-none", probability=found.no_answer_probability))
-    if not own and found.no_answer_probability > best.probability:
+    if would_refuse and not refuses:
+        frame.note(t("question-would-refuse"))
+    elif not own and found.no_answer_probability > best.probability:
         frame.note(t("question-doubt"))
 
 if found:

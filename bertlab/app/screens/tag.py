@@ -11,7 +11,7 @@ from bertlab.views import labels
 frame.heading("tag")
 text = fields.text_line(st, t("tag-text"), selection.examples_for("tag").named, key="named")
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint("tag")
+    checkpoint = selection.open_checkpoint("tag", text)
     tags = sessions.ask(checkpoint, "tag", text)
     with st.container(key="entities"):
         st.html(labels.tagged_html(text, tags))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertlab.app import access, display, fields, frame, plots, url
 from bertlab.app.data import training_runs
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.app.numbers import NUMBERS
 from bertlab.app.parts import evaluation
 from bertlab.checkpoints import history
@@ -23,8 +23,9 @@ known = training_runs.find(directory)
 own = {name: path for name, path in known.items() if name not in history.shipped_runs()}
 if known and not own and directory.strip() not in ("", RUNS):
     frame.note(t("training-none", directory=directory[:100]), "error")
+default = training_runs.latest(own or known, AT_FIRST, language())
 picked = url.several(
-    st.multiselect, t("training-runs"), list(known), training_runs.latest(own or known, AT_FIRST), key="curves",
+    st.multiselect, t("training-runs"), list(known), default, key="curves",
     of=directory, placeholder=t("training-choose"),
 )  # fmt: skip
 left, right = st.columns(2)

@@ -16,7 +16,7 @@ fields.note_too_long_for_link(left, text)
 
 seen = None
 with right.container(key="decision"), frame.show_errors():
-    checkpoint = selection.open_checkpoint("answer")
+    checkpoint = selection.open_checkpoint("answer", question, text)
     with st.spinner(t("question-reading")):
         seen = sessions.reading(checkpoint, question, text, frame.progress_bar(st.empty(), "question-parts"))
     if seen.answers.answers:

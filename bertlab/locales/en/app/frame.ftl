@@ -15,7 +15,6 @@ download-html = Save as one HTML file
 sentence-a = Sentence A
 sentence-b = Sentence B
 sentence-b-empty = optional
-open-instead = Use a checkpoint that fits this page
 section-see = Look inside
 section-ask = Predict
 section-change = Change

@@ -26,3 +26,6 @@ question-otherwise = Best span:
 tau = Threshold τ
 tau-help = BERT refuses if the score of *no answer* exceeds that of the best span by more than τ. For checkpoints trained on unanswerable questions, τ starts at the checkpoint's own value.
 question-none = Probability of “no answer”: { FORMAT($probability, spec: ".0%") }.
+question-refuse = Let BERT refuse
+question-refuse-help = Off: the best span is always the answer, as in SQuAD v1.1. On: below a threshold the answer is “no answer”, as in SQuAD v2.0.
+question-would-refuse = This checkpoint was trained to refuse, and with “Let BERT refuse” it would give no answer here.

@@ -15,7 +15,6 @@ download-html = HTML 파일로 저장
 sentence-a = 문장 A
 sentence-b = 문장 B
 sentence-b-empty = 선택 사항
-open-instead = 이 페이지에 맞는 체크포인트 쓰기
 section-see = 들여다보기
 section-ask = 예측하기
 section-change = 바꿔 보기

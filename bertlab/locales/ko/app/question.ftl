@@ -26,3 +26,6 @@ question-otherwise = 최고 점수의 답:
 tau = 임계값 τ
 tau-help = *답 없음*의 점수가 최고 답의 점수보다 τ 넘게 높으면 답하지 않아요. 답이 없는 질문도 학습한 체크포인트라면 그 체크포인트의 τ에서 시작해요.
 question-none = BERT가 계산한 ‘답 없음’ 확률: { FORMAT($probability, spec: ".0%") }.
+question-refuse = 답하지 않기 허용
+question-refuse-help = 끄면 SQuAD v1.1처럼 항상 가장 좋은 구간을 답으로 보여 줘요. 켜면 SQuAD v2.0처럼 임계값에 따라 ‘답 없음’이라고 답해요.
+question-would-refuse = 이 체크포인트는 답이 없으면 답하지 않도록 학습했어요. ‘답하지 않기 허용’을 켜면 여기서는 답하지 않아요.
