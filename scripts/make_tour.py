@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
-from bench_app import ROOT, server
-from chromium import launched
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
+from bertlab.bench.app import server
+from bertlab.bench.chromium import launch_chromium
+
+ROOT = Path(__file__).parents[1]
 OUT = ROOT / "assets" / "tour.webp"
 WIDTH, HEIGHT, SCALE = 1180, 780, 0.8  # of the browser, and the share of it that the picture keeps
 LIMIT = 3_000_000  # bytes
@@ -116,7 +118,7 @@ def saved(frames: list[Frame], out: Path) -> int:
 
 def main() -> None:
     with server() as address, sync_playwright() as playwright:
-        browser = launched(playwright)
+        browser = launch_chromium(playwright)
         frames: list[Frame] = []
         for scene in (attention, surgery, time_machine):
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")

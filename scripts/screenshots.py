@@ -18,9 +18,10 @@ from typing import Literal
 from urllib.parse import urlencode
 
 import tyro
-from bench_app import server
-from chromium import launched
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
+
+from bertlab.bench.app import server
+from bertlab.bench.chromium import launch_chromium
 
 PATIENCE = 240_000  # milliseconds: a cold page of a busy machine
 TALLEST = 6_000  # pixels of a picture
@@ -275,7 +276,7 @@ def main(options: Options) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     rows = []
     with server() as address, sync_playwright() as driver:
-        browser = launched(driver)
+        browser = launch_chromium(driver)
         for width in options.widths:
             for theme in options.themes:
                 for language in options.languages:

@@ -23,8 +23,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from bertlab.bench.ours import Ours
-from bertlab.bench.pretrain import BenchConfig, bench
+from bertlab.bench.pretrain import BenchConfig, drawing_speed
+from bertlab.bench.training_loop import TrainingLoop
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config import lock
@@ -605,14 +605,14 @@ class Waits(TorchDispatchMode):
 @pytest.mark.parametrize("taught", [False, True])
 def test_a_step_waits_for_a_gpu_twice(corpus, taught):
     """For the lengths of its rows, as it begins, and for its loss, norm and figures together."""
-    asked = BenchConfig(preset="tiny", corpus=corpus)
-    ours = Ours.of(asked, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
+    settings_of_loop = BenchConfig(preset="tiny", corpus=corpus)
+    loop = TrainingLoop.build(settings_of_loop, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
     if taught:
-        teacher = copy.deepcopy(ours.trainer.optimizer.compute_model).eval()
-        ours.trainer.gradient.loss = replace(ours.trainer.gradient.loss, teacher=teacher)
-    ours.turn(2)
+        teacher = copy.deepcopy(loop.trainer.optimizer.compute_model).eval()
+        loop.trainer.gradient.loss = replace(loop.trainer.gradient.loss, teacher=teacher)
+    loop.run_steps(2)
     with Waits() as waits:
-        ours.turn(3)
+        loop.run_steps(3)
     assert waits.found == ["aten::_to_copy"] * 6
 
 
@@ -788,20 +788,7 @@ def test_lengths_are_measured_against_batch_sizes(capsys):
 
 
 def test_the_benchmark_says_how_fast_a_corpus_gives_pairs(corpus):
-    tiny = {"preset": "tiny", "batch_size": 2, "max_tokens": 16, "steps": 1, "rounds": 1, "device": "cpu", "json": True}
-    assert bench(BenchConfig(corpus=corpus, **tiny))["pairs_drawn_tokens_per_second"] > 0
-
-
-def test_the_benchmark_runs_both_sides():
-    found = bench(
-        BenchConfig(
-            preset="tiny", vocab_size=200, batch_size=2, max_tokens=16, steps=1, rounds=1, device="cpu", json=True
-        )
-    )
-    assert found["bertlab_tokens_per_second"] > 0
-    assert found["ratio"] == pytest.approx(
-        found["bertlab_tokens_per_second"] / found["transformers_tokens_per_second"], rel=0.05
-    )
+    assert drawing_speed(corpus, 2, 16) > 0
 
 
 def test_the_bar_is_full_at_the_end_and_only_there(corpus, tmp_path, capsys):

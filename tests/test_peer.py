@@ -1,8 +1,8 @@
-"""What `transformers` makes of the same rows, and the benchmarks that hold us beside it; no time is judged."""
+"""The benchmarks and their peer: the same rows give `transformers` the same features and losses. No time is judged."""
 
-import importlib
 import json
 import statistics
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,19 +12,24 @@ import pyarrow.parquet
 import pytest
 import torch
 import torch.nn.functional as F
+from support.errors import raises_error
 from support.stories import question_row
 from support.task_rows import rows_of
 from torch.utils.data import DataLoader
 
-from bertlab.bench import peer
-from bertlab.bench.ceiling import arithmetic
-from bertlab.bench.turns import compared
+from bertlab.bench import finetune_parity, peer, results, training_step
+from bertlab.bench.ceiling import count_operations
+from bertlab.bench.harness import summarise_turns
+from bertlab.bench.pretrain_peers import FullRows
+from bertlab.bench.synthetic_corpus import prepare_synthetic_corpus
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
+from bertlab.config.errors import DataError
 from bertlab.config.tasks import task
 from bertlab.tasks.material import with_head
 from bertlab.tasks.span.windows import span_features
 from bertlab.text.batches import shuffled_epoch
+from bertlab.text.pretraining.corpus import Corpus
 from bertlab.training.finetune import FinetuneConfig, finetune
 from bertlab.training.optimizers import OptimConfig
 
@@ -108,7 +113,7 @@ def test_the_peer_takes_one_gpu_where_there_are_more(tmp_path, tiny_checkpoint):
 
 
 def test_ratios_are_taken_turn_by_turn():
-    found = compared([(10.0, 10.0, 5.0), (40.0, 10.0, 10.0), (20.0, 10.0, 20.0)], ("a", "b"), "rows_per_second")
+    found = summarise_turns([(10.0, 10.0, 5.0), (40.0, 10.0, 10.0), (20.0, 10.0, 20.0)], ("a", "b"), "rows_per_second")
     assert found == {
         "bertlab_rows_per_second": 20, "a_rows_per_second": 10, "b_rows_per_second": 10,
         "ratio": 2.0, "ratio_least": 1.0, "ratio_most": 4.0,
@@ -138,27 +143,92 @@ def test_the_fused_attention_of_a_processor_is_counted():
     query_BNTD = torch.randn(2, 3, 5, 4, requires_grad=True)
     one_product = 2 * 2 * 3 * 5 * 5 * 4  # [T, D] x [D, T], for each of B x N heads
     with torch.no_grad():
-        forward = arithmetic(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD))
+        forward = count_operations(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD))
     assert forward == 2 * one_product
-    both = arithmetic(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD).sum().backward())
+    both = count_operations(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD).sum().backward())
     assert both == (2 + 5) * one_product  # the way back makes the scores again, and four products more
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_linear_layers_arithmetic_is_counted_in_either_type(dtype):
     layer, inputs = torch.nn.Linear(8, 3).to(dtype), torch.ones(2, 5, 8, dtype=dtype)
-    assert arithmetic(lambda: layer(inputs)) == 2 * 2 * 5 * 8 * 3
+    assert count_operations(lambda: layer(inputs)) == 2 * 2 * 5 * 8 * 3
 
 
-def test_bench_pretrain_says_how_much_of_the_machine_is_used(capsys):
-    words = ["bench", "pretrain", "--preset", "tiny", "--vocab-size", "64", "--batch-size", "2", "--max-tokens", "32"]
-    words += ["--steps", "1", "--rounds", "1", "--device", "cpu", "--precision", "float32", "--json"]
-    assert main(words) == 0
-    found = json.loads(capsys.readouterr().out)
-    matrices = 2 * (4 * 128 * 128 + 2 * 128 * 512) - 2 * 128 * 512  # the last feed-forward sees masked words alone
-    assert found["mflop_per_token"] * 1e6 > 6 * matrices
-    assert found["share_of_ceiling"] > 0
-    assert "pairs_drawn_tokens_per_second" not in found, "random pairs are not drawn from a corpus"
+def test_bench_pretrain_runs_the_command_beside_both_peers(corpus, capsys):
+    words = ["bench", "pretrain", "--corpus", str(corpus), "--preset", "tiny"]
+    words += ["--batch-size", "4", "--max-tokens", "32"]
+    words += ["--steps", "60", "--rounds", "1", "--device", "cpu", "--precision", "float32", "--threads", "1"]
+    assert main([*words, "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out.splitlines()[-1])
+    for name in ("ratio", "ratio_to_full_rows"):
+        assert 0 < measured[f"{name}_least"] == measured[name] == measured[f"{name}_most"]
+    matrices = 2 * (4 * 128 * 128 + 2 * 128 * 512) - 2 * 128 * 512  # the last feed-forward sees masked tokens alone
+    assert measured["mflop_per_token"] * 1e6 > 6 * matrices
+    assert measured["share_of_ceiling"] > 0
+    assert measured["seconds_outside_training"] > 0
+
+
+def test_a_synthetic_corpus_stands_in_for_a_real_one(tmp_path):
+    corpus = Corpus.open(prepare_synthetic_corpus(tmp_path / "corpus", 100, documents=8))
+    assert corpus.facts["documents"] == 8
+    assert next(FullRows(tmp_path / "corpus", 2, 16)).inputs.input_ids_BT.max() < 100
+
+
+def test_full_rows_have_no_padding_and_consecutive_text(corpus):
+    rows = FullRows(corpus, 4, 16)
+    batch = next(rows)
+    assert batch.inputs.input_ids_BT.shape == (4, 16)
+    assert batch.inputs.attention_mask_BT.all()
+    text = Corpus.open(corpus).documents(0).tokens
+    windows = {tuple(text[at : at + 14].tolist()) for at in range(0, len(text) - 14, 14)}
+    assert all(tuple(row[1:-1]) in windows for row in batch.inputs.input_ids_BT.tolist())
+
+
+def test_a_result_is_recorded_and_reported(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "bench" / "results.jsonl")
+    old = results.Result("Training: speed of mini", 3.0, unit="x", spread=(2.0, 4.0), n=5, peer="transformers")
+    results.append([old, replace(old, claim="App: answer", value=181.0, unit="ms", aim=300, spread=None)])
+    results.append([replace(old, value=4.07)])
+    rows = results.read(results.RESULTS)
+    assert [row.value for row in rows] == [3.0, 181.0, 4.07]
+    assert all(row.date and row.command for row in rows)
+    assert main(["bench", "report", "--results", str(results.RESULTS)]) == 0
+    text = (tmp_path / "BENCHMARKS.md").read_text()
+    assert "| speed of mini | 4.07x (2 to 4, n = 5) |  | transformers |" in text
+    assert "| answer | 181 ms (n = 5) | 300 ms |" in text
+    assert "3x" not in text, "only the newest row of a claim"
+    with raises_error(DataError, "bench-results-missing"):
+        results.read(tmp_path / "none.jsonl")
+    results.RESULTS.write_text('{"claim": 1, "size": 2}\n')
+    with raises_error(DataError, "bench-results-line-invalid", line=1):
+        results.read(results.RESULTS)
+
+
+def test_the_report_of_this_repository_is_current_and_short():
+    """`bertlab bench report` writes BENCHMARKS.md; nobody edits it by hand."""
+    lines = results.markdown(results.read(results.RESULTS))
+    assert (results.RESULTS.parents[1] / "BENCHMARKS.md").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
+    assert len(lines) <= 100
+
+
+def test_bench_step_measures_every_part(capsys, monkeypatch):
+    monkeypatch.setattr(training_step, "SHAPES", ((1, 2, 8, 4),))
+    assert main(["bench", "step", "--rounds", "1", "--preset", "tiny", "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out)
+    assert {"Muon, tiny", "padding left out, windows"} <= set(measured)
+    assert all(row["speed_up"] > 0 for row in measured.values() if isinstance(row, dict))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_bench_prepare_measures_growing_amounts(tmp_path, tiny_checkpoint, capsys):
+    table = pyarrow.table({"text": [f"The keeper of mill {i} carried the lantern. It was dark." for i in range(200)]})
+    pyarrow.parquet.write_table(table, tmp_path / "text.parquet")
+    words = ["bench", "prepare", str(tmp_path / "text.parquet"), "--megabytes", "0.005", "--times", "1", "2"]
+    assert main([*words, "--workers", "1", "--tokenizer", str(tiny_checkpoint), "--json"]) == 0
+    once, twice = json.loads(capsys.readouterr().out)["sizes"]
+    assert twice["documents"] == 2 * once["documents"]
+    assert once["peak_resident_mb"] > once["peak_anonymous_mb"] > 0
 
 
 def test_bench_features_runs_both(data, tiny_checkpoint, capsys):
@@ -183,14 +253,12 @@ def test_bench_finetune_runs_all_three(task, data, tiny_checkpoint, capsys):
 
 
 def test_the_comparison_is_resumable_and_puts_both_side_by_side(data, tiny_checkpoint, tmp_path, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "scripts")
-    compare = importlib.import_module("compare_finetune")
-    small = {name: replace(recipe, epochs=1.0, max_tokens=64) for name, recipe in compare.RECIPES.items()}
-    monkeypatch.setattr(compare, "RECIPES", small)
-    asked = compare.Compare(
-        data=data, out=tmp_path, tasks=("rte", "squad"), seeds=(0,), encoder=str(tiny_checkpoint), quick=True
+    small = {name: replace(recipe, epochs=1.0, max_tokens=64) for name, recipe in finetune_parity.RECIPES.items()}
+    monkeypatch.setattr(finetune_parity, "RECIPES", small)
+    config = finetune_parity.ParityBenchConfig(
+        data=data, out=tmp_path, tasks=("rte", "squad"), seed_values=(0,), encoder=str(tiny_checkpoint), quick=True
     )
-    compare.main(asked)
+    finetune_parity.run(config)
     first = capsys.readouterr()
     results = json.loads((tmp_path / "results.json").read_text())
     assert [(row["task"], row["side"]) for row in results] == [
@@ -202,7 +270,7 @@ def test_the_comparison_is_resumable_and_puts_both_side_by_side(data, tiny_check
     own, theirs = (row["value"] for row in results if row["task"] == "rte")
     assert f"{own:.2f} ± 0.00" in by_name["rte"]
     assert f"{own - theirs:+.2f}" in by_name["rte"]
-    compare.main(asked)
+    finetune_parity.run(config)
     again = capsys.readouterr()
     assert again.out == first.out
     assert "transformers ..." not in again.err

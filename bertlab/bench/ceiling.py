@@ -1,4 +1,4 @@
-"""How much arithmetic something does, and how much the machine could do in that time. Knows no model."""
+"""Count the floating-point operations of a computation, and measure the machine's peak rate for matrix products."""
 
 import statistics
 import time
@@ -18,27 +18,26 @@ def _fused_backward(grad_shape, query_shape, key_shape, value_shape, *_, **__) -
     return sdpa_backward_flop_count(grad_shape, query_shape, key_shape, value_shape)
 
 
-# the counter knows what GPUs do, not a processor's fused attention
-_PROCESSOR = {
+# torch's counter knows the operators of GPUs, but not fused attention on a processor
+_CPU_OPERATORS = {
     _ATEN._scaled_dot_product_flash_attention_for_cpu: _fused,
     _ATEN._scaled_dot_product_flash_attention_for_cpu_backward: _fused_backward,
 }
 
 
-def arithmetic(work: Callable[[], object]) -> int:
-    """Floating-point operations of all matrix products in it, forwards and backwards; a multiplication and its
-    addition are two.
+def count_operations(work: Callable[[], object]) -> int:
+    """Count the floating-point operations of all matrix products, forward and backward. A multiply-add counts as two.
 
-    >>> arithmetic(lambda: torch.ones(2, 3) @ torch.ones(3, 4))
+    >>> count_operations(lambda: torch.ones(2, 3) @ torch.ones(3, 4))
     48
     """
-    with FlopCounterMode(display=False, custom_mapping=_PROCESSOR) as counter:
+    with FlopCounterMode(display=False, custom_mapping=_CPU_OPERATORS) as counter:
         work()
     return counter.get_total_flops()
 
 
-def product_rate(device: torch.device, dtype: torch.dtype, rounds: int = 9) -> float:
-    """Floating-point operations a second of one large square matrix product: the ceiling of any training here."""
+def peak_rate(device: torch.device, dtype: torch.dtype, rounds: int = 9) -> float:
+    """Measure the operations per second of one large square matrix product, which no training here can exceed."""
     size = 8192 if device.type == "cuda" else 2048
     left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     rates = []

@@ -1,7 +1,4 @@
-"""`bertlab bench features`: SQuAD's rows to what a model reads, ours beside `transformers` with `datasets.map`.
-
-In turns in one run; both begin with the rows in memory. Knows nothing of training.
-"""
+"""`bertlab bench features`: turning SQuAD rows into features, beside `transformers` with `datasets.map`."""
 
 import contextlib
 import os
@@ -15,7 +12,7 @@ import transformers
 import tyro
 
 from bertlab.bench import peer
-from bertlab.bench.turns import in_turns, peak_memory_mb, tell
+from bertlab.bench.harness import BenchOptions, measure_in_turns, peak_memory_mb, ratio_result, report
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.windows import span_features
@@ -23,11 +20,12 @@ from bertlab.training.devices import describe_hardware
 
 
 @dataclass(frozen=True)
-class FeaturesBenchConfig:
-    """Measure questions per second of making SQuAD's features, against `run_qa.py`'s way, in turns in one run.
+class FeaturesBenchConfig(BenchOptions):
+    """Measure how many questions of SQuAD become features per second, in turns with the code of `run_qa.py`.
 
-    Ours counts until every window is made; the peer's until `datasets.map` has written them, in one process with
-    as many threads as there are cores, or in as many processes, whichever was faster in a first try.
+    Both sides begin with the rows in memory. bertlab's time ends when every window is built, the peer's when
+    `datasets.map` has written them. The peer runs in one process with a thread per core, or in a process per core,
+    whichever is faster on a sample.
 
     Examples:
       bertlab bench features --data squad/train.parquet
@@ -35,23 +33,21 @@ class FeaturesBenchConfig:
     """
 
     data: Annotated[str, tyro.conf.arg(metavar="FILE")] = "rajpurkar/squad"
-    """SQuAD rows; the hub's train set if not given."""
+    """SQuAD rows: a file, a directory or a hub id."""
     checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "squad"
-    """Whose tokenizer."""
+    """The checkpoint whose tokenizer is used."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Only this many questions."""
+    """Use only the first so many questions."""
     max_tokens: int = 384
     """Tokens in a window."""
     stride: int = 128
-    """How far each window begins after the one before; for the peer, what neighbours share."""
+    """Distance between the starts of neighbouring windows; for the peer, their overlap."""
     rounds: int = 1
-    """Turns each."""
-    json: bool = False
-    """Print one JSON object."""
+    """Turns of each side."""
 
 
 def bench(config: FeaturesBenchConfig) -> dict:
-    """Returns questions per second of both, the ratio turn by turn, and the seconds of the slowest turns."""
+    """Return the questions per second of both sides, their ratio turn by turn, and the seconds of the slowest turns."""
     source = locate.find(config.checkpoint)
     own, theirs = checkpoint.load(config.checkpoint).tokenizer, peer.tokenizer(source)
     rows = read_rows(config.data, "train")[: config.rows]
@@ -84,7 +80,7 @@ def bench(config: FeaturesBenchConfig) -> dict:
         seconds["theirs"].append(their_features(table, workers))
         return len(rows) / seconds["theirs"][-1]
 
-    measured = in_turns(
+    measured = measure_in_turns(
         our_turn, {"transformers": their_turn}, config.rounds, "questions_per_second", quiet=config.json
     )
     return {
@@ -102,5 +98,9 @@ def bench(config: FeaturesBenchConfig) -> dict:
 
 
 def run(config: FeaturesBenchConfig) -> None:
-    """Measure and print."""
-    tell(bench(config), config.json)
+    """Measure, print and record."""
+    measured = bench(config)
+    claim = f"Data: SQuAD rows to features, {measured['questions']:,} questions"
+    peer_name = f"transformers, {measured['peer']}"
+    result = ratio_result(claim, measured, n=config.rounds, peer=peer_name, hardware=measured["hardware"])
+    report(measured, [result], config)

@@ -1,6 +1,6 @@
-"""`bertlab bench finetune`: fine-tuning ours beside the `Trainer` of `transformers`, on the same rows, in turns.
+"""`bertlab bench finetune`: fine-tuning speed beside the `Trainer` of `transformers`, on the same rows.
 
-The Trainer twice: as it comes, with rows in random order, and with rows of similar length grouped, as it does if asked.
+The Trainer runs twice: with its default, rows in random order, and with `group_by_length`.
 """
 
 import tempfile
@@ -14,7 +14,7 @@ import transformers
 import tyro
 
 from bertlab.bench import peer
-from bertlab.bench.turns import CLOCKS, Clock, in_turns, peak_memory_mb, tell
+from bertlab.bench.harness import CLOCKS, MachineOptions, measure_in_turns, peak_memory_mb, ratio_result, report
 from bertlab.checkpoints import locate
 from bertlab.config.tasks import task
 from bertlab.tasks.span.squad import read_rows
@@ -26,10 +26,10 @@ from bertlab.training.trainer import Trainer
 
 
 @dataclass(frozen=True)
-class FinetuneBenchConfig:
-    """Measure tokens per second of fine-tuning against the Trainer of `transformers`, in turns in one run.
+class FinetuneBenchConfig(MachineOptions):
+    """Measure the tokens per second of fine-tuning, in turns with the Trainer of `transformers`.
 
-    Real tokens, not padding; both sides with the same batch size, dropout, optimiser and precision.
+    Padding is not counted. Both sides have the same batch size, dropout, optimiser and precision.
 
     Examples:
       bertlab bench finetune sst2 --data glue/sst2
@@ -37,35 +37,27 @@ class FinetuneBenchConfig:
     """
 
     task: tyro.conf.Positional[Literal["sst2", "squad"]] = "sst2"
-    """Whose rows."""
+    """The task."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
-    """The training rows: a file, a directory or a hub id; the task's if not given."""
+    """The training rows: a file, a directory or a hub id. Default: the task's own on the hub."""
     checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "strongest"
-    """What is fine-tuned, on both sides."""
+    """The checkpoint that both sides fine-tune."""
     rows: int = 8000
-    """Only this many rows."""
+    """Use only the first so many rows."""
     batch_size: int = 32
-    """Rows or windows a step."""
+    """Rows or windows in a step."""
     steps: int = 20
-    """Steps in a turn; the Trainer's first two are not counted, as it makes itself ready in them."""
+    """Steps in a turn; two more of the Trainer's are not counted, as it sets itself up in them."""
     rounds: int = 5
-    """Turns each."""
+    """Turns of each side."""
     dropout: float = 0.1
-    """Of both sides."""
+    """Dropout of both sides."""
     precision: Precision = "auto"
-    """Of both sides."""
-    device: str = "auto"
-    """cpu or cuda; auto takes a GPU if there is one."""
-    threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Processor threads; all of them if not given."""
-    clock: Clock = "wall"
-    """What a second is; `processor`, with --threads 1, is steady on a machine that others use too."""
-    json: bool = False
-    """Print one JSON object."""
+    """Number format of both sides."""
 
 
 def bench(config: FinetuneBenchConfig) -> dict:
-    """Returns tokens per second of ours and of the Trainer's two ways (medians), and our ratio to each."""
+    """Return the median tokens per second of bertlab and of the Trainer's two settings, and the ratio to each."""
     device, spec, source = resolve_device(config.device), task(config.task), config.data or task(config.task).hub_id
     dtype = resolve_precision(config.precision, device)
     datasets.disable_progress_bars()
@@ -122,7 +114,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
 
         our_turn()  # the first steps allocate; the Trainer's own are left out in every turn
         peers = {way: lambda way=way: their_turn(way) for way in trainers}
-        measured = in_turns(our_turn, peers, config.rounds, quiet=config.json)
+        measured = measure_in_turns(our_turn, peers, config.rounds, quiet=config.json)
     return {
         "task": f"{config.task}, {len(rows):,} rows",
         "model": f"{config.checkpoint}, {sum(p.numel() for p in model.parameters()):,} parameters",
@@ -138,5 +130,15 @@ def bench(config: FinetuneBenchConfig) -> dict:
 
 
 def run(config: FinetuneBenchConfig) -> None:
-    """Measure and print."""
-    tell(bench(config), config.json)
+    """Measure, print and record."""
+    measured = bench(config)
+    topic = f"Fine-tuning: tokens per second, {config.task}, {config.checkpoint}, {measured['precision']}"
+    known = {"n": config.rounds, "hardware": measured["hardware"]}
+    results = [
+        ratio_result(f"{topic}, rows in random order", measured, peer="Trainer", **known),
+        ratio_result(
+            f"{topic}, beside grouped rows", measured, "ratio_to_transformers_grouped", peer="Trainer, group_by_length",
+            **known,
+        ),
+    ]  # fmt: skip
+    report(measured, results, config)

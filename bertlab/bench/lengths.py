@@ -1,7 +1,7 @@
-"""`bertlab bench lengths`: what a token costs in inputs of different length and in batches of different size.
+"""`bertlab bench lengths`: pre-training speed by sequence length and batch size.
 
-Attention's work on a token grows with the length of the input, all other work does not (which is why the paper trains
-on short inputs first, appendix A.2); how much that is of the whole is what is measured here.
+The work of attention per token grows with the length of the input and all other work does not, which is why the paper
+trains on short inputs first (appendix A.2).
 """
 
 import statistics
@@ -13,15 +13,16 @@ import torch
 import tyro
 from tqdm import tqdm
 
-from bertlab.bench.ours import Ours, Preset
-from bertlab.bench.turns import CLOCKS, Clock, peak_memory_mb, tell
+from bertlab.bench.harness import CLOCKS, MachineOptions, peak_memory_mb, report
+from bertlab.bench.results import Result
+from bertlab.bench.training_loop import Preset, TrainingLoop
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
 
 @dataclass(frozen=True)
-class LengthsBenchConfig:
-    """Measure tokens per second of our pre-training for lengths x batch sizes, in turns in one run.
+class LengthsBenchConfig(MachineOptions):
+    """Measure the tokens per second of pre-training for each length and batch size, in turns.
 
     Examples:
       bertlab bench lengths --corpus runs/corpus
@@ -29,43 +30,35 @@ class LengthsBenchConfig:
     """
 
     corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A prepared corpus; without one, random pairs with the same layout."""
+    """A prepared corpus. Default: random pairs of the same layout."""
     preset: Preset = "mini"
     """The size of the model."""
     vocab_size: int = 8192
-    """Of the random pairs; a corpus brings its own."""
+    """Vocabulary size of the random pairs; a corpus has its own."""
     max_tokens: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (64, 128, 256, 512)
-    """Tokens in a pair."""
+    """Tokens in a sentence pair."""
     batch_sizes: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (8, 16, 32)
-    """Sentence pairs a step."""
+    """Sentence pairs in a step."""
     tokens: int = 8192
-    """In a turn, at least; of one step or of several."""
+    """Tokens in a turn, at least; a turn is one step or several."""
     rounds: int = 5
-    """Turns each."""
+    """Turns of each combination."""
     precision: Precision = "auto"
-    """Of all arithmetic."""
-    device: str = "auto"
-    """cpu or cuda; auto takes a GPU if there is one."""
-    threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Processor threads; all of them if not given."""
-    clock: Clock = "wall"
-    """What a second is; `processor`, with --threads 1, is steady on a machine that others use too."""
-    json: bool = False
-    """Print one JSON object."""
+    """The number format of all arithmetic."""
 
 
 def bench(config: LengthsBenchConfig) -> dict:
-    """Returns `cells`, the median tokens per second by length and batch size, and what they were measured on."""
+    """Return `cells`, the median tokens per second by length and batch size, and what they were measured on."""
     if config.threads:
         torch.set_num_threads(config.threads)
     device = resolve_device(config.device)
     dtype = resolve_precision(config.precision, device)
     clock = CLOCKS[config.clock]
     speeds: dict[tuple[int, int], list[float]] = {(T, B): [] for T in config.max_tokens for B in config.batch_sizes}
-    ways = {(T, B): Ours.of(config, B, T, device=device, dtype=dtype, clock=clock) for T, B in speeds}
+    loops = {(T, B): TrainingLoop.build(config, B, T, device=device, dtype=dtype, clock=clock) for T, B in speeds}
     for number in tqdm(range(config.rounds + 1), "turns", disable=config.json):
-        for (T, B), ours in ways.items():
-            speed = ours.turn(max(1, -(-config.tokens // (T * B))))
+        for (T, B), loop in loops.items():
+            speed = loop.run_steps(max(1, -(-config.tokens // (T * B))))
             # the first turn loads and allocates
             speeds[T, B] += [speed] if number else []
     return {
@@ -82,7 +75,7 @@ def bench(config: LengthsBenchConfig) -> dict:
 
 
 def table(cells: dict[int, dict[int, int]]) -> str:
-    """Lengths down, batch sizes across.
+    """Format the cells as a table: lengths down, batch sizes across.
 
     >>> print(table({64: {8: 4100, 16: 4300}, 512: {8: 3000, 16: 3100}}))
     tokens in a pair     8 pairs    16 pairs
@@ -96,9 +89,15 @@ def table(cells: dict[int, dict[int, int]]) -> str:
 
 
 def run(config: LengthsBenchConfig) -> None:
-    """Measure and print."""
-    found = bench(config)
-    cells = found.pop("cells")
-    tell(found | ({"cells": cells} if config.json else {}), config.json)
+    """Measure, print and record."""
+    measured = bench(config)
+    cells = measured.pop("cells")
+    short, long, batch = min(cells), max(cells), max(config.batch_sizes)
+    cost = round(cells[short][batch] / cells[long][batch], 2)
+    claim = (
+        f"Pre-training: cost of a token at length {long} over length {short}, {config.preset}, {measured['precision']}"
+    )
+    result = Result(claim, cost, unit="x", n=config.rounds, hardware=measured["hardware"])
+    report(measured | ({"cells": cells} if config.json else {}), [result], config)
     if not config.json:
-        print(f"\ntokens a second\n{table(cells)}")
+        print(f"\ntokens per second\n{table(cells)}")

@@ -1,7 +1,4 @@
-"""What people use instead, written as its own examples are: `transformers` with `datasets` and its `Trainer`.
-
-The other side of the benchmarks and of the comparison of results.
-"""
+"""The peer of the benchmarks: `transformers` with `datasets` and its `Trainer`, written as its own examples are."""
 
 import importlib.util
 import time
@@ -22,7 +19,7 @@ AUTO = {
 
 
 def tokenizer(checkpoint: Path) -> transformers.PreTrainedTokenizerFast:
-    """The checkpoint's own tokenizer, the fast kind."""
+    """Return the checkpoint's own fast tokenizer."""
     return transformers.AutoTokenizer.from_pretrained(checkpoint)
 
 
@@ -33,11 +30,11 @@ def span_rows(
     overlap: int = 128,
     workers: int | None = None,
 ) -> datasets.Dataset:
-    """SQuAD rows -> input_ids, token_type_ids, attention_mask, start_positions, end_positions, as `run_qa.py` does it.
+    """Turn SQuAD rows into model inputs with start and end positions, as `run_qa.py` does.
 
     Args:
         rows: a `datasets.Dataset`, or a list that becomes one.
-        overlap: what `run_qa.py` calls doc_stride: tokens that neighbouring windows share.
+        overlap: tokens that neighbouring windows share; `run_qa.py` calls it doc_stride.
         workers: processes of `datasets.map`; None for one, in which the tokenizer still uses every core.
     """
 
@@ -81,7 +78,7 @@ def text_rows(
     max_tokens: int = 128,
     workers: int | None = None,
 ) -> datasets.Dataset:
-    """Rows of one or two texts and a label -> the model's inputs and `labels`, as `run_glue.py` does it."""
+    """Turn rows of one or two texts and a label into model inputs with `labels`, as `run_glue.py` does."""
 
     def features(batch: dict) -> dict:
         found = tokenizer(*(batch[column] for column in columns), truncation=True, max_length=max_tokens)
@@ -93,14 +90,14 @@ def text_rows(
 
 def _mapped(rows: Sequence[Mapping], features: Callable[[dict], dict], workers: int | None) -> datasets.Dataset:
     data = rows if isinstance(rows, datasets.Dataset) else datasets.Dataset.from_list(list(rows))
-    # not in memory: written to a file and mapped, as it is by default
+    # written to a file and memory-mapped, as is the default
     return data.map(
         features, batched=True, num_proc=workers, remove_columns=data.column_names, load_from_cache_file=False
     )
 
 
 class CountingTrainer(transformers.Trainer):
-    """A Trainer that says how many tokens it read, and in how many seconds, its first `warm` steps left out."""
+    """A Trainer that counts the tokens it reads and times its steps, without the first `warm` ones."""
 
     warm = 2
     clock: Callable[[], float] = staticmethod(time.perf_counter)
@@ -111,7 +108,7 @@ class CountingTrainer(transformers.Trainer):
         return super().train(*arguments, **options)
 
     def training_step(self, model, inputs, *arguments, **options):
-        self.read.append(inputs["attention_mask"].sum())  # not looked at yet, so that no GPU is waited for
+        self.read.append(inputs["attention_mask"].sum())  # read later: .item() would wait for the GPU
         return super().training_step(model, inputs, *arguments, **options)
 
     def on_step_end(self) -> None:
@@ -121,7 +118,7 @@ class CountingTrainer(transformers.Trainer):
 
     @property
     def tokens_per_second(self) -> float:
-        """Real tokens, from the end of one step to the end of another, so with the making of batches between them."""
+        """Tokens without padding per second, from the end of one step to the end of another, batches included."""
         return int(sum(self.read[self.warm :])) / (self.ended[-1] - self.ended[self.warm - 1])
 
 
@@ -146,17 +143,17 @@ def trainer(
     clock: Callable[[], float] = time.perf_counter,
     **arguments,
 ) -> CountingTrainer:
-    """A `Trainer` over a checkpoint, each batch padded to its longest row.
+    """Return a `Trainer` over a checkpoint that pads each batch to its longest row.
 
     Args:
         arguments: of `transformers.TrainingArguments`.
 
     Raises:
-        BertlabError: `accelerate`, which the Trainer needs, is not there.
+        BertlabError: `accelerate`, which the Trainer needs, is not installed.
     """
     if importlib.util.find_spec("accelerate") is None:
-        raise BertlabError("the Trainer of transformers needs accelerate: pip install accelerate")
-    transformers.logging.set_verbosity_error()  # a new head has no weights, and that is no news
+        raise BertlabError("bench-needs-accelerate")
+    transformers.logging.set_verbosity_error()  # it would warn that a new task head has no weights
     transformers.logging.disable_progress_bar()
     transformers.set_seed(seed)
     settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
@@ -166,16 +163,16 @@ def trainer(
         settings["problem_type"] = "regression"
     model = AUTO[kind].from_pretrained(checkpoint, attn_implementation="sdpa", **settings)
     quiet = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
-    asked = transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments)
-    asked._n_gpu = min(1, asked.n_gpu)  # or it gives each GPU that it sees a batch, from this one process
-    made = CountingTrainer(
+    settings_of_run = transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments)
+    settings_of_run._n_gpu = min(1, settings_of_run.n_gpu)  # else it gives every visible GPU a batch
+    counting = CountingTrainer(
         model,
-        asked,
+        settings_of_run,
         data_collator=transformers.DataCollatorWithPadding(tokenizer),
         train_dataset=data,
         processing_class=tokenizer,
     )
-    made.clock = clock
-    made.add_callback(_Clock(made))
-    made.remove_callback(transformers.PrinterCallback)
-    return made
+    counting.clock = clock
+    counting.add_callback(_Clock(counting))
+    counting.remove_callback(transformers.PrinterCallback)
+    return counting

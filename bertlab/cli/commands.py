@@ -53,6 +53,19 @@ COMMANDS = {
         "bench.features", "FeaturesBenchConfig", "run", "speed of turning SQuAD rows into features, beside transformers"
     ),
     "bench lengths": Command("bench.lengths", "LengthsBenchConfig", "run", "pre-training speed by sequence length"),
+    "bench step": Command("bench.training_step", "StepBenchConfig", "run", "what parts of a training step gain"),
+    "bench prepare": Command("bench.prepare", "PrepareBenchConfig", "run", "speed and memory of bertlab prepare"),
+    "bench finetune-parity": Command(
+        "bench.finetune_parity", "ParityBenchConfig", "run", "results of fine-tuning beside transformers"
+    ),
+    "bench app": Command("bench.app", "AppBenchConfig", "run", "response times of the app in a browser"),
+    "bench attention-view": Command(
+        "bench.attention_view", "AttentionViewBenchConfig", "run", "the attention view beside bertviz"
+    ),
+    "bench time-machine": Command(
+        "bench.time_machine", "TimeMachineBenchConfig", "run", "frame times of the time machine"
+    ),
+    "bench report": Command("bench.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"),
 }  # fmt: skip
 
 ALIASES = {"nsp": "next-sentence", "bench": "bench pretrain"}

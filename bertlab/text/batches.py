@@ -1,8 +1,8 @@
 """Rows -> batches: shuffled where they are learned from, longest first where a model is asked about them.
 
 Batches to learn from are not sorted by length, although neighbours in length would need less padding: rows alike in
-length are alike in more, and what a batch of them teaches is lopsided (BENCHMARKS.md, "The same fine-tuning beside
-`transformers`"). Padding is left out of the arithmetic instead (`nn.fast.layouts`).
+length are alike in more, and what a batch of them teaches is lopsided (docs/lab-notebook.md). Padding
+is left out of the arithmetic instead (`nn.fast.layouts`).
 
 Shape legend: B batch, T tokens.
 """

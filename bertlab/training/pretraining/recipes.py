@@ -34,7 +34,7 @@ def google(corpus: Path, out: Path, **changes) -> PretrainConfig:
 def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
     """What leaves the plateau of the loss soonest on a small machine: small batches at ten times the paper's rate,
     which falls over the second half, Muon, no dropout, first heads that look at neighbours, a quarter of the tokens
-    hidden; the last tenth at 512 tokens (BENCHMARKS.md, "What leaves the first plateau")."""
+    hidden; the last tenth at 512 tokens (docs/lab-notebook.md, "What leaves the first plateau")."""
     settings = {
         "preset": "mini", "batch_size": 16, "max_tokens": 128, "then_tokens": 512, "then_share": 0.1, "mask": 0.25,
         "dropout": 0.0, "start": "neighbours", "optim": OptimConfig(lr=1e-3, warmup=0.03, decay=0.6, method="muon"),
@@ -44,7 +44,7 @@ def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
 
 def further(corpus: Path, out: Path, **changes) -> PretrainConfig:
     """What continues a checkpoint (`from_`): a tenth of the ordinary rate, as a short run at that rate unlearns more
-    than it learns (BENCHMARKS.md, "The shipped checkpoints")."""
+    than it learns (docs/lab-notebook.md, "The shipped checkpoints")."""
     return PretrainConfig(corpus=corpus, out=out, **({"optim": OptimConfig(lr=1e-4)} | changes))
 
 

@@ -1,12 +1,9 @@
-"""Measures the attention view in a real Chromium against bertviz's head view, on the same input in the same run.
+"""`bertlab bench attention-view`: the attention view in a headless Chromium, beside bertviz's head view.
 
-    python scripts/bench_attention.py [--tokens 32 128 512] [--bertviz 32 64] [--limit 120]
-
-prints a table in Markdown: bytes that reach the browser, first paint, a hover, and a change of layer, each as time on
-the wall and, since other work may share the machine, as processor time of the page's own process. Attention is made
-up, peaked as trained heads are. bertviz's page is what `head_view(html_action="return")` gives; the libraries that it
-loads from a CDN are put into it. A page that does not open within the limit is said not to. Knows
-nothing of models; BENCHMARKS.md says what was measured where.
+For the same input: bytes that reach the browser, first paint, a hover, and a change of layer; each as wall time and,
+since other programs may share the machine, as processor time of the page's own process. The attention is synthetic,
+peaked as that of trained heads. bertviz's page is what `head_view(html_action="return")` returns, with the libraries
+that it would load from a CDN put into it. A page that does not open within the limit is reported as such.
 """
 
 import base64
@@ -20,16 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import tyro
-from chromium import launched
 from playwright.sync_api import Error, Page, sync_playwright
 
+from bertlab.bench.chromium import launch_chromium
+from bertlab.bench.harness import BenchOptions, report
+from bertlab.bench.results import Result
+from bertlab.config.errors import BertlabError
 from bertlab.explore.facts import AttentionMap, TokenRow
 from bertlab.views import assets, html, payload
 
 HOVERS, SWITCHES = 9, 5
-COLUMNS = ("view", "tokens", "bytes", "made in Python", "first paint", "hover", "layer switch")
-BOUNDS = ("*bound*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
+COLUMNS = ("view", "tokens", "bytes", "built in Python", "first paint", "hover", "layer switch")
+AIMS = ("*aim*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
 
 # frame(): a drawn frame, its pixels read back so that what the browser put off is counted too
 FRAME = """window.frame = async () => {
@@ -76,20 +75,28 @@ BERTVIZ_SWITCH = """(i) => clock(() => {
 
 
 @dataclass(frozen=True)
-class Options:
-    """tokens: lengths for this view; bertviz: lengths for bertviz's; limit: seconds that one of its pages may take to
-    open; layers, heads: of the made-up model.
+class AttentionViewBenchConfig(BenchOptions):
+    """Measure the attention view in a browser, beside bertviz.
+
+    Examples:
+      bertlab bench attention-view
+      bertlab bench attention-view --tokens 128 --bertviz 128 --limit 400
     """
 
     tokens: tuple[int, ...] = (32, 128, 512)
+    """Input lengths for bertlab's view."""
     bertviz: tuple[int, ...] = (32, 128)
+    """Input lengths for bertviz's view."""
     limit: float = 120
+    """Seconds that a page of bertviz may take to open."""
     layers: int = 12
+    """Layers of the synthetic model."""
     heads: int = 12
+    """Heads of each layer."""
 
 
-def made_up(layers: int, heads: int, size: int) -> AttentionMap:
-    """Heads that look near, at the first token, or at themselves, with noise; two sentences."""
+def synthetic_attention(layers: int, heads: int, size: int) -> AttentionMap:
+    """Return attention of two sentences: heads that attend to neighbours or to the first token, with noise."""
     rng = np.random.default_rng(0)
     distance = np.abs(np.arange(size)[:, None] - np.arange(size)[None])
     scores = rng.normal(0, 1.2, (layers, heads, size, size)).astype(np.float32)
@@ -183,7 +190,7 @@ def bertviz(page: Page, fact: AttentionMap, limit: float) -> list[tuple[str, ...
     libraries = f"{assets.static('vendor/jquery.slim.min.js')}\n{assets.static('vendor/d3.min.js')}\n{REQUIRE}"
     shown, changed = CDN.subn(lambda _: f"<script>{libraries}</script>", made)
     if not changed:
-        raise SystemExit("bertviz's page does not load require.js any more: look at scripts/bench_attention.py")
+        raise BertlabError("bench-bertviz-changed")
     try:
         meter, paint = opened(page, f"<!doctype html><meta charset=utf-8>{shown}", "svg line", limit)
         return [(*size, paint, meter.each(BERTVIZ_HOVER, HOVERS), meter.each(BERTVIZ_SWITCH, SWITCHES))]
@@ -193,25 +200,48 @@ def bertviz(page: Page, fact: AttentionMap, limit: float) -> list[tuple[str, ...
         return [(*size, said, "", "")]
 
 
-def line(cells: tuple[str, ...]) -> str:
+def table_row(cells: tuple[str, ...]) -> str:
+    """Return a row of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
 
 
-def main(options: Options) -> None:
+def bench(config: AttentionViewBenchConfig) -> dict:
+    """Return the columns and the rows of the table, and print each row when it is measured."""
+    measured: dict = {"columns": COLUMNS, "rows": []}
     with sync_playwright() as driver:
-        tasks = [(ours, size) for size in options.tokens] + [(bertviz, size) for size in options.bertviz]
+        tasks = [(ours, size) for size in config.tokens] + [(bertviz, size) for size in config.bertviz]
         for number, (measure, size) in enumerate(tasks):
-            # a browser of its own for each: a page that will not open is left behind with it
-            browser = launched(driver)
-            if not number:
-                print(f"Chromium {browser.version}, {platform.machine()}, {options.layers} x {options.heads} heads;")
-                print("times: on the wall, median (in brackets: of the page's processor, mean)\n")
-                print("\n".join(map(line, (COLUMNS, ("---",) * len(COLUMNS), BOUNDS))), flush=True)
+            # a browser for each: a page that does not open is left behind with its browser
+            browser = launch_chromium(driver)
+            if not number and not config.json:
+                print(f"Chromium {browser.version}, {platform.machine()}, {config.layers} x {config.heads} heads;")
+                print("times: wall, median (in brackets: the page's processor, mean)\n")
+                print("\n".join(map(table_row, (COLUMNS, ("---",) * len(COLUMNS), AIMS))), flush=True)
             page = browser.new_page(viewport={"width": 1280, "height": 900})
-            for row in measure(page, made_up(options.layers, options.heads, size), options.limit):
-                print(line(row), flush=True)
+            for row in measure(page, synthetic_attention(config.layers, config.heads, size), config.limit):
+                measured["rows"].append(row)
+                if not config.json:
+                    print(table_row(row), flush=True)
             browser.close()
+    return measured
 
 
-if __name__ == "__main__":
-    main(tyro.cli(Options))
+def run(config: AttentionViewBenchConfig) -> None:
+    """Measure, print and record: sizes and first paints at the longest input that both views opened."""
+    measured = bench(config)
+    shown = {(row[0], int(row[1])): row for row in measured["rows"] if " ms" in row[4]}
+    both = [size for name, size in shown if name.startswith("bertviz") and ("bertlab, first view", size) in shown]
+    results = []
+    if both:
+        size = max(both)
+        own, other = shown["bertlab, first view", size], shown["bertviz, head view", size]
+        for name, column in (("bytes", 2), ("first paint", 4), ("layer switch", 6)):
+            if own[column] and other[column]:
+                ratio = round(_number(other[column]) / _number(own[column]), 1)
+                claim = f"App: attention view of {config.layers} x {config.heads} heads, {size} tokens, {name}"
+                results.append(Result(claim, ratio, unit="x", n=1, peer="bertviz head view"))
+    report(measured if config.json else {}, results, config)
+
+
+def _number(cell: str) -> float:
+    return float(cell.split()[0].replace(",", ""))

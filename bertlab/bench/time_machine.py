@@ -1,15 +1,10 @@
-"""Measures the time machine in a real Chromium: how long a frame takes while the slider is dragged, and the way there.
+"""`bertlab bench time-machine`: how long a frame of the time machine takes while its slider is dragged.
 
-`python scripts/bench_time_machine.py --run DIR [--out FILE.json]` asks every snapshot of that run, opens the view as
-the offline page that its Save menu gives (the same component as in the window), and prints one JSON object.
-
-Times are in milliseconds. A frame goes from the slider's event to the end of the frame that shows the new moment, its
-pixels read back; every moment is visited in a shuffled order, first when its picture has to be made and then again.
-
-Knows nothing of models, only what stands on the page; see BENCHMARKS.md for what was measured where.
+The view is the offline page that its Save menu writes, in a headless Chromium. A frame lasts from the slider's event to
+the end of the frame that shows the new moment, its pixels read back. Every moment is visited in a shuffled order, first
+when its picture has to be drawn and then again.
 """
 
-import json
 import os
 import random
 import statistics
@@ -18,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import tyro
-from chromium import launched
 from playwright.sync_api import Page, sync_playwright
 
+from bertlab.bench.chromium import launch_chromium
+from bertlab.bench.harness import BenchOptions, report
+from bertlab.bench.results import Result
 from bertlab.checkpoints import history
 from bertlab.explore.timeline import timeline
 from bertlab.views import html, payload
@@ -52,16 +48,22 @@ DRAG = """async (order) => {
 
 
 @dataclass(frozen=True)
-class Options:
-    """run: a run's directory with snapshots; rounds: how often every moment is visited; out: also write the JSON."""
+class TimeMachineBenchConfig(BenchOptions):
+    """Measure the frames of the time machine in a browser.
 
-    run: Path
+    Examples:
+      bertlab bench time-machine
+      bertlab bench time-machine --run runs/en --rounds 5
+    """
+
+    run: Path = Path("assets/runs/tiny-en")
+    """A run with snapshots."""
     rounds: int = 3
-    out: Path | None = None
+    """How often every moment is visited again."""
 
 
-def frames(page: Page, rounds: int) -> dict:
-    """Medians and worst of the frames of every moment in a shuffled order."""
+def time_frames(page: Page, rounds: int) -> dict:
+    """Return the median and the slowest frame, of moments drawn for the first time and of moments drawn again."""
     count = int(page.evaluate("document.querySelector('.bl-slider').max")) + 1
     order = list(range(count))
     random.Random(0).shuffle(order)
@@ -76,12 +78,12 @@ def frames(page: Page, rounds: int) -> dict:
     }
 
 
-def main(options: Options) -> None:
-    """Measure a short and a long input, one moment and two side by side."""
+def bench(options: TimeMachineBenchConfig) -> dict:
+    """Return the frame times of a short and a long input, with one moment and with two side by side."""
     found = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
     rows = history.thin_log(history.read_log(options.run))
     with TemporaryDirectory() as directory, sync_playwright() as driver:
-        browser = launched(driver)
+        browser = launch_chromium(driver)
         for name, texts in (("short", SHORT), ("long", LONG)):
             began = time.perf_counter()
             seen = timeline(options.run, *texts)
@@ -98,13 +100,17 @@ def main(options: Options) -> None:
                 page.goto(file.as_uri())
                 page.locator(".bl-slider").wait_for(timeout=60_000)
                 page.wait_for_timeout(500)
-                found[f"{name}, {view}"] = about | frames(page, options.rounds)
+                found[f"{name}, {view}"] = about | time_frames(page, options.rounds)
                 page.close()
         browser.close()
-    print(text := json.dumps(found, indent=2))
-    if options.out:
-        options.out.write_text(text + "\n", encoding="utf-8")
+    return found
 
 
-if __name__ == "__main__":
-    main(tyro.cli(Options, description=__doc__))
+def run(config: TimeMachineBenchConfig) -> None:
+    """Measure, print and record."""
+    measured = bench(config)
+    views = [view for view in measured.values() if isinstance(view, dict)]
+    slowest = max(view["frame_ms"] for view in views)
+    claim = "App: a frame of the time machine while its slider is dragged, slowest view, median"
+    result = Result(claim, slowest, unit="ms", n=config.rounds * views[0]["moments"], aim=100)
+    report(measured, [result], config)

@@ -1,4 +1,4 @@
-"""Our pre-training steps as something to be timed, on a prepared corpus or on random pairs. Knows no peer."""
+"""bertlab's pre-training loop inside this process, to be timed, on a prepared corpus or on random pairs."""
 
 import time
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Preset = Literal[tuple(PRESETS)]
 
 @dataclass(frozen=True)
 class RandomTokenizer:
-    """As much of a tokenizer as random pairs need."""
+    """The part of a tokenizer that random pairs need: a vocabulary size and the ids of special tokens."""
 
     vocab_size: int
     pad_id: int = 0
@@ -39,7 +39,7 @@ class RandomTokenizer:
 
 @dataclass
 class RandomPairs:
-    """Endless batches of random ids laid out as full sentence pairs."""
+    """Endless batches of random ids, laid out as sentence pairs without padding."""
 
     tokenizer: RandomTokenizer
     batch_size: int
@@ -61,43 +61,50 @@ class RandomPairs:
         return PairBatch(inputs, key_B, torch.from_numpy(rng.integers(0, 2, B)))
 
 
-class Asked(Protocol):
-    """What is trained on what. corpus: a prepared one; without it, random pairs over `vocab_size` words."""
+class ModelAndData(Protocol):
+    """The settings of a benchmark that say which model is trained on which data."""
 
     preset: Preset
+    """The size of the model."""
     corpus: Path | None
+    """A prepared corpus, or None for random pairs."""
     vocab_size: int
+    """The vocabulary size of the random pairs."""
 
 
 @dataclass(frozen=True)
-class Ours:
-    """A trainer with its steps under way."""
+class TrainingLoop:
+    """A trainer whose steps can be timed."""
 
     shape: ModelConfig
+    """The architecture."""
     rule: MaskRule
+    """How tokens are msettings."""
     trainer: Trainer
+    """The trainer."""
     clock: Callable[[], float]
+    """Returns the time in seconds."""
 
     @classmethod
-    def of(
+    def build(
         cls,
-        asked: Asked,
+        settings: ModelAndData,
         batch_size: int,
         max_tokens: int,
         *,
         device: torch.device,
         dtype: torch.dtype,
         clock: Callable[[], float] = time.perf_counter,
-    ) -> "Ours":
+    ) -> "TrainingLoop":
         torch.manual_seed(0)
-        if asked.corpus:
-            tokenizer = Tokenizer.load(asked.corpus / "tokenizer")
+        if settings.corpus:
+            tokenizer = Tokenizer.load(settings.corpus / "tokenizer")
             ahead = 2 * (device.type == "cuda")
-            batches = PairSampler(Corpus.open(asked.corpus), tokenizer, batch_size, max_tokens, seed=0, ahead=ahead)
+            batches = PairSampler(Corpus.open(settings.corpus), tokenizer, batch_size, max_tokens, seed=0, ahead=ahead)
         else:
-            tokenizer = RandomTokenizer(asked.vocab_size)
+            tokenizer = RandomTokenizer(settings.vocab_size)
             batches = RandomPairs(tokenizer, batch_size, max_tokens, Place())
-        shape = preset(asked.preset).replace(
+        shape = preset(settings.preset).replace(
             vocab_size=tokenizer.vocab_size,
             hidden_dropout=0.0,
             attention_dropout=0.0,
@@ -110,8 +117,8 @@ class Ours:
         )  # fmt: skip
         return cls(shape, rule, trainer, clock)
 
-    def turn(self, steps: int) -> float:
-        """Some steps more -> tokens a second, padding not counted."""
+    def run_steps(self, steps: int) -> float:
+        """Train some more steps and return tokens per second, padding not counted."""
         before, began, reports = self.trainer.progress.tokens, self.clock(), iter(self.trainer)
         for _ in range(steps):
             next(reports)

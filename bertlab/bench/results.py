@@ -1,0 +1,163 @@
+"""`bench/results.jsonl`: one row a measurement; and `bertlab bench report`, which writes BENCHMARKS.md from it.
+
+Rows are only appended. The report shows the newest row of each claim. A claim begins with its topic and a colon
+("Pre-training: ..."); the report has one table a topic.
+"""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from bertlab.config.errors import DataError
+from bertlab.config.files import write_atomically
+
+RESULTS = Path(__file__).parents[2] / "bench" / "results.jsonl"
+
+INTRODUCTION = """\
+# Benchmarks
+
+`bertlab bench report` writes this file from `bench/results.jsonl`, to which every benchmark appends its results with
+`--record`. The newest row of each claim is shown, good or bad. The settings, the failures, and what no single command
+repeats are in [the lab notebook](docs/lab-notebook.md).
+
+A ratio is the median of several turns and says how many times faster, or smaller, bertlab is than its peer. In
+brackets: the smallest and the largest turn, and n, the number of turns, seeds or examples. Machines: *EPYC* is two
+cores of an AMD EPYC (Zen 5) with bfloat16, *Xeon* two threads of an Intel Xeon with AVX-512 that other work shared,
+*Xeon AMX* two cores of a later Xeon. Nothing was measured on a GPU yet. Until 2026-11-23 the commit is the one that
+added the figure, and "training loop alone" is what `bench pretrain` measured then, without the command around the loop.
+"""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A measurement that supports a claim."""
+
+    claim: str
+    """What is measured: a topic, a colon, and the quantity in plain words."""
+    value: float
+    """The measured value, a median where there are several turns."""
+    unit: str = ""
+    """"x" for a ratio, "%", "ms", "MB" and so on."""
+    spread: tuple[float, float] | None = None
+    """The least and the most of the turns, or None for a single measurement."""
+    n: int | None = None
+    """How many turns, seeds or examples there are."""
+    peer: str | None = None
+    """What the value is compared with."""
+    aim: float | None = None
+    """The value aimed at, if any."""
+    command: str = ""
+    """The command that measures it."""
+    hardware: str | None = None
+    """The machine."""
+    commit: str | None = None
+    """The commit that was measured."""
+    date: str | None = None
+    """The day, as YYYY-MM-DD."""
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """Write BENCHMARKS.md from the recorded results.
+
+    Examples:
+      bertlab bench report
+      bertlab bench report --results my-results.jsonl --out my-benchmarks.md
+    """
+
+    results: Annotated[Path, tyro.conf.arg(metavar="FILE")] = RESULTS
+    """The recorded results."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Where to write the report. Default: BENCHMARKS.md beside the directory of the results."""
+
+
+def append(results: Sequence[Result], path: Path | None = None) -> None:
+    """Append results to the file, each with the command of this process, its commit and the date."""
+    path = path or RESULTS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = {"command": _command(), "commit": _commit(), "date": date.today().isoformat()}
+    with path.open("a", encoding="utf-8") as file:
+        for result in results:
+            file.write(json.dumps(asdict(replace(result, **known)), ensure_ascii=False) + "\n")
+
+
+def read(path: Path) -> list[Result]:
+    """Read the results of a file.
+
+    Raises:
+        DataError: the file is missing, or a line of it is not a result.
+    """
+    if not path.is_file():
+        raise DataError("bench-results-missing", path=str(path))
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            rows.append(Result(**row | {"spread": tuple(row["spread"]) if row.get("spread") else None}))
+        except (ValueError, TypeError, AttributeError):
+            raise DataError("bench-results-line-invalid", path=str(path), line=number) from None
+    return rows
+
+
+def run(config: ReportConfig) -> None:
+    """Write the report and print where it is."""
+    out = config.out or config.results.parent.parent / "BENCHMARKS.md"
+    lines = markdown(read(config.results))
+    write_atomically(out, "\n".join(lines) + "\n")
+    print(f"{out}: {len(lines)} lines")
+
+
+def markdown(results: Iterable[Result]) -> list[str]:
+    """Return the report, one line an item: a table a topic, with the newest row of each claim."""
+    newest = {result.claim: result for result in results}
+    topics: dict[str, list[Result]] = {}
+    for result in newest.values():
+        topics.setdefault(result.claim.partition(":")[0], []).append(result)
+    lines = INTRODUCTION.splitlines()
+    for topic, rows in topics.items():
+        lines += ["", f"## {topic}", "", "| claim | value | aim | beside | machine | measured | command |"]
+        lines += ["|---|---:|---:|---|---|---|---|", *map(_table_row, rows)]
+    return lines
+
+
+def _table_row(result: Result) -> str:
+    details = [f"{result.spread[0]:g} to {result.spread[1]:g}"] if result.spread else []
+    details += [f"n = {result.n:,}"] if result.n else []
+    value = _quantity(result.value, result.unit) + (f" ({', '.join(details)})" if details else "")
+    aim = "" if result.aim is None else _quantity(result.aim, result.unit)
+    when = ", ".join(filter(None, (result.date, result.commit))) or "not recorded"
+    claim = result.claim.partition(":")[2].strip()
+    return (
+        f"| {claim} | {value} | {aim} | {result.peer or ''} | {result.hardware or ''} | {when} | `{result.command}` |"
+    )
+
+
+def _quantity(value: float, unit: str) -> str:
+    """
+    >>> _quantity(4.07, "x"), _quantity(46.8, "%"), _quantity(12345.0, "tokens/s")
+    ('4.07x', '46.8 %', '12,345 tokens/s')
+    """
+    number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+    return f"{number}{unit}" if unit == "x" else f"{number} {unit}".strip()
+
+
+def _command() -> str:
+    words = [word for word in sys.argv[1:] if word not in ("--record", "--json")]
+    return shlex.join(["bertlab", *words])
+
+
+def _commit() -> str | None:
+    """The short hash of the commit that is checked out, with a plus where the tree differs from it."""
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=7", "--dirty=+", "--exclude=*"]
+    try:
+        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip() or None
+    except (OSError, subprocess.CalledProcessError):
+        return None

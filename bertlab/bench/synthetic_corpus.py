@@ -1,0 +1,37 @@
+"""A prepared corpus of random words, for benchmarks that are run without one."""
+
+from pathlib import Path
+
+import numpy as np
+
+from bertlab.training.pretraining.prepare import PrepareConfig
+from bertlab.training.pretraining.prepare import run as prepare
+
+CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+
+
+def prepare_synthetic_corpus(directory: Path, vocab_size: int, documents: int = 1500) -> Path:
+    """Prepare documents of words that follow Zipf's law.
+
+    Args:
+        directory: where to write the corpus; its parent also gets the text.
+        vocab_size: tokens in the vocabulary, at most.
+        documents: how many, of about 400 words each.
+
+    Returns:
+        The directory of the corpus.
+    """
+    rng = np.random.default_rng(0)
+    letters = rng.integers(0, [len(CONSONANTS), len(VOWELS)], (20_000, 4, 2))
+    words = np.array(
+        ["".join(CONSONANTS[c] + VOWELS[v] for c, v in word[: 1 + i % 4]) for i, word in enumerate(letters)]
+    )
+    text = directory.with_name("synthetic.txt")
+    with text.open("w", encoding="utf-8") as file:
+        for _ in range(documents):
+            for _ in range(25):
+                ranks = np.minimum(rng.zipf(1.2, 16), len(words)) - 1
+                file.write(f"{' '.join(words[ranks]).capitalize()}.\n")
+            file.write("\n")
+    prepare(PrepareConfig((str(text),), directory, vocab_size=vocab_size, workers=1))
+    return directory

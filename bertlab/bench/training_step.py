@@ -1,0 +1,136 @@
+"""`bertlab bench step`: what single parts of a training step gain on a processor.
+
+Fused attention beside attention written out, a step without padding beside the padded one, our dropout beside torch's,
+and our Muon beside torch's. Times are processor seconds, so that other programs matter little; with several threads
+they add up over the threads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from bertlab.bench.harness import BenchOptions, median_seconds, report
+from bertlab.bench.results import Result
+from bertlab.bench.training_loop import Preset
+from bertlab.config.presets import preset
+from bertlab.nn.bert import Bert, additive_mask
+from bertlab.nn.fast.dropout import dropout
+from bertlab.nn.fast.model import FastBert
+from bertlab.text.batch import Batch
+from bertlab.training.devices import describe_hardware
+from bertlab.training.muon import Muon
+from bertlab.training.optimizers import is_hidden
+
+SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
+
+
+@dataclass(frozen=True)
+class StepBenchConfig(BenchOptions):
+    """Measure what single parts of a training step gain on a processor.
+
+    Examples:
+      bertlab bench step
+      bertlab bench step --dropout 0.1 --rounds 3
+    """
+
+    rounds: int = 7
+    """Turns of each alternative."""
+    threads: int = 1
+    """Processor threads."""
+    preset: Preset = "minilm"
+    """The size of the model whose steps are timed with and without padding."""
+    dropout: float = 0.0
+    """The dropout of that model."""
+
+
+def bench(config: StepBenchConfig) -> dict:
+    """Return for each part its seconds before and after, and their ratio: the speed-up."""
+    torch.set_num_threads(config.threads)
+    torch.manual_seed(0)
+    measured = {"hardware": describe_hardware(torch.device("cpu")), "dropout": config.dropout}
+
+    def compare(name: str, alternatives: list[Callable[[], None]], rounds: int = config.rounds) -> None:
+        before, after = median_seconds(alternatives, rounds)
+        measured[name] = {"before_ms": 1e3 * before, "after_ms": 1e3 * after, "speed_up": round(before / after, 2)}
+
+    for dtype in (torch.float32, torch.bfloat16):
+        for shape in SHAPES:
+            name = f"fused attention, {str(dtype).removeprefix('torch.')}, {' x '.join(map(str, shape))}"
+            compare(name, attention_alternatives(shape, dtype))
+    own = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout, "labels": ("no", "yes")}
+    model = FastBert(preset(config.preset).replace(**own), ["classify"])
+    rng = np.random.default_rng(0)
+    lengths = {
+        "short texts": rng.geometric(1 / 11, 32).clip(3, 60),
+        "texts of one length": np.full(32, 13),
+        "windows": rng.lognormal(5.0, 0.4, 16).astype(int).clip(40, 384),
+    }
+    for name, length_B in lengths.items():
+        compare(f"padding left out, {name}", step_alternatives(model, padded(torch.from_numpy(length_B))))
+    for shape in ((1, 12, 220, 220), (2700, 384)):
+        hidden = torch.randn(shape, requires_grad=True)
+        both = [lambda x=hidden, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)]
+        compare(f"dropout of {' x '.join(map(str, shape))}", both, 3 * config.rounds)
+    for name in ("tiny", "mini", "minilm"):
+        compare(f"Muon, {name}", muon_alternatives(FastBert(preset(name))))
+    return measured
+
+
+def run(config: StepBenchConfig) -> None:
+    """Measure, print and record."""
+    measured = bench(config)
+    parts = {name: row for name, row in measured.items() if isinstance(row, dict)}
+    results = [
+        Result(f"Training step: {name}", row["speed_up"], unit="x", n=config.rounds, hardware=measured["hardware"])
+        for name, row in parts.items()
+    ]
+    if not config.json:
+        for name, row in parts.items():
+            measured[name] = f"{row['before_ms']:.1f} ms to {row['after_ms']:.1f} ms, {row['speed_up']:.2f}x"
+    report(measured, results, config)
+
+
+def attention_alternatives(shape: tuple[int, int, int, int], dtype: torch.dtype) -> list[Callable[[], None]]:
+    B, N, T, D = shape
+    query, key, value = torch.randn(B, T, 3, N, D).to(dtype).permute(2, 0, 3, 1, 4).requires_grad_().unbind(0)
+    mask_BT = torch.arange(T).expand(B, T) < T - T // 8
+    mask = additive_mask(mask_BT, query[:, 0])
+
+    def unfused() -> None:
+        scores = (query * D**-0.5) @ key.transpose(-1, -2) + mask
+        (torch.softmax(scores, dim=-1) @ value).sum().backward()
+
+    def fused() -> None:
+        F.scaled_dot_product_attention(query, key, value, attn_mask=mask).sum().backward()
+
+    return [unfused, fused]
+
+
+def padded(length_B: torch.Tensor) -> Batch:
+    mask_BT = torch.arange(int(length_B.max())) < length_B[:, None]
+    input_ids_BT = torch.randint(10, 1000, mask_BT.shape) * mask_BT
+    return Batch(input_ids_BT, torch.zeros_like(input_ids_BT), mask_BT)
+
+
+def step_alternatives(model: FastBert, batch: Batch) -> list[Callable[[], None]]:
+    """Return a step over the padded batch, and one that leaves padding out (`FastBert.pooled`)."""
+    labels_B = torch.zeros(len(batch.input_ids_BT), dtype=torch.int64)
+
+    def whole() -> None:
+        F.cross_entropy(model.classify(Bert.forward(model, batch).pooled_BH), labels_B).backward()
+
+    def tokens_alone() -> None:
+        F.cross_entropy(model.classify(model.pooled(batch)), labels_B).backward()
+
+    return [whole, tokens_alone]
+
+
+def muon_alternatives(model: Bert) -> list[Callable[[], None]]:
+    matrices = [p for name, p in model.named_parameters() if is_hidden(name, p)]
+    for p in matrices:
+        p.grad = torch.randn_like(p)
+    torch_muon = torch.optim.Muon(matrices, adjust_lr_fn="match_rms_adamw")
+    return [torch_muon.step, Muon(matrices, weight_decay=0.1, dtype=torch.float32).step]
