@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import datasets
 import numpy as np
@@ -471,6 +472,72 @@ def test_a_corpus_of_an_early_version_still_opens(config, tmp_path):
     assert token_ids(Corpus.open(old)) == expected
     assert token_ids(run(replace(config, text=tuple(facts["settings"]["sources"]), out=old))) == expected
     assert (old / "rows" / "state.json").is_file()
+
+
+def test_a_corpus_with_the_field_names_of_before_is_opened(config, tmp_path, capsys):
+    """`damaged` and `damages` are `invalid` now; the same command still finds its corpus."""
+    path = jsonl(tmp_path / "a.jsonl", [*stories(9), ""])
+    config = replace(config, text=(str(path),), invalid="skip")
+    run(config)
+    facts = json.loads((config.out / "corpus.json").read_text())
+    facts |= {"damages": facts.pop("invalid"), "damaged": facts.pop("first_invalid")}
+    facts["settings"]["damaged"] = facts["settings"].pop("invalid")
+    del facts["checksums"]
+    (config.out / "corpus.json").write_text(json.dumps(facts))
+    capsys.readouterr()
+    assert run(config).facts["invalid"] == 1
+    assert "(prepared earlier)" in capsys.readouterr().out
+    with raises_error(DataError, "corpus-differs", changes=["--invalid"]):
+        run(replace(config, invalid="stop"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "{}", "[" * 10**6, '{"settings": []}', '{"settings": {"sources": [1]}, "documents": 1, "tokens": 1}'],
+)
+def test_a_damaged_corpus_json_is_refused(content, config, tmp_path):
+    config = replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(9))),))
+    run(config)
+    (config.out / "corpus.json").write_text(content)
+    with raises_error(DataError, "corpus-facts-damaged"):
+        Corpus.open(config.out)
+    with raises_error(DataError, "corpus-facts-damaged"):
+        run(config)
+
+
+def test_a_changed_byte_in_a_corpus_is_noticed(config, tmp_path):
+    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(9))),)))
+    (path,) = (config.out / "rows").iterdir()
+    content = bytearray(path.read_bytes())
+    tokens = np.concatenate(token_ids(corpus)).astype(np.uint16).tobytes()[:40]
+    content[content.index(tokens)] ^= 1
+    path.write_bytes(content)
+    with raises_error(DataError, "corpus-checksum-differs"):
+        Corpus.open(config.out)
+
+
+def test_token_ids_beyond_the_vocabulary_are_refused(config, tmp_path, tiny_tokenizer):
+    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(9))),)))
+    smaller = SimpleNamespace(vocab_size=20, cls_id=2, sep_id=3, pad_id=0)
+    with raises_error(DataError, "corpus-token-unknown", size=20):
+        next(PairSampler(corpus, smaller, 4, 64, seed=0))
+
+
+def test_long_documents_are_tokenised_in_parts_and_stay_whole(config, tmp_path, monkeypatch):
+    """Memory is bounded by characters: neither rows nor a single sentence are tokenised at once however long."""
+    long = ["tea and bread. " * 900, "the old boat " * 900, "bread"]
+    config = replace(config, text=(str(jsonl(tmp_path / "a.jsonl", long)),))
+    expected = token_ids(run(config))
+    monkeypatch.setattr(prepare_corpus, "BATCH_CHARACTERS", 100)
+    sizes, encode = [], Tokenizer.encode_plain
+
+    def encode_plain(tokenizer, texts):
+        sizes.append(sum(map(len, texts)))
+        return encode(tokenizer, texts)
+
+    monkeypatch.setattr(Tokenizer, "encode_plain", encode_plain)
+    assert token_ids(run(replace(config, out=tmp_path / "parts"))) == expected
+    assert max(sizes) <= 200
 
 
 def test_preparing_does_not_import_torch(tmp_path, vocabulary):

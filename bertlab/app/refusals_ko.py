@@ -145,9 +145,6 @@ REFUSALS = {
     "none of the {} rows of {} can be used": "{1}의 {0}행 가운데 쓸 수 있는 것이 없습니다.",
     "none of the {} rows of {} can be used; the first: {}": "{1}의 {0}행 가운데 쓸 수 있는 것이 없습니다. 첫째: {2}",
     "{}: row {} {}": "{0}: {1}행 {2}",
-    "{} has no column {}; it has {}": "{0}에는 {1} 열이 없습니다. 있는 열: {2}",
-    "{} has no column {} to learn from; it has {}": "{0}에는 배울 {1} 열이 없습니다. 있는 열: {2}",
-    "has no id in {}": "{0} 열에 id가 없습니다.",
     "{} has {} different values in {} for {} rows: are these labels? For numbers use --kind regress": (
         "{0}의 {2} 열에 서로 다른 값이 {1}개인데 행은 {3}개입니다. 분류가 맞나요? 수라면 --kind regress를 쓰세요."
     ),
@@ -185,11 +182,8 @@ REFUSALS = {
     "{} holds no predictions: expected {}, or rows with id and prediction_text": (
         "{0}에는 예측이 없습니다. {1}이나, id와 prediction_text가 있는 행이어야 합니다."
     ),
-    "{} is empty": "{0}: 비어 있습니다.",
-    "{} is neither Parquet nor UTF-8 text": "{0}은(는) Parquet도 UTF-8 글도 아닙니다.",
     "{} is not a SQuAD file: {} has no {}": "{0}은(는) SQuAD 파일이 아닙니다: {1}에 {2}가 없습니다.",
     "{} is not a SQuAD file: {} has another shape": "{0}은(는) SQuAD 파일이 아닙니다: {1}의 모양이 다릅니다.",
-    "{} is not JSON: {}": "{0}은(는) JSON이 아닙니다: {1}",
     "the checkpoint tells apart {}; this task also has {}: it was fine-tuned for another task": (
         "이 체크포인트는 {0}을(를) 가리는데 이 과제에는 {1}도 있습니다. 다른 과제에 미세 조정한 것입니다."
     ),
@@ -198,33 +192,7 @@ REFUSALS = {
     ),
     "{}: {} is predicted twice": "{0}: {1}의 예측이 두 번 있습니다.",
     # tables of rows
-    "{} is no file here, and the hub does not give it: {}": (
-        "{0}은(는) 여기 있는 파일이 아니고, 허브에서도 받을 수 없습니다: {1}"
-    ),
-    "these rows are not on the hub: name their file or directory with --data": (
-        "이 행들은 허브에 없습니다. --data로 파일이나 폴더를 알려 주세요."
-    ),
-    "{} has no file for the split {}; it has {}": "{0}에는 {1} 몫의 파일이 없습니다. 있는 것: {2}",
-    "{} has not all files of {}: part {} of {} is missing": "{0}에 {1} 파일이 다 있지 않습니다. {3}개 가운데 {2}번이 "
-    "없습니다.",
-    "{} has several files for {}: {}; name one": "{0}에는 {1} 파일이 여럿입니다: {2}. 하나를 고르세요.",
     "there is no file {}": "{0}이라는 파일이 없습니다.",
-    "{} holds no rows": "{0}에는 행이 하나도 없습니다.",
-    "{}: row {} is no object with columns": "{0}: {1}행에 열이 없습니다.",
-    "{} is damaged Parquet: {}": "{0}은(는) 망가진 Parquet 파일입니다: {1}",
-    "{} is damaged at line {}: {}": "{0}의 {1}번째 줄이 망가졌습니다: {2}",
-    "{} has no column {}, as {} has": "{0}에는 {2}에 있는 열이 없습니다: {1}.",
-    "{} is parted by {}, not by commas: save it with commas between": (
-        "{0}: 열이 쉼표가 아니라 {1}(으)로 나뉘어 있습니다. 쉼표로 나누어 저장해 주세요."
-    ),
-    "{} is not UTF-8 text": "{0}은(는) UTF-8 글이 아닙니다.",
-    "{} is not one of {}": "{0}은(는) {1} 가운데 하나가 아닙니다.",
-    "{}: line {} has {} fields, but there are {} columns": "{0}: {1}번째 줄에 칸이 {2}개인데 열은 {3}개입니다.",
-    "{}: its first line must name every column once, but has {}": (
-        "{0}: 첫 줄은 모든 열의 이름을 한 번씩 적어야 하는데 이렇습니다: {1}"
-    ),
-    "{} is not JSON: {} at line {}": "{0}은(는) JSON이 아닙니다: {2}번째 줄, {1}",
-    "{} is not JSON lines: {} at line {}": "{0}은(는) JSON lines가 아닙니다: {2}번째 줄, {1}",
 }
 
 

@@ -12,6 +12,7 @@ from bertlab.app import access
 from bertlab.app.data import sessions
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import TaskSpec
+from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.training.error_analysis import examine
 from bertlab.training.error_analysis.results import Examination, Given
 
@@ -47,7 +48,7 @@ def _read(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: t
     if content is None:
         return examine.labelled_rows(name, spec, split)
     with temporary_file(name, content) as path:
-        rows = examine.labelled_rows(path, spec, split)
+        rows = examine.labelled_rows(path, spec, split, UPLOAD_LIMITS)
     invalid = tuple(line.replace(f"{path.parent}/", "") for line in rows.left_out)
     return replace(rows, name=path.name, left_out=invalid)
 

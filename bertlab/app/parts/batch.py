@@ -11,7 +11,9 @@ from bertlab.app import fields, frame, selection, url
 from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import error_text, t
 from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, ask_many, guess_column
+from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
+from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, read_file
 
 MOST = 2_000  # rows that are asked of one visit: the cores are everybody's
@@ -28,7 +30,7 @@ def box(checkpoint: sessions.Checkpoint, question: str) -> None:
         pasted = url.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{question}", placeholder=t("batch-paste-help")
         )
-        upload = right.file_uploader(t("batch-file"), ["csv", "tsv", "jsonl", "parquet"], key=f"upload-{question}")
+        upload = right.file_uploader(t("batch-file"), upload_suffixes(), key=f"upload-{question}")
         table = _uploaded(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
         if table and not upload:
             said = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-bare"
@@ -70,7 +72,7 @@ def box(checkpoint: sessions.Checkpoint, question: str) -> None:
 def _uploaded(upload) -> Rows:
     """Raises DataError: it cannot be read."""
     with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
-        return read_file(path)
+        return read_file(path, UPLOAD_LIMITS)
 
 
 def _chosen(table: Rows, question: str, checkpoint: sessions.Checkpoint) -> Texts:

@@ -18,6 +18,7 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import KINDS, TASKS, TaskSpec
 from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
+from bertlab.text.readers.registry import upload_suffixes
 from bertlab.training.error_analysis.results import Examination, Given, Judged
 from bertlab.views import evaluation
 from bertlab.views.numbers import Told
@@ -27,7 +28,6 @@ QUESTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # a pa
 SPLITS = ["validation", "test", "train"]
 LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags", "gold", "answer")
 TOKEN_NAMES = ("tokens", "words")
-FILES = ["csv", "tsv", "jsonl", "json", "parquet", "gz"]
 SHOWN = 20  # examples in the list
 NAMED = 20  # rows left out that are named
 BARE = {"null_threshold", "pearson", "spearman", "matthews"}  # figures that are no shares of anything
@@ -88,7 +88,7 @@ def source(spec: TaskSpec) -> Source | None:
     if way == "paste":
         pasted = url.text(st.text_area, t("evaluation-paste"), "", key="pasted", height=180)
         return _sent(f"rows{_suffix(pasted, spec)}", pasted.encode("utf-8", "replace")) if pasted.strip() else None
-    upload = st.file_uploader(t("evaluation-upload"), FILES, key="evaluation-upload")
+    upload = st.file_uploader(t("evaluation-upload"), upload_suffixes(), key="evaluation-upload")
     return _sent(Path(upload.name).name, upload.getvalue()) if upload else None
 
 

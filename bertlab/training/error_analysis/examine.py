@@ -23,6 +23,7 @@ from bertlab.tasks.labelled import answers, figures, fitting_labels, predict, ta
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.tag_spans import entity_spans, is_scheme
 from bertlab.text.batches import score
+from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import evenly_spaced
 from bertlab.text.readers.splits import find_split, has_split, read_split, split_name
@@ -58,8 +59,11 @@ def spec_for(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), label
     return spec.replace(label=(label,)) if label else spec
 
 
-def labelled_rows(source: str | Path, spec: TaskSpec, split: str = "validation") -> Given:
+def labelled_rows(source: str | Path, spec: TaskSpec, split: str = "validation", limits: Limits | None = None) -> Given:
     """The rows of a file, or of one split of a directory.
+
+    Args:
+        limits: the most that a file may hold; see `read_file`.
 
     Raises:
         DataError: neither is there, or it is damaged.
@@ -69,7 +73,7 @@ def labelled_rows(source: str | Path, spec: TaskSpec, split: str = "validation")
     if not (found := find_split(source, split)):
         raise DataError(f"there is no file {source}")
     if spec.kind != "span":
-        rows = read_split(source, split)
+        rows = read_split(source, split, limits)
         return Given(rows.name, rows.columns, rows.rows, rows.names)
     complaints = InvalidRows("skip", shown=0)
     questions = read_rows(source, split, complaints, spec)
