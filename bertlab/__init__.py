@@ -1,15 +1,57 @@
 """BERT, opened up: train it, fine-tune it, and look inside it while it thinks."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports what is used
+    from bertlab.api import EvaluationResult, PreparedCorpus, TrainingResult, evaluate, finetune, prepare, pretrain
+    from bertlab.checkpoints.locate import shipped
+    from bertlab.config.errors import BertlabError
+    from bertlab.explore.session import (
+        Answers,
+        AttentionMap,
+        Choice,
+        Classification,
+        HeadEffects,
+        HeadRoles,
+        InputMap,
+        JointFill,
+        Lens,
+        MaskFill,
+        NeuronMap,
+        NextSentence,
+        PredictionChange,
+        Session,
+        SpanAttention,
+        SpanXray,
+        Tags,
+        TokenRow,
+        WordEffects,
+        default_checkpoint,
+        load,
+    )
 
 __version__ = "0.1.0"
-__all__ = ["Session", "default_checkpoint", "load", "shipped"]
+__all__ = [
+    "Answers", "AttentionMap", "BertlabError", "Choice", "Classification", "EvaluationResult", "HeadEffects",
+    "HeadRoles", "InputMap", "JointFill", "Lens", "MaskFill", "NeuronMap", "NextSentence", "PredictionChange",
+    "PreparedCorpus", "Session", "SpanAttention", "SpanXray", "Tags", "TokenRow", "TrainingResult", "WordEffects",
+    "default_checkpoint", "evaluate", "finetune", "load", "prepare", "pretrain", "shipped",
+]  # fmt: skip
+
+_API = ("EvaluationResult", "PreparedCorpus", "TrainingResult", "evaluate", "finetune", "prepare", "pretrain")
+# The module that holds each public name; those not listed are in that of `Session`.
+_HOMES = {
+    **dict.fromkeys(_API, "bertlab.api"),
+    "BertlabError": "bertlab.config.errors",
+    "shipped": "bertlab.checkpoints.locate",
+}
 
 
 def __getattr__(name: str):
-    # torch takes seconds to import; a program that only asks for the version, or for help, shall not wait for it
+    # torch takes seconds to import; a program that only needs the version or a help text must not wait for it
     if name in __all__:
-        return getattr(import_module("bertlab.explore.session"), name)
+        return getattr(import_module(_HOMES.get(name, "bertlab.explore.session")), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,0 +1,181 @@
+"""The commands `prepare`, `pretrain`, `finetune` and `evaluate` as functions, with results that name their parts.
+
+Keyword arguments are the fields of the commands' configurations (`PrepareConfig`, `PretrainConfig`, `FinetuneConfig`,
+`EvaluateConfig`), which `bertlab COMMAND --help` documents. Progress is shown as on the command line. Errors are
+`BertlabError`s, whose text is one line.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args, get_type_hints
+
+if TYPE_CHECKING:
+    from bertlab.explore.session import Session
+
+PathLike = str | Path
+
+
+@dataclass(frozen=True)
+class PreparedCorpus:
+    """What `prepare` wrote."""
+
+    path: Path
+    """The directory of the corpus, for `pretrain`."""
+    documents: int
+    """The number of documents."""
+    tokens: int
+    """The number of tokens, without those of the layout."""
+    characters: int
+    """The number of characters."""
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What `pretrain` or `finetune` wrote."""
+
+    run: Path
+    """The run directory: settings, log, snapshots."""
+    checkpoint: Path
+    """The directory of the trained checkpoint."""
+    steps: int
+    """Training steps, of all parts of a resumed run."""
+    tokens: int
+    """Training tokens, padding not counted."""
+    metrics: Mapping[str, float]
+    """Metrics on held-out data by name; {} where there was none."""
+
+    def load(self) -> "Session":
+        """Open the trained checkpoint."""
+        from bertlab.explore.session import load
+
+        return load(self.checkpoint)
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """What `evaluate` measured."""
+
+    metrics: Mapping[str, float]
+    """Metrics by name, and the number of examples they were measured on."""
+
+
+def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpus:
+    """Tokenise text for `pretrain`, learning a vocabulary first if none is given.
+
+    Args:
+        text: files (.parquet, .jsonl, .json, .csv, .tsv, .txt), directories of them, or hub ids.
+        out: the directory to write; a corpus that is there already is opened.
+        settings: other fields of `PrepareConfig`, such as `vocab_size`, `cased` or `tokenizer`.
+
+    Raises:
+        BertlabError: the text cannot be read, or the corpus cannot be written.
+    """
+    from bertlab.training.pretraining.prepare import PrepareConfig, run
+
+    facts = run(_configuration(PrepareConfig, text=tuple(map(str, text)), out=out, **settings)).facts
+    return PreparedCorpus(Path(out), facts["documents"], facts["tokens"], facts["characters"])
+
+
+def pretrain(corpus: PathLike, out: PathLike, **settings: object) -> TrainingResult:
+    """Pre-train a BERT on a prepared corpus, or continue the run in `out`.
+
+    Args:
+        corpus: the directory that `prepare` wrote.
+        out: the run directory.
+        settings: other fields of `PretrainConfig`, such as `preset`, `steps`, `minutes`, `from_` or `recipe`; `optim`
+            may be a dictionary of the settings that differ.
+
+    Raises:
+        BertlabError: the corpus or the settings cannot be used, or training diverged.
+    """
+    from bertlab.training.pretraining.config import PretrainConfig
+    from bertlab.training.pretraining.pretrain import run
+    from bertlab.training.pretraining.recipes import RECIPES, further
+
+    continues = settings.get("from_") is not None and not settings.get("new_vocabulary")
+    recipe = RECIPES.get(str(settings.get("recipe")), further if continues else PretrainConfig)
+    changes = {name: value for name, value in settings.items() if name != "recipe" or value not in RECIPES}
+    if recipe in RECIPES.values():
+        changes.pop("recipe", None)
+    config = _configuration(PretrainConfig, recipe, corpus=corpus, out=out, **changes)
+    run(config)
+    return _result(config.out)
+
+
+def finetune(task: str, out: PathLike, *, from_: PathLike = "strongest", **settings: object) -> TrainingResult:
+    """Fine-tune a checkpoint on a task, or continue the run in `out`.
+
+    Args:
+        task: the name of a task ("sst2"), or "own" for data of your own, with `kind` and its columns.
+        out: the run directory.
+        from_: the checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id.
+        settings: other fields of `FinetuneConfig`, such as `data`, `validation`, `epochs`, `seeds` or `grid`; `optim`
+            may be a dictionary of the settings that differ.
+
+    Raises:
+        BertlabError: the data or the settings cannot be used, or training diverged.
+    """
+    from bertlab.training.finetune import FinetuneConfig, run
+
+    config = _configuration(FinetuneConfig, task=task, out=out, from_=str(from_), **settings)
+    run(config)
+    return _result(config.out)
+
+
+def evaluate(what: str, checkpoint: PathLike | None = None, **settings: object) -> EvaluationResult:
+    """Measure a checkpoint, or a file of predictions, on a task or on a prepared corpus.
+
+    Args:
+        what: the name of a task, "own", or "pretraining".
+        checkpoint: a directory, the name of a shipped checkpoint, or a hub id; None with `predictions`.
+        settings: other fields of `EvaluateConfig`, such as `data`, `predictions`, `limit` or `record`.
+
+    Raises:
+        BertlabError: the checkpoint or the data cannot be used.
+    """
+    from bertlab.training import evaluate as command
+
+    source = None if checkpoint is None else str(checkpoint)
+    config = _configuration(command.EvaluateConfig, what=what, checkpoint=source, **settings)
+    if config.record:
+        from bertlab.checkpoints.checkpoint import read_record
+
+        command.run(config)
+        return EvaluationResult(read_record(config.checkpoint)["validation"])
+    return EvaluationResult(command.evaluate(config))
+
+
+def _configuration(kind: type, build: Callable[..., object] | None = None, /, **settings: object):
+    """A configuration from keyword arguments: text becomes a path, and a dictionary changes a nested configuration.
+
+    Args:
+        kind: the dataclass of the configuration.
+        build: a function that takes the arguments instead of `kind`, with other defaults.
+        settings: values of its fields.
+    """
+    from bertlab.config.limits import check_limits
+
+    hints = get_type_hints(kind)
+    nested = {name: settings.pop(name) for name, value in list(settings.items()) if isinstance(value, Mapping)}
+    for name, value in settings.items():
+        if isinstance(value, str) and _takes_path(hints.get(name)):
+            settings[name] = Path(value)
+        elif isinstance(value, list):
+            settings[name] = tuple(value)
+    config = (build or kind)(**settings)
+    changes = {name: dataclasses.replace(getattr(config, name), **values) for name, values in nested.items()}
+    config = dataclasses.replace(config, **changes)
+    check_limits(config)
+    return config
+
+
+def _takes_path(hint: object) -> bool:
+    return hint is Path or (Path in get_args(hint) and str not in get_args(hint))
+
+
+def _result(run: Path) -> TrainingResult:
+    record = json.loads((run / "checkpoint" / "bertlab.json").read_text(encoding="utf-8"))
+    return TrainingResult(run, run / "checkpoint", record["steps"], record["tokens"], record["validation"])

@@ -1,0 +1,145 @@
+"""The package: what importing it loads, and a wheel that works outside the clone."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import bertlab
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = {"torch", "streamlit", "numpy", "transformers", "tokenizers", "datasets", "pyarrow", "tyro", "fluent.runtime"}
+
+
+def imported_by(code: str) -> set[str]:
+    """The modules of `HEAVY` that a new process has imported after running this code."""
+    script = f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    return HEAVY & set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import bertlab; bertlab.__version__; dir(bertlab)",
+        "from bertlab.cli import main; main(['--help'])",
+        "from bertlab.cli import main; main(['--version'])",
+        "from bertlab import BertlabError, prepare, pretrain, finetune, evaluate",
+    ],
+)
+def test_heavy_libraries_are_imported_only_when_needed(code):
+    """`import bertlab` and `bertlab --help` answer at once, since neither loads torch."""
+    assert not imported_by(code)
+
+
+def test_every_public_name_exists():
+    assert sorted(bertlab.__all__) == bertlab.__all__
+    assert all(getattr(bertlab, name) is not None for name in bertlab.__all__)
+    assert set(bertlab.__all__) <= set(dir(bertlab))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    pytest.importorskip("setuptools")
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT / "bertlab", source / "bertlab", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", str(out), "."]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return next(out.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """The Python of a new environment that has bertlab from the wheel, and its dependencies from this environment."""
+    home = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    packages = subprocess.run(
+        [str(python), "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    Path(packages, "dependencies.pth").write_text("\n".join(path for path in sys.path if "site-packages" in path))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    return python
+
+
+def run(python: Path, *words: str, **more: str) -> subprocess.CompletedProcess:
+    """Run Python outside the clone, without anything of this process's environment that names bertlab's files."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTLAB", "PYTHONPATH"))}
+    environment = kept | {"HF_HUB_OFFLINE": "1"} | more
+    return subprocess.run(
+        [str(python), *words], cwd=python.parent, env=environment, capture_output=True, text=True, encoding="utf-8"
+    )
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_file_of_the_package(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        stored = {name for name in archive.namelist() if name.startswith("bertlab/")}
+    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "bertlab").rglob("*") if path.is_file()}
+    assert stored == {name for name in files if "__pycache__" not in name}
+    assert {"bertlab/py.typed", "bertlab/locales/ko/language.toml", "bertlab/views/static/canvas.js"} <= stored
+
+
+@pytest.mark.slow
+def test_the_wheel_works_outside_the_clone(installed, shipped, tmp_path):
+    done = run(installed, "-c", "import bertlab; print(bertlab.__file__); print(len(bertlab.shipped()))")
+    assert str(installed.parents[1]) in done.stdout, "not the bertlab of the wheel"
+    assert done.stdout.split()[-1] == "0"
+    assert run(installed, "-m", "bertlab", "--help").returncode == 0
+    done = run(installed, "-m", "bertlab", "fill-mask", "Green [MASK].")
+    assert done.returncode == 2
+    assert "BERTLAB_ASSETS" in done.stderr, "the error says how to name the shipped checkpoints"
+    assert len(done.stderr.splitlines()) == 1
+    (tmp_path / "checkpoints").symlink_to(shipped)
+    done = run(installed, "-m", "bertlab", "fill-mask", "Green [MASK].", BERTLAB_ASSETS=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (
+        "from pathlib import Path; import bertlab; from streamlit.testing.v1 import AppTest;"
+        "script = Path(bertlab.__file__).parent / 'app' / 'streamlit_app.py';"
+        "app = AppTest.from_file(str(script), default_timeout=120).run(); print(len(app.exception), len(app.main))"
+    )
+    done = run(installed, "-c", page, BERTLAB_ASSETS=str(tmp_path))
+    exceptions, elements = map(int, done.stdout.split()[-2:])
+    assert exceptions == 0, done.stderr
+    assert elements > 0
+    names = "; ".join(f"bertlab.{name}" for name in bertlab.__all__)
+    done = run(installed, "-c", f"import bertlab; {names}")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_the_app_of_the_wheel_serves(installed, shipped, tmp_path):
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "checkpoints").symlink_to(shipped)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("BERTLAB", "PYTHONPATH"))}
+    server = subprocess.Popen(
+        [str(installed), "-m", "bertlab", "app", "--port", str(port), "--no-browser"], cwd=tmp_path,
+        env=environment | {"BERTLAB_ASSETS": str(tmp_path)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        for _ in range(120):
+            try:
+                with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=2) as answer:
+                    assert answer.status == 200
+                    break
+            except OSError:
+                assert server.poll() is None, "the server has ended"
+                time.sleep(0.5)
+        else:
+            pytest.fail("the app does not answer")
+    finally:
+        server.terminate()
+        server.wait(20)
