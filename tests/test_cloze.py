@@ -118,9 +118,9 @@ def test_good_and_wrong_are_counted_from_the_examples():
         "validation": {}, "settings": {}, "cloze": rows,
     }  # fmt: skip
     text = render_card("name", record)
-    assert "It gets right: places (2 of 2).\n" in text
-    assert "It gets wrong, in part or wholly: grammar (1 of 2).\n" in text
-    assert "| right | A [MASK] \\| b. | `x` 25.0 %, `\\|` 12.5 % | x or y |" in text
+    assert "All correct: places (2 of 2).\n" in text
+    assert "With errors: grammar (1 of 2).\n" in text
+    assert "| correct | A [MASK] \\| b. | `x` 25.0 %, `\\|` 12.5 % | x or y |" in text
 
 
 def test_evaluate_writes_them_into_an_older_checkpoint(corpus, tmp_path, capsys):
@@ -134,7 +134,7 @@ def test_evaluate_writes_them_into_an_older_checkpoint(corpus, tmp_path, capsys)
     )
     run_evaluate(asked)
     assert len(checkpoint.load(made).record["cloze"]) == 10
-    assert "## Asked for a masked word" in (made / "README.md").read_text()
+    assert "## Masked-word examples" in (made / "README.md").read_text()
 
 
 # -- snapshots

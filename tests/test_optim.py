@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import pytest
 import torch
+from support.errors import raises_error
 from support.stories import losses, settings
 
 from bertlab.checkpoints import checkpoint
+from bertlab.cli import main
 from bertlab.config.config import ModelConfig
+from bertlab.config.errors import BertlabError
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
+from bertlab.training import optimizers
 from bertlab.training.muon import Muon
 from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.pretraining.pretrain import pretrain
@@ -32,7 +36,7 @@ def draw_gradients(worker: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 def test_without_bias_correction_it_is_googles_adam():
     """AdamWeightDecayOptimizer of google-research/bert/optimization.py, written out."""
-    config = OptimConfig(bias_correction=False, clip=1e9, beta2=0.999)
+    config = OptimConfig(bias_correction=False, max_grad_norm=1e9, beta2=0.999)
     optimizer = Optimizer(model(), config, torch.float32)
     weights = {name: p.detach().clone() for name, p in optimizer.model.named_parameters()}
     mean = {name: torch.zeros_like(w) for name, w in weights.items()}
@@ -58,8 +62,8 @@ def orthogonality(change_XH: torch.Tensor) -> float:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_muon_moves_the_matrices_of_the_layers_and_adam_the_rest(dtype):
     muon, adam = (
-        Optimizer(model(), OptimConfig(method=method, weight_decay=0.0, clip=1e9), dtype)
-        for method in ("muon", "adamw")
+        Optimizer(model(), OptimConfig(name=name, weight_decay=0.0, max_grad_norm=1e9), dtype)
+        for name in ("muon", "adamw")
     )
     before = {name: p.detach().clone() for name, p in muon.model.named_parameters()}
     for optimizer in (muon, adam):
@@ -104,6 +108,57 @@ def test_all_matrices_at_once_move_as_torchs_muon_moves_each(monkeypatch):
         assert torch.equal(here, was) == (here.shape == (5, 7))
 
 
+def build_sign_sgd(parameters, config, dtype):
+    """A toy optimiser that the package does not have: a step of the same length in every direction."""
+
+    class SignSGD(torch.optim.Optimizer):
+        @torch.no_grad()
+        def step(self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        state = self.state[p]
+                        state["steps"] = state.get("steps", 0) + 1
+                        state["mean"] = 0.9 * state.get("mean", torch.zeros_like(p)) + 0.1 * p.grad
+                        p.sub_(state["mean"].sign(), alpha=group["lr"])
+
+    return [SignSGD(parameters.values(), {"lr": config.lr})]
+
+
+@pytest.fixture
+def sign_sgd(monkeypatch):
+    monkeypatch.setattr(optimizers, "OPTIMIZERS", dict(optimizers.OPTIMIZERS))
+    optimizers.register("sign_sgd", build_sign_sgd)
+
+
+@pytest.mark.usefixtures("sign_sgd")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_registered_optimiser_trains_and_continues(corpus, tmp_path, precision):
+    optim = OptimConfig(lr=1e-3, name="sign_sgd")
+    config = settings(corpus, tmp_path / "whole", steps=10, optim=optim, precision=precision)
+    list(pretrain(config))
+    broken = replace(config, out=tmp_path / "broken")
+    list(itertools.islice(pretrain(broken), 6))
+    list(pretrain(broken))
+    assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
+    assert losses(tmp_path / "whole")[-1] < losses(tmp_path / "whole")[0]
+
+
+@pytest.mark.usefixtures("sign_sgd")
+@pytest.mark.parametrize("flag", ["--optim.name", "--optim.method"])
+def test_a_registered_optimiser_is_chosen_by_its_flag(corpus, tmp_path, flag):
+    words = f"pretrain {corpus} --out {tmp_path / 'run'} --preset tiny --steps 2 --batch-size 2 --max-tokens 16"
+    words += f" --device cpu --precision float32 --no-watch --no-snapshots {flag} sign_sgd --optim.clip 0.5"
+    assert main(words.split()) == 0
+    record = checkpoint.read_record(tmp_path / "run" / "checkpoint")["settings"]
+    assert (record["optimizer"], record["max_grad_norm"]) == ("sign_sgd", 0.5)
+
+
+def test_an_unknown_optimiser_is_one_line():
+    with raises_error(BertlabError, "optimizer-unknown", name="adam", names=["adamw", "muon"]):
+        Optimizer(model(), OptimConfig(name="adam"), torch.float32)
+
+
 def test_the_average_forgets_as_it_should():
     optimizer = Optimizer(model(), OptimConfig(ema=0.75), torch.float32)
     expected = None
@@ -131,7 +186,7 @@ def test_the_checkpoint_holds_the_average(corpus, tmp_path):
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize(
     "optim",
-    [OptimConfig(method="muon", ema=0.9), OptimConfig(bias_correction=False), OptimConfig(method="muon")],
+    [OptimConfig(name="muon", ema=0.9), OptimConfig(bias_correction=False), OptimConfig(name="muon")],
     ids=["muon and average", "no bias correction", "muon"],
 )
 def test_it_goes_on_bit_for_bit(corpus, tmp_path, optim, precision):

@@ -36,7 +36,7 @@ from bertlab.training.optimizers import OptimConfig
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
-from bertlab.training.pretraining.pretrain import helpers, pretrain
+from bertlab.training.pretraining.pretrain import pretrain, resolve_loader_workers
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 30
@@ -206,9 +206,9 @@ def test_pairs_are_drawn_by_more_where_more_processes_need_them(monkeypatch, cou
     monkeypatch.setattr(distributed, "world_size", lambda: count)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", str(min(8, count)))
     config = settings(Path("corpus"), Path("run"))
-    assert helpers(config, torch.device("cuda")) == helping
-    assert helpers(config, torch.device("cpu")) == 0
-    assert helpers(replace(config, ahead=5), torch.device("cuda")) == 5
+    assert resolve_loader_workers(config, torch.device("cuda")) == helping
+    assert resolve_loader_workers(config, torch.device("cpu")) == 0
+    assert resolve_loader_workers(replace(config, loader_workers=5), torch.device("cuda")) == 5
 
 
 # -- processes ---------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_ctrl_c_stops_two_processes_after_the_same_step(corpus, alone, tmp_path)
     process.send_signal(signal.SIGINT)
     told = process.communicate(timeout=60)[1]
     step = rows(out)[-1]["step"]
-    assert told.count(f"stopped after step {step:,}: the same command goes on\n") == 1, told
+    assert told.count(f"stopped after step {step:,}: the same command continues\n") == 1, told
     with safe_open(out / "state.safetensors", "pt") as state:
         assert json.loads(state.metadata()["trainer"])["progress"]["step"] == step
 
@@ -342,7 +342,7 @@ def test_a_mistake_is_said_once(tmp_path):
     process = torchrun(tmp_path / "absent", tmp_path / "run")
     _, err = process.communicate(timeout=90)
     assert process.returncode != 0
-    assert err.count("is no prepared corpus") == 1
+    assert err.count("is not a prepared corpus") == 1
 
 
 def test_a_second_start_ends_all_its_processes_and_harms_nothing(corpus, alone, tmp_path):

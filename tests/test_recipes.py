@@ -22,7 +22,7 @@ def test_googles_is_the_papers():
     assert (config.dropout, config.init, config.start, config.second, config.mask) == (0.1, 0.02, "paper", "next", 0.15)
     optim = config.optim
     assert (optim.lr, optim.beta1, optim.beta2, optim.eps) == (1e-4, 0.9, 0.999, 1e-6)
-    assert (optim.weight_decay, optim.clip, optim.bias_correction) == (0.01, 1.0, False)
+    assert (optim.weight_decay, optim.max_grad_norm, optim.bias_correction) == (0.01, 1.0, False)
     assert optim.learning_rate_at(10_000 / 1_000_000) == pytest.approx(1e-4)
     assert optim.learning_rate_at(0.505) == pytest.approx(0.5e-4)
 

@@ -104,7 +104,7 @@ class Peer:
         self.compiled = torch.compile(self.model) if device.type == "cuda" else self.model
         parameters = self.model.parameters()
         self.adamw = torch.optim.AdamW(parameters, lr=optim.lr, weight_decay=optim.weight_decay, fused=True)
-        self.batches, self.rule, self.device, self.dtype, self.clip = batches, rule, device, dtype, optim.clip
+        self.batches, self.rule, self.device, self.dtype, self.clip = batches, rule, device, dtype, optim.max_grad_norm
         self.is_warm = False
 
     def speed(self, seconds: float, steps: int | None, warm_up_steps: int) -> float:

@@ -22,7 +22,7 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.text.batch import Batch
 from bertlab.training.devices import describe_hardware
 from bertlab.training.muon import Muon
-from bertlab.training.optimizers import is_hidden
+from bertlab.training.optimizers import is_hidden_matrix
 
 SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
 
@@ -129,7 +129,7 @@ def step_alternatives(model: FastBert, batch: Batch) -> list[Callable[[], None]]
 
 
 def muon_alternatives(model: Bert) -> list[Callable[[], None]]:
-    matrices = [p for name, p in model.named_parameters() if is_hidden(name, p)]
+    matrices = [p for name, p in model.named_parameters() if is_hidden_matrix(name, p)]
     for p in matrices:
         p.grad = torch.randn_like(p)
     torch_muon = torch.optim.Muon(matrices, adjust_lr_fn="match_rms_adamw")

@@ -31,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after `bertlab`; those of the process if None.
 
     Returns:
-        The exit code: 0, 2 for a user's mistake, 1 for a bug, 130 after Ctrl-C, 141 if the reader of a pipe has gone.
+        The exit code: 0, 2 for a user's mistake, 1 for a bug, 130 after Ctrl-C (143 after
+        SIGTERM, 129 after SIGHUP), 141 if the reader of a pipe has gone.
     """
     with contextlib.suppress(AttributeError, ValueError):
         # a character that the terminal cannot show is printed as a question mark instead of raising
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         if message := str(interrupt):
             print(f"bertlab: {message}", file=sys.stderr)
-        return INTERRUPTED
+        return getattr(interrupt, "exit_code", INTERRUPTED)
     except BrokenPipeError:
         # Python flushes standard output once more at exit, which must not fail again
         with contextlib.suppress(OSError):

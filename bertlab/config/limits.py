@@ -55,7 +55,7 @@ LIMITS = {
     "batch-size": Limit(1, MAX_BATCH), "accumulate": Limit(1, MAX_BATCH), "threads": Limit(1, 4096),
     "seed": Limit(0, LARGEST), "seeds": Limit(1, 10**6),
     "minutes": Limit(0, above=True), "save-minutes": Limit(0), "steps": Limit(1), "epochs": Limit(0, above=True),
-    "evaluate-every": Limit(1), "evaluate-rows": Limit(1), "limit": Limit(1), "ahead": Limit(0, 4096),
+    "evaluate-every": Limit(1), "evaluate-rows": Limit(1), "limit": Limit(1), "loader-workers": Limit(0, 4096),
     # [CLS] a [SEP] b [SEP]
     "max-tokens": Limit(5, MAX_SIZE), "stride": Limit(1), "layers": Limit(1, MAX_SIZE), "hidden": Limit(1, MAX_SIZE),
     "attention-heads": Limit(1, MAX_SIZE),
@@ -70,15 +70,15 @@ LIMITS = {
     "grid-rates": Limit(0, above=True), "grid-batches": Limit(1, MAX_BATCH), "grid-epochs": Limit(0, above=True),
     "optim.lr": Limit(0, above=True), "optim.warmup": Limit(0, below=1), "optim.decay": Limit(0),
     "optim.beta1": Limit(0, below=1), "optim.beta2": Limit(0, below=1),
-    "optim.eps": Limit(0), "optim.weight-decay": Limit(0), "optim.clip": Limit(0, above=True),
+    "optim.eps": Limit(0), "optim.weight-decay": Limit(0), "optim.max-grad-norm": Limit(0, above=True),
     "ema": Limit(0, below=1, field="optim.ema"),
 }  # fmt: skip
 
 
-def apart(config, plain, names: Iterable[str]) -> list[str]:
+def differing_flags(config, plain, names: Iterable[str]) -> list[str]:
     """The flags of those of these settings in which two configurations differ.
 
-    >>> apart(Limit(1), Limit(0, above=True), ("least", "below", "above"))
+    >>> differing_flags(Limit(1), Limit(0, above=True), ("least", "below", "above"))
     ['--least', '--above']
     """
     return [f"--{name.replace('_', '-')}" for name in names if getattr(config, name) != getattr(plain, name)]

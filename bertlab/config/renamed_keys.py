@@ -11,8 +11,14 @@ LOG_KEYS = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_se
 RUN_KEYS = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
 """Keys of `run.json` beside the settings."""
 
+SETTING_KEYS = {"damaged": "invalid"}
+"""Settings in `run.json`."""
+
 OPTIMIZER_KEYS = {"method": "name", "clip": "max_grad_norm"}
 """Settings of the optimiser, in `run.json` under `optim`."""
+
+OPTIMIZER_STATE_KEYS = {"momentum": "momentum_buffer"}
+"""Names of optimiser state in `state.safetensors`, before the name of the parameter."""
 
 
 def rename_keys(row: Mapping, names: Mapping[str, str]) -> dict:

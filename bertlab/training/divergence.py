@@ -1,7 +1,4 @@
-"""When a run has gone wrong: a loss that is no number, or one that rose and stays up.
-
-Knows a row of losses, nothing of what they measure.
-"""
+"""Detection of a diverged run: a loss or gradient that is not finite, or a loss that rose and stays high."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,79 +6,91 @@ from statistics import median, median_low
 
 from bertlab.config.errors import BertlabError
 
-LONG, SHORT = 100, 10  # steps that say what is usual, and steps that must be unusual
-TIMES, NATS = 1.25, 1.0  # how far above the usual: both, since a small loss may double by chance
-SCATTERS = 3  # and as many times over as the losses scatter, to this power: a squared error is not in nats
-FIRST_TIMES, FIRST_NATS = 3.0, 6.0  # how far above the first loss: a checkpoint may forget all it knew, and learn again
-SETTLED = 3  # losses that must be as usual before what is saved counts as good
+# Steps whose median is the reference level, and the latest steps, which are compared with it.
+REFERENCE_STEPS, RECENT_STEPS = 100, 10
+# How far above the reference counts as a rise. Both must hold, since a small loss may double by chance.
+RISE_FACTOR, RISE_NATS = 1.25, 1.0
+# The factor grows with the scatter of the losses to this power, since a squared error is not in nats.
+SCATTER_POWER = 3
+# How far above the first loss counts as a rise: a checkpoint may forget what it knew and learn it again.
+START_RISE_FACTOR, START_RISE_NATS = 3.0, 6.0
+# The latest losses that must be near the reference for the weights to count as good.
+STABLE_STEPS = 3
 
 
 class Diverged(BertlabError):
-    """The loss or the gradient is no number, or the loss has risen for good."""
+    """The loss or the gradient is not finite, or the loss has risen for good."""
 
 
 @dataclass
 class DivergenceDetector:
-    """Judges each step's loss by the median of the hundred before the last ten, and by the lowest that this ever was.
+    """Compares the latest ten losses of a run with the median of the hundred before them.
 
-    One bad batch is no divergence: the median of the last ten must be up by a quarter and by a nat, and by more where
-    losses scatter widely. The lowest median is there for a rise over hundreds of steps, which the last hundred go along
-    with; the first to count is of a whole hundred, as fewer may be low by chance. `calm` says that the last losses give
-    no reason for doubt, scatter or not, so that what is saved then is from before any leap, or from the beginning of a
-    slow rise.
+    One bad batch is no divergence: the median of the latest ten must be higher by a quarter and by one nat, and by more
+    where losses scatter widely. Because a slow rise over hundreds of steps raises the reference too, the lowest
+    reference of the run counts; only full references of a hundred steps can become the lowest, since a median of fewer
+    may be low by chance.
 
-    Before twice ten losses are known nothing is usual yet, and a run may already be ruined. Its first loss is surely
-    from before that, as no update led to it; but it is one batch's and may be low by chance, so all of the last ten
-    must be far above it. A run told to `forget` begins anew in this too.
+    During the first twenty steps there is no reference yet. The first loss stands in for it, as no update came before
+    it; since that loss of a single batch may be low by chance, all of the latest ten must be far above it. The same
+    holds after `reset`.
 
-    All fields are numbers, so a run that goes on can take up the watch where it was.
+    All fields are numbers, so that a resumed run restores its detector.
 
-    >>> watch = DivergenceDetector()
+    >>> detector = DivergenceDetector()
     >>> for loss in [4.0] * 40 + [9.0]:
-    ...     watch.update(loss)
-    >>> watch.calm
+    ...     detector.update(loss)
+    >>> detector.calm
     False
     >>> for loss in [9.0] * 9:
-    ...     watch.update(loss)
+    ...     detector.update(loss)
     Traceback (most recent call last):
     bertlab.training.divergence.Diverged: the loss rose from 4.00 to 9.00
     """
 
     losses: list[float] = field(default_factory=list)
-    lowest: list[float] | None = None  # a median, with its scatter
+    """The latest losses, at most 110."""
+    lowest: list[float] | None = None
+    """The lowest reference median so far, and the scatter of its losses."""
     calm: bool = True
+    """Whether the latest losses are near the reference, so that the weights before them are worth saving: they are from
+    before any leap, or from the beginning of a slow rise."""
 
     def reset(self) -> None:
-        """What comes now is of another kind (longer pairs, say), and what was is no measure for it."""
+        """Start over, because the batches change in kind (longer pairs, say) and with them the level of the loss."""
         self.losses, self.lowest = [], None
 
-    def update(self, loss: float, norm: float = 0.0) -> None:
-        """Take in the loss of a step, and the norm of its gradient. Raises Diverged."""
-        for name, figure in (("loss", loss), ("gradient's norm", norm)):
-            if not math.isfinite(figure):
-                self.calm = False
-                raise Diverged(f"the {name} is {figure}")
-        self.losses = [*self.losses, loss][-(LONG + SHORT) :]
-        (usual, scatter), last = self._usual(), self.losses[-SHORT:]
-        bound = max(TIMES * usual, usual + NATS)
-        self.calm = max(last[-SETTLED:]) <= bound
-        if self._begins:
-            now, bound = min(last), max(FIRST_TIMES * usual, usual + FIRST_NATS)
+    def update(self, loss: float, gradient_norm: float = 0.0) -> None:
+        """Take the loss of a step and the norm of its gradient into account.
+
+        Raises:
+            Diverged: one of them is not finite, or the loss has risen for good.
+        """
+        if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
+            self.calm = False
+            if not math.isfinite(loss):
+                raise Diverged("loss-not-finite", value=str(loss))
+            raise Diverged("gradient-not-finite", value=str(gradient_norm))
+        self.losses = [*self.losses, loss][-(REFERENCE_STEPS + RECENT_STEPS) :]
+        (reference, scatter), recent = self._reference(), self.losses[-RECENT_STEPS:]
+        limit = max(RISE_FACTOR * reference, reference + RISE_NATS)
+        self.calm = max(recent[-STABLE_STEPS:]) <= limit
+        if self._is_starting:
+            level, limit = min(recent), max(START_RISE_FACTOR * reference, reference + START_RISE_NATS)
         else:
-            now, bound = median_low(last), max(bound, usual * scatter**SCATTERS)
-        if now > bound:
-            raise Diverged(f"the loss rose from {usual:.2f} to {now:.2f}")
+            level, limit = median_low(recent), max(limit, reference * scatter**SCATTER_POWER)
+        if level > limit:
+            raise Diverged("loss-rose", reference=f"{reference:.2f}", level=f"{level:.2f}")
 
     @property
-    def _begins(self) -> bool:
-        return len(self.losses) < 2 * SHORT
+    def _is_starting(self) -> bool:
+        return len(self.losses) < 2 * RECENT_STEPS
 
-    def _usual(self) -> list[float]:
-        """The median of the losses before the last ten (the first of them all, as the run begins), and their scatter:
-        how many times the median the upper quarter begins at."""
-        before = sorted(self.losses[:1] if self._begins else self.losses[:-SHORT])
-        usual = median(before)
-        found = [usual, before[3 * len(before) // 4] / usual if usual else 1.0]
-        if len(self.losses) == LONG + SHORT:
-            self.lowest = found = min(found, self.lowest or found)
-        return found
+    def _reference(self) -> list[float]:
+        """The reference level and the scatter around it: the upper quartile divided by the median."""
+        before = sorted(self.losses[:1] if self._is_starting else self.losses[:-RECENT_STEPS])
+        level = median(before)
+        reference = [level, before[3 * len(before) // 4] / level if level else 1.0]
+        if len(self.losses) == REFERENCE_STEPS + RECENT_STEPS:
+            self.lowest = reference = min(reference, self.lowest or reference)
+        return reference

@@ -27,9 +27,9 @@ from bertlab.training.run_directory import (
     is_finished,
     open_run,
     prepare_machine,
-    record,
     report_finished,
     report_resumed,
+    run_record,
 )
 from bertlab.training.trainer import StepReport
 
@@ -209,7 +209,7 @@ def _measured_run(
         yield last
     if material.build is not None:
         return
-    told = record(
+    told = run_record(
         config,
         trainer,
         command=f"bertlab finetune {config.name}",

@@ -1,8 +1,8 @@
-"""The gradient of a global batch, of which this process has its share and takes that in parts.
+"""The gradient of a global batch, computed across processes and micro-batches.
 
-A loss is a sum of means, each over its own kind of item (masked words, rows). Means of means would weigh parts with few
-items too much, so the items of the whole batch are counted first, over every part and process; then any split of a
-batch gives the loss and the gradient of the batch in one piece. Knows neither model nor data.
+A loss is a sum of means, each over its own kind of item (masked tokens, rows). Averaging the means of micro-batches
+would give too much weight to those with few items, so the items of the global batch are counted first, over all
+processes and micro-batches; then any split of a batch gives the loss and gradient of the undivided batch.
 """
 
 from collections.abc import Callable
@@ -20,119 +20,122 @@ ROWS = "rows"
 
 @dataclass(frozen=True)
 class Loss:
-    """What a loss function gives: a scalar to minimise, named figures to report, and the real tokens it read.
-
-    parts: means whose sum is `value`, by the names under which the loss function's `counts(batch)` counts their items;
-    a figure called NAME_x is a mean over the same items as the part NAME. All else are means over rows, so a loss that
-    is nothing but a mean over rows needs neither.
-    """
+    """The result of a loss function."""
 
     value: torch.Tensor
+    """The scalar to minimise."""
     metrics: dict[str, torch.Tensor]
+    """Scalars to report. A metric named PART_x is a mean over the items of the part PART, all others over rows."""
     tokens: torch.Tensor
+    """Number of tokens without padding."""
     parts: dict[str, torch.Tensor] = field(default_factory=dict)
+    """The means whose sum is `value`, under the names by which the loss function's `counts(batch)` counts their items.
+    A loss that is a single mean over rows needs neither."""
 
 
 class GlobalGradient:
-    """Called with this process's rows of a global batch, leaves the whole batch's gradient in the worker's `.grad`.
+    """Computes the gradient of a global batch, of which each process has a shard, and leaves it in `.grad`.
 
     Args:
-        worker: what computes; DistributedDataParallel averages its gradients over the processes.
-        loss: (worker, batch) -> Loss, with a method `counts(batch) -> {part: items}` if it has parts.
-        accumulate: how many pieces to take the rows in, one after the other, which bounds the memory of a step.
+        model: what computes; DistributedDataParallel averages its gradients over the processes.
+        loss: (model, batch) -> Loss, with a method `counts(batch) -> {part: items}` if it has parts.
+        accumulate: gradient accumulation steps: the number of micro-batches, which bounds the memory of a step.
     """
 
-    def __init__(self, worker: nn.Module, loss: Callable[[nn.Module, object], Loss], accumulate: int = 1):
-        self.worker, self.loss, self.accumulate = worker, loss, accumulate
-        self.working = [p for p in worker.parameters() if p.requires_grad]
-        self.weighted = _Weighted(worker, loss)
+    def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss], accumulate: int = 1):
+        self.model, self.loss, self.accumulate = model, loss, accumulate
+        self.weights = [p for p in model.parameters() if p.requires_grad]
+        self.weighted_loss = _WeightedLoss(model, loss)
         self.module: nn.Module | None = None
 
     def __call__(self, batch) -> Loss:
-        """The loss of the global batch with its figures and tokens.
+        """The loss of the global batch, with its metrics and tokens.
+
+        Args:
+            batch: the rows of this process, possibly none.
 
         Raises:
             BertlabError: another process is gone.
         """
         if self.accumulate == 1 and distributed.world_size() == 1:
-            loss = self.loss(self.worker, batch)
+            loss = self.loss(self.model, batch)
             loss.value.backward()
             return loss
-        pieces = [batch.part(k, self.accumulate) for k in range(min(self.accumulate, len(batch)))]
-        counts = [self._counts(piece) for piece in pieces]
-        if not pieces:
-            # a process without a row of this batch still meets the others, with weight zero
-            pieces = [batch.stand_in()]
-            counts = [{name: 0 * items for name, items in self._counts(pieces[0]).items()}]
-        totals_N = distributed.all_reduce_sum(
-            torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
-        ).clamp(min=1)
+        micro_batches = [batch.part(k, self.accumulate) for k in range(min(self.accumulate, len(batch)))]
+        counts = [self._counts(part) for part in micro_batches]
+        if not micro_batches:
+            # A process without rows of this batch still takes part in the collectives, with weight zero.
+            micro_batches = [batch.stand_in()]
+            counts = [{name: 0 * items for name, items in self._counts(micro_batches[0]).items()}]
+        items_N = torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
+        totals_N = distributed.all_reduce_sum(items_N).clamp(min=1)
         totals = dict(zip(counts[0], totals_N, strict=True))
-        weights = [{name: c[name] / totals[name] for name in totals} for c in counts]
+        shares = [{name: c[name] / totals[name] for name in totals} for c in counts]
 
-        self.module = self.module or self._together(pieces[0], weights[0])
-        told, held_W = [], []
-        for piece, weight in zip(pieces[:-1], weights[:-1], strict=True):
+        self.module = self.module or self._build_module(micro_batches[0], shares[0])
+        results, sums_W = [], []
+        for part, share in zip(micro_batches[:-1], shares[:-1], strict=True):
             with self.module.no_sync() if distributed.world_size() > 1 else nullcontext():
-                told.append(self._backward(piece, weight))
-            held_W = self._held(held_W)
-        for p, sum_ in zip(self.working, held_W, strict=False):
+                results.append(self._backward(part, share))
+            sums_W = self._accumulated(sums_W)
+        for p, sum_ in zip(self.weights, sums_W, strict=False):
             p.grad = None if sum_ is None else sum_.to(p.dtype)
-        told.append(self._backward(pieces[-1], weights[-1]))
-        value, tokens, *figures = distributed.all_reduce_sum(torch.stack(told).sum(0)).unbind()
-        return Loss(value, dict(zip(self.weighted.names, figures, strict=True)), tokens)
+        results.append(self._backward(micro_batches[-1], shares[-1]))
+        value, tokens, *metrics = distributed.all_reduce_sum(torch.stack(results).sum(0)).unbind()
+        return Loss(value, dict(zip(self.weighted_loss.names, metrics, strict=True)), tokens)
 
-    def _together(self, piece, weight: dict[str, torch.Tensor]) -> nn.Module:
-        """What computes, its gradients averaged over the processes."""
+    def _build_module(self, part, share: dict[str, torch.Tensor]) -> nn.Module:
+        """The weighted loss as a module, whose gradients are averaged over the processes if there are several."""
         if distributed.world_size() == 1:
-            return self.weighted
-        devices = [device] if (device := self.working[0].device).type == "cuda" else []
+            return self.weighted_loss
+        devices = [device] if (device := self.weights[0].device).type == "cuda" else []
         with torch.random.fork_rng(devices):
-            value, _ = self.weighted(piece, weight)
-        # as the pooler is where no sentence is asked about; looking for it at every step costs, so look first
-        unused = any(g is None for g in torch.autograd.grad(value, self.working, allow_unused=True))
+            value, _ = self.weighted_loss(part, share)
+        # The pooler is unused where there is no sentence-pair objective. Looking for unused weights in every step would
+        # cost time, so it is done once here.
+        has_unused = any(g is None for g in torch.autograd.grad(value, self.weights, allow_unused=True))
         with distributed.readable_peer_failures():
-            return DistributedDataParallel(self.weighted, find_unused_parameters=unused)
+            return DistributedDataParallel(self.weighted_loss, find_unused_parameters=has_unused)
 
-    def _counts(self, piece) -> dict[str, torch.Tensor]:
-        found = {ROWS: len(piece), **(self.loss.counts(piece) if hasattr(self.loss, "counts") else {})}
-        device = self.working[0].device
-        return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in found.items()}
+    def _counts(self, part) -> dict[str, torch.Tensor]:
+        counts = {ROWS: len(part), **(self.loss.counts(part) if hasattr(self.loss, "counts") else {})}
+        device = self.weights[0].device
+        return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in counts.items()}
 
-    def _backward(self, piece, weight: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _backward(self, part, share: dict[str, torch.Tensor]) -> torch.Tensor:
         with distributed.readable_peer_failures():
-            value, told_N = self.module(piece, weight)
-            # DistributedDataParallel divides by the number of processes
+            value, results_N = self.module(part, share)
+            # DistributedDataParallel divides by the number of processes.
             (value * distributed.world_size()).backward()
-        return told_N
+        return results_N
 
-    def _held(self, held_W: list) -> list:
-        """The gradients so far, taken off the worker and summed in float32: bfloat16 would lose the small ones."""
-        found = [None if p.grad is None else p.grad.float() for p in self.working]
-        for p in self.working:
+    def _accumulated(self, sums_W: list) -> list:
+        """Take the gradients off the model and add them to the sums, in float32: bfloat16 would lose the small ones."""
+        gradients_W = [None if p.grad is None else p.grad.float() for p in self.weights]
+        for p in self.weights:
             p.grad = None
-        if not held_W:
-            return found
-        return [a if b is None else b if a is None else a.add_(b) for a, b in zip(held_W, found, strict=True)]
+        if not sums_W:
+            return gradients_W
+        return [a if b is None else b if a is None else a.add_(b) for a, b in zip(sums_W, gradients_W, strict=True)]
 
 
-class _Weighted(nn.Module):
-    """A piece -> its share of the global batch's loss, and of its figures: [loss, tokens, figures...], float64."""
+class _WeightedLoss(nn.Module):
+    """A micro-batch -> its share of the global batch's loss and metrics: [loss, tokens, metrics...], float64."""
 
-    def __init__(self, worker: nn.Module, loss: Callable[[nn.Module, object], Loss]):
+    def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss]):
         super().__init__()
-        self.worker, self.loss, self.names = worker, loss, []
+        self.model, self.loss, self.names = model, loss, []
 
-    def forward(self, piece, weight: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-        loss = self.loss(self.worker, piece)
+    def forward(self, part, share: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        loss = self.loss(self.model, part)
         parts = loss.parts or {ROWS: loss.value}
-        value = sum(part * weight[name].to(part.dtype) for name, part in parts.items())
+        value = sum(mean * share[name].to(mean.dtype) for name, mean in parts.items())
         self.names = list(loss.metrics)
-        shares = [weight.get(name.split("_")[0], weight[ROWS]) for name in self.names]
-        # a mean over nothing is no number, and weighs nothing
-        figures = [
-            torch.where(share > 0, figure.detach().double() * share, 0.0)
-            for figure, share in zip(loss.metrics.values(), shares, strict=True)
+        weights = [share.get(name.split("_")[0], share[ROWS]) for name in self.names]
+        # The mean of no items is NaN, and has weight zero.
+        metrics = [
+            torch.where(weight > 0, metric.detach().double() * weight, 0.0)
+            for metric, weight in zip(loss.metrics.values(), weights, strict=True)
         ]
-        tokens = torch.where(weight[ROWS] > 0, loss.tokens, 0)
-        return value, torch.stack([value.detach().double(), tokens.double(), *figures])
+        tokens = torch.where(share[ROWS] > 0, loss.tokens, 0)
+        return value, torch.stack([value.detach().double(), tokens.double(), *metrics])

@@ -19,7 +19,8 @@ from bertlab.tasks.material import SHOWN, Material
 from bertlab.training import distributed
 from bertlab.training.devices import resolve_device
 from bertlab.training.progress import show_progress
-from bertlab.training.run_directory import claim_run, lock_run
+from bertlab.training.run_directory import lock_run
+from bertlab.training.run_settings import claim_run
 
 PAPER = {"rates": (5e-5, 3e-5, 2e-5), "batches": (16, 32), "epochs": (2.0, 3.0, 4.0)}
 

@@ -1,12 +1,13 @@
-"""The model card: README.md of a checkpoint, written from `bertlab.json` and from nothing else.
+"""The model card: README.md of a checkpoint, rendered from the content of `bertlab.json` alone.
 
-Every figure stands beside the command that gives it. Knows no model.
+Every metric is stated beside the command that measures it.
 """
 
-LINES = {
-    "masked_accuracy": ("masked accuracy (15 % masks)", "{:.1%}"),
-    "mlm_loss": ("loss of a masked piece, nats", "{:.3f}"),
-    "bits_per_character": ("bits per character", "{:.3f}"),
+# Metrics: label and number format.
+METRICS = {
+    "masked_accuracy": ("masked-token accuracy (15 % masks)", "{:.1%}"),
+    "mlm_loss": ("masked-token loss, nats", "{:.3f}"),
+    "bits_per_character": ("pseudo bits per character", "{:.3f}"),
     "nsp_accuracy": ("next-sentence accuracy", "{:.1%}"),
     "nsp_loss": ("next-sentence loss, nats", "{:.3f}"),
     "order_accuracy": ("sentence-order accuracy", "{:.1%}"),
@@ -21,12 +22,12 @@ LINES = {
     "entity_f1": ("entity F1", "{:.2f}"),
     "entity_f1_macro": ("entity F1, mean of the types", "{:.2f}"),
     "character_f1_macro": ("character F1, mean of the tags", "{:.2f}"),
-    "examples": ("rows measured", "{:,}"),
+    "examples": ("examples evaluated", "{:,}"),
     "has_answer_exact_match": ("… exact match where there is an answer", "{:.2f}"),
     "has_answer_f1": ("… F1 where there is an answer", "{:.2f}"),
     "has_answer_rouge_w": ("… ROUGE-W where there is an answer", "{:.2f}"),
     "has_answer_total": ("… questions with an answer", "{:,}"),
-    "no_answer_exact_match": ("… refused where there is none", "{:.2f}"),
+    "no_answer_exact_match": ("… answered “no answer” where there is none", "{:.2f}"),
     "no_answer_f1": ("… F1 where there is none", "{:.2f}"),
     "no_answer_rouge_w": ("… ROUGE-W where there is none", "{:.2f}"),
     "no_answer_total": ("… questions without an answer", "{:,}"),
@@ -36,24 +37,28 @@ LINES = {
     "best_f1_threshold": ("… that threshold", "{:.2f}"),
     "best_rouge_w": ("best ROUGE-W of any threshold", "{:.2f}"),
     "best_rouge_w_threshold": ("… that threshold", "{:.2f}"),
-    "null_threshold": ("threshold above which it says “no answer”", "{:.2f}"),
-    "total": ("questions measured", "{:,}"),
+    "null_threshold": ("threshold above which the prediction is “no answer”", "{:.2f}"),
+    "total": ("questions evaluated", "{:,}"),
     "missing": ("questions without a prediction", "{:,}"),
-    "rows": ("pairs measured", "{:,}"),
-    "masked_tokens": ("masked pieces measured", "{:,}"),
+    "rows": ("pairs evaluated", "{:,}"),
+    "masked_tokens": ("masked tokens evaluated", "{:,}"),
 }
 
 
-STORED = {"float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; what is measured is measured on that"}
-BEFORE = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes in the runs it went on from, of {read}"
+STORAGE = {"float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; evaluated as stored"}
+EARLIER = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes, on {data}"
 
 
 def render_card(name: str, record: dict) -> str:
-    """Markdown for a checkpoint.
+    """The model card of a checkpoint that bertlab trained.
 
     Args:
-        record: what `bertlab.json` holds: made_by, command, data, steps, tokens, training_minutes, hardware, seed,
-            settings, validation, and what it was made from; cloze, as `cloze.examples` gives it, if it was asked.
+        name: of the checkpoint.
+        record: the content of `bertlab.json`: made_by, command, data, steps, tokens, training_minutes, hardware, seed,
+            settings, validation, and what it was made from; cloze, if it was tested, as `cloze.examples` returns it.
+
+    Returns:
+        Markdown.
     """
     rows = [
         ("made with", f"{record['made_by']}, `{record['command']}`"),
@@ -63,25 +68,26 @@ def render_card(name: str, record: dict) -> str:
         ("steps", f"{record['steps']:,}"),
         ("tokens read", f"{record['tokens']:,}"),
         ("training time", f"{record['training_minutes']} minutes"),
-        *([("before it", BEFORE.format(**before, read=_data(before)))] if (before := record.get("before")) else []),
+        *_lengthened(record),
+        *_earlier_runs(record),
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),
         *_exported(record),
-        *([("stored as", STORED[record["stored"]])] if record.get("stored") in STORED else []),
+        *([("stored as", STORAGE[record["stored"]])] if record.get("stored") in STORAGE else []),
     ]
-    text = [f"# {name}", "", f"A BERT made by bertlab. {_opens(record)}", "", *_table(rows), ""]
+    text = [f"# {name}", "", f"A BERT made by bertlab. {_compatibility(record)}", "", *_table(rows), ""]
     if record["validation"]:
-        figures = []
+        metrics = []
         for key, value in record["validation"].items():
-            label, form = LINES.get(key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}"))
-            figures.append((label, form.format(value)))
-        text += ["## Measured on held-out text", ""]
+            label, form = METRICS.get(key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}"))
+            metrics.append((label, form.format(value)))
+        text += ["## Evaluation on held-out data", ""]
         text += [f"On {', '.join(record['measured_on'])}.", ""] if record.get("measured_on") else []
-        text += [*_table(figures), ""]
-        text += [f"The command that measures: `{record['evaluate_command']}`", ""]
+        text += [*_table(metrics), ""]
+        text += [f"Command: `{record['evaluate_command']}`", ""]
     if record.get("cloze"):
-        text += _clozes(record["cloze"])
+        text += _cloze_results(record["cloze"])
     if record.get("note"):
         text += [record["note"], ""]
     settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items())
@@ -89,33 +95,59 @@ def render_card(name: str, record: dict) -> str:
 
 
 def render_export_card(name: str, record: dict) -> str:
-    """Markdown for what `bertlab export` made of a checkpoint whose making is not known.
+    """The model card of what `bertlab export` made from a checkpoint whose training is not known.
 
     Args:
+        name: of the new checkpoint.
         record: pruned_from, pruned_heads and zeroed, or mean_of.
+
+    Returns:
+        Markdown.
     """
-    text = [f"# {name}", "", f"Written by `bertlab export`. {_opens(record)}", "", *_table(_exported(record)), ""]
-    return "\n".join([*text, "Nothing has been measured on it.", ""])
+    text = [
+        f"# {name}",
+        "",
+        f"Written by `bertlab export`. {_compatibility(record)}",
+        "",
+        *_table(_exported(record)),
+        "",
+    ]
+    return "\n".join([*text, "Not evaluated.", ""])
+
+
+def _lengthened(record: dict) -> list[tuple[str, str]]:
+    """Where a finished run was continued, as its learning rate rose again there."""
+    steps = record.get("lengthened_after")
+    return [("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}")] if steps else []
+
+
+def _earlier_runs(record: dict) -> list[tuple[str, str]]:
+    """What the runs that the weights come from have used."""
+    before = record.get("before")
+    if not before:
+        return []
+    values = {key: before[key] for key in ("steps", "tokens", "training_minutes")}
+    return [("earlier training", EARLIER.format(**values, data=_data(before)))]
 
 
 def _exported(record: dict) -> list[tuple[str, str]]:
-    """What `bertlab export` made of the weights."""
+    """How `bertlab export` changed the weights."""
     rows = []
     if mean := record.get("mean_of"):
         parts = " and ".join(f"{100 * share:g} % of {name}" for name, share in mean)
-        rows.append(("weights", f"the mean of {parts}"))
+        rows.append(("weights", f"average of {parts}"))
     if gone := record.get("pruned_heads"):
         heads = ", ".join(f"{layer}.{head}" for layer, head in gone)
-        rows.append(("attention heads taken out", f"{heads} (layer.head, from 0) of {record['pruned_from']}"))
+        rows.append(("pruned attention heads", f"{heads} (layer.head, from 0) of {record['pruned_from']}"))
     return rows
 
 
 def _data(record: dict) -> str:
-    """What was read, and whose that is."""
+    """The training data, with its attribution."""
     return ", ".join(record["data"]) + (f" ({record['attribution']})" if record.get("attribution") else "")
 
 
-def _opens(record: dict) -> str:
+def _compatibility(record: dict) -> str:
     left_out = record.get("pruned_heads") and not record.get("zeroed")
     others = "transformers 4, which reads `pruned_heads`; transformers 5 does not" if left_out else "`transformers`"
     return f"It opens with `bertlab.load` and with {others}."
@@ -125,16 +157,17 @@ def _table(rows: list[tuple[str, str]]) -> list[str]:
     return ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows)]
 
 
-def _clozes(rows: list[dict]) -> list[str]:
-    """Sentences with a gap and what the model puts there, then of which kinds it had all."""
-    text = ["## Asked for a masked word", "", "| | | likeliest | expected |", "|---|---|---|---|"]
+def _cloze_results(rows: list[dict]) -> list[str]:
+    """Predictions for sentences with a masked word, and which kinds were all predicted correctly."""
+    text = ["## Masked-word examples", "", "| | | prediction | expected |", "|---|---|---|---|"]
     kinds: dict[str, list[bool]] = {}
     for row in rows:
         kinds.setdefault(row["kind"], []).append(row["right"])
-        likeliest = ", ".join(f"`{piece}` {100 * probability:.1f} %" for piece, probability in row["guesses"][0])
-        cells = ("right" if row["right"] else "wrong", row["text"], likeliest, " or ".join(row["fits"]))
+        predictions = ", ".join(f"`{token}` {100 * probability:.1f} %" for token, probability in row["guesses"][0])
+        cells = ("correct" if row["right"] else "wrong", row["text"], predictions, " or ".join(row["fits"]))
         text.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    known = [f"{kind} ({len(right)} of {len(right)})" for kind, right in kinds.items() if all(right)]
-    missed = [f"{kind} ({sum(right)} of {len(right)})" for kind, right in kinds.items() if not all(right)]
-    text += ["", f"It gets right: {', '.join(known) or 'no kind of them wholly'}.", ""]
-    return [*text, f"It gets wrong, in part or wholly: {', '.join(missed) or 'none of them'}.", ""]
+    counts = {kind: f"{kind} ({sum(correct)} of {len(correct)})" for kind, correct in kinds.items()}
+    all_correct = [counts[kind] for kind, correct in kinds.items() if all(correct)]
+    others = [counts[kind] for kind, correct in kinds.items() if not all(correct)]
+    text += ["", f"All correct: {', '.join(all_correct) or 'no kind'}.", ""]
+    return [*text, f"With errors: {', '.join(others) or 'no kind'}.", ""]

@@ -1,69 +1,95 @@
-"""Muon (Jordan 2024), all matrices of a size at once and in the type that the machine multiplies fastest.
+"""Muon (Jordan 2024): all matrices of one size together, in the type that the machine multiplies fastest.
 
-`torch.optim.Muon` takes one matrix after the other, on a GPU two dozen kernels each, and always in bfloat16, which is
-the slower type on many a processor. Knows no model.
+`torch.optim.Muon` updates one matrix after the other, on a GPU with two dozen kernels each, and always in bfloat16,
+which is the slower type on many CPUs.
 
-Shape legend: N matrices, A their shorter side, B their longer.
+Source: https://kellerjordan.github.io/posts/muon/
+
+Shape legend: N matrices, A their shorter side, B their longer side.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import torch
 
-TURNS = 5
+ITERATIONS = 5
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
-def orthogonal(matrices_NAB: torch.Tensor) -> torch.Tensor:
-    """Each matrix with its singular values brought near 1, to 1.2 at most, by five turns of Newton and Schulz's
-    iteration -> [N, A, B]. Those a hundred times smaller than the largest stay below 1."""
+def orthogonalize(matrices_NAB: torch.Tensor) -> torch.Tensor:
+    """Bring the singular values of each matrix near 1 by five Newton-Schulz iterations.
+
+    Args:
+        matrices_NAB: [N, A, B] with A <= B.
+
+    Returns:
+        [N, A, B], singular values at most 1.2; those that were a hundred times smaller than the largest stay below 1.
+    """
     a, b, c = COEFFICIENTS
-    found_NAB = matrices_NAB / torch.linalg.matrix_norm(matrices_NAB, keepdim=True).clamp(min=1e-7)
-    for _ in range(TURNS):
-        gram_NAA = found_NAB @ found_NAB.mT
-        change_NAA = torch.baddbmm(gram_NAA, gram_NAA, gram_NAA, beta=b, alpha=c)
-        found_NAB = torch.baddbmm(found_NAB, change_NAA, found_NAB, beta=a)
-    return found_NAB
+    x_NAB = matrices_NAB / torch.linalg.matrix_norm(matrices_NAB, keepdim=True).clamp(min=1e-7)
+    for _ in range(ITERATIONS):
+        gram_NAA = x_NAB @ x_NAB.mT
+        polynomial_NAA = torch.baddbmm(gram_NAA, gram_NAA, gram_NAA, beta=b, alpha=c)
+        x_NAB = torch.baddbmm(x_NAB, polynomial_NAA, x_NAB, beta=a)
+    return x_NAB
 
 
 class Muon(torch.optim.Optimizer):
-    """Moves every matrix by the orthogonal part of its momentum, as far as Adam usually would, so that one rate suits
-    both (Liu et al. 2025, arXiv 2502.16982, section 2.2).
+    """Moves every matrix by the orthogonalised momentum of its gradients.
+
+    Updates are scaled to the size of Adam's usual ones, so that one learning rate suits both.
 
     Args:
+        matrices: the parameters, all with two dimensions.
+        weight_decay: decoupled weight decay, as in AdamW.
         dtype: of the arithmetic; matrices and momentum keep their own.
+        momentum: decay of the mean of gradients.
+        parts: how many matrices a parameter holds, one below the other; 1 for a parameter that it does not name.
+
+    Source: Liu et al. 2025, arXiv 2502.16982, section 2.2.
     """
 
     def __init__(
-        self, matrices: Iterable[torch.nn.Parameter], *, weight_decay: float, dtype: torch.dtype, momentum: float = 0.95
+        self,
+        matrices: Iterable[torch.nn.Parameter],
+        *,
+        weight_decay: float,
+        dtype: torch.dtype,
+        momentum: float = 0.95,
+        parts: Mapping[torch.nn.Parameter, int] | None = None,
     ):
         super().__init__(matrices, {"lr": 1e-3, "weight_decay": weight_decay, "momentum": momentum})
-        self.dtype = dtype
+        self.dtype, self.parts = dtype, dict(parts or {})
 
     @torch.no_grad()
     def step(self) -> None:
-        """One update of the matrices that have a gradient."""
+        """Update the matrices that have a gradient."""
         for group in self.param_groups:
-            sizes = defaultdict(list)
+            by_size = defaultdict(list)
             for p in group["params"]:
-                if p.grad is not None:
-                    sizes[tuple(sorted(p.shape))].append(p)
-            for (_, longer), same in sizes.items():
-                self._move(same, 0.2 * longer**0.5 * group["lr"], **group)
+                if p.grad is None:
+                    continue
+                buffer = self.state[p].setdefault("momentum_buffer", torch.zeros_like(p))
+                count = self.parts.get(p, 1)
+                for matrix in zip(p.data.chunk(count), p.grad.chunk(count), buffer.chunk(count), strict=True):
+                    by_size[tuple(sorted(matrix[0].shape))].append(matrix)
+            for (_, longer), same_size in by_size.items():
+                self._update(same_size, 0.2 * longer**0.5 * group["lr"], **group)
 
-    def _move(self, same: list, far: float, *, lr: float, weight_decay: float, momentum: float, **_) -> None:
-        for p in same:
-            if "momentum_buffer" not in self.state[p]:
-                self.state[p]["momentum_buffer"] = torch.zeros_like(p)
-        gradients, buffers = [p.grad for p in same], [self.state[p]["momentum_buffer"] for p in same]
+    def _update(
+        self, same_size: list[tuple], step_size: float, *, lr: float, weight_decay: float, momentum: float, **_
+    ) -> None:
+        """Update matrices of one size: (matrix, gradient, momentum) each."""
+        matrices, gradients, buffers = (list(tensors) for tensors in zip(*same_size, strict=True))
         torch._foreach_lerp_(buffers, gradients, 1 - momentum)
-        wanted = torch._foreach_lerp(gradients, buffers, momentum)  # Nesterov's look ahead
-        lying_NAB = torch.stack([w if _lies(w) else w.mT for w in wanted]).to(self.dtype)
-        found = [f if _lies(p) else f.mT for p, f in zip(same, orthogonal(lying_NAB), strict=True)]
-        torch._foreach_mul_(same, 1 - lr * weight_decay)
-        torch._foreach_add_(same, [f.to(p.dtype) for p, f in zip(same, found, strict=True)], alpha=-far)
+        nesterov = torch._foreach_lerp(gradients, buffers, momentum)
+        directions_NAB = torch.stack([d if _is_wide(d) else d.mT for d in nesterov]).to(self.dtype)
+        updates = orthogonalize(directions_NAB)
+        updates = [u if _is_wide(m) else u.mT for m, u in zip(matrices, updates, strict=True)]
+        torch._foreach_mul_(matrices, 1 - lr * weight_decay)
+        torch._foreach_add_(matrices, [u.to(m.dtype) for m, u in zip(matrices, updates, strict=True)], alpha=-step_size)
 
 
-def _lies(matrix: torch.Tensor) -> bool:
+def _is_wide(matrix: torch.Tensor) -> bool:
     return matrix.shape[0] <= matrix.shape[1]

@@ -1,12 +1,14 @@
-"""AdamW or Muon over a model that may compute in a smaller type than it learns in, and the rate at each moment.
+"""Optimisers by name, the learning-rate schedule, and float32 master weights beside a model that computes in bfloat16.
 
-The optimiser's own weights are float32; a bfloat16 copy does the work, and a running average may be kept of them. Knows
-no data and no loss.
+An optimiser is one function and its row in `OPTIMIZERS`; `register` adds one from outside the package. The master
+weights are always float32: where the model computes in bfloat16, a copy of them does. An exponential moving average of
+the weights may be kept beside them.
 
 Shape legend: H hidden.
 """
 
 import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -15,42 +17,49 @@ import tyro
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
+from bertlab.config.errors import BertlabError
+from bertlab.config.renamed_keys import OPTIMIZER_STATE_KEYS
 from bertlab.training.devices import is_bfloat16_faster
 from bertlab.training.muon import Muon
+
+Precision = Literal["auto", "float32", "bfloat16"]
+
+# From this step on Adam's corrections, 1 - beta^step, are 1, and a float32 still counts single steps.
+UNCORRECTED_STEP = 8_000_000.0
 
 
 @dataclass(frozen=True)
 class OptimConfig:
-    """AdamW as in the paper (Devlin et al. 2019, appendix A.2), except where a smaller run wants otherwise.
+    """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `recipes.google`.
 
-    The rate rises linearly, stays, then falls linearly to zero; shares are of the run, be it counted in steps or in
-    minutes.
+    The learning rate rises linearly, stays, then falls linearly to zero. Shares are of the run, whether it is counted
+    in steps or in minutes.
     """
 
     lr: float = 1e-3
-    """The highest learning rate."""
+    """Highest learning rate."""
     warmup: float = 0.05
-    """Share of the run in which the rate rises."""
+    """Share of the run in which the learning rate rises."""
     decay: float = 1.0
-    """Share of the run in which it falls; 1 begins to fall right after the warm-up, as in the paper."""
+    """Share of the run in which the learning rate falls; with 1 it falls right after the warm-up, as in the paper."""
     beta1: float = 0.9
-    """Of the mean of gradients."""
+    """Adam's decay of the mean of gradients."""
     beta2: float = 0.98
-    """Of the mean of their squares."""
+    """Adam's decay of the mean of squared gradients."""
     eps: float = 1e-6
-    """Added to the root of that mean, which divides."""
+    """Adam's epsilon."""
     weight_decay: float = 0.01
-    """Of matrices; biases and LayerNorm have none."""
-    clip: float = 1.0
-    """The longest gradient."""
-    method: Literal["adamw", "muon"] = "adamw"
-    """muon: every matrix inside the layers moves by the orthogonal part of its momentum, all else by AdamW. It learns
-    more from a token and takes longer for a step, which tells where batches are small."""
+    """Weight decay of matrices; biases and LayerNorm have none."""
+    max_grad_norm: Annotated[float, tyro.conf.arg(aliases=("--clip",))] = 1.0
+    """Maximum gradient norm; longer gradients are scaled down to it."""
+    name: Annotated[str, tyro.conf.arg(aliases=("--method",), metavar="NAME")] = "adamw"
+    """The optimiser: adamw, or muon, which moves every matrix inside the layers by its orthogonalised momentum and all
+    other weights by AdamW. Muon learns more from each token but needs more time for each step, which costs most with
+    small batches."""
     bias_correction: bool = True
-    """Correct AdamW's means for beginning at zero; Google's code does not (`AdamWeightDecayOptimizer` in
-    optimization.py), and its first steps are longer."""
+    """Correct AdamW's means for starting at zero. Google's BERT code does not, so its first steps are larger."""
     ema: Annotated[float, tyro.conf.arg(prefix_name=False, metavar="NUMBER")] = 0.0
-    """Save a running average of the weights that forgets with this factor a step (0.999, say); 0 keeps none."""
+    """Save an exponential moving average of the weights with this decay (0.999, say); 0 saves the weights."""
 
     def learning_rate_at(self, progress: float) -> float:
         """The learning rate at `progress` in 0..1 of the run.
@@ -63,152 +72,195 @@ class OptimConfig:
         return self.lr * max(0.0, min(1.0, rise, round(fall, 12)))
 
 
-Precision = Literal["auto", "float32", "bfloat16"]
+Parameters = Mapping[str, nn.Parameter]
+OptimizerBuilder = Callable[[Parameters, OptimConfig, torch.dtype], list[torch.optim.Optimizer]]
+"""Master weights by name, the configuration and the type of the arithmetic -> torch optimisers that together hold every
+parameter once. Their state must be tensors or numbers, so that a run can be resumed; the schedule sets their `lr`."""
+
+
+def build_adamw(parameters: Parameters, config: OptimConfig, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
+    """AdamW (Loshchilov & Hutter 2019), without weight decay for biases and LayerNorm.
+
+    Source: `AdamWeightDecayOptimizer` of google-research/bert/optimization.py.
+    """
+    weights = list(parameters.values())
+    groups = [
+        {"params": [p for p in weights if p.ndim >= 2], "weight_decay": config.weight_decay},
+        {"params": [p for p in weights if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    betas = (config.beta1, config.beta2)
+    adamw = torch.optim.AdamW(groups, lr=config.lr, betas=betas, eps=config.eps, fused=True)
+    if not config.bias_correction:
+        for p in weights:
+            step = torch.tensor(UNCORRECTED_STEP, device=p.device)
+            adamw.state[p] = {"step": step, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
+    return [adamw]
+
+
+def build_muon(parameters: Parameters, config: OptimConfig, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
+    """Muon for the matrices inside the layers, AdamW for all other weights."""
+    hidden = {name: p for name, p in parameters.items() if is_hidden_matrix(name, p)}
+    adamw = build_adamw({name: p for name, p in parameters.items() if name not in hidden}, config, dtype)
+    if not hidden:
+        return adamw
+    # The projections of query, key and value, [H, H] each, are stored as one [3H, H].
+    parts = {p: 3 for name, p in hidden.items() if name.endswith(".qkv.weight")}
+    return [*adamw, Muon(hidden.values(), weight_decay=config.weight_decay, dtype=dtype, parts=parts)]
+
+
+OPTIMIZERS: dict[str, OptimizerBuilder] = {"adamw": build_adamw, "muon": build_muon}
+"""Every optimiser by the name that `--optim.name` takes."""
+
+
+def register(name: str, build: OptimizerBuilder) -> None:
+    """Add an optimiser, so that `--optim.name NAME` and `OptimConfig(name=NAME)` train with it.
+
+    >>> register("sgd", lambda parameters, config, dtype: [torch.optim.SGD(parameters.values(), lr=config.lr)])
+    >>> find_optimizer("sgd") is OPTIMIZERS.pop("sgd")
+    True
+    """
+    OPTIMIZERS[name] = build
+
+
+def find_optimizer(name: str) -> OptimizerBuilder:
+    """The builder of an optimiser.
+
+    Raises:
+        BertlabError: there is no optimiser of this name.
+    """
+    if name not in OPTIMIZERS:
+        raise BertlabError("optimizer-unknown", name=name, names=list(OPTIMIZERS))
+    return OPTIMIZERS[name]
 
 
 def resolve_precision(precision: Precision, device: torch.device) -> torch.dtype:
-    """`auto` is bfloat16 where this machine multiplies it clearly faster, as `devices.is_bfloat16_faster` finds."""
+    """`auto` is bfloat16 where this device multiplies it clearly faster than float32, see `is_bfloat16_faster`."""
     if precision == "auto":
         return torch.bfloat16 if is_bfloat16_faster(device) else torch.float32
     return getattr(torch, precision)
 
 
-# Counted from here Adam's corrections, 1 - beta^step, are 1; and single steps still count up in a float32.
-UNCORRECTED = 8_000_000.0
-
-
 class Optimizer:
-    """float32 master weights, their moments, and the working copy that computes.
+    """Float32 master weights with their optimisers, and the copy of the model that computes.
 
-    `worker` is what forward and backward run on: the model itself in float32, else a copy of it in `dtype`. `result` is
-    what the run is for: the model, or the average of it.
+    Args:
+        model: float32; its trainable parameters are the master weights.
+        config: the optimiser and its settings.
+        dtype: what forward and backward compute in.
+
+    Attributes:
+        compute_model: what forward and backward run on: the model itself in float32, else a copy of it in `dtype`.
+        master: the trainable parameters of the model.
+        optimizers: the torch optimisers that update them.
+        average: the moving average of the model, if one is kept.
     """
 
     def __init__(self, model: nn.Module, config: OptimConfig, dtype: torch.dtype):
         self.config = config
         self.model = model
         self.compute_model = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
-        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-        self.names = [name for name, _ in named]
-        self.master = [p for _, p in named]
-        working = dict(self.compute_model.named_parameters())
-        self.working = [working[name] for name in self.names]
-        self.parts = {name: _parts(name, p) for name, p in named if config.method == "muon" and is_hidden(name, p)}
-        rest = [p for name, p in named if name not in self.parts]
-        groups = [
-            {"params": [p for p in rest if p.ndim >= 2], "weight_decay": config.weight_decay},
-            # biases and LayerNorm are not decayed (optimization.py of google-research/bert)
-            {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0},
-        ]
-        betas = (config.beta1, config.beta2)
-        self.adamw = torch.optim.AdamW(groups, lr=config.lr, betas=betas, eps=config.eps, fused=True)
-        if not config.bias_correction:
-            for p in rest:
-                step = torch.tensor(UNCORRECTED, device=p.device)
-                self.adamw.state[p] = {"step": step, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
-        self.muon = None
-        if self.parts:
-            parts = [part for parts in self.parts.values() for part in parts]
-            self.muon = Muon(parts, weight_decay=config.weight_decay, dtype=dtype)
-        self.average = AveragedModel(model, multi_avg_fn=_forgetting(config.ema)) if config.ema else None
+        parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        self.names, self.master = list(parameters), list(parameters.values())
+        copies = dict(self.compute_model.named_parameters())
+        self.compute_weights = [copies[name] for name in self.names]
+        self.optimizers = find_optimizer(config.name)(parameters, config, dtype)
+        self.average = AveragedModel(model, multi_avg_fn=_moving_average(config.ema)) if config.ema else None
 
     @property
     def final_model(self) -> nn.Module:
+        """What the run saves: the model, or its moving average."""
         return self.model if self.average is None else self.average.module
 
     @property
     def evaluation_model(self) -> nn.Module:
-        """What to measure on the way: the working copy, as it is faster, or the average."""
+        """What is evaluated during the run: the model that computes, since it is faster, or the moving average."""
         return self.compute_model if self.average is None else self.average.module
 
     def clip(self) -> torch.Tensor:
-        """Take over the gradients of `worker`, no longer than allowed -> their norm before that, a scalar."""
+        """Copy the gradients of `compute_model` to the master weights and clip them.
+
+        Returns:
+            Their norm before clipping, a scalar.
+        """
         if self.compute_model is not self.model:
-            for p, w in zip(self.master, self.working, strict=True):
+            for p, w in zip(self.master, self.compute_weights, strict=True):
                 if w.grad is None or p.grad is None:
                     p.grad = None if w.grad is None else torch.empty_like(p)
-            learnt = [(p.grad, w.grad) for p, w in zip(self.master, self.working, strict=True) if p.grad is not None]
-            torch._foreach_copy_([own for own, _ in learnt], [found for _, found in learnt])
-        return nn.utils.clip_grad_norm_(self.master, self.config.clip)
+            pairs = [
+                (p.grad, w.grad) for p, w in zip(self.master, self.compute_weights, strict=True) if p.grad is not None
+            ]
+            torch._foreach_copy_([own for own, _ in pairs], [computed for _, computed in pairs])
+        return nn.utils.clip_grad_norm_(self.master, self.config.max_grad_norm)
 
-    def step(self, rate: float) -> None:
-        """One update at `rate` from the gradients that `clip` took over; the worker's are then cleared."""
-        for optimizer in (self.adamw, self.muon) if self.muon else (self.adamw,):
+    def step(self, learning_rate: float) -> None:
+        """Update the master weights with the gradients that `clip` left, then clear the gradients."""
+        for optimizer in self.optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = rate
-        self.adamw.step()
-        if self.muon:
-            self._step_muon()
+                group["lr"] = learning_rate
+            optimizer.step()
         if self.average is not None:
             self.average.update_parameters(self.model)
         if self.compute_model is not self.model:
-            torch._foreach_copy_([w.data for w in self.working], [p.data for p in self.master])
-        for w in self.working:
+            torch._foreach_copy_([w.data for w in self.compute_weights], [p.data for p in self.master])
+        for w in self.compute_weights:
             w.grad = None
 
-    def _step_muon(self) -> None:
-        for name, p in zip(self.names, self.master, strict=True):
-            parts = self.parts.get(name, ())
-            for nth, part in enumerate(parts):
-                part.grad = None if p.grad is None else p.grad.chunk(len(parts))[nth]
-        self.muon.step()
-        for parts in self.parts.values():
-            for part in parts:
-                part.grad = None
-
     def state(self) -> dict[str, torch.Tensor]:
-        """Weights, moments and averages by name, ready for a safetensors file."""
-        tensors = {}
-        for name, p in zip(self.names, self.master, strict=True):
-            tensors[f"weight.{name}"] = p.data
-            for key, value in self.adamw.state.get(p, {}).items():
-                tensors[f"{key}.{name}"] = value
-            moments = [self.muon.state[part] for part in self.parts.get(name, ()) if part in self.muon.state]
-            if moments:
-                tensors[f"momentum.{name}"] = torch.cat([moment["momentum_buffer"] for moment in moments])
+        """Weights, optimiser state and moving average by name, ready for a safetensors file."""
+        tensors = {f"weight.{name}": p.data for name, p in zip(self.names, self.master, strict=True)}
+        for optimizer in self.optimizers:
+            for name, p in zip(self.names, self.master, strict=True):
+                for key, value in optimizer.state.get(p, {}).items():
+                    tensors[f"{key}.{name}"] = value if isinstance(value, torch.Tensor) else torch.tensor(value)
         if self.average is not None:
             tensors |= {f"average.{name}": p.data for name, p in self.final_model.named_parameters()}
             tensors["averaged"] = self.average.n_averaged
         return tensors
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
-        """Take up what `state` gave."""
+    def restore(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Restore what `state` returned.
+
+        Raises:
+            KeyError, RuntimeError: the tensors are of another model.
+        """
+        saved: dict[str, dict[str, torch.Tensor]] = {name: {} for name in self.names}
+        for key, tensor in tensors.items():
+            kind, _, name = key.partition(".")
+            if name in saved:
+                saved[name][OPTIMIZER_STATE_KEYS.get(kind, kind)] = tensor
         for name, p in zip(self.names, self.master, strict=True):
-            p.data.copy_(tensors[f"weight.{name}"])
-            if f"step.{name}" in tensors:
-                keys = ("step", "exp_avg", "exp_avg_sq")
-                self.adamw.state[p] = {key: tensors[f"{key}.{name}"].to(p.device).clone() for key in keys}
-            if f"momentum.{name}" in tensors:
-                moments = tensors[f"momentum.{name}"].to(p.device).chunk(len(self.parts[name]))
-                for part, moment in zip(self.parts[name], moments, strict=True):
-                    self.muon.state[part] = {"momentum_buffer": moment.clone()}
+            p.data.copy_(saved[name].pop("weight"))
+        own_state = {
+            p: {key: tensor for key, tensor in saved[name].items() if key != "average"}
+            for name, p in zip(self.names, self.master, strict=True)
+        }
+        for optimizer in self.optimizers:
+            weights = [p for group in optimizer.param_groups for p in group["params"]]
+            state = {number: own_state[p] for number, p in enumerate(weights) if own_state[p]}
+            optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
         if self.average is not None:
             for name, p in self.final_model.named_parameters():
                 p.data.copy_(tensors[f"average.{name}"])
             self.average.n_averaged.copy_(tensors["averaged"])
-        torch._foreach_copy_([w.data for w in self.working], [p.data for p in self.master])
+        torch._foreach_copy_([w.data for w in self.compute_weights], [p.data for p in self.master])
 
 
-def is_hidden(name: str, parameter: torch.Tensor) -> bool:
-    """Whether this is a matrix inside the encoder's layers, what Muon is for (Jordan 2024).
+def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
+    """Whether a parameter is a matrix inside the encoder's layers, which Muon is for (Jordan 2024).
 
-    >>> is_hidden("encoder.layers.0.attention.qkv.weight", torch.empty(6, 2))
+    >>> is_hidden_matrix("encoder.layers.0.attention.qkv.weight", torch.empty(6, 2))
     True
-    >>> is_hidden("embeddings.token.weight", torch.empty(6, 2))
+    >>> is_hidden_matrix("embeddings.token.weight", torch.empty(6, 2))
     False
     """
     return name.startswith("encoder.layers.") and parameter.ndim == 2
 
 
-def _parts(name: str, parameter: nn.Parameter) -> tuple[nn.Parameter, ...]:
-    """The matrices a parameter is made of, sharing its memory: query, key and value, each [H, H], are kept as one."""
-    count = 3 if name.endswith(".qkv.weight") else 1
-    return tuple(nn.Parameter(part) for part in parameter.data.chunk(count))
+def _moving_average(decay: float):
+    """An exponential moving average whose decay is smaller during the first steps, so that it forgets the random start.
 
-
-def _forgetting(decay: float):
-    """A running average; while few steps are in it, it forgets faster, so that it does not remember random weights
-    (`num_updates` of TensorFlow's ExponentialMovingAverage)."""
+    Source: `num_updates` of TensorFlow's ExponentialMovingAverage.
+    """
 
     @torch.no_grad()
     def update(averages: list[torch.Tensor], weights: list[torch.Tensor], count: torch.Tensor) -> None:

@@ -1,12 +1,10 @@
-"""The one training loop: it yields a report for every step, and can be stopped at any moment.
+"""The training loop: yields a report for every step, and can be stopped at any moment.
 
-Pre-training and fine-tuning differ only in the batches and the loss they hand in. All that a run is (weights, moments,
-random state, the place in the data) is one file, replaced as a whole, so a run that was killed goes on bit for bit
-(but for the last digits on a GPU, whose kernels add up in any order). Knows no text and no checkpoint format.
+Pre-training and fine-tuning differ only in the batches and the loss that they pass in. The whole state of a run
+(weights, moments, random state, position in the data) is one file, so a run that was killed continues with identical
+losses (on a GPU up to the last digits, since its kernels add in any order).
 """
 
-import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,216 +13,257 @@ from pathlib import Path
 from typing import Protocol
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import nn
 
-from bertlab.config.errors import BertlabError, CheckpointError
+from bertlab.config.errors import BertlabError, CheckpointError, first_line
+from bertlab.config.languages import Message
 from bertlab.nn.fast.model import compile_layers
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged, DivergenceDetector
 from bertlab.training.gradient import GlobalGradient, Loss
-from bertlab.training.interrupt import Interrupted, held_back
+from bertlab.training.interrupt import Interrupted, StopSignals
 from bertlab.training.optimizers import OptimConfig, Optimizer
+from bertlab.training.run_state import read_state, write_state
 
-MALLOC_TRIM_INTERVAL = 50  # steps after which freed memory goes back to the system
+# Steps after which freed memory is returned to the system.
+MALLOC_TRIM_INTERVAL = 50
 
 
 class Batches(Protocol):
-    """An endless iterator with a `place` (a dataclass of numbers) that says where its next batch begins.
-
-    turn: hears before each step how much of the run is done (0..1); True if batches of another kind begin.
-    """
+    """An endless iterator over batches that can continue from any position."""
 
     place: object
+    """Where the next batch begins: a dataclass of numbers."""
 
     def __next__(self): ...
 
-    def turn(self, done: float) -> bool: ...
+    def turn(self, done: float) -> bool:
+        """Take note of the run's progress (0..1) before each step.
+
+        Returns:
+            Whether batches of another kind begin with this step.
+        """
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """One step: loss in nats, rate, norm of the gradient, tokens so far, seconds so far, the seconds of this step,
-    and how many of those went by until its batch was there."""
+    """What a step did, over the global batch."""
 
     step: int
+    """Number of the step, from 1."""
     progress: float
+    """Share of the run (0..1) that was done before this step."""
     loss: float
+    """In nats, before the update."""
     metrics: dict[str, float]
+    """The metrics of the loss function."""
     learning_rate: float
+    """Of this update."""
     gradient_norm: float
+    """Before clipping."""
     tokens: int
+    """Since the start of the run, without padding."""
     seconds: float
+    """Training time since the start of the run, without evaluation and saving."""
     step_seconds: float
-    waited: float = 0.0
+    """Training time of this step."""
+    data_seconds: float = 0.0
+    """How much of it was spent waiting for the batch."""
 
     def log_row(self) -> dict:
-        """The report as a flat row of the JSONL log."""
+        """The report as a flat row of `log.jsonl`."""
         row = asdict(self)
         return {**row.pop("metrics"), **row}
 
 
 @dataclass
 class Progress:
+    """How far a run is."""
+
     step: int = 0
+    """Steps done."""
     tokens: int = 0
+    """Tokens read, without padding."""
     seconds: float = 0.0
+    """Training time."""
 
 
 @dataclass
 class Trainer:
-    """Runs until `steps` are done or `minutes` have passed, whichever comes first; the rate ends at zero with it.
+    """Trains until `steps` are done or `minutes` have passed, whichever is first; the learning rate reaches zero then.
 
-    Args:
-        model: float32 weights; they are what is learned.
-        batches: see `Batches`; moved to `device` here.
-        loss: (model, batch) -> Loss.
-        state_path: where the run's state is kept; if a file is there, the run goes on from it.
-        accumulate: how many pieces to take each batch in.
+    Iterating yields a `StepReport` for each step. It raises Diverged when the loss is not finite or has risen for good;
+    the last saved state is from before that, since a state is saved only when the loss of the following step is normal.
 
-    Iterating raises Diverged when the loss is no number or leaps up for good; what was saved last is from before, as a
-    step's state is saved only once the loss of the step after it is known to be as usual.
+    A stop signal (see `StopSignals`) during a step is handled after it: the state is saved and Interrupted is raised,
+    in all processes after the same step. Between two steps this needs `saving_on_interrupt` around the loop.
 
-    Ctrl-C in a step waits for its end and saves, then raises Interrupted, in all processes after the same step; one
-    between two steps does so where `saving_on_interrupt` is round the loop.
-
-    Where `torchrun` started several processes, each runs one of these over its rows of the same global batches. Reports
-    are of the global batch, and the first process alone writes the state.
+    With `torchrun`, each process runs a Trainer over its shard of the same global batches. The main process alone
+    writes the state.
     """
 
     model: nn.Module
+    """The model to train, with float32 weights."""
     batches: Batches
+    """The training data; batches are moved to `device` here."""
     loss: Callable[[nn.Module, object], Loss]
+    """(model, batch) -> Loss."""
     optim: OptimConfig
+    """The optimiser and its schedule."""
     steps: int
+    """Steps after which the run ends."""
     minutes: float | None = None
+    """Training time after which the run ends."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    """Where to compute."""
     dtype: torch.dtype = torch.float32
+    """The type to compute in."""
     state_path: Path | None = None
+    """The state file. If it exists, the run continues from it."""
     save_every_seconds: float = 180.0
+    """Training time between two saves."""
     accumulate: int = 1
+    """Gradient accumulation steps (micro-batches per batch)."""
     progress: Progress = field(default_factory=Progress)
     saved_step: int | None = None
+    """The step after which the state was saved last; None if it never was."""
     saved_seconds: float = 0.0
-    interrupted: bool = False
 
     def __post_init__(self):
-        self.model.to(self.device).train()
-        self.optimizer = Optimizer(self.model, self.optim, self.dtype)
+        with devices.readable_out_of_memory():
+            self.model.to(self.device).train()
+            self.optimizer = Optimizer(self.model, self.optim, self.dtype)
         self.optimizer.compute_model.train()
         self.watch = DivergenceDetector()
+        self.signals = StopSignals()
+        self._stop_signal = 0
         if self.state_path and self.state_path.is_file():
-            self._restore()
+            self.restore_last_save()
         distributed.seed_by_rank(self.progress.step)
-        # told of the run when the processes have parted
+        # Described while the process group exists, for the record that is written after it was left.
         self.hardware = f"{distributed.world_size()} x {devices.describe_hardware(self.device)}".removeprefix("1 x ")
         weights = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
         if not distributed.all_equal(self.progress.step + weights):
-            raise BertlabError(
-                "the processes do not start from the same weights: "
-                "the run's directory and its checkpoint must lie where every machine sees them"
-            )
-        self.unready = devices.can_compile(self.device)
-        if self.unready:
+            raise BertlabError("run-weights-differ-between-processes")
+        self._needs_warmup = devices.can_compile(self.device)
+        if self._needs_warmup:
             compile_layers(self.optimizer.compute_model)
         self.gradient = GlobalGradient(self.optimizer.compute_model, self.loss, self.accumulate)
 
     def __iter__(self) -> Iterator[StepReport]:
-        while (done := self._share()) < 1.0:
-            with held_back() as interrupts:
-                report = self._step(done, interrupts)
-            yield report
-            if self.interrupted:
-                self._stop()
-            if self.device.type == "cpu" and self.progress.step % MALLOC_TRIM_INTERVAL == 0:
-                devices.release_memory()
-        if self.state_path:
-            self.save()
+        with self.signals.handled():
+            while (progress := self._progress_share()) < 1.0:
+                with self.signals.deferred(), devices.readable_out_of_memory():
+                    report = self._step(progress)
+                    if self._stop_signal:
+                        # Before anybody prints the report: in a closed terminal that fails.
+                        self._save_if_stable()
+                yield report
+                if self._stop_signal:
+                    self._stop()
+                if self.device.type == "cpu" and self.progress.step % MALLOC_TRIM_INTERVAL == 0:
+                    devices.release_memory()
+            if self.state_path:
+                with self.signals.deferred():
+                    self.save()
 
     @contextmanager
     def saving_on_interrupt(self) -> Iterator[None]:
-        """Round a loop over the steps: Ctrl-C in what is done between two of them loses none either."""
-        try:
-            yield
-        except Interrupted:
-            raise
-        except KeyboardInterrupt:
-            self._stop()
+        """Around a loop over the steps: a stop signal between two steps loses none of them."""
+        with self.signals.handled():
+            try:
+                yield
+            except Interrupted:
+                raise
+            except KeyboardInterrupt:
+                self._stop()
 
     def _stop(self) -> None:
-        """After Ctrl-C: nothing is lost."""
-        if self.state_path and self.watch.calm:
-            self.save()
-        kept = "nothing is saved yet" if self.saved_step is None else "the same command goes on"
-        kept += f" from step {self.saved_step:,}" if self.saved_step not in (None, self.progress.step) else ""
-        raise Interrupted(f"stopped after step {self.progress.step:,}: {kept}" if distributed.is_main_process() else "")
+        with self.signals.deferred():
+            self._save_if_stable()
+        if not distributed.is_main_process():
+            message = ""
+        elif self.saved_step is None:
+            message = Message("run-interrupted-unsaved", step=f"{self.progress.step:,}")
+        elif self.saved_step == self.progress.step:
+            message = Message("run-interrupted", step=f"{self.progress.step:,}")
+        else:
+            message = Message("run-interrupted-earlier-save", step=f"{self.progress.step:,}", saved=self.saved_step)
+        raise Interrupted(message, self._stop_signal or self.signals.received or Interrupted().signum)
 
     @property
     def done(self) -> bool:
-        """Whether there is no step left to do."""
-        return self._share() >= 1.0
+        """Whether all steps are done."""
+        return self._progress_share() >= 1.0
 
-    def _share(self) -> float:
+    def _progress_share(self) -> float:
         by_time = self.progress.seconds / (60 * self.minutes) if self.minutes else 0.0
         return max(self.progress.step / self.steps, by_time)
 
-    def _due(self) -> bool:
-        """Whether to save: by the clock that all processes share, so that all know what is saved."""
-        waited = self.progress.seconds - self.saved_seconds
-        return self.state_path is not None and self.watch.calm and waited > self.save_every_seconds
+    def _is_save_due(self) -> bool:
+        """Whether to save, by the clock that all processes share, so that all of them know what is saved."""
+        elapsed = self.progress.seconds - self.saved_seconds
+        return self.state_path is not None and self.watch.calm and elapsed > self.save_every_seconds
 
-    def _step(self, done: float, interrupts: list[int]) -> StepReport:
-        stand = self._stand() if self._due() else None
+    def _step(self, progress: float) -> StepReport:
+        snapshot = self._snapshot() if self._is_save_due() else None
         began = time.monotonic()
-        if self.batches.turn(done):
+        if self.batches.turn(progress):
             self.watch.reset()
         batch = next(self.batches).to(self.device)
-        waited = time.monotonic() - began
-        if self.unready:
-            self._make_ready(batch)
+        data_seconds = time.monotonic() - began
+        if self._needs_warmup:
+            self._compile(batch)
             began = time.monotonic()
-        # half a step in, so that the first step moves and the last one is not lost
-        rate = self.optim.learning_rate_at(min(1.0, done + 0.5 / self.steps))
+        # The middle of the step, so that the first update is not zero and the last one is not lost.
+        learning_rate = self.optim.learning_rate_at(min(1.0, progress + 0.5 / self.steps))
         loss = self.gradient(batch)
-        # read together, as a GPU is waited for here
+        # One transfer for all numbers, since each waits for the GPU.
         scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.metrics.values()]
-        value, norm, tokens, *figures = torch.stack([scalar.double() for scalar in scalars]).tolist()
+        value, norm, tokens, *metrics = torch.stack([scalar.double() for scalar in scalars]).tolist()
         try:
             self.watch.update(value, norm)
         except Diverged as error:
-            kept = "nothing was saved before" if self.saved_step is None else f"step {self.saved_step} is kept"
-            raise Diverged(
-                f"{error} at step {self.progress.step + 1}; {kept}: try a lower --optim.lr in another --out"
-            ) from None
-        if stand and self.watch.calm:
-            # the weights are still those that the step before left, and now known to be good
-            saving = time.monotonic()
-            self._save(*stand)
-            began += time.monotonic() - saving
-        self.optimizer.step(rate)
-        # one clock for all, and one Ctrl-C, or they would not end with the same step
-        seconds, interrupted = distributed.broadcast(time.monotonic() - began, bool(interrupts))
-        self.interrupted = bool(interrupted)
+            saved = Message("run-saved-nothing")
+            if self.saved_step is not None:
+                saved = Message("run-saved-step", step=self.saved_step)
+            raise Diverged("run-diverged", error=error, step=self.progress.step + 1, saved=saved) from None
+        if snapshot and self.watch.calm:
+            # The weights are still those after the previous step, and this step's loss has shown that they are good.
+            save_began = time.monotonic()
+            self._save(*snapshot)
+            began += time.monotonic() - save_began
+        self.optimizer.step(learning_rate)
+        # All processes use one clock and one stop signal, so that they end after the same step.
+        received = float(self.signals.received or 0)
+        seconds, stop_signal = distributed.broadcast(time.monotonic() - began, received)
+        self._stop_signal = int(stop_signal)
+        self.signals.is_acknowledged = bool(stop_signal)
         before = self.progress
         now = self.progress = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
-        told = dict(zip(loss.metrics, figures, strict=True))
-        return StepReport(now.step, done, value, told, rate, norm, now.tokens, now.seconds, seconds, waited)
+        named = dict(zip(loss.metrics, metrics, strict=True))
+        return StepReport(
+            now.step, progress, value, named, learning_rate, norm, now.tokens, now.seconds, seconds, data_seconds
+        )
 
-    def _make_ready(self, batch) -> None:
-        """Take a step's gradient for nothing: its kernels are made while no clock runs."""
+    def _compile(self, batch) -> None:
+        """Compute a gradient and discard it, so that kernels are compiled while no clock runs."""
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             self.gradient(batch)
         self.optimizer.compute_model.zero_grad()
-        self.unready = False
+        self._needs_warmup = False
 
     def save(self) -> None:
-        """Write the whole state beside its place, then rename: a kill leaves the old one or the new one."""
-        self._save(*self._stand())
+        """Write the state of the run."""
+        self._save(*self._snapshot())
 
-    def _stand(self) -> tuple[dict, dict[str, torch.Tensor]]:
-        """What a step changes before it changes the weights: counts, places and watch, and the random state."""
-        facts = {
+    def _save_if_stable(self) -> None:
+        if self.state_path and self.watch.calm:
+            self.save()
+
+    def _snapshot(self) -> tuple[dict, dict[str, torch.Tensor]]:
+        """The state other than weights: counts, position in the data, divergence detector and random state."""
+        values = {
             "progress": asdict(self.progress),
             "place": asdict(self.batches.place),
             "watch": asdict(self.watch),
@@ -232,38 +271,29 @@ class Trainer:
         random = {"rng": torch.get_rng_state()}
         if self.device.type == "cuda":
             random["rng.cuda"] = torch.cuda.get_rng_state()
-        return facts, random
+        return values, random
 
-    def _save(self, facts: dict, random: dict[str, torch.Tensor]) -> None:
+    def _save(self, values: dict, random: dict[str, torch.Tensor]) -> None:
         if distributed.is_main_process():
-            self._write(facts, self.optimizer.state() | random)
+            write_state(self.state_path, self.optimizer.state() | random, values)
         self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
 
-    def _write(self, facts: dict, tensors: dict[str, torch.Tensor]) -> None:
-        building = self.state_path.with_suffix(".building")
-        try:
-            save_file(tensors, building, metadata={"trainer": json.dumps(facts)})
-            os.replace(building, self.state_path)
-        except (OSError, SafetensorError) as error:
-            building.unlink(missing_ok=True)
-            raise CheckpointError(f"the run's state cannot be written to {self.state_path}: {error}") from error
+    def restore_last_save(self) -> None:
+        """Restore the last saved state.
 
-    def go_back(self) -> None:
-        """Be what was saved last."""
-        self._restore()
-
-    def _restore(self) -> None:
+        Raises:
+            CheckpointError: it is damaged, or of another run.
+        """
+        tensors, values = read_state(self.state_path)
         try:
-            with safe_open(self.state_path, framework="pt") as file:
-                facts = json.loads(file.metadata()["trainer"])
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
             self.optimizer.restore(tensors)
-            self.progress = Progress(**facts["progress"])
+            self.progress = Progress(**values["progress"])
             self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
-            self.watch = DivergenceDetector(**facts.get("watch", {}))  # none in older states
-            self.batches.place = type(self.batches.place)(**facts["place"])
-        except (OSError, SafetensorError, KeyError, TypeError, RuntimeError, ValueError) as error:
-            raise CheckpointError(f"{self.state_path} is no state of this run: {error}") from error
-        torch.set_rng_state(tensors["rng"])
-        if "rng.cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["rng.cuda"])
+            self.watch = DivergenceDetector(**values.get("watch", {}))  # older states have none
+            self.batches.place = type(self.batches.place)(**values["place"])
+            torch.set_rng_state(tensors["rng"])
+            if "rng.cuda" in tensors and self.device.type == "cuda":
+                torch.cuda.set_rng_state(tensors["rng.cuda"])
+        except (KeyError, TypeError, RuntimeError, ValueError) as error:
+            reason = first_line(error)
+            raise CheckpointError("run-state-damaged", path=self.state_path, reason=reason) from error

@@ -19,6 +19,7 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
+from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
 from bertlab.config.tasks import TASKS, task
 from bertlab.nn.bilstm import OnTop
 from bertlab.tasks.material import Material, with_head
@@ -350,7 +351,9 @@ def _claim(config: ReproduceConfig) -> None:
     if path.is_file() and any(other != path for other in config.out.iterdir()):  # else nothing was begun
         theirs = json.loads(path.read_text())
         # a table begun before there was a choice was read with Adam
-        theirs["optim"] = asdict(OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)) | theirs.get("optim", {})
+        theirs["optim"] = asdict(OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)) | rename_keys(
+            theirs.get("optim", {}), OPTIMIZER_KEYS
+        )
         if changed := sorted(k for k in settings | theirs if settings.get(k) != theirs.get(k)):
             raise BertlabError(
                 f"{config.out} holds a table with another {', '.join(changed)}: "

@@ -1,6 +1,6 @@
-"""What a pre-training run leaves and says: its log, figures on held-out text, snapshots, its checkpoint.
+"""What a pre-training run writes: rows of its log, metrics on held-out text, snapshots and its checkpoint.
 
-Of several processes the first alone does. Knows no batch.
+The main process alone writes.
 """
 
 from collections.abc import Callable
@@ -19,114 +19,134 @@ from bertlab.training.divergence import Diverged
 from bertlab.training.model_card import render_card
 from bertlab.training.objectives import objectives
 from bertlab.training.pretraining import cloze
-from bertlab.training.pretraining.config import STORED, PretrainConfig
-from bertlab.training.pretraining.metrics import DEFAULT_PAIRS, evaluate_pretraining, evaluation_command, format_metrics
-from bertlab.training.pretraining.setup import Inputs, origin
-from bertlab.training.pretraining.tensorboard import Board
+from bertlab.training.pretraining.config import SNAPSHOT_DTYPES, PretrainConfig
+from bertlab.training.pretraining.metrics import (
+    DEFAULT_PAIRS,
+    evaluate_pretraining,
+    evaluation_command,
+    format_metrics,
+)
+from bertlab.training.pretraining.setup import PretrainingInputs, describe_origin
+from bertlab.training.pretraining.tensorboard import TensorBoardLog
 from bertlab.training.progress import evaluation_bar
-from bertlab.training.run_directory import RunLog, record
+from bertlab.training.run_directory import RunLog, run_record
 from bertlab.training.trainer import Trainer
 
-# settings that a card states
-TOLD = ("max_tokens", "then_tokens", "then_share", "mask", "mask_share", "random_share", "whole_word", "dropout")
+# Settings that the model card states.
+CARD_SETTINGS = ("max_tokens", "then_tokens", "then_share", "mask", "mask_share", "random_share", "whole_word")
+CARD_SETTINGS += ("dropout",)
 
 
 @dataclass
-class Outputs:
-    """tell: takes lines for a terminal. journals: take rows, the run's log and perhaps a `Board`."""
+class RunArtifacts:
+    """Writes the artifacts of a pre-training run between its steps and at its end."""
 
     config: PretrainConfig
-    inputs: Inputs
+    """The settings of the run."""
+    inputs: PretrainingInputs
+    """Its corpora, tokenizer and model."""
     trainer: Trainer
-    journals: list[RunLog | Board]
-    tell: Callable[[str], None]
+    """Whose progress and weights are written."""
+    logs: list[RunLog | TensorBoardLog]
+    """Where rows are written."""
+    notify: Callable[[str], None]
+    """Takes lines for a terminal."""
 
     def write(self, row: dict) -> None:
-        for journal in self.journals:
-            journal.write(row)
+        """Write a row to all logs."""
+        for log in self.logs:
+            log.write(row)
 
-    def after(self, step: int) -> None:
-        """What is due between two steps."""
-        config, snapshot = self.config, is_snapshot_step(step)
-        due = step % config.evaluate_every == 0 or (config.snapshots and snapshot)
-        figures = self._measure(config.evaluate_rows) if due else {}
-        if snapshot:
-            self._look()
-        if config.snapshots and snapshot:
-            place = config.out / "snapshots" / f"step-{step:08d}"
-            self._keep(place, figures, STORED[config.snapshot_dtype], config.evaluate_rows)
+    def after_step(self, step: int) -> None:
+        """Evaluate and write a snapshot if either is due after this step."""
+        config, is_snapshot = self.config, is_snapshot_step(step)
+        is_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot)
+        metrics = self._evaluate(config.evaluate_rows) if is_due else {}
+        if is_snapshot:
+            self._predict_watched()
+        if config.snapshots and is_snapshot:
+            directory = config.out / "snapshots" / f"step-{step:08d}"
+            self._save(directory, metrics, SNAPSHOT_DTYPES[config.snapshot_dtype], config.evaluate_rows)
 
-    def at_the_end(self) -> None:
-        """The checkpoint, measured as it will open."""
+    def after_run(self) -> None:
+        """Evaluate the model as it is stored, and write the checkpoint."""
         if not is_snapshot_step(self.trainer.progress.step):
-            self._look(final=True)
+            self._predict_watched(is_final=True)
         pairs = 4 * self.config.evaluate_rows
-        self._keep(self.config.out / "checkpoint", self._measure(pairs, final=True), pairs=pairs)
+        self._save(self.config.out / "checkpoint", self._evaluate(pairs, is_final=True), pairs=pairs)
 
     def after_divergence(self, error: Diverged) -> Diverged:
-        """The weights saved last, before it came to that -> the error, which says where they are."""
+        """Write the last saved weights as a checkpoint.
+
+        Returns:
+            The error, which names that checkpoint if there is one.
+        """
         self.write({"step": self.trainer.progress.step + 1, "diverged": str(error)})
         if self.trainer.saved_step is not None and distributed.is_main_process():
-            good = self.config.out / "last-good"
-            self.trainer.go_back()
+            last_good = self.config.out / "last-good"
+            self.trainer.restore_last_save()
             with suppress(CheckpointError):
-                self._keep(good, {}, torch.float32)
-                return Diverged(f"{error}, and --from {good}")
+                self._save(last_good, {}, torch.float32)
+                return Diverged("run-diverged-with-checkpoint", error=error, checkpoint=last_good)
         return error
 
-    def _measure(self, rows: int, final: bool = False) -> dict:
+    def _evaluate(self, rows: int, is_final: bool = False) -> dict:
         validation, trainer = self.inputs.validation, self.trainer
         if validation is None or not distributed.is_main_process():
             return {}
-        # on the way what is fastest; at the end what the checkpoint will open as, so that it repeats the card's figures
-        model = _as_stored(trainer.optimizer.final_model) if final else trainer.optimizer.evaluation_model
-        bar = evaluation_bar if final else iter
-        figures = evaluate_pretraining(
-            model, self.inputs.tokenizer, validation, rows=rows, second=self.config.second, progress=bar
+        # During the run the fastest model; at the end the checkpoint as it opens, so that the card can be reproduced.
+        model = _as_stored(trainer.optimizer.final_model) if is_final else trainer.optimizer.evaluation_model
+        metrics = evaluate_pretraining(
+            model,
+            self.inputs.tokenizer,
+            validation,
+            rows=rows,
+            second=self.config.second,
+            progress=evaluation_bar if is_final else iter,
         )
-        self.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": figures})
-        if not final:
-            self.tell(format_metrics(figures, trainer.progress.step))
-        return figures
+        self.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": metrics})
+        if not is_final:
+            self.notify(format_metrics(metrics, trainer.progress.step))
+        return metrics
 
-    def _look(self, final: bool = False) -> None:
-        """What it puts into the watched sentences."""
+    def _predict_watched(self, is_final: bool = False) -> None:
+        """Log the predictions for the masked words of the watched sentences."""
         if not self.inputs.sentences or not distributed.is_main_process():
             return
         optimizer, step = self.trainer.optimizer, self.trainer.progress.step
-        model = optimizer.final_model if final else optimizer.evaluation_model
+        model = optimizer.final_model if is_final else optimizer.evaluation_model
         rows = cloze.guesses(model, self.inputs.tokenizer, self.inputs.sentences)
         self.write({"step": step, "watched": rows})
-        self.tell(cloze.told(rows, step))
+        self.notify(cloze.told(rows, step))
 
-    def _keep(
-        self, directory: Path, figures: dict, dtype: torch.dtype = torch.float16, pairs: int = DEFAULT_PAIRS
+    def _save(
+        self, directory: Path, metrics: dict, dtype: torch.dtype = torch.float16, pairs: int = DEFAULT_PAIRS
     ) -> None:
-        """A checkpoint, its record and its card."""
+        """Write a checkpoint with its record and model card."""
         if not distributed.is_main_process():
             return
         config, tokenizer = self.config, self.inputs.tokenizer
-        result = self.trainer.optimizer.final_model
-        left_to_right = result.config.left_to_right
-        made = record(
+        model = self.trainer.optimizer.final_model
+        left_to_right = model.config.left_to_right
+        record = run_record(
             config,
             self.trainer,
             command="bertlab pretrain",
             data=self.inputs.corpus.source_names,
             data_tokens=self.inputs.corpus.facts["tokens"],
             objectives=objectives(config.second, left_to_right),
-            settings=_told(config),
-            validation=figures,
+            settings=_card_settings(config),
+            validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
-            cloze=[] if left_to_right else cloze.examples(result, tokenizer),
+            cloze=[] if left_to_right else cloze.examples(model, tokenizer),
             evaluate_command=evaluation_command(pairs),
-            **{"from": origin(config), "before": self.inputs.before},
+            **{"from": describe_origin(config), "before": self.inputs.before},
         )
-        checkpoint.save(directory, result, tokenizer, made, dtype=dtype, card=render_card(config.out.name, made))
+        checkpoint.save(directory, model, tokenizer, record, dtype=dtype, card=render_card(config.out.name, record))
 
 
 def is_snapshot_step(step: int) -> bool:
-    """Log-spaced: 0, 10, 30, 100, 300, 1000, ...
+    """Whether a snapshot is due: at the log-spaced steps 0, 10, 30, 100, 300, 1000, ...
 
     >>> [step for step in range(1001) if is_snapshot_step(step)]
     [0, 10, 30, 100, 300, 1000]
@@ -136,15 +156,14 @@ def is_snapshot_step(step: int) -> bool:
 
 
 def _as_stored(model: Bert) -> Bert:
-    """The model as it opens again: float32, of weights stored in half precision."""
-    opened = FastBert(model.config, heads=model.head_names)
-    opened.load_state_dict({name: tensor.half() for name, tensor in model.state_dict().items()})
-    return opened.to(next(model.parameters()).device)
+    """The model as its checkpoint opens: float32 weights that were stored in half precision."""
+    stored = FastBert(model.config, heads=model.head_names)
+    stored.load_state_dict({name: tensor.half() for name, tensor in model.state_dict().items()})
+    return stored.to(next(model.parameters()).device)
 
 
-def _told(config: PretrainConfig) -> dict:
-    """The settings that the card states."""
-    told = {name: getattr(config, name) for name in TOLD if getattr(config, name) is not None}
+def _card_settings(config: PretrainConfig) -> dict:
+    settings = {name: getattr(config, name) for name in CARD_SETTINGS if getattr(config, name) is not None}
     if config.teacher:
-        told |= {"teacher": locate.checkpoint_name(config.teacher), "teacher_share": config.teacher_share}
-    return told
+        settings |= {"teacher": locate.checkpoint_name(config.teacher), "teacher_share": config.teacher_share}
+    return settings

@@ -1,4 +1,4 @@
-"""All that can be set of a pre-training run. Knows no run."""
+"""The settings of a pre-training run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +12,15 @@ from bertlab.text.pretraining.sentence_pairs import Second
 from bertlab.training.run_directory import RunConfig
 
 Preset = Literal[tuple(PRESETS)]
-STORED = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
-# settings of random weights, which a checkpoint has its own in the place of
-BORN = ("preset", "layers", "hidden", "attention_heads", "init", "start")
+# The types in which snapshots are stored.
+SNAPSHOT_DTYPES = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
+# Settings of random weights, which a run that continues a checkpoint takes from it.
+RANDOM_INIT_SETTINGS = ("preset", "layers", "hidden", "attention_heads", "init", "start")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainConfig(RunConfig):
-    """Pre-train a BERT on a corpus made by `bertlab prepare`. Run again with the same --out, it goes on.
+    """Pre-train a BERT on a corpus made by `bertlab prepare`. The same command continues an interrupted run.
 
     Examples:
       bertlab pretrain runs/corpus --out runs/mine --preset mini --minutes 60
@@ -29,88 +30,87 @@ class PretrainConfig(RunConfig):
     """
 
     SECTIONS: ClassVar = {
-        "model": (*BORN, "from_", "new_vocabulary", "dropout"),
+        "model": (*RANDOM_INIT_SETTINGS, "from_", "new_vocabulary", "dropout"),
         "pair": ("max_tokens", "then_tokens", "then_share", "second"),
         "mask": ("mask", "whole_word", "mask_share", "random_share", "left_to_right", "teacher", "teacher_share"),
         "watch": (
             "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "watch", "sentences",
             "tensorboard",
         ),
-        "machine": (*RunConfig.SECTIONS["machine"], "ahead"),
+        "machine": (*RunConfig.SECTIONS["machine"], "loader_workers"),
         "card": RunConfig.SECTIONS["card"],
     }  # fmt: skip
 
     corpus: tyro.conf.Positional[Path]
     """The prepared corpus."""
     recipe: Literal["plain", "fast", "google"] = "plain"
-    """A set of settings to begin with, which all other flags change; with --help it shows them."""
+    """A set of settings to start from; other flags change single settings. With --help it shows them."""
     preset: Preset = "mini"
-    """The size, when training from random weights, layers x width: tiny 2 x 128, mini 4 x 256, small 4 x 512, minilm
-    6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""
+    """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
+    minilm 6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""
     layers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """This many layers instead of the preset's."""
+    """Number of layers, instead of the preset's."""
     hidden: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """This width instead of the preset's; the feed-forward's is four times that."""
+    """Hidden size, instead of the preset's; the feed-forward layers are four times as wide."""
     attention_heads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """This many attention heads a layer instead of the preset's."""
+    """Attention heads per layer, instead of the preset's."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
-    """Continue this checkpoint (a directory, a shipped name or a hub id) instead; heads it lacks are made anew. If no
-    rate is given, it is 1e-4 then: a long run can bear a higher one."""
+    """Continue this checkpoint (a directory, a shipped name or a hub id). Missing task heads are initialised; the
+    learning rate then defaults to 1e-4, a long run can use more."""
     new_vocabulary: bool = False
-    """With --from, where the corpus has another vocabulary: keep the encoder and learn the embeddings of the pieces it
-    does not know. An encoder of one language is a better start for another than random weights."""
+    """With --from, for a corpus with another vocabulary: keep the encoder and train new embeddings for unknown tokens.
+    The encoder of another language is a better start than random weights."""
     teacher: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """Learn also from what this checkpoint, of the same vocabulary, would put into each gap, as DistilBERT did. The
-    teacher reads every batch too: a step takes longer by about a third of what a step of the teacher's would."""
+    """Distillation: also train on the predictions of this checkpoint, of the same vocabulary, as DistilBERT did. Each
+    step also runs the teacher's forward pass, about a third of the cost of a step of the teacher."""
     teacher_share: float = 0.5
-    """With --teacher: how much of the masked words' loss is against the teacher, not against what stood there."""
+    """With --teacher: weight of the loss against the teacher's predictions, beside the loss against the labels."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A prepared corpus of held-out text, measured as the run goes and at its end."""
+    """A prepared corpus of held-out text to evaluate on during the run and at its end."""
     steps: int = 1_000_000
-    """Updates of the weights."""
+    """Number of training steps."""
     max_tokens: int = 128
-    """Tokens in a pair."""
+    """Tokens per pair."""
     then_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Tokens in a pair towards the end of the run, fewer pairs a step: what comes after position 128 is learnt too."""
+    """Tokens per pair in the last part of the run, with fewer pairs per step: trains the positions after 128."""
     then_share: float = 0.1
-    """How much of the run that end is."""
+    """Share of the run that this last part takes."""
     mask: float = 0.15
     """Share of tokens to predict."""
     whole_word: bool = False
-    """Hide all pieces of a word together."""
+    """Mask all tokens of a word together."""
     mask_share: float = 0.8
-    """Of the tokens to predict, how many are shown as [MASK] (appendix C.2)."""
+    """Of the tokens to predict, the share that is replaced by [MASK] (appendix C.2)."""
     random_share: float = 0.1
-    """How many as a random word; the others are shown as they are."""
+    """Of the tokens to predict, the share that is replaced by a random token; the others stay as they are."""
     left_to_right: bool = False
-    """Let a token see only those before it, and predict the next word instead of masked ones (section 5.1). Nothing can
-    be asked of a second sentence then: --second none."""
+    """Causal attention: each token attends to earlier ones only and predicts the next (section 5.1). Needs --second
+    none."""
     second: Second = "next"
-    """What is asked of a second sentence: whether it is the next (the paper), whether the two stand in their order
-    (ALBERT), or nothing, and there is none (RoBERTa)."""
+    """Sentence-pair objective: next (next-sentence prediction, as in the paper), order (sentence-order prediction, as
+    in ALBERT), or none (single segments, as in RoBERTa)."""
     dropout: float = 0.0
-    """The paper's is 0.1; runs that never see a text twice do better and faster without."""
+    """Dropout rate, 0.1 in the paper. Runs that see every text once are better and faster without."""
     init: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Standard deviation of random weights; 0.8 / sqrt(width) if not given. The paper's 0.02 suits a width of 768 and
-    more; narrower models learn sooner with more."""
+    """Standard deviation of random weights; 0.8 / sqrt(hidden size) if not given. The paper's 0.02 suits hidden sizes
+    from 768; smaller models learn sooner with more."""
     start: Literal["neighbours", "paper"] = "neighbours"
-    """Random weights as the paper's, or with the first layers' heads born looking at the tokens next to each: that
-    leaves the first plateau of the loss sooner. Either way the result is an ordinary BERT."""
-    ahead: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Processes that draw the next pairs meanwhile, so that a GPU need not wait. If not given, each GPU has twice as
-    many as there are GPUs, since each draws the pairs of all and keeps its own, but no more than its share of the
-    cores, and at least 2; none where a processor trains, which would do their work itself."""
+    """Random weights as in the paper, or with first-layer heads that attend to adjacent tokens from the start, which
+    leaves the first plateau of the loss sooner. The architecture is the same."""
+    loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
+    """Data-loader workers per process. If not given: none on a CPU; on GPUs twice the number of GPUs, at least 2 and at
+    most the cores per GPU, since each worker builds the global batch and keeps its shard."""
     evaluate_every: int = 1000
-    """Steps between measurements on --validation."""
+    """Steps between evaluations on --validation."""
     evaluate_rows: int = 1024
-    """Pairs in a measurement on the way; the last one takes four times as many."""
+    """Pairs per evaluation; the final one takes four times as many."""
     snapshots: bool = True
-    """Keep checkpoints at steps 0, 10, 30, 100, 300, ... for the time machine."""
-    snapshot_dtype: Literal[tuple(STORED)] = "float16"
-    """How these are stored; float8 halves them."""
+    """Save checkpoints at steps 0, 10, 30, 100, 300, ... for the time machine."""
+    snapshot_dtype: Literal[tuple(SNAPSHOT_DTYPES)] = "float16"
+    """Type in which snapshots are stored; float8 halves their size."""
     watch: bool = True
-    """Print, at those steps and at the end, what the model puts into a few sentences with a gap."""
+    """Print, at those steps and at the end, the model's predictions for a few masked words."""
     sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
-    """DivergenceDetector these instead of those that come with bertlab in English and Korean; each has a [MASK]."""
+    """Sentences with a [MASK] to watch, instead of those that bertlab has for English and Korean."""
     tensorboard: bool = False
     """Write event files to --out/tensorboard; needs the package tensorboard."""

@@ -1,6 +1,6 @@
-"""How well a model does what it was pre-trained for: masked accuracy, bits per character, next sentence or order.
+"""Evaluation of the pre-training objectives on held-out text.
 
-A model and a held-out corpus in, figures out; knows no run.
+Masked-token accuracy and loss, pseudo bits per character, next-sentence or sentence-order accuracy.
 """
 
 import math
@@ -16,12 +16,14 @@ from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.pretraining.sentence_pairs import Second
 from bertlab.training.objectives import PretrainingLoss
 
-VALIDATION_SEED = 20181011  # one fixed set of pairs and masks, whatever the run's own seed
-DEFAULT_PAIRS = 4096  # that `bertlab evaluate` takes if it is not told how many
+# One fixed set of pairs and masks, whatever the seed of the run.
+VALIDATION_SEED = 20181011
+# Pairs that `bertlab evaluate pretraining` takes without --limit.
+DEFAULT_PAIRS = 4096
 
 
 def evaluation_command(rows: int) -> str:
-    """What measures a checkpoint on so many pairs.
+    """The command that evaluates a checkpoint on this many pairs.
 
     >>> evaluation_command(256)
     'bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION --limit 256'
@@ -41,18 +43,27 @@ def evaluate_pretraining(
     second: Second = "next",
     progress: Callable = iter,
 ) -> dict:
-    """Measure the objectives on the first `rows` pairs of a held-out corpus, 15 % masks, always the same ones; of a
-    model that reads from left to right every next word in their place.
+    """Evaluate a model on the first pairs of a held-out corpus, with 15 % masks that are always the same.
+
+    A model that reads from left to right predicts every next token instead.
 
     Args:
+        model: with the heads of its objectives.
+        tokenizer: of the model and the corpus.
+        corpus: prepared held-out text.
+        rows: number of pairs; fewer if the corpus has fewer.
         max_tokens: in a pair; 128, or as many as the model has positions, if not given.
-        second: what the model was asked of a second sentence.
-        progress: wraps the parts that the pairs are taken in (say, `tqdm`).
+        batch_size: pairs at a time.
+        second: the sentence-pair objective of the model.
+        progress: wraps the batches (`tqdm`, for instance).
 
     Returns:
-        masked_accuracy (0..1), mlm_loss (nats a masked piece), bits_per_character (mlm_loss spread over the corpus's
-        characters a token, so that vocabularies can be compared); nsp_accuracy and nsp_loss, or order_accuracy and
+        masked_accuracy (0..1), mlm_loss (nats per masked token), bits_per_character (mlm_loss over the corpus's
+        characters per token, comparable between vocabularies); nsp_accuracy and nsp_loss, or order_accuracy and
         order_loss, or neither; rows, masked_tokens.
+
+    Raises:
+        DataError: the corpus has no characters.
     """
     parameter = next(model.parameters())
     rule = MaskRule.of(tokenizer).to(parameter.device)
@@ -65,16 +76,16 @@ def evaluate_pretraining(
     sums: dict[str, float] = {}
     with torch.inference_mode():
         for _ in progress(range(0, rows, batch_size)):
-            if sampler.place.epoch:  # the corpus has no more, and what wraps this goes to its end
+            if sampler.place.epoch:  # the corpus is exhausted; continue so that a progress bar is filled
                 continue
             batch = next(sampler).to(parameter.device)
-            figures = loss(model, batch).metrics
+            metrics = loss(model, batch).metrics
             _, _, labels_P = loss.hide(batch)
             masked, size = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
             count["masked"] += masked
             count["rows"] += size
-            for name, figure in figures.items():
-                sums[name] = sums.get(name, 0.0) + (masked if name.startswith("mlm_") else size) * float(figure)
+            for name, metric in metrics.items():
+                sums[name] = sums.get(name, 0.0) + (masked if name.startswith("mlm_") else size) * float(metric)
     model.train(was_training)
     means = {name: s / count["masked" if name.startswith("mlm_") else "rows"] for name, s in sums.items()}
     bits = bits_per_character(means["mlm_loss"] * corpus.facts["tokens"], corpus.facts["characters"])
@@ -88,29 +99,32 @@ def evaluate_pretraining(
     }
 
 
-def format_metrics(figures: dict[str, float], step: int) -> str:
-    """Figures as a line for a terminal.
+def format_metrics(metrics: dict[str, float], step: int) -> str:
+    """Metrics as a line for a terminal.
 
     >>> format_metrics({"masked_accuracy": 0.4312, "mlm_loss": 3.1, "bits_per_character": 1.05, "nsp_accuracy": 1.0}, 9)
     'step 9, held out: masked accuracy 43.1 %, nsp accuracy 100.0 %, bits per character 1.050'
     """
-    shares = [f"{name.replace('_', ' ')} {100 * x:.1f} %" for name, x in figures.items() if name.endswith("_accuracy")]
-    bits = f"bits per character {figures['bits_per_character']:.3f}"
+    shares = [f"{name.replace('_', ' ')} {100 * x:.1f} %" for name, x in metrics.items() if name.endswith("_accuracy")]
+    bits = f"bits per character {metrics['bits_per_character']:.3f}"
     return f"step {step:,}, held out: {', '.join([*shares, bits])}"
 
 
 def bits_per_character(nats: float, characters: int) -> float:
-    """Cost of the masked pieces, spread over the characters they hide: nats / ln 2 / characters.
+    """Pseudo bits per character: the loss of the masked tokens over all characters, nats / ln 2 / characters.
 
-    Unlike a loss per piece, it compares models with different vocabularies.
+    Unlike a loss per token, it compares models with different vocabularies.
 
     Args:
-        nats: sum (not mean) over the masked positions of -ln P(original piece).
-        characters: how many characters these pieces stand for.
+        nats: sum (not mean) of -ln P(original token) over the tokens.
+        characters: that the tokens of the corpus stand for.
+
+    Raises:
+        DataError: there are no characters.
 
     >>> bits_per_character(3 * math.log(2), 6)
     0.5
     """
     if characters <= 0:
-        raise DataError("no characters to spread the bits over")
+        raise DataError("corpus-without-characters")
     return nats / math.log(2) / characters

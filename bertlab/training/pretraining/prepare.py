@@ -10,7 +10,7 @@ import tyro
 
 from bertlab.checkpoints import locate
 from bertlab.config.errors import DataError
-from bertlab.config.limits import apart
+from bertlab.config.limits import differing_flags
 from bertlab.text.pretraining.corpus import Corpus, read_facts
 from bertlab.text.pretraining.prepare_corpus import INVALID_ROWS, prepare_corpus
 from bertlab.text.readers.documents import Shard, read_texts
@@ -119,7 +119,7 @@ def _check(config: PrepareConfig) -> None:
         return
     # a vocab.txt does not say itself whether it is cased
     unused = ("vocab_size", "sample") if Path(config.tokenizer).is_file() else ("vocab_size", "sample", "cased")
-    if flags := apart(config, PrepareConfig, unused):
+    if flags := differing_flags(config, PrepareConfig, unused):
         raise DataError("tokenizer-flags-unused", flags=flags)
 
 

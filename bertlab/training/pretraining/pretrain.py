@@ -1,7 +1,7 @@
-"""`bertlab pretrain`: a prepared corpus -> a checkpoint, by masked words and a second sentence.
+"""`bertlab pretrain`: trains a BERT on a prepared corpus, by masked tokens and a sentence-pair objective.
 
-A run is one directory: run.json (its settings), log.jsonl (a row a step), state.safetensors (where it stands),
-snapshots/ (log-spaced checkpoints) and checkpoint/ (the result). Knows no terminal but a progress bar.
+A run is one directory: run.json (its settings), log.jsonl (a row per step), state.safetensors (the state to continue
+from), snapshots/ (log-spaced checkpoints) and checkpoint/ (the result).
 """
 
 import json
@@ -12,41 +12,43 @@ import torch
 from tqdm import tqdm
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.limits import apart, check_limits
+from bertlab.config.limits import check_limits, differing_flags
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import Longer, PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training import distributed
+from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged
 from bertlab.training.objectives import PretrainingLoss
-from bertlab.training.pretraining.artifacts import Outputs
-from bertlab.training.pretraining.config import BORN, PretrainConfig
+from bertlab.training.pretraining.artifacts import RunArtifacts
+from bertlab.training.pretraining.config import RANDOM_INIT_SETTINGS, PretrainConfig
 from bertlab.training.pretraining.recipes import RECIPES
 from bertlab.training.pretraining.setup import open_inputs
-from bertlab.training.pretraining.tensorboard import Board
+from bertlab.training.pretraining.tensorboard import TensorBoardLog
 from bertlab.training.progress import show_progress
 from bertlab.training.run_directory import is_finished, open_run, prepare_machine, report_finished, report_resumed
 from bertlab.training.trainer import StepReport
 
 
-def pretrain(config: PretrainConfig, tell: Callable[[str], None] = lambda line: None) -> Iterator[StepReport]:
-    """Train, yielding a report a step; the result is in `config.out`/checkpoint when the iterator ends.
+def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line: None) -> Iterator[StepReport]:
+    """Train, yielding a report for each step; the result is in `config.out`/checkpoint when the iterator ends.
 
-    If the loss leaps up or is no number, the weights saved last are kept in `config.out`/last-good.
+    If the run diverges, the last saved weights are written to `config.out`/last-good.
 
     Args:
-        tell: takes the lines about figures on the way and watched sentences, and the one that says where the run goes
-            on, or that it was finished before.
+        config: the settings.
+        notify: takes lines for a terminal: metrics during the run, predictions for watched sentences, and the step that
+            the run continues from or finished at.
 
     Raises:
-        BertlabError: a corpus of another vocabulary, a directory of another run, settings that cannot be, a loss that
-            is no number or leapt up for good, or the run is under way in another process.
+        Diverged: the loss is not finite, or has risen for good.
+        BertlabError: a setting is invalid, a corpus has another vocabulary, the directory holds another run, the run is
+            in progress in another process, or memory is short.
     """
-    with ExitStack() as held:
-        yield from _pretrain(config, tell, held)
+    with ExitStack() as resources, devices.readable_out_of_memory():
+        yield from _pretrain(config, notify, resources)
 
 
-def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitStack) -> Iterator[StepReport]:
+def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: ExitStack) -> Iterator[StepReport]:
     _check(config)
     device = prepare_machine(config)
     inputs = open_inputs(config)
@@ -59,69 +61,71 @@ def _pretrain(config: PretrainConfig, tell: Callable[[str], None], held: ExitSta
         share=distributed.data_shard(),
         second=config.second,
         longer=Longer(config.then_tokens, config.then_share) if config.then_tokens else None,
-        ahead=helpers(config, device),
+        ahead=resolve_loader_workers(config, device),
     )
     rule, left_to_right = _mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
     loss = PretrainingLoss(rule, config.second, left_to_right, inputs.teacher, config.teacher_share)
-    trainer, log = open_run(config, inputs.model, batches, loss, config.steps, inputs.made_of, held)
+    trainer, log = open_run(config, inputs.model, batches, loss, config.steps, inputs.fingerprint, resources)
     if inputs.teacher:
         inputs.teacher.to(trainer.device, trainer.dtype)
     if is_finished(config, trainer):
-        report_finished(config, trainer, "pretraining", tell)
+        report_finished(config, trainer, "pretraining", notify)
         distributed.leave()
         return
-    report_resumed(config, trainer, tell)
+    report_resumed(config, trainer, notify)
     if distributed.is_main_process() and inputs.validation and inputs.validation.facts == inputs.corpus.facts:
-        tell("--validation holds the very texts that are learnt: its figures are not of held-out text")
-    journals = [log]
+        notify("--validation is the training corpus: its metrics are not of held-out text")
+    logs = [log]
     if config.tensorboard and distributed.is_main_process():
-        journals.append(Board(config.out / "tensorboard", trainer.saved_step))
-    outputs = Outputs(config, inputs, trainer, journals, tell)
+        logs.append(TensorBoardLog(config.out / "tensorboard", trainer.saved_step))
+    artifacts = RunArtifacts(config, inputs, trainer, logs, notify)
     if trainer.progress.step == 0:
-        outputs.after(0)
+        artifacts.after_step(0)
     try:
         with trainer.saving_on_interrupt():
             for report in trainer:
-                outputs.write(report.log_row())
-                outputs.after(report.step)
-                yield report
+                artifacts.write(report.log_row())
+                artifacts.after_step(report.step)
+                # A signal while the caller has the report is handled after the next step.
+                with trainer.signals.deferred():
+                    yield report
     except Diverged as error:
-        told = outputs.after_divergence(error)
-        # torchrun ends all processes with the first that ends
+        error = artifacts.after_divergence(error)
+        # torchrun ends all processes as soon as one has ended.
         distributed.leave()
-        raise told from None
-    outputs.at_the_end()
+        raise error from None
+    artifacts.after_run()
     distributed.leave()
 
 
 def _check(config: PretrainConfig) -> None:
     check_limits(config)
-    if not 0 < config.mask < 1:
-        raise BertlabError(f"--mask is {config.mask}; it must be more than 0 and less than 1")
-    if min(config.mask_share, config.random_share) < 0 or config.mask_share + config.random_share > 1 + 1e-9:
-        raise BertlabError("--mask-share and --random-share are shares, together at most 1")
+    if config.mask_share + config.random_share > 1 + 1e-9:
+        raise BertlabError("mask-shares-too-large")
     if config.new_vocabulary and config.from_ is None:
-        raise BertlabError("--new-vocabulary keeps an encoder: name the checkpoint it comes from with --from")
-    if config.from_ is not None and (idle := _born_otherwise(config)):
-        raise BertlabError(f"--from continues a model of its own size and weights: leave out {', '.join(idle)}")
+        raise BertlabError("new-vocabulary-without-from")
+    if config.from_ is not None and (unused := _random_init_flags(config)):
+        raise BertlabError("from-with-random-init-flags", flags=unused)
     if config.teacher is None and config.teacher_share != PretrainConfig.teacher_share:
-        raise BertlabError("--teacher-share weighs what a teacher says: name one with --teacher")
+        raise BertlabError("teacher-share-without-teacher")
     if config.then_tokens and config.then_tokens <= config.max_tokens:
-        raise BertlabError(f"--then-tokens is {config.then_tokens}: it must be more than --max-tokens")
+        raise BertlabError("then-tokens-too-few", value=config.then_tokens)
 
 
-def _born_otherwise(config: PretrainConfig) -> list[str]:
-    """Flags for random weights that were given, as far as that can be told: they differ from the recipe's."""
-    plain = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
-    return apart(config, plain, BORN)
+def _random_init_flags(config: PretrainConfig) -> list[str]:
+    """The flags for random weights that were given, as far as they differ from the recipe's."""
+    defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
+    return differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
 
 
-def helpers(config: PretrainConfig, device: torch.device) -> int:
-    """How many processes draw pairs for this one."""
-    if config.ahead is not None:
-        return config.ahead
-    # each of n processes draws the pairs of all n and keeps its own
-    return max(2, min(2 * distributed.world_size(), distributed.cores_per_process())) if device.type == "cuda" else 0
+def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
+    """The number of processes that build batches for this one."""
+    if config.loader_workers is not None:
+        return config.loader_workers
+    if device.type != "cuda":
+        return 0
+    # Each of n processes builds the global batch and keeps its shard.
+    return max(2, min(2 * distributed.world_size(), distributed.cores_per_process()))
 
 
 def _mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
@@ -130,7 +134,7 @@ def _mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
 
 
 def run(config: PretrainConfig) -> None:
-    """Train with a progress bar; prints what was reached and where it lies."""
+    """Train behind a progress bar, then print the final metrics and the path of the checkpoint."""
     show_progress(pretrain(config, tqdm.write), "mlm_accuracy", "masked")
     if not distributed.is_main_process():
         return

@@ -1,4 +1,4 @@
-"""What a pre-training run begins from: its texts, its vocabulary, its weights, and a teacher. Knows no step."""
+"""The inputs of a pre-training run: corpora, tokenizer, model and teacher."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,57 +17,69 @@ from bertlab.training.objectives import heads
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import PretrainConfig
 
-SPENT = ("steps", "tokens", "training_minutes")  # what a record says of its run, and adds up over runs
+# What a record states about its run, summed over the runs that weights come from.
+USED = ("steps", "tokens", "training_minutes")
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """validation: held-out text of the same vocabulary. sentences: those watched as the model learns. before: what the
-    runs that the weights come from have spent, see `_spent_before`."""
+class PretrainingInputs:
+    """What a pre-training run starts from, opened."""
 
     corpus: Corpus
+    """The training text."""
     tokenizer: Tokenizer
+    """Of the corpus and the model."""
     model: Bert
+    """With random weights, or those of a checkpoint."""
     validation: Corpus | None
+    """Held-out text of the same vocabulary."""
     teacher: Bert | None
+    """For distillation, of the same vocabulary."""
     sentences: tuple[str, ...]
+    """Sentences with a [MASK] whose predictions are logged."""
     before: dict
+    """Totals of the earlier runs that the weights come from, see `_earlier_runs`."""
 
     @property
-    def made_of(self) -> dict:
-        """What would change if the data did: a run on other data is another run."""
+    def fingerprint(self) -> dict:
+        """Identifies the training data and the teacher: a run on other data is another run."""
         facts = self.corpus.facts
-        told = {"documents": facts["documents"], "tokens": facts["tokens"], "vocabulary": self.tokenizer.digest}
-        told |= {"order": facts["settings"]["seed"], "weights": facts.get("weights")}
-        return told | ({"teacher": _digest(self.teacher)} if self.teacher else {})
+        fingerprint = {
+            "documents": facts["documents"],
+            "tokens": facts["tokens"],
+            "vocabulary": self.tokenizer.digest,
+            "order": facts["settings"]["seed"],
+            "weights": facts.get("weights"),
+        }
+        return fingerprint | ({"teacher": _weights_digest(self.teacher)} if self.teacher else {})
 
 
-def open_inputs(config: PretrainConfig) -> Inputs:
-    """What the configuration names, opened.
+def open_inputs(config: PretrainConfig) -> PretrainingInputs:
+    """Open the corpora and checkpoints that the configuration names.
 
     Raises:
-        BertlabError: one of them is missing, of another vocabulary, or too short for the pairs that are asked for.
+        BertlabError: one of them is missing or has another vocabulary, or a model has too few positions.
     """
     corpus = Corpus.open(config.corpus)
     tokenizer = Tokenizer.load(config.corpus / "tokenizer")
     model = _left_to_right(_model(config, tokenizer), config)
     longest, positions = config.then_tokens or config.max_tokens, model.config.max_positions
     if longest > positions:
-        raise BertlabError(f"pairs of {longest} tokens are too long: this model has {positions} positions")
+        raise BertlabError("pairs-too-long", tokens=longest, positions=positions)
     validation = Corpus.open(config.validation) if config.validation else None
     if validation:
         validation.check_vocabulary(tokenizer, config.validation, config.corpus / "tokenizer")
-    fills = not model.config.left_to_right
-    if config.teacher and not fills:
-        raise BertlabError("--teacher fills gaps, and a model that reads from left to right is shown none")
+    predicts_masks = not model.config.left_to_right
+    if config.teacher and not predicts_masks:
+        raise BertlabError("teacher-of-left-to-right")
     teacher = _teacher(config, tokenizer, longest) if config.teacher else None
-    sentences = (config.sentences or cloze.watched(tokenizer)) if config.watch and fills else ()
+    sentences = (config.sentences or cloze.watched(tokenizer)) if config.watch and predicts_masks else ()
     cloze.check(sentences, tokenizer, positions)
-    return Inputs(corpus, tokenizer, model, validation, teacher, sentences, _spent_before(config))
+    return PretrainingInputs(corpus, tokenizer, model, validation, teacher, sentences, _earlier_runs(config))
 
 
-def origin(config: PretrainConfig) -> str:
-    """What the weights were before the first step, for the card."""
+def describe_origin(config: PretrainConfig) -> str:
+    """What the weights were before the first step, for the model card."""
     if config.from_ is None:
         return f"random weights ({config.start})"
     encoder = " (its encoder, under another vocabulary)" if config.new_vocabulary else ""
@@ -75,7 +87,7 @@ def origin(config: PretrainConfig) -> str:
 
 
 def _model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
-    """Random weights in the vocabulary's size, or those of a checkpoint."""
+    """A model with random weights, or with those of a checkpoint."""
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
     if config.from_ is None:
         shape = _shape(config).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
@@ -88,68 +100,61 @@ def _model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     if config.new_vocabulary:
         return _with_dropout(replace_vocabulary(loaded, tokenizer, heads(config.second)), config.dropout)
     if loaded.tokenizer.digest != tokenizer.digest:
-        raise BertlabError(
-            f"{config.corpus} was tokenised with another vocabulary than {config.from_}: prepare it again with "
-            f"--tokenizer {config.from_}, or keep the encoder alone with --new-vocabulary"
-        )
+        raise BertlabError("from-vocabulary-differs", corpus=config.corpus, checkpoint=config.from_)
     return _with_dropout(loaded.model, config.dropout)
 
 
 def _shape(config: PretrainConfig) -> ModelConfig:
-    """The preset's sizes, but for those that the configuration names."""
+    """The sizes of the preset, except those that the configuration sets."""
     own = {"num_layers": config.layers, "num_heads": config.attention_heads, "hidden_size": config.hidden}
     own["intermediate_size"] = 4 * config.hidden if config.hidden else None
     return preset(config.preset).replace(**{name: size for name, size in own.items() if size})
 
 
 def _with_dropout(model: Bert, dropout: float) -> Bert:
-    """The same weights under another dropout."""
+    """A model with the same weights and another dropout rate."""
     changed = FastBert(model.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=model.head_names)
     changed.load_state_dict(model.state_dict())
     return changed
 
 
 def _left_to_right(model: Bert, config: PretrainConfig) -> Bert:
-    """The model, reading from left to right if that is asked for, or if it always did."""
+    """The model with causal attention, if the configuration asks for it or the checkpoint has it."""
     model.config = model.config.replace(left_to_right=config.left_to_right or model.config.left_to_right)
     if model.config.left_to_right and config.second != "none":
-        raise BertlabError(
-            "a model that reads from left to right is asked nothing of a second sentence, as its first token sees no "
-            "other: add --second none"
-        )
+        raise BertlabError("left-to-right-with-sentence-pair")
     return model
 
 
 def _teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) -> Bert:
     loaded = checkpoint.load(config.teacher)
     if loaded.tokenizer.digest != tokenizer.digest:
-        raise BertlabError(
-            f"{config.teacher} has another vocabulary than {config.corpus}: it cannot say which word it would "
-            f"put into a gap; prepare the corpus again with --tokenizer {config.teacher}"
-        )
-    loaded.model.head("mlm")  # which says what it lacks
+        raise BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
+    loaded.model.head("mlm")  # raises MissingHead if the teacher has none
     if longest > loaded.config.max_positions:
         positions = loaded.config.max_positions
-        raise BertlabError(f"pairs of {longest} tokens are too long for the teacher: it has {positions} positions")
+        raise BertlabError("pairs-too-long-for-teacher", tokens=longest, positions=positions)
     return loaded.model.eval().requires_grad_(False)
 
 
-def _digest(model: Bert) -> str:
+def _weights_digest(model: Bert) -> str:
     """A short fingerprint of a model's weights."""
-    found = hashlib.blake2b(digest_size=8)
+    digest = hashlib.blake2b(digest_size=8)
     for _, tensor in sorted(model.state_dict().items()):
-        found.update(tensor.numpy())
-    return found.hexdigest()
+        digest.update(tensor.numpy())
+    return digest.hexdigest()
 
 
-def _spent_before(config: PretrainConfig) -> dict[str, float]:
-    """Steps, tokens and minutes of all runs that the weights come from, the texts they read and whose these are; {}
-    where there were none, or nobody knows."""
-    told = {} if config.from_ is None else checkpoint.read_record(config.from_)
-    if any(type(told.get(name)) not in (int, float) for name in SPENT):
+def _earlier_runs(config: PretrainConfig) -> dict:
+    """Steps, tokens and minutes of all runs that the weights come from, their data and its attribution.
+
+    Empty where there were none, or where a record does not state them.
+    """
+    record = {} if config.from_ is None else checkpoint.read_record(config.from_)
+    if any(type(record.get(name)) not in (int, float) for name in USED):
         return {}
-    earlier = told.get("before", {})
-    spent = {name: round(told[name] + earlier.get(name, 0), 1) for name in SPENT}
-    data = dict.fromkeys([*earlier.get("data", []), *told.get("data", [])])
-    whose = dict.fromkeys(filter(None, [earlier.get("attribution"), told.get("attribution")]))
-    return spent | {"data": list(data), "attribution": "; ".join(whose)}
+    earlier = record.get("before", {})
+    used = {name: round(record[name] + earlier.get(name, 0), 1) for name in USED}
+    data = dict.fromkeys([*earlier.get("data", []), *record.get("data", [])])
+    attributions = dict.fromkeys(filter(None, [earlier.get("attribution"), record.get("attribution")]))
+    return used | {"data": list(data), "attribution": "; ".join(attributions)}

@@ -1,1 +1,55 @@
+# devices and memory
+device-unknown = there is no device { $name }: use cpu or cuda
+device-not-supported = bertlab does not run on { $name }: use cpu or cuda
+cuda-not-available = no CUDA device is available: use --device cpu
+cuda-device-not-found = there is no { $name }: this machine has { $count } GPUs, counted from 0
+cuda-device-missing = process { $rank } has no GPU of its own: this machine has { $count }; start fewer processes
+training-out-of-memory = out of memory: use a smaller --batch-size, or split each batch with --accumulate (same losses); the last saved state is unchanged
+
+# several processes
+run-peer-lost = another process of this run ended or cannot be reached, so this one stops: what was saved last is kept, and the same command continues from there
+run-stopped-by-torchrun = stopped by torchrun, as another process of the run has ended: what was saved last is kept, and the same command continues from there
+run-weights-differ-between-processes = the processes do not start from the same weights: the run directory and the checkpoint must be visible to every machine
+
+# stopping and divergence
+run-interrupted = stopped after step { $step }: the same command continues
+run-interrupted-earlier-save = stopped after step { $step }: the same command continues from step { $saved }
+run-interrupted-unsaved = stopped after step { $step }: nothing is saved yet
+loss-not-finite = the loss is { $value }
+gradient-not-finite = the gradient norm is { $value }
+loss-rose = the loss rose from { $reference } to { $level }
+run-diverged = { $error } at step { $step }; { $saved }: try a lower --optim.lr in another --out
+run-diverged-with-checkpoint = { $error }, and --from { $checkpoint }
+run-saved-nothing = nothing was saved before
+run-saved-step = step { $step } is kept
+
+# the run directory
+run-state-not-written = the run's state cannot be written to { $path }: { $reason }
+run-state-damaged = { $path } is not the state of this run: { $reason }
+run-settings-damaged = { $path } is damaged: it holds no settings; remove { $directory } to start again
+run-settings-differ = { $directory } holds a run with other settings ({ $differences }): choose another --out, or repeat them
+run-settings-differ-finished = { $directory } holds a run with other settings ({ $differences }): choose another --out, or repeat them, or continue from its result with --from { $directory }
+run-settings-differ-unsaved = { $directory } holds a run with other settings ({ $differences }): choose another --out, or repeat them, or remove it, as it ended before its first save
+run-setting-difference = { $flag } { $before }, not { $now }
+run-setting-unset = unset
+run-data-differs = { $directory } was begun on other data ({ $differences }): choose another --out
+run-data-difference = { $name } { $before }, now { $now }
+
+# settings of pre-training
+optimizer-unknown = there is no optimiser { $name }: --optim.name is one of { $names }
+mask-shares-too-large = --mask-share and --random-share are shares, together at most 1
+new-vocabulary-without-from = --new-vocabulary keeps an encoder: name its checkpoint with --from
+from-with-random-init-flags = --from continues a model with its own size and weights: leave out { $flags }
+teacher-share-without-teacher = --teacher-share weighs the loss against a teacher: name one with --teacher
+teacher-of-left-to-right = --teacher predicts masked tokens, which a left-to-right model does not have: leave out one of them
+teacher-vocabulary-differs = { $teacher } has another vocabulary than { $corpus }, so it cannot be the teacher: prepare the corpus again with --tokenizer { $teacher }
+then-tokens-too-few = --then-tokens is { $value }: it must be more than --max-tokens
+pairs-too-long = pairs of { $tokens } tokens are too long: this model has { $positions } positions
+pairs-too-long-for-teacher = pairs of { $tokens } tokens are too long for the teacher: it has { $positions } positions
+from-vocabulary-differs = { $corpus } was tokenised with another vocabulary than { $checkpoint }: prepare it again with --tokenizer { $checkpoint }, or keep only the encoder with --new-vocabulary
+left-to-right-with-sentence-pair = a left-to-right model has no sentence-pair objective, as its first token sees no other: add --second none
+corpus-without-characters = the corpus has no characters, so there are no bits per character: prepare it again from other text
+tensorboard-not-installed = --tensorboard needs the package tensorboard: pip install tensorboard
+
+# preparing a corpus
 tokenizer-flags-unused = --tokenizer brings a vocabulary that is already trained: leave out { $flags }

@@ -1,0 +1,164 @@
+"""The settings of a run in `run.json`: a run is continued only with the settings and the data that it began with.
+
+A finished run may be lengthened: with more steps, minutes or epochs it continues with its optimiser state.
+"""
+
+import json
+from dataclasses import MISSING, asdict, fields
+from pathlib import Path
+
+import torch
+
+from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.files import CONFIG
+from bertlab.config.errors import BertlabError, CheckpointError
+from bertlab.config.files import write_atomically
+from bertlab.config.languages import Message
+from bertlab.config.renamed_keys import OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
+from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
+from bertlab.training.run_state import read_values
+
+SETTINGS, STATE, CHECKPOINT = "run.json", "state.safetensors", "checkpoint"
+# Settings that do not change the losses, so that a run may be continued with others.
+FREE_SETTINGS = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
+FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "watch", "sentences"}
+FREE_SETTINGS |= {"tensorboard"}
+# Flags that say how long a run is.
+LENGTH_FLAGS = {"--steps", "--minutes", "--epochs"}
+# Keys of run.json beside the settings: what `auto` resolved to, what identifies the data, and the steps after which the
+# finished run was lengthened.
+INITIAL_PRECISION, DATA_FINGERPRINT, LENGTHENED_AFTER = "initial_precision", "data_fingerprint", "lengthened_after"
+
+
+def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None = None) -> torch.dtype:
+    """Write the settings of a new run to its directory, or check that they are those of the run in it.
+
+    The precision that `auto` resolved to is recorded, so that a run continues with the same arithmetic on another
+    machine.
+
+    Args:
+        config: the `RunConfig`.
+        device: what `auto` precision is measured on.
+        fingerprint: identifies the training data, name -> count or digest.
+        steps: the length of the run, if it may be lengthened.
+
+    Returns:
+        The type that the run computes in.
+
+    Raises:
+        BertlabError: the directory holds a run with other settings or data, is damaged, or cannot be written.
+    """
+    settings = _identifying(asdict(config))
+    path = config.out / SETTINGS
+    if not path.is_file():
+        dtype = resolve_precision(config.precision, device)
+        _write(path, settings, str(dtype).removeprefix("torch."), fingerprint, [])
+        return dtype
+    recorded = read_settings(config.out)
+    precision: Precision = recorded.pop(INITIAL_PRECISION, config.precision)
+    recorded_data = recorded.pop(DATA_FINGERPRINT, None)
+    lengthened = recorded.pop(LENGTHENED_AFTER, [])
+    recorded = _defaults(config) | recorded
+    recorded["optim"] = asdict(OptimConfig()) | recorded["optim"]
+    before, now = _by_flag(recorded), _by_flag(settings)
+    changed = [flag for flag in sorted(before | now) if before.get(flag) != now.get(flag)]
+    saved_step = _lengthened_from(config, changed, steps)
+    if changed and saved_step is None:
+        raise _settings_differ(config.out, [(flag, before.get(flag), now.get(flag)) for flag in changed])
+    differing = [
+        name for name in fingerprint if name in (recorded_data or {}) and recorded_data[name] != fingerprint[name]
+    ]
+    if differing:
+        parts = [
+            Message("run-data-difference", name=name, before=str(recorded_data[name]), now=str(fingerprint[name]))
+            for name in differing
+        ]
+        raise BertlabError("run-data-differs", directory=config.out, differences=parts)
+    if saved_step is not None:
+        _write(path, settings, precision, recorded_data or fingerprint, [*lengthened, saved_step])
+    elif recorded_data is None:  # the run began before fingerprints were recorded
+        _write(path, settings, precision, fingerprint, lengthened)
+    return resolve_precision(precision, device)
+
+
+def read_settings(directory: Path) -> dict:
+    """The content of run.json, keys of older versions renamed.
+
+    Raises:
+        BertlabError: it is damaged.
+    """
+    path = directory / SETTINGS
+    try:
+        recorded = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        recorded = None
+    if not isinstance(recorded, dict) or not isinstance(recorded.get("optim"), dict):
+        raise BertlabError("run-settings-damaged", path=path, directory=directory)
+    recorded = rename_keys(recorded, RUN_KEYS | SETTING_KEYS)
+    recorded["optim"] = rename_keys(recorded["optim"], OPTIMIZER_KEYS)
+    return recorded
+
+
+def lengthened_steps(directory: Path) -> list[int]:
+    """The steps after which a finished run was lengthened."""
+    path = directory / SETTINGS
+    return read_settings(directory).get(LENGTHENED_AFTER, []) if path.is_file() else []
+
+
+def _lengthened_from(config, changed: list[str], steps: int | None) -> int | None:
+    """The step that a finished run is lengthened from; None unless only its length changed, to more than it has."""
+    if steps is None or not changed or not LENGTH_FLAGS.issuperset(changed):
+        return None
+    try:
+        record = checkpoint.read_record(config.out / CHECKPOINT)
+        progress = read_values(config.out / STATE)["progress"]
+        step, seconds = progress["step"], progress["seconds"]
+        share = max(step / steps, seconds / (60 * config.minutes) if config.minutes else 0.0)
+    except (CheckpointError, KeyError, TypeError):
+        return None
+    return step if record.get("steps") == step and share < 1 else None
+
+
+def _settings_differ(directory: Path, differences: list[tuple]) -> BertlabError:
+    parts = [
+        Message("run-setting-difference", flag=flag, before=_shown(before), now=_shown(now))
+        for flag, before, now in differences
+    ]
+    if (directory / CHECKPOINT / CONFIG).is_file():
+        return BertlabError("run-settings-differ-finished", directory=directory, differences=parts)
+    if (directory / STATE).is_file():
+        return BertlabError("run-settings-differ", directory=directory, differences=parts)
+    return BertlabError("run-settings-differ-unsaved", directory=directory, differences=parts)
+
+
+def _write(path: Path, settings: dict, precision: str, fingerprint: dict, lengthened: list[int]) -> None:
+    record = settings | {INITIAL_PRECISION: precision, DATA_FINGERPRINT: fingerprint}
+    write_atomically(path, json.dumps(record | ({LENGTHENED_AFTER: lengthened} if lengthened else {}), indent=2))
+
+
+def _identifying(values: dict) -> dict:
+    """The settings that change the losses, as JSON has them."""
+    return json.loads(json.dumps({name: v for name, v in values.items() if name not in FREE_SETTINGS}, default=str))
+
+
+def _by_flag(settings: dict, prefix: str = "--") -> dict:
+    """Settings by their flags on the command line.
+
+    >>> _by_flag({"from_": "mine", "optim": {"weight_decay": 0.1}})
+    {'--from': 'mine', '--optim.weight-decay': 0.1}
+    """
+    flags = {}
+    for name, value in settings.items():
+        flag = prefix + name.rstrip("_").replace("_", "-")
+        flags |= _by_flag(value, f"{flag}.") if isinstance(value, dict) else {flag: value}
+    return flags
+
+
+def _shown(value: object) -> object:
+    """A flag's value as a user would write it."""
+    return Message("run-setting-unset") if value is None or value == "" else str(value)
+
+
+def _defaults(config) -> dict:
+    """The settings that a run had whose run.json is older than a setting."""
+    return _identifying({f.name: f.default for f in fields(config) if f.default is not MISSING})

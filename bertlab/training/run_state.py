@@ -1,0 +1,88 @@
+"""The state file of a run: tensors and a few JSON values in one safetensors file, replaced as a whole.
+
+A process or machine that fails while writing leaves the previous state.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from bertlab.config.errors import CheckpointError, first_line
+
+METADATA_KEY = "trainer"
+
+
+def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -> None:
+    """Write a state under a temporary name, force it to disk, then rename it.
+
+    Args:
+        path: the state file.
+        tensors: by name.
+        values: anything that JSON can hold.
+
+    Raises:
+        CheckpointError: it cannot be written; the previous state is unchanged.
+    """
+    building = path.with_suffix(".building")
+    try:
+        save_file(tensors, building, metadata={METADATA_KEY: json.dumps(values)})
+        # Without this a power failure may leave the new name with no content.
+        _flush(building)
+        os.replace(building, path)
+        with suppress(OSError):  # a directory cannot be flushed on every system
+            _flush(path.parent)
+    except (OSError, SafetensorError) as error:
+        with suppress(OSError):
+            building.unlink()
+        raise CheckpointError("run-state-not-written", path=path, reason=first_line(error)) from error
+
+
+def read_state(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
+    """The tensors and values that `write_state` wrote.
+
+    Raises:
+        CheckpointError: the file is damaged, or no state of a run.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            return tensors, _values(path, file)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError("run-state-damaged", path=path, reason=first_line(error)) from error
+
+
+def read_values(path: Path) -> dict:
+    """The values that `write_state` wrote, without the tensors.
+
+    Raises:
+        CheckpointError: the file is damaged, or no state of a run.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            return _values(path, file)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError("run-state-damaged", path=path, reason=first_line(error)) from error
+
+
+def _values(path: Path, file) -> dict:
+    try:
+        values = json.loads((file.metadata() or {})[METADATA_KEY])
+    except (KeyError, ValueError, RecursionError) as error:
+        raise CheckpointError("run-state-damaged", path=path, reason=first_line(error)) from error
+    if not isinstance(values, dict):
+        raise CheckpointError("run-state-damaged", path=path, reason=METADATA_KEY)
+    return values
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
