@@ -472,7 +472,8 @@ def test_zoom_widens_the_picture_and_keeps_its_middle(visit, look):
 @pytest.mark.parametrize("look", ["lines", "grid", "matrix", "neuron"])
 def test_a_view_leaves_as_vector_and_numbers(visit, tmp_path, look):
     fact = attention()
-    options = {"state": {"view": look, "layer": 1, "head": 2}, "code": "state = STATE"}
+    subject = {"checkpoint": "strongest", "text": "The lamp, lit"}
+    options = {"state": {"view": look, "layer": 1, "head": 2}, "code": "state = STATE", "subject": subject}
     shown = html.neuron_html(neuron()) if look == "neuron" else html.attention_html(fact, options=options)
     page = visit(shown, scheme="dark")
     settle(page)
@@ -502,8 +503,11 @@ def test_a_view_leaves_as_vector_and_numbers(visit, tmp_path, look):
     if look == "neuron":
         assert [float(row["probability"]) for row in table] == pytest.approx(neuron().probs_TT[1], rel=1e-4)
     else:
-        assert len(table) == len(fact.tokens) ** 2
-        assert [float(row["layer_1_head_2"]) for row in table] == pytest.approx(fact.probs_LNTT[1, 2].ravel(), abs=2e-5)
+        one_head = [row for row in table if (row["layer"], row["head"]) == ("1", "2")]
+        assert len(one_head) == len(fact.tokens) ** 2
+        assert [float(row["probability"]) for row in one_head] == pytest.approx(fact.probs_LNTT[1, 2].ravel(), abs=2e-5)
+        assert {row["checkpoint"] for row in table} == {"strongest"}
+        assert {row["text"] for row in table} == {"The lamp, lit"}
         kept = {}
         exec(files["py"].read_text(encoding="utf-8"), kept)
         assert kept["state"] == state(page)

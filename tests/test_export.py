@@ -30,6 +30,28 @@ def test_the_lines_of_every_figure_draw_it_again(shipped, monkeypatch, screen, t
         )
 
 
+FIGURES = {
+    "xray": {"heads": {"layer", "head", "share"}, "windows": {"window", "score", "no_answer_score"}},
+    "depth": {"lens": {"layer", "position", "token", "prediction", "probability"}, "depth": {"final_rank"}},
+    "compare": {
+        "heads": {"layer", "head", "js_distance"}, "head": {"query", "key", "difference"},
+        "drift": {"layer", "linear_cka"}, "moved-most": {"first", "second", "cosine_distance"},
+    },
+    "heads": {"before-after": {"label", "before", "after"}},
+    "fill_mask": {"mask-0": {"piece", "probability"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("screen", FIGURES)
+def test_saved_data_has_named_columns_the_text_and_the_checkpoint(shipped, screen):
+    menus = {menu["name"].split("-", 1)[1]: menu for menu in saved_figures(open_page(screen, mask="2"))}
+    for name, columns in FIGURES[screen].items():
+        menu = next(menu for key, menu in menus.items() if key.endswith(name))
+        assert columns <= menu["columns"].keys(), name
+        assert menu["subject"]["checkpoint"], name
+        assert menu["subject"]["text"], name
+
+
 def test_tidy_columns_are_json():
     rows = {"a": [np.float32(0.1), float("nan"), None], "b": ["\ud800", 3, True], "c": [np.int64(4), 1e-9, 2 / 3]}
     assert json.dumps(export.tidy(rows)) == ('{"a": [0.1, null, null], "b": ["?", 3, true], "c": [4, 1e-09, 0.666667]}')

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from bertlab.app import url
+from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
 from bertlab.explore.word_spans import MASK
 from bertlab.explore.word_spans import words as find_words
@@ -97,7 +98,8 @@ def save_menu(key: str, *, data: export.Columns | None = None, code: str = "") -
         yield
         page = st.session_state["url.page"] or "start"
         about = {"name": f"{page}-{key}", "title": t(page), "lang": language(), "frame": f".st-key-figure-{key}"}
-        _view("figure")(key=f"save-{key}", data=about | {"columns": data and export.tidy(data), "code": code})
+        saved = {"columns": data and export.tidy(data), "code": code, "subject": sessions.subject() if code else {}}
+        _view("figure")(key=f"save-{key}", data=about | saved)
 
 
 def html_button(page: Callable[[], str], name: str) -> None:

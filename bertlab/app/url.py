@@ -54,6 +54,7 @@ def arrive(page: str) -> None:
     undone = state.pop("url.undone", False)
     state["url.page"], state["url.fresh"], state["url.want"] = page, moved or back or undone, {}
     state["url.names"] = set()
+    state.pop("figures.subject", None)  # of the run before
     state["url.quiet"] = moved or back  # what differs now was not changed on this page
     if state["url.fresh"]:
         state["url.arrived"] = picture()

@@ -104,13 +104,38 @@ def about(name: str) -> tuple[ModelConfig, dict]:
     return read_config(path), record
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+def _record_subject(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> None:
+    """Remember what the figures that follow are computed from."""
+    st.session_state["figures.subject"] = _subject(checkpoint, *texts, other=other)
+
+
+def _subject(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> dict[str, str]:
+    names = {"checkpoint": short_name(checkpoint)}
+    if other is not None and other != checkpoint:
+        names["second_checkpoint"] = short_name(other)
+    return names | {f"text_{number}" if number > 1 else "text": text for number, text in enumerate(texts, 1) if text}
+
+
+def subject() -> dict[str, str]:
+    """The checkpoint and the texts of the latest query of this run of the page, for the files that figures are saved
+    as; empty before the first.
+    """
+    return st.session_state.get("figures.subject", {})
+
+
 def ask(checkpoint: Checkpoint, method: str, *values, **options):
     """Return `Session.METHOD(*values, **options)`, for small results; attention has functions of its own.
 
     Raises:
         BertlabError: what the session raises.
     """
+    texts = values[1:] if method in ("intervene", "head_effects") else values  # there the kind of prediction is first
+    _record_subject(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
+    return _ask(checkpoint, method, *values, **options)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _ask(checkpoint: Checkpoint, method: str, *values, **options):
     return getattr(session(checkpoint), method)(*values, **options)
 
 
@@ -134,13 +159,14 @@ def attention(checkpoint: Checkpoint, first: str, second: str, state: dict, opti
     """The payload of the attention view for `state`: a short input whole, of a long one an overview and the heads on
     screen.
     """
+    options = options | {"subject": _subject(checkpoint, first, second)}
     return attention_pack(checkpoint, first, second).bytes(state, options)
 
 
 def neuron(checkpoint: Checkpoint, first: str, second: str, layer: int, head: int, options: dict) -> bytes:
     """The payload of the view inside one head. Layer and head count from zero."""
     fact = session(checkpoint).neuron(first, second or None, layer=layer, head=head)
-    return payload.neuron_bytes(fact, options=options)
+    return payload.neuron_bytes(fact, options=options | {"subject": _subject(checkpoint, first, second)})
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -186,6 +212,7 @@ def head_effects(
     Raises:
         BertlabError: what the session raises.
     """
+    _record_subject(checkpoint, *values[1:])
     by_layer, layers = _effects_by_layer(checkpoint, values, mask), session(checkpoint).config.num_layers
     missing = [layer for layer in range(layers) if layer not in by_layer]
     if missing:
@@ -210,6 +237,7 @@ def reading(checkpoint: Checkpoint, question: str, text: str, progress: Callable
     Raises:
         BertlabError: what the session raises.
     """
+    _record_subject(checkpoint, question, text)
     slot = _reading(checkpoint, question, text)
     if not slot:
         slot.append(session(checkpoint).xray(question, text, ANSWERS, batch_size=WINDOWS_PER_BATCH, progress=progress))
@@ -226,7 +254,6 @@ def count_tokens(checkpoint: Checkpoint, text: str) -> int:
     return len(session(checkpoint).tokenizer.encode_ids([text])[0])
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
 def comparison(
     first: Checkpoint, second: Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None
 ) -> Comparison:
@@ -235,5 +262,13 @@ def comparison(
     Raises:
         BertlabError: what `compare` raises.
     """
+    _record_subject(first, *texts, *(others or ()), other=second)
+    return _comparison(first, second, texts, others)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _comparison(
+    first: Checkpoint, second: Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None
+) -> Comparison:
     other, other_pair = others or (None, None)
     return compare(session(first), session(second), texts[0], texts[1] or None, other, other_pair or None)

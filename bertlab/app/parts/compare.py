@@ -11,7 +11,9 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
 from bertlab.explore.compare import Comparison
-from bertlab.views import differences
+from bertlab.views import columns, differences
+
+LONG = 100  # tokens beyond which the page does not hold the data of its figures
 
 
 def steps(second: sessions.Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None) -> list[str]:
@@ -83,4 +85,6 @@ def _draw(
     first, code = source
     given = "".join(f", {value!r}" for value in values) + "".join(f", {name}={options[name]!r}" for name in options)
     lines = plots.python_lines(first, *code, f"figure = differences.{figure.__name__}(found{given})")
-    plots.show(figure(found, *values, **options), key=key, code=lines)
+    # every pair of tokens of a long text would make the page slow: the browser then takes what it drew
+    data = getattr(columns, figure.__name__)(found, *values) if len(found.units) <= LONG else None
+    plots.show(figure(found, *values, **options), key=key, code=lines, data=data)

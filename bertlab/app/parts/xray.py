@@ -6,7 +6,7 @@ from bertlab.app import display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.explore.facts import SpanXray, WindowReading
-from bertlab.views import xray
+from bertlab.views import columns, xray
 from bertlab.views.passage import plain
 
 LONG = 2_500  # characters beyond which a passage gets a box to scroll in
@@ -46,7 +46,7 @@ def windows(checkpoint: sessions.Checkpoint, question: str, text: str, seen: Spa
         checkpoint, "from bertlab.views import xray", f"passage = {text!r}",
         f"seen = session.xray({question!r}, passage, 10)", f"figure = xray.windows_figure(seen, passage, **{names!r})",
     )  # fmt: skip
-    plots.show(xray.windows_figure(seen, text, **names), key="windows", code=code)
+    plots.show(xray.windows_figure(seen, text, **names), key="windows", code=code, data=columns.windows(seen, text))
     return url.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
 
 
@@ -60,7 +60,7 @@ def spans(text: str, seen: SpanXray) -> None:
     display.explain("answer_probability", "span_score")
 
 
-def columns(text: str, reading: WindowReading) -> None:
+def probability_columns(text: str, reading: WindowReading) -> None:
     """The two distributions of one window at its words."""
     st.subheader(t("xray-columns"), anchor=False)
     most = float(max(reading.start_probs_T.max(), reading.end_probs_T.max()))
@@ -105,8 +105,9 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
         for part, value in zip(("layer", "head"), place[:2], strict=True):
             st.session_state[f"neuron.between.{part}"] = int(value)
 
+    data = columns.heads({"share": share_LN, "times_uniform": share_LN / even})
     plots.show(
-        xray.heads_map(share_LN, even, (layer, head), **names), key="heads", code=code, on_click=choose
+        xray.heads_map(share_LN, even, (layer, head), **names), key="heads", code=code, data=data, on_click=choose
     )  # fmt: skip
     share = float(share_LN[layer, head])
     st.html(f'<p class="small">{t("xray-head", layer=layer, head=head, share=share, ratio=share / even)}</p>')

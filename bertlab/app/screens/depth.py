@@ -7,7 +7,7 @@ from bertlab.app import display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.explore.word_spans import MASK
-from bertlab.views import change_figures
+from bertlab.views import change_figures, columns
 from bertlab.views.passage import plain
 from bertlab.views.pieces import piece_labels
 
@@ -44,7 +44,7 @@ with frame.show_errors():
     grid = {"chosen": position, "first": shown[0], "count": len(shown), **words}
     code = plots.python_lines(checkpoint, *opened, f"figure = change_figures.lens_grid(lens, **{grid!r})")
     st.html(WIDTH.format(110 + CELL * len(shown), 110 + CELL * (position - shown[0] + 1)))
-    plots.show(change_figures.lens_grid(lens, **grid), key="lens", code=code)
+    plots.show(change_figures.lens_grid(lens, **grid), key="lens", code=code, data=columns.lens(lens))
     display.explain("depth_probability", "rank")
 
     left, right = st.columns(2, gap="large")
@@ -60,7 +60,12 @@ with frame.show_errors():
         code = plots.python_lines(
             checkpoint, *opened, f"figure = change_figures.lens_depth(lens, {position}, **{names!r})"
         )  # fmt: skip
-        plots.show(change_figures.lens_depth(lens, position, **names), key="depth", code=code)
+        plots.show(
+            change_figures.lens_depth(lens, position, **names),
+            key="depth",
+            code=code,
+            data=columns.lens_at(lens, position),
+        )
     with right:
         st.subheader(t("depth-joint"), anchor=False, help=t("depth-joint-help"))
         if len(masks) < 2:

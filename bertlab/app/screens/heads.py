@@ -8,7 +8,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import surgery
 from bertlab.config.tasks import WATCHED
-from bertlab.views import change_figures
+from bertlab.views import change_figures, columns
 
 TOOLS = ("none", "row", "patch", "keep", "map")
 
@@ -51,7 +51,7 @@ with frame.show_errors():
                 f"figure = change_figures.head_map(effects, axes={axes!r}, odds={t('heads-odds')!r})",
             )  # fmt: skip
             drawing = change_figures.head_map(effects, axes=axes, odds=t("heads-odds"))
-            plots.show(drawing, key="head-map", code=code)
+            plots.show(drawing, key="head-map", code=code, data=columns.head_effects(effects))
     url.keep("other", other, example)
     with right.container(key="heads-result"), frame.show_errors():
         options = {"changes": line, "other": other, "mask": asked.mask}
@@ -63,7 +63,12 @@ with frame.show_errors():
             f"change = session.intervene(*{asked.values!r}, **{options!r})",
             f"figure = change_figures.before_after(change, **{words!r})",
         )  # fmt: skip
-        plots.show(change_figures.before_after(found, **words), key="before-after", code=code)
+        plots.show(
+            change_figures.before_after(found, **words),
+            key="before-after",
+            code=code,
+            data=columns.prediction_change(found),
+        )
         if asked.kind == "span":
             st.caption(t("heads-spans"))
     if effects is None:

@@ -27,5 +27,5 @@ with right.container(key="decision"), frame.show_errors():
 if seen and seen.answers.answers:
     xray.spans(text, seen)
     window = xray.windows(checkpoint, question, text, seen)
-    xray.columns(text, seen.readings[window])
+    xray.probability_columns(text, seen.readings[window])
     xray.heads(checkpoint, question, text, seen)

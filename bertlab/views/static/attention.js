@@ -45,6 +45,7 @@ class AttentionView {
     if (fresh) [this.pieces, this.merged] = [new Pieces(header, blocks), null];
     else this.pieces.add(blocks);
     this.code = hosted.code ?? null;
+    this.subject = hosted.subject;
     this.obey(hosted.state);
     this.check();
     if (fresh && !this.pieces.has(this.state.layer, this.needed)) {
@@ -306,7 +307,7 @@ class AttentionView {
     this.zoomValue = element("span", { class: "bl-zoom" });
     this.undo = step("↶", text.undo, () => this.turn("back"));
     this.redo = step("↷", text.redo, () => this.turn("forth"));
-    const save = saveMenu(text, { name: "attention", code: this.code && (() => this.python()), svg: () => this.svg(), data: () => this.columns() });
+    const save = saveMenu(text, { name: "attention", code: this.code && (() => this.python()), svg: () => this.svg(), data: () => this.columns(), subject: this.subject });
     return element("div", { class: "bl-bar bl-tools" },
       element("span", { class: "bl-group" }, this.search, this.foundCount, this.holdFound),
       element("span", { class: "bl-group", role: "group", "aria-label": text.zoom }, this.zoomOut, this.zoomValue, this.zoomIn),
@@ -331,26 +332,24 @@ class AttentionView {
     }
   }
 
-  /** The numbers of the picture: a row for every pair of tokens shown, a column for every head; of kept tokens only theirs. */
+  /** The numbers of the picture: a row for every head and pair of tokens shown; of pinned tokens only theirs. */
   columns() {
     const { data, state, places } = this;
     const heads = this.needed.filter((head) => data.head(state.layer, head));
     const held = new Set(this.held);
     const chosen = (list, side) => (held.size && state.side === side ? list.filter((position) => held.has(position)) : list);
     const [rows, cols] = [chosen(places.rows, "query"), chosen(places.cols, "key")];
-    const columns = { query_position: [], query: [], key_position: [], key: [] };
-    for (const row of rows) {
-      for (const col of cols) {
-        columns.query_position.push(row);
-        columns.query.push(data.tokens[row]);
-        columns.key_position.push(col);
-        columns.key.push(data.tokens[col]);
-      }
-    }
+    const columns = { layer: [], head: [], query_position: [], query: [], key_position: [], key: [], probability: [] };
     for (const head of heads) {
       const probs = data.head(state.layer, head);
       const factors = data.factors(probs, places, state.renorm);
-      columns[`layer_${state.layer}_head_${head}`] = rows.flatMap((row) => cols.map((col) => Number((probs[row * data.size + col] * factors[row]).toPrecision(5))));
+      for (const row of rows) {
+        for (const col of cols) {
+          const probability = Number((probs[row * data.size + col] * factors[row]).toPrecision(5));
+          const values = [state.layer, head, row, data.tokens[row], col, data.tokens[col], probability];
+          Object.values(columns).forEach((list, i) => list.push(values[i]));
+        }
+      }
     }
     return columns;
   }

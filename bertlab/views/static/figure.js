@@ -2,7 +2,7 @@
 import { saveMenu, standalone } from "./save.js";
 import { words } from "./words.js";
 
-/** data: {name, title, lang, frame, columns, code}; frame: a selector of the element that holds drawing and menu. */
+/** data: {name, title, lang, frame, columns, code, subject}; frame: a selector of the element that holds drawing and menu. */
 export function render(root, data) {
   const mount = (given) => {
     const frame = () => root.getRootNode().host?.closest(given.frame) ?? root.closest(given.frame);
@@ -11,7 +11,7 @@ export function render(root, data) {
     const data = () => given.columns ?? (chart() ? drawn(chart()) : {});
     root.className = "bl-view bl-beside";
     root.replaceChildren(saveMenu(words(given), {
-      name: given.name, title: given.title, code: given.code, svg: () => standalone(layers()), data,
+      name: given.name, title: given.title, code: given.code, subject: given.subject, svg: () => standalone(layers()), data,
     }));
   };
   mount(data);

@@ -35,6 +35,7 @@ class NeuronView {
       this.hovered = null;
     }
     this.code = hosted.code ?? null;
+    this.subject = hosted.subject;
     const asked = hosted.state?.token;
     const text = JSON.stringify(hosted.state ?? null);
     if (text !== this.hosted && Number.isInteger(asked) && asked !== this.lastTold) this.state.token = asked;
@@ -60,7 +61,7 @@ class NeuronView {
     this.place = element("span", { class: "bl-name" });
     this.bar = element("div", { class: "bl-bar" },
       element("span", { class: "bl-group" }, element("span", { class: "bl-name" }, text.query), this.down, this.picker, this.up), this.place,
-      saveMenu(text, { name: "head", code: this.code && (() => this.code.replace("STATE", () => literal(this.state))), svg: () => this.svg(), data: () => this.columnsOfData() }));
+      saveMenu(text, { name: "head", code: this.code && (() => this.code.replace("STATE", () => literal(this.state))), svg: () => this.svg(), data: () => this.columnsOfData(), subject: this.subject }));
     Object.assign(this, scroller(text.query, () => this.draw(), {
       pointermove: (event) => this.hover(this.spot(event)),
       pointerleave: () => this.hover(null),

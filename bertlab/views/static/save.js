@@ -8,7 +8,8 @@ const PNG_SCALE = 3; // sharp in print at the size it has on the screen
 const TABLE_ROWS = 1000; // more rows of data stay in the page's CSV
 
 /**
- * A button and its menu. picture: {name, svg(), data(), code, page()}; any part may be missing (or null) and is then not offered.
+ * A button and its menu. picture: {name, svg(), data(), code, page(), subject}; any part may be missing (or null) and is then not offered.
+ * subject: {checkpoint, text, ...}, columns that every row of the data gets.
  * svg() -> text; data() -> {column: [values]}; code: text or () -> text; page() -> text of an HTML file, or a promise of any of these.
  */
 export function saveMenu(text, picture) {
@@ -27,9 +28,9 @@ export function saveMenu(text, picture) {
     offer("svg", text.saveSvg, async () => new Blob([await picture.svg()], { type: "image/svg+xml" }));
     offer("png", "PNG", async () => png(await picture.svg()));
   }
-  if (picture.data) offer("csv", text.saveCsv, async () => new Blob(["\ufeff", csv(await picture.data())], { type: "text/csv" }));
+  if (picture.data) offer("csv", text.saveCsv, async () => new Blob(["\ufeff", csv(await table(picture))], { type: "text/csv" }));
   if (picture.code) offer("py", text.savePython, async () => new Blob([lines(picture)], { type: "text/x-python" }));
-  const page = picture.page ?? (picture.svg && (async () => htmlPage(text, picture, await picture.svg(), (await picture.data?.()) ?? {})));
+  const page = picture.page ?? (picture.svg && (async () => htmlPage(text, picture, await picture.svg(), await table(picture))));
   if (page) offer("html", text.saveHtml, async () => new Blob([await page()], { type: "text/html" }));
   const button = element("button", { type: "button", class: "bl-quiet bl-save", "aria-haspopup": "menu", onclick: () => {
     menu.togglePopover();
@@ -46,6 +47,14 @@ export function saveMenu(text, picture) {
     items[(items.indexOf(event.target) + by + items.length) % items.length].focus();
   });
   return element("span", { class: "bl-saving" }, button, menu);
+}
+
+/** The columns of a picture, each row followed by what it was computed from: the checkpoint and the text. */
+async function table(picture) {
+  const columns = (await picture.data?.()) ?? {};
+  const count = rows(columns).length;
+  const repeated = Object.entries(picture.subject ?? {}).map(([name, value]) => [name, Array(count).fill(value)]);
+  return { ...columns, ...Object.fromEntries(repeated) };
 }
 
 function lines({ code }) {

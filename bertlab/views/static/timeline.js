@@ -274,6 +274,7 @@ class TimelineView {
     this.language = language;
     this.words = words(hosted);
     this.code = hosted.code ?? null;
+    this.subject = hosted.subject;
     this.obey(hosted.state);
     this.check();
     if (rebuilt) this.build();
@@ -407,7 +408,7 @@ class TimelineView {
     this.readout = element("div", { class: "bl-readout", role: "status" });
     this.scale = element("div", { class: "bl-legend" });
     const save = saveMenu(text, { name: "time-machine", code: this.code && (() => this.code.replace("STATE", () => literal(this.state))),
-      svg: () => this.svg(), data: () => this.columns() });
+      svg: () => this.svg(), data: () => this.columns(), subject: this.subject });
     this.bar.append(save);
     this.root.replaceChildren(this.bar, this.curveBox, this.figures, this.stage, element("div", { class: "bl-status" }, this.readout, this.scale));
     this.beside();

@@ -1,0 +1,127 @@
+"""Facts -> the columns of a CSV file, one row for each value: layer, head, position, token, value.
+
+A figure shows these values as colours or lengths; `export.tidy` makes them JSON. Layers and heads are counted from 0;
+where the embeddings have a row of their own they are layer 0, and the first block is layer 1, as in the fact.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bertlab.explore.compare import Comparison
+from bertlab.explore.facts import HeadEffects, Lens, PredictionChange, SpanXray
+from bertlab.views.export import Columns
+from bertlab.views.pieces import piece_labels
+
+
+def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) -> Columns:
+    """One row for each head.
+
+    Args:
+        values: arrays [layers, heads], by the name of their column.
+        layers: the number of each row of the arrays; from 0 for None.
+
+    >>> heads({"share": np.array([[0.25, 0.75]])})
+    {'layer': [0, 0], 'head': [0, 1], 'share': [0.25, 0.75]}
+    """
+    count, width = next(iter(values.values())).shape
+    places = [(layer, head) for layer in (layers or range(count)) for head in range(width)]
+    columns = {"layer": [layer for layer, _ in places], "head": [head for _, head in places]}
+    return columns | {name: array.astype(float).ravel().tolist() for name, array in values.items()}
+
+
+def head_effects(effects: HeadEffects) -> Columns:
+    """The change of the log-odds, and the probability, without each head."""
+    values = {"log_odds_change": effects.effects_LN, "probability_without": effects.probabilities_LN}
+    return heads(values, effects.layers)
+
+
+def prediction_change(change: PredictionChange) -> Columns:
+    """Every outcome before and after the interventions."""
+    names = ("label", "before", "after", "log_odds_before", "log_odds_after")
+    return {name: [getattr(outcome, name) for outcome in change.outcomes] for name in names}
+
+
+def lens(fact: Lens) -> Columns:
+    """For every layer and position: the prediction there, and how the last layer's prediction fares."""
+    layers, positions = fact.probs_LT.shape
+    tokens = piece_labels(fact.tokens)
+    places = [(layer, position) for layer in range(layers) for position in range(positions)]
+    return {
+        "layer": [layer for layer, _ in places],
+        "position": [position for _, position in places],
+        "token": [tokens[position] for _, position in places],
+        "prediction": [fact.pieces_LT[layer][position] for layer, position in places],
+        "probability": [float(fact.probs_LT[place]) for place in places],
+        "final_prediction": [fact.final_T[position] for _, position in places],
+        "final_probability": [float(fact.final_probs_LT[place]) for place in places],
+        "final_rank": [int(fact.rank_LT[place]) for place in places],
+    }
+
+
+def lens_at(fact: Lens, position: int) -> Columns:
+    """The rows of `lens` at one position."""
+    columns = lens(fact)
+    kept = [row for row, at in enumerate(columns["position"]) if at == position]
+    return {name: [values[row] for row in kept] for name, values in columns.items()}
+
+
+def head_differences(found: Comparison) -> Columns:
+    """For every head: the Jensen-Shannon distance of the two sides, and how much farther away the second attends."""
+    return heads({"js_distance": found.js_LN, "farther": found.farther_LN})
+
+
+def head_difference(found: Comparison, layer: int, head: int) -> Columns:
+    """One head's attention on both sides, for every pair of tokens."""
+    size = range(len(found.units))
+    pairs = [(query, key) for query in size for key in size]
+    labels = [unit.label for unit in found.units]
+    first, second = found.first_LNUU[layer, head], found.second_MNUU[layer, head]
+    return {
+        "layer": [layer] * len(pairs), "head": [head] * len(pairs),
+        "query_position": [query for query, _ in pairs], "query": [labels[query] for query, _ in pairs],
+        "key_position": [key for _, key in pairs], "key": [labels[key] for _, key in pairs],
+        "first": [float(first[pair]) for pair in pairs], "second": [float(second[pair]) for pair in pairs],
+        "difference": [float(second[pair] - first[pair]) for pair in pairs],
+    }  # fmt: skip
+
+
+def layer_drift(found: Comparison) -> Columns:
+    """For every layer: linear CKA, and the mean cosine distance."""
+    distances = found.drift_LU.mean(1).astype(float)
+    cka = np.diagonal(found.cka_LM).astype(float)
+    return {"layer": list(range(len(distances))), "linear_cka": cka.tolist(), "cosine_distance": distances.tolist()}
+
+
+def layer_similarity(found: Comparison) -> Columns:
+    """Linear CKA of every layer of the first side with every layer of the second."""
+    places = list(np.ndindex(*found.cka_LM.shape))
+    return {
+        "first_layer": [first for first, _ in places],
+        "second_layer": [second for _, second in places],
+        "linear_cka": [float(found.cka_LM[place]) for place in places],
+    }
+
+
+def moved_most(found: Comparison, layer: int) -> Columns:
+    """The cosine distance of every token in one layer, largest first."""
+    order = np.argsort(-found.drift_LU[layer], kind="stable").tolist()
+    return {
+        "layer": [layer] * len(order),
+        "position": order,
+        "first": [found.units[at].first for at in order],
+        "second": [found.units[at].second for at in order],
+        "cosine_distance": [float(found.drift_LU[layer, at]) for at in order],
+    }
+
+
+def windows(seen: SpanXray, passage: str) -> Columns:
+    """For every window of a passage: its characters, its best span, and both scores."""
+    return {
+        "window": list(range(1, len(seen.readings) + 1)),
+        "start": [reading.start for reading in seen.readings],
+        "end": [reading.end for reading in seen.readings],
+        "answer": [passage[slice(*reading.answer)] if reading.answer else "" for reading in seen.readings],
+        "score": [reading.score if reading.answer else None for reading in seen.readings],
+        "no_answer_score": [reading.no_answer_score for reading in seen.readings],
+    }
