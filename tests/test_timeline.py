@@ -3,10 +3,12 @@
 import json
 import math
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from support.errors import raises_error
 from support.texts import text
 from support.tiny_model import TEXTS
 from support.view_facts import decode
@@ -19,6 +21,7 @@ from bertlab.config.errors import BertlabError, DataError, TextError
 from bertlab.explore.timeline import MOST, must_fit, timeline
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.training.export_run import ExportRunConfig, export_run
 from bertlab.views import html, payload
 from bertlab.views.widget import TimelineWidget
 
@@ -199,20 +202,61 @@ def test_export_run_thins_snapshots_over_the_logarithm_of_the_step(runs, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("source", "more", "said"),
+    ("source", "settings", "id"),
     [
-        ("nowhere", [], "is no run"),
-        ("learner", ["--rows", "1"], "at least 2"),
-        ("learner", ["--out", "."], "there already"),
+        ("nowhere", {}, "run-directory-invalid"),
+        ("learner", {"rows": 1}, "export-rows-too-few"),
+        ("learner", {"snapshots": 1}, "export-rows-too-few"),
+        ("learner", {"out": Path()}, "export-target-exists"),
     ],
 )
-def test_export_run_refuses_in_one_line(runs, tmp_path, capsys, source, more, said):
-    more = more if "--out" in more else [*more, "--out", str(tmp_path / "out")]
-    assert cli.main(["export-run", str(runs / source), *more]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
+def test_export_run_refuses_in_one_line(runs, tmp_path, source, settings, id):
+    with raises_error(BertlabError, id):
+        export_run(ExportRunConfig(**{"source": runs / source, "out": tmp_path / "out"} | settings))
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "run.json", "snapshots/step-00000010/README.md", "checkpoint/vocab.txt"])
+def test_export_run_does_not_follow_links_out_of_the_run(runs, tmp_path, name):
+    """A received run must not carry a file of this machine into what is passed on."""
+    received, secret = tmp_path / "received", tmp_path / "secret"
+    shutil.copytree(runs / "learner", received)
+    secret.write_text('{"step": 1, "password": "tea"}')
+    (received / name).unlink(missing_ok=True)
+    (received / name).symlink_to(secret)
+    with raises_error(DataError, "run-file-outside", path=received / name):
+        export_run(ExportRunConfig(source=received, out=tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_export_run_does_not_follow_a_snapshot_that_is_a_link(runs, tmp_path):
+    received, elsewhere = tmp_path / "received", tmp_path / "elsewhere"
+    shutil.copytree(runs / "learner", received)
+    (received / "snapshots" / "step-00000010").rename(elsewhere)
+    (received / "snapshots" / "step-00000010").symlink_to(elsewhere)
+    with raises_error(DataError, "run-file-outside"):
+        export_run(ExportRunConfig(source=received, out=tmp_path / "out"))
+    shutil.move(elsewhere, received / "moved")
+    (received / "snapshots" / "step-00000010").unlink()
+    (received / "snapshots" / "step-00000010").symlink_to("../moved")
+    assert export_run(ExportRunConfig(source=received, out=tmp_path / "out")), "a link inside the run is harmless"
+
+
+def test_damaged_logs_and_records_are_skipped(runs, tmp_path):
+    """A damaged first line, integers of 5,000 digits and deep nesting cost the row, not the run."""
+    run = tmp_path / "run"
+    shutil.copytree(runs / "learner", run)
+    rows = history.read_log(run)
+    damaged = ["\x00{half a li", '{"step": 1' + "0" * 5000 + "}", '{"step": 1' + "0" * 400 + ', "loss": 1.0}',
+               "[" * 1_000_000, '"text"', '{"step": true, "loss": 1}']  # fmt: skip
+    log = run / "log.jsonl"
+    log.write_text("\n".join(damaged) + "\n" + log.read_text(encoding="utf-8"), encoding="utf-8")
+    assert history.read_log(run) == rows
+    record = run / "snapshots" / "step-00000010" / "bertlab.json"
+    record.write_text('{"steps": 1' + "0" * 400 + ', "tokens": 1e999, "validation": {"mlm_loss": 1' + "0" * 400 + "}}")
+    snapshot = history.find_snapshots(run)[1]
+    assert (snapshot.step, snapshot.tokens, snapshot.validation) == (10, 0, {})
+    assert history.run_status(run, rows).state == "finished"
 
 
 def test_an_export_that_fails_leaves_nothing(runs, tmp_path, monkeypatch):

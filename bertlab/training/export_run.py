@@ -1,6 +1,6 @@
-"""`bertlab export-run`: a run -> a directory small enough to ship, for the time machine and the curves.
+"""`bertlab export-run`: copy a run into a directory small enough to ship, for the training and time-machine pages.
 
-Settings without paths, a thinned log, and the snapshots as they are, the result last. Knows no model: it copies.
+It holds the settings without paths, a thinned log, and the snapshots as they are, the result last.
 """
 
 import json
@@ -15,13 +15,14 @@ import tyro
 from bertlab.checkpoints import history
 from bertlab.checkpoints.files import CARD, CONFIG, RECORD, WEIGHTS
 from bertlab.config.errors import BertlabError, DataError
+from bertlab.config.files import system_reason
 
 FILES = (CONFIG, WEIGHTS, RECORD, CARD, "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportRunConfig:
-    """Make a shippable directory of a run: settings, a log of about 400 rows, and its snapshots.
+    """Copy a run into a directory small enough to ship: settings, a log of about 400 rows, and its snapshots.
 
     Examples:
       bertlab export-run runs/mine --out assets/runs/mine
@@ -29,70 +30,88 @@ class ExportRunConfig:
     """
 
     source: tyro.conf.Positional[Path]
-    """The run's directory."""
+    """The run directory."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """Where to write; must not be there yet."""
+    """Where to write; must not exist yet."""
     rows: int = history.ROWS
-    """Rows of the log, about."""
+    """About how many rows of the log to keep."""
     snapshots: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """At most this many snapshots, spread over the logarithm of the step, the first and the last among them; all of
+    """The maximum number of snapshots, spread over the logarithm of the step, including the first and the last; all of
     them if not given."""
 
 
 def export_run(config: ExportRunConfig) -> Path:
-    """Write the directory -> where it is. It is written beside its place and renamed when whole.
+    """Write the directory -> where it is. It is written beside its place and renamed when complete.
 
     Raises:
-        BertlabError: there is no such run, it has no snapshots or is damaged, `out` is there already or cannot be
-            written.
+        BertlabError: there is no such run, it has no snapshots, it is damaged, one of its files lies outside it, or
+            `out` exists already or cannot be written.
     """
     if not config.source.is_dir() or not history.is_run(config.source):
-        raise DataError(f"{config.source} is no run: it has neither {history.LOG} nor {history.SNAPSHOTS}")
+        raise DataError("run-directory-invalid", path=config.source)
     if config.out.exists():
-        raise BertlabError(f"{config.out} is there already: choose another --out, or remove it first")
+        raise BertlabError("export-target-exists", path=config.out)
     if config.rows < 2 or (config.snapshots is not None and config.snapshots < 2):
-        raise BertlabError("--rows and --snapshots must be at least 2")
+        raise BertlabError("export-rows-too-few")
+    for name in (history.LOG, history.SETTINGS):
+        _check_inside(config.source / name, config.source)
     rows = history.read_log(config.source)
-    kept = _spread(history.find_snapshots(config.source), config.snapshots)
-    settings = {name: _without_path(value) for name, value in history.read_settings(config.source).items()}
+    snapshots = _spread(history.find_snapshots(config.source), config.snapshots)
+    settings = _without_paths(history.read_settings(config.source))
     state = history.run_status(config.source, rows).state
-    building = config.out.with_name(f".{config.out.name}.unfinished")
-    shutil.rmtree(building, ignore_errors=True)
+    files = [(snapshot.path / name, snapshot.step) for snapshot in snapshots for name in FILES]
+    files = [(path, step) for path, step in files if path.is_file()]
+    for path, _ in files:
+        _check_inside(path, config.source)
+    unfinished = config.out.with_name(f".{config.out.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
     try:
-        for snapshot in kept:
-            target = building / history.SNAPSHOTS / f"step-{snapshot.step:08d}"
-            target.mkdir(parents=True)
-            for name in FILES:
-                if (snapshot.path / name).is_file():
-                    shutil.copyfile(snapshot.path / name, target / name)
+        for path, step in files:
+            target = unfinished / history.SNAPSHOTS / f"step-{step:08d}"
+            target.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / path.name)
         thinned = history.thin_log(rows, config.rows)
-        (building / history.LOG).write_text("".join(f"{json.dumps(row)}\n" for row in thinned), encoding="utf-8")
-        (building / history.SETTINGS).write_text(json.dumps(settings | {"exported": state}, indent=2) + "\n")
-        building.rename(config.out)
+        (unfinished / history.LOG).write_text("".join(f"{json.dumps(row)}\n" for row in thinned), encoding="utf-8")
+        (unfinished / history.SETTINGS).write_text(json.dumps(settings | {"exported": state}, indent=2) + "\n")
+        unfinished.rename(config.out)
     except OSError as error:
-        raise BertlabError(f"{config.out} cannot be written: {error.strerror}") from error
+        raise BertlabError("file-not-writable", path=config.out, reason=system_reason(error)) from error
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
     return config.out
 
 
+def _check_inside(path: Path, run: Path) -> None:
+    """Refuse a link that leads out of a run: a received one could name any file, which would be passed on."""
+    if not path.resolve().is_relative_to(run.resolve()):
+        raise DataError("run-file-outside", path=path, run=run)
+
+
 def _spread(snapshots: list[history.Snapshot], most: int | None) -> list[history.Snapshot]:
-    """At most so many of them, evenly by the logarithm of their step; first and last stay."""
+    """At most so many snapshots, evenly by the logarithm of their step, including the first and the last."""
     if most is None or len(snapshots) <= most:
         return snapshots
     places = [math.log1p(snapshot.step) for snapshot in snapshots]
-    wanted = [places[0] + (places[-1] - places[0]) * number / (most - 1) for number in range(most)]
-    nearest = {min(range(len(places)), key=lambda at: abs(places[at] - place)) for place in wanted}
-    return [snapshots[at] for at in sorted(nearest)]
+    targets = [places[0] + (places[-1] - places[0]) * number / (most - 1) for number in range(most)]
+    nearest = {min(range(len(places)), key=lambda index: abs(places[index] - target)) for target in targets}
+    return [snapshots[index] for index in sorted(nearest)]
 
 
-def _without_path(value):
-    """A setting, of a path only its last part: where a run lay is nobody's business."""
+def _without_paths(value: object):
+    """Settings in which paths are only their last part: the directories of whoever trained are not passed on.
+
+    >>> _without_paths({"corpus": "/home/anna/tea", "sources": ["texts/tea.txt"], "steps": 3})
+    {'corpus': 'tea', 'sources': ['tea.txt'], 'steps': 3}
+    """
+    if isinstance(value, dict):
+        return {name: _without_paths(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_paths(item) for item in value]
     return Path(value).name if isinstance(value, str) and "/" in value else value
 
 
 def run(config: ExportRunConfig) -> None:
-    """Write the directory; prints what it holds."""
+    """Write the directory and print what it holds."""
     out = export_run(config)
     files = [path for path in out.rglob("*") if path.is_file()]
     megabytes = sum(path.stat().st_size for path in files) / 1e6

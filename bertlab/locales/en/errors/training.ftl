@@ -53,3 +53,9 @@ tensorboard-not-installed = --tensorboard needs the package tensorboard: pip ins
 
 # preparing a corpus
 tokenizer-flags-unused = --tokenizer brings a vocabulary that is already trained: leave out { $flags }
+
+# export-run
+run-directory-invalid = { $path } is not a run: it has neither log.jsonl nor snapshots
+run-file-outside = { $path } is a link that leads out of the run { $run }: replace it by the file itself
+export-target-exists = { $path } exists already: choose another --out, or remove it first
+export-rows-too-few = --rows and --snapshots must be at least 2

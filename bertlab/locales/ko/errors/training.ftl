@@ -53,3 +53,9 @@ tensorboard-not-installed = --tensorboard에는 tensorboard 패키지가 필요�
 
 # preparing a corpus
 tokenizer-flags-unused = --tokenizer로 이미 학습된 어휘 사전을 쓰니 { $flags }은(는) 빼 주세요.
+
+# export-run
+run-directory-invalid = { $path }: 학습 기록이 아니에요. log.jsonl도 snapshots도 없어요.
+run-file-outside = { $path }: 학습 폴더 { $run } 밖을 가리키는 링크예요. 파일 자체로 바꾸세요.
+export-target-exists = { $path }: 이미 있어요. 다른 --out을 고르거나 먼저 지우세요.
+export-rows-too-few = --rows와 --snapshots는 2 이상이어야 해요.
