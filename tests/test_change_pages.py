@@ -12,6 +12,7 @@ from support.texts import text
 import bertlab
 from bertlab.app.data import sessions
 from bertlab.cli import main
+from bertlab.views import change_figures, differences
 
 MASKED = "Green [MASK], some [MASK]."
 ASKED = [
@@ -97,9 +98,6 @@ def test_a_change_that_does_not_fit_is_said_once_and_can_be_undone(shipped, chan
     [
         ("heads", {"masked": "No mask."}),
         ("heads", {"masked": "[MASK] tea " * 60}),
-        ("heads", {"checkpoint": "bare"}),
-        ("heads", {"ask": "classify", "checkpoint": "scratch"}),
-        ("depth", {"checkpoint": "bare"}),
         ("depth", {"masked": ""}),
         ("depth", {"masked": "[MASK] tea " * 60}),
     ],
@@ -226,3 +224,27 @@ def test_who_is_interrupted_goes_on_from_the_layers_already_found(shipped):
     np.testing.assert_allclose(whole.effects_LN, expected.effects_LN, atol=1e-6)
     sessions.head_effects(chosen, asked, 0, told.append)
     assert len(told) == 2, "nothing is measured twice"
+
+
+def test_hidden_states_and_layers_share_one_numbering(shipped):
+    """The output of layer 1 is called layer 1 wherever it is shown, and the embeddings have no number."""
+    app = open_page("heads", tool="patch", masked=MASKED, **{"patch.layer": "2", "patch.into": "0"})
+    assert not app.exception
+    layers = [box for box in app.selectbox if box.key in ("patch.layer", "patch.into")]
+    assert [list(box.options) for box in layers] == [["embeddings", "layer 0", "layer 1"]] * 2
+    assert [box.value for box in layers] == [2, 0], "an old link keeps its meaning"
+    lens = sessions.ask(sessions.checkpoint("strongest"), "lens", MASKED)
+    rows = change_figures.lens_grid(lens).layout.yaxis.ticktext
+    assert list(rows) == ["embeddings", "layer 0", "layer 1"]
+    assert list(change_figures.lens_depth(lens, 1).layout.xaxis.ticktext) == ["embeddings", "0", "1"]
+
+
+def test_a_click_on_a_head_that_differs_opens_it(shipped):
+    found = sessions.comparison(
+        sessions.checkpoint("strongest"), sessions.checkpoint("scratch"), ("Green tea.", ""), None
+    )
+    marks = differences.head_differences(found).data[1]
+    assert [tuple(place) for place in marks.customdata] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    app = open_page("compare", before="strongest", after="scratch", **{"compare.layer": "1", "compare.head": "1"})
+    assert not app.exception
+    assert [field.value for field in app.number_input] == [1, 1]

@@ -66,6 +66,25 @@ def position(place, label: str, tokens: Sequence[str], default: int, *, key: str
     return url.among(place.selectbox, label, numbers, default, key=key, format_func=lambda at: f"{at} · {tokens[at]}")
 
 
+def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key: str, **settings) -> int:
+    """A choice of a hidden state: the embeddings, or the output of a layer, which has the layer's number.
+
+    Args:
+        layers: how many layers the model has.
+        default: the choice at first.
+
+    Returns:
+        0 for the embeddings, n + 1 for the output of layer n. The address holds the same number.
+    """
+    names = [state_name(state) for state in range(layers + 1)]
+    return url.among(widget, label, range(layers + 1), default, key=key, format_func=names.__getitem__, **settings)
+
+
+def state_name(state: int) -> str:
+    """What a hidden state is called: 0 is the embeddings, n + 1 the output of layer n."""
+    return t("depth-layer").format(state - 1) if state else t("depth-embeddings")
+
+
 def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefix: str = "") -> tuple[int, int]:
     """Two number fields for a layer and a head, counted from zero as in the pictures.
 

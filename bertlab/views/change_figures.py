@@ -145,7 +145,7 @@ def lens_grid(
     figure.update_xaxes(tickvals=places, ticktext=[tokens[at] for at in places], tickangle=-45)
     figure.update_yaxes(
         tickvals=list(range(layers)), ticklabelstandoff=6,
-        ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in range(1, layers))],
+        ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in range(layers - 1))],
     )  # fmt: skip
     if chosen in places:
         figure.add_shape(
@@ -178,7 +178,7 @@ def lens_depth(
         )  # fmt: skip
     figure.update_xaxes(
         tickvals=places,
-        ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in places[1:])],
+        ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in places[:-1])],
         title=safe(axis),
         range=[-0.5, len(places) - 0.5],
     )

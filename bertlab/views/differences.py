@@ -41,6 +41,14 @@ def head_differences(
         figure.add_shape(
             type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5, line={"color": GREY, "width": 3}
         )
+    # a heatmap reports no clicks; the marks that do are transparent
+    places = [(layer, head) for layer in range(layers) for head in range(signed_LN.shape[1])]
+    clear = {"marker": {"opacity": 0}}
+    figure.add_scatter(
+        x=[head for _, head in places], y=[layer for layer, _ in places], mode="markers", hoverinfo="skip",
+        marker={"symbol": "square", "size": 22, "color": "rgba(0, 0, 0, 0)"}, selected=clear, unselected=clear,
+        customdata=[list(place) for place in places], showlegend=False,
+    )  # fmt: skip
     figure.update_xaxes(title={"text": safe(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
     name_rows(figure, labels[0], range(layers))
     return figure
@@ -68,7 +76,11 @@ def head_difference(found: Comparison, layer: int, head: int, *, label: str = ""
 
 
 def layer_drift(
-    found: Comparison, *, labels: tuple[str, str] = ("linear CKA", "cosine drift"), axis: str = "layer"
+    found: Comparison,
+    *,
+    labels: tuple[str, str] = ("linear CKA", "cosine drift"),
+    axis: str = "layer",
+    embeddings: str = "embeddings",
 ) -> go.Figure:
     """By layer (0: the embeddings): how alike both sides arrange the units (linear CKA), and how far their vectors have
     turned on average. Raises ValueError for sides of different depth or width: see `layer_similarity`."""
@@ -83,21 +95,32 @@ def layer_drift(
             line={"color": colour, "width": 2.5, "dash": dash}, hovertemplate="%{y:.3f}",
             marker={"size": 7, "symbol": "circle" if dash == "solid" else "diamond"},
         )  # fmt: skip
-    figure.update_xaxes(title={"text": safe(axis), "font": {"size": 13}}, dtick=1)
+    figure.update_xaxes(title={"text": safe(axis), "font": {"size": 13}}, **_ticks(len(layers), embeddings))
     figure.update_yaxes(showgrid=True, gridcolor=GRID, rangemode="tozero", nticks=6)
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     return figure
 
 
-def layer_similarity(found: Comparison, *, axes: tuple[str, str] = ("layer of the second", "layer of the first")):
+def layer_similarity(
+    found: Comparison,
+    *,
+    axes: tuple[str, str] = ("layer of the second", "layer of the first"),
+    embeddings: str = "embeddings",
+) -> go.Figure:
     """Linear CKA of every layer of the first side with every layer of the second."""
     figure = _figure(150 + 26 * len(found.cka_LM))
     figure.add_heatmap(
         z=found.cka_LM.round(4), zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, colorbar=_bar("CKA"),
         hovertemplate="%{y} · %{x}: %{z:.3f}<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(title={"text": safe(axes[0]), "font": {"size": 13}}, dtick=1, side="top")
-    figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}}, dtick=1, autorange="reversed")
+    figure.update_xaxes(
+        title={"text": safe(axes[0]), "font": {"size": 13}}, side="top", **_ticks(found.cka_LM.shape[1], embeddings)
+    )
+    figure.update_yaxes(
+        title={"text": safe(axes[1]), "font": {"size": 13}},
+        autorange="reversed",
+        **_ticks(len(found.cka_LM), embeddings),
+    )
     return figure
 
 
@@ -122,6 +145,11 @@ def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str =
         showgrid=True, gridcolor=GRID, nticks=6,
     )  # fmt: skip
     return figure
+
+
+def _ticks(count: int, embeddings: str) -> dict:
+    """The ticks of hidden states: the embeddings, then the outputs of layer 0, 1 ..., numbered as everywhere else."""
+    return {"tickvals": list(range(count)), "ticktext": [safe(embeddings), *map(str, range(count - 1))]}
 
 
 def _bar(title: str) -> dict:

@@ -35,7 +35,7 @@ def operation_lines(found: PredictionChange) -> list[str]:
 
 def lens_lines(found: Lens) -> list[str]:
     """Positions down, layers across: the likeliest piece of each, and the rank of the last layer's."""
-    names = ["token", "embeddings", *(f"layer {n}" for n in range(1, len(found.pieces_LT)))]
+    names = ["token", "embeddings", *(f"layer {n}" for n in range(len(found.pieces_LT) - 1))]
     rows = [names]
     for at, label in enumerate(piece_labels(found.tokens)):
         layers = zip(found.pieces_LT, found.rank_LT, strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, url
+from bertlab.app import display, fields, frame, plots
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
@@ -52,7 +52,10 @@ def heads(found: Comparison, config: ModelConfig, first: sessions.Checkpoint, co
     with left:
         st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
         labels = (t("layer"), t("head"), t("compare-farther"))
-        _draw(differences.head_differences, found, (first, code), "heads", chosen=chosen, labels=labels)
+        _draw(
+            differences.head_differences, found, (first, code), "heads", chosen=chosen, labels=labels,
+            on_click=_choose_head,
+        )  # fmt: skip
     display.explain("js_distance", "attention_difference")
 
 
@@ -60,26 +63,33 @@ def layers(found: Comparison, first: sessions.Checkpoint, code: list[str]) -> No
     """Drift by layer and what moved most; where depth or width differ, every layer against every layer."""
     if found.drift_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
-        axes = (t("compare-layer-second"), t("compare-layer-first"))
-        _draw(differences.layer_similarity, found, (first, code), "similarity", axes=axes)
+        axes, embeddings = (t("compare-layer-second"), t("compare-layer-first")), t("depth-embeddings")
+        _draw(differences.layer_similarity, found, (first, code), "similarity", axes=axes, embeddings=embeddings)
         display.explain("cka")
         return
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("compare-layers"), anchor=False)
         labels = (t("compare-cka"), t("compare-drift"))
-        _draw(differences.layer_drift, found, (first, code), "drift", labels=labels, axis=t("compare-layer"))
+        words = {"axis": t("compare-layer"), "embeddings": t("depth-embeddings")}
+        _draw(differences.layer_drift, found, (first, code), "drift", labels=labels, **words)
     with right:
         st.subheader(t("compare-moved"), anchor=False)
         last = len(found.drift_LU) - 1
-        layer = url.number(st.slider, t("compare-at"), 0, last, last, key="moved")
+        layer = fields.hidden_state(st.select_slider, t("compare-at"), last, last, key="moved")
         _draw(differences.moved_most, found, (first, code), "moved-most", layer, axis=t("compare-drift"))
     display.explain("cka", "cosine_drift")
 
 
+def _choose_head(place: list) -> None:
+    """Show the head that was clicked."""
+    for part, value in zip(("layer", "head"), place[:2], strict=True):
+        st.session_state[f"neuron.compare.{part}"] = int(value)
+
+
 def _draw(
     figure: Callable[..., go.Figure], found: Comparison, source: tuple[sessions.Checkpoint, list[str]], key: str,
-    *values, **options,
+    *values, on_click: Callable[[list], None] | None = None, **options,
 ) -> None:  # fmt: skip
     """One of the figures, with the lines that draw it again."""
     first, code = source
@@ -87,4 +97,4 @@ def _draw(
     lines = plots.python_lines(first, *code, f"figure = differences.{figure.__name__}(found{given})")
     # every pair of tokens of a long text would make the page slow: the browser then takes what it drew
     data = getattr(columns, figure.__name__)(found, *values) if len(found.units) <= LONG else None
-    plots.show(figure(found, *values, **options), key=key, code=lines, data=data)
+    plots.show(figure(found, *values, **options), key=key, code=lines, data=data, on_click=on_click)

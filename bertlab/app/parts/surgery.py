@@ -105,9 +105,9 @@ def chips(line: str, config: ModelConfig) -> None:
     for layer, position in made.patches:
         place = changes.EVERY if position is None else str(position)
         name = (
-            t("heads-chip-patches", layer=layer)
+            t("heads-chip-patches", state=fields.state_name(layer))
             if position is None
-            else t("heads-chip-patch", layer=layer, place=place)
+            else t("heads-chip-patch", state=fields.state_name(layer), place=place)
         )
         shown.append((name, f"p{layer}.{place}"))
     with st.container(horizontal=True, gap="xsmall", key="heads-undo"):
@@ -245,9 +245,9 @@ def patch_tool(line: str, checkpoint: sessions.Checkpoint, other: str, tokens: t
     config = sessions.session(checkpoint).config
     theirs = sessions.ask(checkpoint, "encode", other)
     cells = st.columns([1, 2, 1, 2], vertical_alignment="bottom")
-    from_layer = url.number(cells[0].number_input, t("heads-patch-from"), 0, config.num_layers, 0, key="patch.layer")
+    from_layer = fields.hidden_state(cells[0].selectbox, t("heads-patch-from"), config.num_layers, 0, key="patch.layer")
     from_position = _where(cells[1], theirs, "patch.from", 1)
-    layer = url.number(cells[2].number_input, t("heads-patch-to"), 0, config.num_layers, 0, key="patch.into")
+    layer = fields.hidden_state(cells[2].selectbox, t("heads-patch-to"), config.num_layers, 0, key="patch.into")
     position = _where(cells[3], tokens, "patch.to", 1)
     one = changes.patch_part((layer, position), (from_layer, from_position))
     every = changes.patch_part((layer, None), (from_layer, None))
