@@ -1,18 +1,28 @@
-# Two commands: `make app` opens the window, `make test` runs the tests. Both make the virtual environment they need.
+# `make app` opens the app, `make test` runs the tests. Both create the virtual environment they need.
 PYTHON ?= python3
 VENV ?= .venv
 PORT ?= 8501
 BIN := $(VENV)/bin
 
-.PHONY: app test lint format clean
+.PHONY: app test test-fast test-gpu lint format clean
 
 app: $(VENV)/.ready
 	$(BIN)/bertlab app --port $(PORT)
 
-# One thread each: two test processes on two cores, and figures that do not depend on how many cores there are. A process
-# that is done takes over half of what the other still has.
+# One thread a process: two test processes on two cores, and results that do not depend on the number of cores. A process
+# that has finished takes over half of what the other still has.
+PYTEST = OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
 test: $(VENV)/.ready-for-tests
-	OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	$(PYTEST) -m "not simulated_gpu"
+
+# For use while editing: under a minute on two cores.
+test-fast: $(VENV)/.ready-for-tests
+	$(PYTEST) -m "not slow and not browser and not simulated_gpu" tests
+
+# The tests that need CUDA, on a device simulated on the processor; needs g++.
+test-gpu: $(VENV)/.ready-for-tests
+	$(PYTEST) -m simulated_gpu
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports

@@ -35,6 +35,37 @@ def no_unforeseen_exceptions(monkeypatch, tmp_path_factory):
     assert not log.exists(), log.read_text(encoding="utf-8")
 
 
+# Files without training runs, pages and subprocesses; every other file of this directory is slow.
+FAST_FILES = {
+    "test_catalogues", "test_compare", "test_heads", "test_interventions", "test_masking", "test_metrics",
+    "test_neighbours", "test_nn", "test_pairs", "test_repository", "test_spans", "test_task_data", "test_task_metrics",
+    "test_tokenizer", "test_unanswerable", "test_views", "test_vocabulary", "test_access",
+}  # fmt: skip
+
+
+# Single slow tests in these files.
+SLOW_TESTS = {
+    "test_a_file_made_to_exhaust_memory_is_refused", "test_long_maps_travel_as_an_overview_and_the_heads_asked_for",
+    "test_pages_open_no_other_paths", "test_training_draws_no_runs_of_other_directories",
+}  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests of slow files, those that drive a browser, and the run on a simulated GPU."""
+    for item in items:
+        if not item.path.is_relative_to(Path(__file__).parent):
+            continue
+        name = item.path.stem
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+        if name in ("test_pretended_gpu", "test_simulated_gpu"):
+            item.add_marker(pytest.mark.simulated_gpu)
+        if item.path.parent == Path(__file__).parent and (
+            name not in FAST_FILES or getattr(item, "originalname", "") in SLOW_TESTS
+        ):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def tiny_tokenizer() -> Tokenizer:
     """A vocabulary of a few hundred pieces, English and Korean."""

@@ -225,10 +225,10 @@ def _hf_config(model: Bert, dtype: torch.dtype) -> dict:
     regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in model.head_names else {}
     return {
         "architectures": [architecture],
-        "model_type": "bert",
+        "model_type": model.config.model_type,
         **model.config.to_hf(),
         **regression,
-        "position_embedding_type": "absolute",
+        "position_embedding_type": model.config.family.position_embeddings,
         # the type to compute in: transformers converts weights that are stored in eight bits
         "dtype": str(torch.float16 if dtype == FLOAT8 else dtype).removeprefix("torch."),
     }

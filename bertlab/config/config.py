@@ -74,6 +74,8 @@ class ModelConfig:
     """The labels of a classification or tagging layer, in the order of its rows."""
     pruned_heads: tuple[tuple[int, int], ...] = ()
     """(layer, head) pairs whose weights are zero and left out of a weights file."""
+    model_type: str = BERT.model_type
+    """The family of the model, a key of `families.FAMILIES`."""
 
     def __post_init__(self):
         if self.num_heads < 1 or self.hidden_size % self.num_heads:
@@ -84,7 +86,7 @@ class ModelConfig:
     @property
     def family(self) -> Family:
         """The family of the model."""
-        return BERT
+        return FAMILIES[self.model_type]
 
     @property
     def head_size(self) -> int:
@@ -130,9 +132,9 @@ class ModelConfig:
         missing = [HF_FIELDS[name] for name in REQUIRED if not _is_whole(fields.get(HF_FIELDS[name]))]
         if missing:
             raise CheckpointError("config-sizes-missing", fields=missing)
-        known = {name: getattr(family, name) for name in vars(family) if name in HF_FIELDS}
-        known |= {name: fields[hf] for name, hf in HF_FIELDS.items() if fields.get(hf) is not None}
-        config = cls(**known, labels=_labels(fields.get("id2label")))
+        known = {field: getattr(family, field) for field in vars(family) if field in HF_FIELDS}
+        known |= {field: fields[hf] for field, hf in HF_FIELDS.items() if fields.get(hf) is not None}
+        config = cls(**known, labels=_labels(fields.get("id2label")), model_type=name)
         return config.replace(pruned_heads=_pruned(fields.get("pruned_heads") or {}, config))
 
 

@@ -1,0 +1,32 @@
+"""Recipe of CONTRIBUTING.md: an interface language, added as a folder and shown by the app."""
+
+import pytest
+from support.pages import errors, open_page
+
+from bertlab.config import languages
+
+
+@pytest.fixture
+def pseudo(tmp_path, monkeypatch):
+    """A language `xx` in a folder outside the package, which words one title and one error."""
+    folder = tmp_path / "xx"
+    (folder / "errors").mkdir(parents=True)
+    (folder / "language.toml").write_text('name = "Pseudo"\nscript = "[ŧđ]"\n', encoding="utf-8")
+    (folder / "pages.ftl").write_text("input-title = Ŧokens\n", encoding="utf-8")
+    (folder / "errors" / "text.ftl").write_text("text-empty = ŧexŧ is empŧy\n", encoding="utf-8")
+    monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path))
+    for cached in (languages.languages, languages._bundle):
+        cached.cache_clear()
+    yield
+    monkeypatch.undo()
+    for cached in (languages.languages, languages._bundle):
+        cached.cache_clear()
+
+
+def test_the_app_speaks_a_new_language(pseudo, shipped):
+    page = open_page("input", lang="xx")
+    assert not page.exception
+    assert page.title[0].value == "Ŧokens"
+    assert "xx" in languages.languages()
+    page.text_input(key="a").set_value("").run()
+    assert "ŧexŧ is empŧy" in " ".join(errors(page))

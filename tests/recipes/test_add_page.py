@@ -1,0 +1,55 @@
+"""Recipe of CONTRIBUTING.md: a page of the app, added with a script and its texts."""
+
+import shutil
+
+import pytest
+from support.pages import open_page
+
+from bertlab.app import pages
+from bertlab.config import languages
+
+SCRIPT = """
+import streamlit as st
+
+from bertlab.app import fields, frame, selection
+from bertlab.app.data import sessions
+from bertlab.app.i18n import t
+
+frame.heading("longest-token")
+text = fields.text_line(st, t("longest-token-text"), "green tea", key="a")
+with frame.show_errors():
+    checkpoint = selection.open_checkpoint("attend", text)
+    tokens = sessions.ask(checkpoint, "attention", text).tokens
+    st.metric(t("longest-token-title"), max((row.piece for row in tokens), key=len))
+"""
+TEXTS = """longest-token = Longest token
+longest-token-title = Longest token
+longest-token-lead = Type a text to see its longest token.
+longest-token-text = Text
+start-longest-token = The longest token of a text
+"""
+
+
+@pytest.fixture
+def longest_token(tmp_path, monkeypatch):
+    script = tmp_path / "longest_token.py"
+    script.write_text(SCRIPT)
+    shutil.copytree(languages.LOCALES / "en", tmp_path / "locales" / "en")
+    (tmp_path / "locales" / "en" / "app" / "longest-token.ftl").write_text(TEXTS)
+    monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path / "locales"))
+    for cached in (languages.languages, languages._bundle):
+        cached.cache_clear()
+    pages.register("longest-token", ":material/straighten:", "see", script)
+    yield
+    del pages.PAGES["longest-token"]
+    monkeypatch.undo()
+    for cached in (languages.languages, languages._bundle):
+        cached.cache_clear()
+
+
+def test_a_new_page_opens_and_answers(longest_token, shipped):
+    page = open_page("longest_token", a="harbour tea")
+    assert not page.exception
+    (metric,) = page.metric
+    assert len(metric.value) > 1
+    assert "longest-token" in [page.name for page in pages.in_section("see")]
