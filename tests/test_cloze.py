@@ -1,4 +1,4 @@
-"""Sentences with a gap: what is told of a model while it learns, on its card, and in TensorBoard."""
+"""Cloze sentences: predictions printed and logged during training, on the model card, and in TensorBoard."""
 
 import itertools
 import json
@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+from support.errors import raises_error
 from support.stories import settings
 
 from bertlab.checkpoints import checkpoint
-from bertlab.config.errors import BertlabError
+from bertlab.config.errors import BertlabError, TextError
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.evaluate import EvaluateConfig
 from bertlab.training.evaluate import run as run_evaluate
@@ -20,7 +21,7 @@ from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.training.pretraining.pretrain import run as run_pretrain
 
 
-def test_the_table_is_ten_sentences_a_language_with_one_gap_each():
+def test_there_are_ten_sentences_in_each_language_with_one_mask():
     for rows in cloze.CLOZES.values():
         assert len(rows) == len({row.text for row in rows}) == 10
         assert all(row.text.count("[MASK]") == 1 and row.fits and row.kind for row in rows)
@@ -30,17 +31,17 @@ def test_the_table_is_ten_sentences_a_language_with_one_gap_each():
 def test_the_vocabulary_decides_the_language():
     korean = Tokenizer.train(["짧은 우리말 글 하나를 여기에 적어 둔다."] * 3, 100, cased=True)
     assert korean.language == "ko"
-    assert set(cloze.watched(korean)) <= {row.text for row in cloze.CLOZES["ko"]}
+    assert set(cloze.default_sentences(korean)) <= {row.text for row in cloze.CLOZES["ko"]}
     english = Tokenizer.train(["A plain text in English, of no great length."] * 3, 100)
     assert english.language == "en"
-    watched = cloze.watched(english)
+    watched = cloze.default_sentences(english)
     assert len(watched) == len({row.kind for row in cloze.CLOZES["en"]})
     assert set(watched) <= {row.text for row in cloze.CLOZES["en"]}
 
 
-def test_guesses_are_the_models_own(tiny_model, tiny_tokenizer):
+def test_predictions_are_those_of_the_model(tiny_model, tiny_tokenizer):
     texts = ("The [MASK] bowl.", "A much longer text about [MASK] tea and [MASK].")
-    rows = cloze.guesses(tiny_model, tiny_tokenizer, texts)
+    rows = cloze.predict_masks(tiny_model, tiny_tokenizer, texts)
     assert [len(row["guesses"]) for row in rows] == [1, 2]
     for text, row in zip(texts, rows, strict=True):
         encoding = tiny_tokenizer.encode(text)
@@ -56,38 +57,40 @@ def test_guesses_are_the_models_own(tiny_model, tiny_tokenizer):
             assert [p for _, p in found] == pytest.approx(best.values.tolist(), abs=1e-3)
 
 
-def test_a_run_tells_and_logs_what_it_guesses_and_is_not_changed_by_it(corpus, tmp_path):
+def test_a_run_prints_and_logs_predictions_and_is_not_changed_by_them(corpus, tmp_path):
     lines: list[str] = []
     config = settings(corpus, tmp_path / "run", steps=12, dropout=0.1)
     watched = [report.loss for report in pretrain(config, lines.append)]
     assert watched == [r.loss for r in pretrain(replace(config, out=tmp_path / "blind", watch=False), lines.append)]
     assert [line.splitlines()[0] for line in lines] == ["step 0", "step 10", "step 12"]
     rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    told = [row for row in rows if "watched" in row]
-    assert [row["step"] for row in told] == [0, 10, 12]
-    assert cloze.told(told[1]["watched"], 10) == lines[1]
+    logged = [row for row in rows if "watched" in row]
+    assert [row["step"] for row in logged] == [0, 10, 12]
+    assert cloze.format_predictions(logged[1]["watched"], 10) == lines[1]
     made = checkpoint.load(tmp_path / "run" / "checkpoint")
-    sentences = [row["text"] for row in told[2]["watched"]]
-    for last, found in zip(told[2]["watched"], cloze.guesses(made.model, made.tokenizer, sentences), strict=True):
+    sentences = [row["text"] for row in logged[2]["watched"]]
+    for last, found in zip(
+        logged[2]["watched"], cloze.predict_masks(made.model, made.tokenizer, sentences), strict=True
+    ):
         for (_, was), (_, p) in zip(last["guesses"][0], found["guesses"][0], strict=True):
             assert was == pytest.approx(p, rel=0.02, abs=1e-3), (
-                "the last ones are of the checkpoint, but for its storage"
+                "the last ones are those of the checkpoint, up to the precision it is stored in"
             )
-    assert [row["text"] for row in told[1]["watched"]] == list(cloze.watched(Tokenizer.load(corpus / "tokenizer")))
+    assert [row["text"] for row in logged[1]["watched"]] == list(
+        cloze.default_sentences(Tokenizer.load(corpus / "tokenizer"))
+    )
 
 
-def test_own_sentences_are_printed_above_the_bar(corpus, tmp_path, capsys):
+def test_given_sentences_are_printed_above_the_progress_bar(corpus, tmp_path, capsys):
     run_pretrain(settings(corpus, tmp_path / "run", steps=2, sentences=("In the [MASK] our [MASK] sold it.",)))
     printed = capsys.readouterr().out
     assert "In the [MASK] our [MASK] sold it." in printed
     assert printed.index("step 0") < printed.index("2 steps")
 
 
-@pytest.mark.parametrize(
-    ("text", "line"), [("No gap.", r"there is no \[MASK\] in 'No gap.'"), ("[MASK] " * 600, "602 tokens")]
-)
-def test_a_sentence_that_cannot_be_watched(corpus, tmp_path, text, line):
-    with pytest.raises(BertlabError, match=line):
+@pytest.mark.parametrize(("text", "id"), [("No gap.", "sentence-without-mask"), ("[MASK] " * 600, "sentence-too-long")])
+def test_an_unusable_sentence_is_refused(corpus, tmp_path, text, id):
+    with raises_error(TextError, id):
         list(pretrain(settings(corpus, tmp_path / "run", sentences=(text,))))
     assert not (tmp_path / "run").exists()
 
@@ -95,7 +98,7 @@ def test_a_sentence_that_cannot_be_watched(corpus, tmp_path, text, line):
 # -- cards
 
 
-def test_a_card_shows_ten_guesses_and_what_they_say(corpus, tmp_path):
+def test_a_card_shows_ten_predictions(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
     made = tmp_path / "run" / "checkpoint"
     record = checkpoint.load(made).record
@@ -108,7 +111,7 @@ def test_a_card_shows_ten_guesses_and_what_they_say(corpus, tmp_path):
         assert f"{100 * row['guesses'][0][0][1]:.1f} %" in text
 
 
-def test_good_and_wrong_are_counted_from_the_examples():
+def test_right_and_wrong_predictions_are_counted_by_kind():
     row = {"text": "A [MASK] | b.", "guesses": [[["x", 0.25], ["|", 0.125]]], "fits": ["x", "y"]}
     rows = [row | {"kind": "places", "right": True}] * 2
     rows += [row | {"kind": "grammar", "right": right} for right in (True, False)]
@@ -123,7 +126,7 @@ def test_good_and_wrong_are_counted_from_the_examples():
     assert "| correct | A [MASK] \\| b. | `x` 25.0 %, `\\|` 12.5 % | x or y |" in text
 
 
-def test_evaluate_writes_them_into_an_older_checkpoint(corpus, tmp_path, capsys):
+def test_evaluate_adds_predictions_to_an_older_checkpoint(corpus, tmp_path, capsys):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
     made = tmp_path / "run" / "checkpoint"
     record = checkpoint.load(made).record
@@ -154,7 +157,7 @@ def test_snapshots_are_stored_as_asked_and_hold_figures(corpus, tmp_path, dtype,
 # -- TensorBoard
 
 
-def test_without_the_package_there_is_one_line(corpus, tmp_path, monkeypatch):
+def test_a_missing_tensorboard_package_is_one_line(corpus, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(BertlabError, match="pip install tensorboard"):
         list(pretrain(settings(corpus, tmp_path / "run", steps=1, tensorboard=True)))

@@ -1,4 +1,4 @@
-"""Masks: shares, what may be chosen, and that they depend on nothing but their keys."""
+"""Masking: its shares, which tokens may be chosen, and that masks depend on nothing but their keys."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def test_uniform_is_uniform_and_uncorrelated():
         assert abs(torch.corrcoef(torch.stack([u.flatten(), other.flatten()]))[0, 1]) < 0.01
 
 
-def test_fifteen_eighty_ten_ten():
+def test_shares_are_fifteen_and_eighty_ten_ten():
     original = batch()
     masked, index_P, labels_P = mask_tokens(original, torch.arange(2000), rule())
     used_P = labels_P != IGNORED
@@ -60,7 +60,7 @@ def test_fifteen_eighty_ten_ten():
     assert torch.equal(before[untouched], after[untouched])
 
 
-def test_no_special_token_is_chosen_or_put_in():
+def test_no_special_token_is_masked_or_inserted():
     original = batch()
     masked, index_P, labels_P = mask_tokens(original, torch.arange(2000), rule(0.6))
     assert (labels_P[labels_P != IGNORED] >= len(SPECIAL)).all()
@@ -68,7 +68,7 @@ def test_no_special_token_is_chosen_or_put_in():
     assert not torch.isin(shown, torch.tensor([0, 1, 2, 3])).any()
 
 
-def test_each_row_gets_its_rounded_share_at_distinct_places():
+def test_each_row_has_its_rounded_share_at_distinct_positions():
     original = batch(rows=300)
     _, index_P, labels_P = mask_tokens(original, torch.arange(300), rule())
     used_BK = (labels_P != IGNORED).view(300, -1)
@@ -78,7 +78,7 @@ def test_each_row_gets_its_rounded_share_at_distinct_places():
     assert len(index.unique()) == len(index)
 
 
-def test_a_row_alone_or_among_others_gets_the_same_masks():
+def test_masks_do_not_depend_on_the_other_rows():
     original = batch(rows=40)
     whole, _, _ = mask_tokens(original, torch.arange(40), rule())
     row = Batch(*(t[7:8] for t in (original.input_ids_BT, original.token_type_ids_BT, original.attention_mask_BT)))
@@ -88,7 +88,7 @@ def test_a_row_alone_or_among_others_gets_the_same_masks():
     assert not torch.equal(alone.input_ids_BT, other.input_ids_BT)
 
 
-def test_every_position_is_as_likely():
+def test_every_position_is_equally_likely():
     full = Batch(torch.full((6000, 40), 9), torch.zeros(6000, 40), torch.ones(6000, 40, dtype=torch.bool))
     _, index_P, labels_P = mask_tokens(full, torch.arange(6000), rule())
     counts = torch.bincount(index_P[labels_P != IGNORED] % 40, minlength=40).double()
@@ -98,7 +98,7 @@ def test_every_position_is_as_likely():
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_the_device_does_not_matter():
+def test_masks_are_the_same_on_every_device():
     here = mask_tokens(batch(100), torch.arange(100), rule())
     there = mask_tokens(batch(100).to("cuda"), torch.arange(100, device="cuda"), rule().to("cuda"))
     assert torch.equal(here[0].input_ids_BT, there[0].input_ids_BT.cpu())
@@ -107,7 +107,7 @@ def test_the_device_does_not_matter():
 
 # -- whole words
 
-CONTINUES = range(600, VOCABULARY)  # two of five pieces go on with a word
+CONTINUES = range(600, VOCABULARY)  # two of five tokens continue a word
 
 
 def whole(probability=0.15) -> MaskRule:
@@ -130,7 +130,7 @@ def words(ids: list[int], real: list[bool]) -> list[list[int]]:
     return found
 
 
-def test_whole_words_are_hidden_whole_and_as_many_pieces_as_asked():
+def test_words_are_masked_whole_and_within_the_share():
     original = batch(rows=400)
     _, index_P, labels_P = mask_tokens(original, torch.arange(400), whole())
     used_P = labels_P != IGNORED
@@ -153,7 +153,7 @@ def test_whole_words_are_hidden_whole_and_as_many_pieces_as_asked():
     assert float(len(hidden) / original.attention_mask_BT.sum()) == pytest.approx(0.15, abs=0.004)
 
 
-def test_long_words_are_hidden_about_as_often():
+def test_long_words_are_masked_almost_as_often():
     original = batch(rows=3000, size=96, seed=2)
     _, index_P, labels_P = mask_tokens(original, torch.arange(3000), whole())
     hidden = torch.zeros(original.input_ids_BT.numel(), dtype=torch.bool)
@@ -166,11 +166,11 @@ def test_long_words_are_hidden_about_as_often():
             for word in words(ids, real):
                 tally.setdefault(len(word), []).append(is_hidden[word[0]])
     shares = {n: sum(found) / len(found) for n, found in tally.items() if n <= 3}
-    # a long one more often does not fit at the end
+    # a long word more often does not fit into the rest of the share
     assert 0.13 < shares[3] < shares[2] < shares[1] < 0.18, shares
 
 
-def test_whole_words_do_not_depend_on_the_rows_around():
+def test_whole_word_masks_do_not_depend_on_the_other_rows():
     original = batch(rows=40)
     together, _, labels_P = mask_tokens(original, torch.arange(40), whole())
     row = Batch(*(t[7:8] for t in (original.input_ids_BT, original.token_type_ids_BT, original.attention_mask_BT)))
@@ -179,7 +179,7 @@ def test_whole_words_do_not_depend_on_the_rows_around():
     assert torch.equal(labels_P.view(40, -1)[7], own_P)
 
 
-def test_words_are_known_by_their_pieces(tiny_tokenizer):
+def test_words_are_recognised_by_their_tokens(tiny_tokenizer):
     found = MaskRule.of(tiny_tokenizer, whole_word=True)
     assert found.continues_V.any()
     for id, piece in enumerate(tiny_tokenizer.pieces(range(tiny_tokenizer.vocab_size))):

@@ -1,4 +1,4 @@
-"""Sentence pairs: half are next, the others come from elsewhere, and lengths do not tell which."""
+"""Sentence pairs: half are IsNext, the others come from other documents, and lengths do not reveal which."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_half_are_next(pairs):
     assert np.mean(pairs.label_E == IS_NEXT) == pytest.approx(0.5, abs=4 * 0.5 / n**0.5)
 
 
-def test_a_next_sentence_follows_and_another_does_not(library, pairs):
+def test_is_next_pairs_follow_one_another_and_others_do_not(library, pairs):
     for start, length, whose in (
         (pairs.a_start_E, pairs.a_length_E, pairs.document_a_E),
         (pairs.b_start_E, pairs.b_length_E, pairs.document_b_E),
@@ -34,7 +34,7 @@ def test_a_next_sentence_follows_and_another_does_not(library, pairs):
     is_next = pairs.label_E == IS_NEXT
     assert np.array_equal(pairs.document_a_E == pairs.document_b_E, is_next)
     gap = pairs.b_start_E - (pairs.a_start_E + pairs.a_length_E)
-    assert (gap[is_next] >= 0).all()  # what truncation took off lies between
+    assert (gap[is_next] >= 0).all()  # removed tokens lie between
     assert (library.source_D[pairs.document_a_E] == library.source_D[pairs.document_b_E]).all()
 
 
@@ -44,7 +44,7 @@ def test_pairs_fit_and_most_are_full(pairs):
     assert np.mean(total == 128) > 0.7
 
 
-def test_every_token_of_a_document_can_be_read(library, pairs):
+def test_most_tokens_of_a_document_are_used(library, pairs):
     seen = np.zeros(len(library.tokens), bool)
     for start, length in ((pairs.a_start_E, pairs.a_length_E), (pairs.b_start_E, pairs.b_length_E)):
         for s, n in zip(start, length, strict=True):
@@ -52,18 +52,18 @@ def test_every_token_of_a_document_can_be_read(library, pairs):
     assert seen.mean() > 0.8
 
 
-def test_lengths_alone_do_not_tell(pairs):
+def test_lengths_do_not_reveal_the_label(pairs):
     assert bag_of_lengths_accuracy(pairs) < 0.56
 
 
-def test_short_documents_do_not_tell_either():
+def test_lengths_in_short_documents_do_not_reveal_the_label():
     rng = np.random.default_rng(3)
     short = documents([rng.integers(5, 40, rng.integers(2, 8)).tolist() for _ in range(4000)])
     assert bag_of_lengths_accuracy(make_pairs(short, 128, np.random.default_rng(0))) < 0.58
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0], ids=["half of the documents", "all documents"])
-def test_documents_of_one_sentence_do_not_tell_either(share):
+def test_documents_of_one_sentence_do_not_reveal_the_label(share):
     rng = np.random.default_rng(3)
     lengths = [rng.integers(5, 40, 1 if rng.random() < share else rng.integers(3, 9)).tolist() for _ in range(4000)]
     library = documents(lengths)
@@ -72,11 +72,11 @@ def test_documents_of_one_sentence_do_not_tell_either(share):
     assert bag_of_lengths_accuracy(pairs) < 0.56
     lone_D = np.diff(library.document_start) == 1
     inside_E = np.isin(pairs.b_start_E, library.segment_start, invert=True)
-    for label in (IS_NEXT, NOT_NEXT):  # nor does it where B begins
+    for label in (IS_NEXT, NOT_NEXT):  # nor does the place where B begins
         assert inside_E[(pairs.label_E == label) & lone_D[pairs.document_a_E]].mean() > 0.9
 
 
-def test_a_document_alone_keeps_its_own():
+def test_a_single_document_has_only_is_next_pairs():
     for copies in (1, 5):
         lonely = documents([[10] * 50]).repeated(np.array([copies]))
         pairs = make_pairs(lonely, 64, np.random.default_rng(0))
@@ -84,7 +84,7 @@ def test_a_document_alone_keeps_its_own():
         assert (pairs.label_E == IS_NEXT).all()
 
 
-def test_sources_of_few_documents_are_drawn_from_together_and_others_apart():
+def test_sources_of_few_documents_share_their_random_second_sentences():
     """A folder of files, one text each, has as many sources as documents."""
     sources = np.array([*range(2, 32), *[0] * 16, *[1] * 16])
     library = documents([[10] * 50] * len(sources), sources)
@@ -95,7 +95,7 @@ def test_sources_of_few_documents_are_drawn_from_together_and_others_apart():
     assert np.array_equal(np.minimum(a, 2), np.minimum(b, 2))
 
 
-def test_copies_of_a_document_are_no_other_document():
+def test_copies_of_a_document_do_not_count_as_other_documents():
     library = documents([[10] * 50] * 20).repeated(np.array([40] + [1] * 19))
     pairs = make_pairs(library, 64, np.random.default_rng(0))
     random = pairs.label_E == NOT_NEXT

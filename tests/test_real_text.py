@@ -1,4 +1,4 @@
-"""Pairs and masks on real text: the statistics of the paper, and that nothing but the seed decides them."""
+"""Sentence pairs and masks on real text: the statistics of the paper, decided by the seed alone."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_half_of_the_pairs_are_next(pairs):
     assert np.mean(pairs.label_E == IS_NEXT) == pytest.approx(0.5, abs=4 * 0.5 / len(pairs) ** 0.5)
 
 
-def test_a_random_b_is_of_another_document_and_the_same_source(corpus, pairs):
+def test_a_random_b_comes_from_another_document_of_the_same_source(corpus, pairs):
     own = pairs.label_E == IS_NEXT
     assert np.array_equal(pairs.document_a_E == pairs.document_b_E, own)
     source_D = corpus.documents(0).source_D
@@ -42,7 +42,7 @@ def test_a_random_b_is_of_another_document_and_the_same_source(corpus, pairs):
     assert np.array_equal(source_D[pairs.document_a_E], source_D[pairs.document_b_E])
 
 
-def test_lengths_do_not_give_the_label_away(pairs):
+def test_lengths_do_not_reveal_the_label(pairs):
     assert bag_of_lengths_accuracy(pairs) < 0.53
 
 
@@ -66,7 +66,7 @@ def test_masks_are_fifteen_percent_eighty_ten_ten(corpus, tokenizer):
     assert kept / chosen == pytest.approx(0.1, abs=0.01)
 
 
-def test_nothing_but_the_seed_decides(corpus, tokenizer):
+def test_the_seed_alone_decides(corpus, tokenizer):
     first, second, other = (
         next(PairSampler(corpus, tokenizer, 64, 128, seed)).inputs.input_ids_BT for seed in (3, 3, 4)
     )

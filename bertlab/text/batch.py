@@ -1,6 +1,4 @@
-"""What goes into a model: rectangular integer tensors, padded on the right.
-
-Knows token ids, not text, and no model.
+"""Batches: the integer tensors that a model reads, padded on the right.
 
 Shape legend: B batch, T tokens.
 """
@@ -13,7 +11,7 @@ import torch
 
 
 class _Rows:
-    """A frozen dataclass of tensors, or of others of its kind, whose first dimension is the row."""
+    """A frozen dataclass of tensors, or of other such dataclasses, whose first dimension is the row."""
 
     def to(self, device) -> "_Rows":
         """The same batch with every tensor on `device`."""
@@ -27,7 +25,7 @@ class _Rows:
         return self._each(lambda value: value.part(k, n) if isinstance(value, _Rows) else value[k::n])
 
     def stand_in(self) -> "_Rows":
-        """One row of zeros, none of it padding, for who has no row and must compute something."""
+        """One row of zeros without padding, for a process that has no row of a batch but must compute a loss."""
 
         def row(value):
             if isinstance(value, _Rows):
@@ -42,41 +40,43 @@ class _Rows:
 
 @dataclass(frozen=True)
 class Batch(_Rows):
-    """The three inputs of a BERT.
-
-    input_ids_BT: int64 piece ids. token_type_ids_BT: int64, 0 for [CLS] A [SEP], 1 for B [SEP].
-    attention_mask_BT: bool, True where there is a token, False on padding.
-    """
+    """The three inputs of a BERT."""
 
     input_ids_BT: torch.Tensor
+    """Token ids, int64 [B, T]."""
     token_type_ids_BT: torch.Tensor
+    """Token types, int64 [B, T]: 0 for [CLS] A [SEP], 1 for B [SEP]."""
     attention_mask_BT: torch.Tensor
+    """Bool [B, T]: True where there is a token, False at padding."""
 
     @cached_property
     def lengths(self) -> list[int]:
-        """How many tokens each row has. A GPU is waited for when this is first asked, and not by a second model."""
+        """The number of tokens of each row. The first use waits for the GPU; later uses do not."""
         return self.attention_mask_BT.sum(1).tolist()
 
     def grouped(self, size: int) -> "Batch":
-        """Inputs that belong together as one row: [B, T] -> [B / size, size, T]."""
+        """Put every `size` consecutive inputs into one row: [B, T] -> [B / size, size, T]."""
         return self._each(lambda value: value.unflatten(0, (-1, size)))
 
     def flat(self) -> "Batch":
-        """`grouped` undone."""
+        """Undo `grouped`: [B, C, T] -> [B * C, T]."""
         return self._each(lambda value: value.flatten(0, -2))
 
 
 @dataclass(frozen=True)
 class PairBatch(_Rows):
-    """Sentence pairs, not yet masked. key_B: int64, what each row's masks are drawn from. nsp_labels_B: 0 = IsNext."""
+    """Sentence pairs, not yet masked."""
 
     inputs: Batch
+    """[CLS] A [SEP] B [SEP]."""
     key_B: torch.Tensor
+    """The key from which the masks of each row are drawn, int64 [B]."""
     nsp_labels_B: torch.Tensor
+    """The label of the sentence-pair objective, int64 [B]: 0 for IsNext, or for sentences in their order."""
 
 
 def collate(encodings, pad_token_id: int = 0) -> Batch:
-    """Pad encodings (anything with `.ids` and `.token_type_ids`) to the longest of them."""
+    """Pad encodings (anything with `.ids` and `.token_type_ids`) to the length of the longest."""
     longest = max((len(e.ids) for e in encodings), default=1)
     shape = (len(encodings), longest)
     input_ids_BT = torch.full(shape, pad_token_id, dtype=torch.int64)
@@ -92,17 +92,21 @@ def collate(encodings, pad_token_id: int = 0) -> Batch:
 
 @dataclass(frozen=True)
 class LabelBatch(_Rows):
-    """Inputs and what to learn of them: labels_B, int64 numbers of labels or float values; of tags [B, T], -100 where a
-    token tells none; of choices the number of the right one, the inputs being [B, C, T]."""
+    """Inputs and their labels."""
 
     inputs: Batch
+    """[B, T]; in multiple choice [B, C, T] with C choices."""
     labels_B: torch.Tensor
+    """int64 [B]: class or choice; float [B]: value; int64 [B, T]: tags, -100 at tokens without one."""
 
 
 @dataclass(frozen=True)
 class SpanBatch(_Rows):
-    """Windows and the positions of the first and last token of each answer, 0 where there is none."""
+    """Windows of passages and the places of their answers."""
 
     inputs: Batch
+    """[CLS] question [SEP] window [SEP]."""
     start_B: torch.Tensor
+    """Position of the first token of the answer, int64 [B]; 0 where the window has none."""
     end_B: torch.Tensor
+    """Position of the last token of the answer, int64 [B]; 0 where the window has none."""

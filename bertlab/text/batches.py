@@ -1,7 +1,7 @@
-"""Rows -> batches: shuffled where they are learned from, longest first where a model is asked about them.
+"""Rows to batches: shuffled for training, longest first for prediction.
 
-Batches to learn from are not sorted by length, although neighbours in length would need less padding: rows alike in
-length are alike in more, and what a batch of them teaches is lopsided (docs/lab-notebook.md). Padding
+Training batches are not sorted by length, although neighbours in length would need less padding: rows of like
+length are alike in other ways too, so the gradient of such a batch is biased (docs/lab-notebook.md). Padding
 is left out of the arithmetic instead (`nn.fast.layouts`).
 
 Shape legend: B batch, T tokens.
@@ -18,14 +18,16 @@ from bertlab.text.batch import Batch, collate
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the data a run stands: the epoch, and how many batches of it are done."""
+    """A position in the training data."""
 
     epoch: int = 0
+    """The epoch, from 0."""
     batch: int = 0
+    """Batches of it that are done."""
 
 
 def shuffled_epoch(count: int, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """All rows once, in batches, in an order that is a pure function of (seed, epoch).
+    """Batches of row numbers that contain every row once, in an order that is a pure function of (seed, epoch).
 
     >>> [len(batch) for batch in shuffled_epoch(5, 2, seed=0, epoch=0)]
     [2, 2, 1]
@@ -35,7 +37,17 @@ def shuffled_epoch(count: int, batch_size: int, seed: int, epoch: int) -> list[n
 
 
 class ShuffledSampler:
-    """Endless batches of row numbers made into whatever `make` makes of them; `place` is where the next one begins."""
+    """Endless shuffled batches.
+
+    Args:
+        count: rows in the data set.
+        batch_size: rows in a batch, over all processes.
+        seed: of the order of rows.
+        make: builds a batch from an array of row numbers.
+        share: (process, processes): this process gets every `processes`-th row of a batch.
+
+    `place` is where the next batch begins; assign it to resume.
+    """
 
     def __init__(
         self,
@@ -51,11 +63,11 @@ class ShuffledSampler:
         self._epoch: tuple[int, list[np.ndarray]] | None = None
 
     def __len__(self) -> int:
-        """Batches in an epoch."""
+        """The number of batches in an epoch."""
         return -(-self.count // self.batch_size)
 
     def turn(self, done: float) -> bool:
-        """Batches stay of one kind, however much of the run is done."""
+        """Whether batches have another shape from now on (never; see `PairSampler.turn`)."""
         return False
 
     def __iter__(self):
@@ -77,24 +89,26 @@ class ShuffledSampler:
 def score(
     inputs: Sequence, ask: Callable[[Batch], torch.Tensor], pad_id: int, batch_size: int = 32, progress: Callable = iter
 ) -> list[np.ndarray]:
-    """What a model says of every input, longest first, so that memory is asked for once.
+    """Run a model on every input, longest first, so that the largest batch is allocated first.
 
     Args:
-        inputs: anything that `collate` takes.
-        ask: a batch -> a tensor with one row for each input.
-        progress: wraps the parts the inputs are taken in (say, `tqdm`).
+        inputs: anything that `collate` accepts.
+        ask: a function from a batch to a tensor with one row for each input.
+        pad_id: the token id of padding.
+        batch_size: inputs in a batch.
+        progress: wraps the iterator over batches (for example `tqdm`).
 
     Returns:
-        a float32 array for each input, in their order; what is said of padding is still in it.
+        a float32 array for each input, in their order; values at padding positions are still in it.
     """
     order = np.argsort([-len(inputs[i]) for i in range(len(inputs))], kind="stable")
-    said: list[np.ndarray] = [np.empty(0)] * len(order)
+    outputs: list[np.ndarray] = [np.empty(0)] * len(order)
     for first in progress(range(0, len(order), batch_size)):
         rows = order[first : first + batch_size]
-        found = ask(collate([inputs[int(i)] for i in rows], pad_id)).float().cpu().numpy()
-        for i, own in zip(rows, found, strict=True):
-            said[i] = own
-    return said
+        batch = ask(collate([inputs[int(i)] for i in rows], pad_id)).float().cpu().numpy()
+        for i, output in zip(rows, batch, strict=True):
+            outputs[i] = output
+    return outputs
 
 
 def score_spans(
@@ -104,10 +118,14 @@ def score_spans(
     batch_size: int = 32,
     progress: Callable = iter,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Start and end logits of every window: two lists of float32 arrays [T], in the order of `windows`.
+    """Start and end logits of every window.
 
     Args:
-        ask: a batch -> logits_BT2; the others as of `score`.
+        ask: a function from a batch to logits_BT2; the other arguments as of `score`.
+
+    Returns:
+        two lists of float32 arrays [T], in the order of `windows`.
     """
-    said = [own[: len(w)] for own, w in zip(score(windows, ask, pad_id, batch_size, progress), windows, strict=True)]
-    return [own[:, 0] for own in said], [own[:, 1] for own in said]
+    padded = score(windows, ask, pad_id, batch_size, progress)
+    logits = [logits_T2[: len(window)] for logits_T2, window in zip(padded, windows, strict=True)]
+    return [logits_T2[:, 0] for logits_T2 in logits], [logits_T2[:, 1] for logits_T2 in logits]

@@ -192,7 +192,7 @@ def run(config: EvaluateConfig) -> None:
         names = Corpus.open(config.data).source_names if pretraining else [Path(config.data or config.what).name]
         told["measured_on"] = names
         if pretraining:
-            told["cloze"] = [] if loaded.config.left_to_right else cloze.examples(loaded.model, loaded.tokenizer)
+            told["cloze"] = [] if loaded.config.left_to_right else cloze.answer_clozes(loaded.model, loaded.tokenizer)
             told["evaluate_command"] = evaluation_command(config.limit or DEFAULT_PAIRS)
         if "null_threshold" in figures:
             told["null_threshold"] = figures["null_threshold"]

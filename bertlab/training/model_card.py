@@ -55,7 +55,7 @@ def render_card(name: str, record: dict) -> str:
     Args:
         name: of the checkpoint.
         record: the content of `bertlab.json`: made_by, command, data, steps, tokens, training_minutes, hardware, seed,
-            settings, validation, and what it was made from; cloze, if it was tested, as `cloze.examples` returns it.
+            settings, validation, and what it was made from; cloze, if tested, as `cloze.answer_clozes` returns it.
 
     Returns:
         Markdown.

@@ -1,9 +1,9 @@
-"""Which pieces are hidden, and behind what: dynamic 80/10/10 masks (Devlin et al. 2019, section 3.1 and appendix A.1).
+"""Dynamic masking: 80 % [MASK], 10 % a random token, 10 % unchanged (Devlin et al. 2019, section 3.1, appendix A.1).
 
-Randomness is a pure function of a key for each row: no generator, no state, the same on every device and for any
-number of workers. Knows ids, not words.
+Randomness is a pure function of one key per row, without a generator or state, so masks are the same on every device
+and for any number of workers.
 
-Shape legend: B batch, T tokens, K masks kept room for in a row, P = B * K.
+Shape legend: B batch, T tokens, K most masked tokens of a row, P = B * K, V vocabulary.
 """
 
 from dataclasses import dataclass, replace
@@ -13,29 +13,36 @@ import torch
 
 from bertlab.text.batch import Batch
 
-PASSED_OVER = 6  # words too long for what is left of a row's number, before the row is left short of it
-IGNORED = -100  # the label of a place kept room for but not used; `torch.nn.functional.cross_entropy` skips it
+MAX_SKIPPED_WORDS = 6  # words longer than the rest of a row's quota that are skipped before the row stays below it
+IGNORED = -100  # the label of an unused place among the K of a row; `torch.nn.functional.cross_entropy` skips it
 
 
 @dataclass(frozen=True)
 class MaskRule:
-    """The vocabulary a mask is drawn from, and how often.
-
-    regular_V: bool, True for every id that may be hidden or stand in for another, so no special one. probability:
-    share of tokens predicted. continues_V: bool, True for the pieces that go on with a word ("##s"); if given, words
-    are hidden as a whole.
-    """
+    """How often tokens are masked, and by what."""
 
     mask_id: int
+    """The id of [MASK]."""
     regular_V: torch.Tensor
+    """Bool [V]: True for tokens that may be masked, or replace a masked one; False for special tokens."""
     probability: float = 0.15
+    """The share of tokens that are predicted."""
     mask_share: float = 0.8
+    """The share of predicted tokens that [MASK] replaces."""
     random_share: float = 0.1
+    """The share of predicted tokens that a random token replaces."""
     continues_V: torch.Tensor | None = None
+    """Bool [V]: True for tokens that continue a word ("##s"); if given, whole words are masked."""
 
     @classmethod
     def of(cls, tokenizer, probability: float = 0.15, whole_word: bool = False, **shares: float) -> "MaskRule":
-        """The rule of a tokenizer's vocabulary. shares: `mask_share` and `random_share` if not the paper's."""
+        """The rule for a tokenizer's vocabulary.
+
+        Args:
+            probability: the share of tokens that are predicted.
+            whole_word: mask whole words.
+            shares: `mask_share` and `random_share`, if not the paper's.
+        """
         regular_V = torch.ones(tokenizer.vocab_size, dtype=torch.bool)
         regular_V[sorted(tokenizer.special_ids)] = False
         continues_V = None
@@ -53,14 +60,14 @@ class MaskRule:
         return self.regular_V.nonzero().flatten()
 
     def capacity(self, max_tokens: int) -> int:
-        """The most masks a row of `max_tokens` gets (K)."""
+        """The most masked tokens that a row of `max_tokens` has (K)."""
         return max(1, round(self.probability * max_tokens))
 
 
 def uniform(key_B: torch.Tensor, stream: int, size: int) -> torch.Tensor:
-    """Numbers in [0, 1), float32 [B, size], a pure function of (key, stream, column).
+    """Random numbers in [0, 1), float32 [B, size], that are a pure function of (key, stream, column).
 
-    The finaliser of SplitMix64 (Steele, Lea, Flood 2014) over a counter, in wrapping 64-bit arithmetic.
+    Source: the finaliser of SplitMix64 (Steele, Lea, Flood 2014) over a counter, in wrapping 64-bit arithmetic.
     """
 
     def shifted(x, bits):  # logical, not arithmetic: torch's int64 is signed
@@ -78,17 +85,20 @@ def uniform(key_B: torch.Tensor, stream: int, size: int) -> torch.Tensor:
 
 
 def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batch, torch.Tensor, torch.Tensor]:
-    """Hide max(1, round(0.15 x length)) pieces of each row: 80 % [MASK], 10 % another piece, 10 % left as they are.
+    """Mask max(1, round(0.15 x length)) tokens of each row.
 
-    The length counts [CLS] and [SEP], as `create_pretraining_data.py` does; special pieces are never chosen. Words that
-    are hidden whole may leave a row a piece or two short of its number, never over it.
+    The length counts [CLS] and [SEP], as in `create_pretraining_data.py`; special tokens are never chosen. With whole
+    words, a row may have a token or two fewer, never more.
 
     Args:
-        key_B: int64, one key a row; equal keys give equal masks.
+        batch: the inputs.
+        key_B: int64 [B]; equal keys give equal masks.
+        rule: how often tokens are masked, and by what.
 
     Returns:
-        the batch with masks applied; mlm_index_P into the flattened tokens; mlm_labels_P, IGNORED where a row has fewer
-        than K = rule.capacity(T), so that shapes do not depend on the data.
+        the batch with masks applied; the positions of predicted tokens in the flattened batch, int64 [P]; and their
+        labels, int64 [P], `IGNORED` where a row has fewer than K = rule.capacity(T), so that shapes do not depend on
+        the data.
     """
     size = batch.input_ids_BT.shape[1]
     maskable_BT = rule.regular_V[batch.input_ids_BT] & batch.attention_mask_BT
@@ -118,11 +128,11 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
 
 
 def next_tokens(batch: Batch) -> tuple[Batch, torch.Tensor, torch.Tensor]:
-    """What a model that reads from left to right is asked: at every token the one after it.
+    """The labels of a left-to-right language model: at every token, the next one.
 
     Returns:
-        as `mask_tokens` does: the batch as it is; the places P = B * (T - 1) in the flattened tokens; what comes there,
-        IGNORED where a row has ended.
+        as `mask_tokens`: the batch, unchanged; the positions P = B * (T - 1) in the flattened batch; and their labels,
+        `IGNORED` at the end of a row.
     """
     size = batch.input_ids_BT.shape[1]
     index_BT = torch.arange(batch.input_ids_BT.numel(), device=batch.input_ids_BT.device).view(-1, size)
@@ -137,24 +147,25 @@ def _whole_words(
     wanted_B: torch.Tensor,
     continues_V: torch.Tensor,
 ) -> torch.Tensor:
-    """Which tokens to hide, bool [B, T]: words in the order of their first piece's draw; one that no longer fits is
-    passed over for the next, so that long words are a little rarer (as in `create_masked_lm_predictions` of
-    google-research/bert, which passes over any number of them; here a few).
+    """Choose whole words to mask, in the order of the draw of their first token; bool [B, T].
+
+    A word that no longer fits is skipped, so long words are masked a little less often. Source:
+    `create_masked_lm_predictions` of google-research/bert, which skips any number of words; here a few.
     """
     column_T = torch.arange(input_ids_BT.shape[1], device=input_ids_BT.device)
-    goes_on_BT = continues_V[input_ids_BT] & maskable_BT
-    goes_on_BT[:, 1:] &= maskable_BT[:, :-1]
-    goes_on_BT[:, 0] = False
-    first_BT = torch.where(goes_on_BT, 0, column_T).cummax(dim=1).values
+    continues_BT = continues_V[input_ids_BT] & maskable_BT
+    continues_BT[:, 1:] &= maskable_BT[:, :-1]
+    continues_BT[:, 0] = False
+    first_BT = torch.where(continues_BT, 0, column_T).cummax(dim=1).values
     order_BT = draw_BT.gather(1, first_BT).masked_fill(~maskable_BT, 2.0).argsort(dim=1, stable=True)
-    # from here on in the order of draws, in which the pieces of a word still stand together
+    # from here on in the order of draws, in which the tokens of a word are still adjacent
     word_BT = first_BT.gather(1, order_BT)
     length_BT = torch.zeros_like(word_BT).scatter_add_(1, word_BT, torch.ones_like(word_BT)).gather(1, word_BT)
-    left_BT = length_BT - 1 - (order_BT - word_BT)  # pieces of the word that follow
+    left_BT = length_BT - 1 - (order_BT - word_BT)  # tokens of the word that follow
     open_BT = maskable_BT.gather(1, order_BT)
-    for _ in range(PASSED_OVER):
+    for _ in range(MAX_SKIPPED_WORDS):
         over_BT = open_BT & (open_BT.cumsum(dim=1) + left_BT > wanted_B[:, None])
-        passed_B1 = over_BT.to(torch.uint8).argmax(dim=1, keepdim=True)
-        open_BT = open_BT & ~(over_BT & (word_BT == word_BT.gather(1, passed_B1)))
+        skipped_B1 = over_BT.to(torch.uint8).argmax(dim=1, keepdim=True)
+        open_BT = open_BT & ~(over_BT & (word_BT == word_BT.gather(1, skipped_B1)))
     fits_BT = open_BT & (open_BT.cumsum(dim=1) + left_BT <= wanted_B[:, None])
     return torch.zeros_like(fits_BT).scatter(1, order_BT, fits_BT)

@@ -1,6 +1,6 @@
-"""A prepared corpus -> an endless run of batches, in an order that is a pure function of (seed, epoch).
+"""Endless batches of sentence pairs from a prepared corpus, in an order that is a pure function of (seed, epoch).
 
-The place in that order is four numbers, so stopping and resuming needs no replay. Knows ids, not words, and no model.
+A position in that order is four values, so resuming a run replays nothing.
 
 Shape legend: B batch, T tokens, E pairs of a block.
 """
@@ -18,38 +18,50 @@ from bertlab.text.pretraining import worker_process
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sentence_pairs import Documents, Pairs, Second, make_pairs
 
-EMPTY = 20  # epochs in a row without a pair, after which there is none: a small weight may leave all documents out
+MAX_EMPTY_EPOCHS = 20  # in a row; a small weight may leave all documents out of an epoch
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the data a run stands: the epoch, how many blocks of it are done, and the next row of this block.
-
-    longer: whether pairs have the second length by now.
-    """
+    """A position in the training data."""
 
     epoch: int = 0
+    """The epoch, from 0."""
     block: int = 0
+    """Blocks of it that are done."""
     row: int = 0
+    """The next pair of this block."""
     longer: bool = False
+    """Whether pairs have the second length by now."""
 
 
 @dataclass(frozen=True)
 class Longer:
-    """The last `share` of a run reads pairs of `max_tokens` tokens, so that all positions are trained."""
+    """Longer pairs in the last part of a run, so that all position embeddings are trained."""
 
     max_tokens: int
+    """Tokens of a longer pair."""
     share: float
+    """The share of the run that has them."""
 
 
 class PairSampler:
-    """Iterates over batches of `batch_size` pairs of `max_tokens` tokens; `place` is where the next batch begins.
+    """Endless batches of sentence pairs; `place` is where the next batch begins.
 
-    Documents come in blocks, the blocks in a new order each epoch, the pairs of a block made and shuffled anew. Rows
-    that do not fill a last batch of a block are left out, unless they are all it has. Of n processes, the one with
-    share (r, n) gets rows r, r + n, ... of each batch, which may be none. When `turn` hears that it is time for
-    `longer` pairs, they begin with the next block, fewer in a batch, so that a batch has as many tokens. The pairs of
-    the next `ahead` blocks are made meanwhile, each by a process of its own; that changes no batch.
+    Documents come in blocks: the blocks in a new order each epoch, the pairs of a block drawn and shuffled anew. Pairs
+    that do not fill the last batch of a block are left out, unless they are all it has.
+
+    Args:
+        corpus: the prepared corpus.
+        tokenizer: its tokenizer.
+        batch_size: pairs in a batch, over all processes.
+        max_tokens: tokens of a pair.
+        seed: of all that is drawn.
+        place: where to begin.
+        share: (process, processes): this process gets every `processes`-th pair of a batch, which may be none.
+        second: the sentence-pair objective.
+        longer: longer pairs in the last part of a run, fewer in a batch, so that a batch has as many tokens.
+        ahead: blocks whose pairs are drawn in advance, each by a worker process; that changes no batch.
     """
 
     def __init__(
@@ -73,7 +85,14 @@ class PairSampler:
         self.ahead, self._pool, self._pending = ahead, None, {}
 
     def turn(self, done: float) -> bool:
-        """Hear how much of the run is done (0..1); True if the pairs are longer from now on."""
+        """Switch to longer pairs when it is time.
+
+        Args:
+            done: the share of the run that is done, 0 to 1.
+
+        Returns:
+            whether pairs are longer from now on; they begin with the next block.
+        """
         if self.longer is None or self.place.longer or done < 1 - self.longer.share:
             return False
         self.place = replace(self._next_block() if self.place.row else self.place, longer=True)
@@ -83,7 +102,7 @@ class PairSampler:
         return self
 
     def __next__(self) -> PairBatch:
-        for _ in range(EMPTY * self.corpus.num_blocks):
+        for _ in range(MAX_EMPTY_EPOCHS * self.corpus.num_blocks):
             documents, pairs, order_E = self._block(self.place)
             if len(order_E):
                 break
@@ -99,7 +118,7 @@ class PairSampler:
         return batch
 
     def _size(self) -> tuple[int, int]:
-        """Pairs in a batch, tokens in a pair."""
+        """Pairs in a batch, and tokens in a pair."""
         if not self.place.longer:
             return self.batch_size, self.max_tokens
         return max(1, round(self.batch_size * self.max_tokens / self.longer.max_tokens)), self.longer.max_tokens
@@ -140,7 +159,7 @@ class PairSampler:
         self._pending = kept
 
     def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
-        """[CLS] A [SEP] B [SEP], or [CLS] A [SEP] where B is empty, gathered for all rows at once."""
+        """Build [CLS] A [SEP] B [SEP], or [CLS] A [SEP] where B is empty, for all pairs at once."""
         cls_id, sep_id, pad_id = self.tokenizer.cls_id, self.tokenizer.sep_id, self.tokenizer.pad_id
         a_start, a_length = pairs.a_start_E[rows, None], pairs.a_length_E[rows, None]
         b_start, b_length = pairs.b_start_E[rows, None], pairs.b_length_E[rows, None]
@@ -166,7 +185,7 @@ Drawn = tuple[Documents, Pairs, np.ndarray]
 
 
 def _draw(corpus: Corpus, seed: int, epoch: int, nth: int, max_tokens: int, second: Second) -> Drawn:
-    """The documents and pairs of an epoch's nth block, and the order they are shown in."""
+    """Draw the pairs of the nth block of an epoch: its documents, the pairs, and the order of the pairs."""
     block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[nth])
     documents = corpus.documents(block)
     rng = np.random.default_rng([seed, epoch, nth])

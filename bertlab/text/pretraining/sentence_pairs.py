@@ -1,15 +1,14 @@
 """Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
 
-Follows `create_pretraining_data.py` of google-research/bert, made anew each epoch, with three changes that keep length
-and source from giving the label away (a classifier of lengths alone must stay near 50 %): a random B comes from a
-document of the same source and has the length of the B it replaces; a segment longer than half a pair is cut, so that a
-chunk has at least two; a last segment that would be alone joins the chunk before it, or is left out this time. Sources
-of few documents, such as files of one text each, count as one source, or nothing could be drawn from them. Where a
-document is one sentence alone, that is parted at random, and its random Bs are the ends of others like it.
+As in `create_pretraining_data.py` of google-research/bert, but drawn anew each epoch, and with three changes so that
+length and source do not reveal the label (a classifier of lengths alone must stay near 50 %). A random B comes from a
+document of the same source and has the length of the B it replaces. A sentence longer than half a pair is cut, so that
+a chunk has at least two. A single last sentence joins the chunk before it, or is left out. Sources of few documents,
+such as files of one text each, count as one source, since nothing could be drawn from them alone. A document of one
+sentence is cut at a random place, and its random Bs are the ends of other such documents.
 
-Two later objectives are made from the same chunks: A and B in their order or swapped (ALBERT, Lan et al. 2019, section
-3.1), and one run of text with no second sentence (RoBERTa's DOC-SENTENCES, Liu et al. 2019, section 4.2). Knows token
-positions, not ids.
+Two later objectives use the same chunks: sentence-order prediction (ALBERT, Lan et al. 2019, section 3.1), and one run
+of text without a second sentence (RoBERTa's DOC-SENTENCES, Liu et al. 2019, section 4.2).
 
 Shape legend: S segments, D documents, E pairs (examples).
 """
@@ -21,31 +20,31 @@ import numpy as np
 
 IS_NEXT, NOT_NEXT = 0, 1
 IN_ORDER, SWAPPED = 0, 1
-FEW = 16  # documents of a source below which its random Bs come from all sources as small
+MIN_DOCUMENTS = 16  # random Bs of a source with fewer documents come from all such small sources
 
 Second = Literal["next", "order", "none"]
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Consecutive documents of a prepared corpus, laid out flat.
-
-    tokens: ids, one after another. segment_start: S + 1 places in `tokens`. document_start: D + 1 places in
-    `segment_start`. source_D: a number for each document's source. original_D: copies of one document have the same
-    number here.
-    """
+    """Consecutive documents of a prepared corpus, concatenated."""
 
     tokens: np.ndarray
+    """The token ids of all documents."""
     segment_start: np.ndarray
+    """Where each sentence begins in `tokens`, and where the last one ends: S + 1 positions."""
     document_start: np.ndarray
+    """Where each document begins in `segment_start`, and where the last one ends: D + 1 positions."""
     source_D: np.ndarray
+    """The number of each document's source."""
     original_D: np.ndarray
+    """The number of each document; copies of one document have the same number."""
 
     def __len__(self) -> int:
         return len(self.source_D)
 
     def repeated(self, times_D: np.ndarray) -> "Documents":
-        """Each document as often as `times_D` says, one after the other.
+        """Repeat each document `times_D` times.
 
         >>> starts, which = np.array([0, 1, 2, 3]), np.array([0, 1])
         >>> two = Documents(np.array([7, 8, 9]), starts, np.array([0, 1, 3]), source_D=which, original_D=which)
@@ -68,16 +67,22 @@ class Documents:
 
 @dataclass(frozen=True)
 class Pairs:
-    """E pairs, as places in `Documents.tokens`: A is a_start_E .. + a_length_E, B likewise, of length 0 where there is
-    no second sentence; label_E 0 = IsNext, or in order."""
+    """E sentence pairs, as positions in `Documents.tokens`."""
 
     a_start_E: np.ndarray
+    """Where A begins."""
     a_length_E: np.ndarray
+    """Tokens of A."""
     b_start_E: np.ndarray
+    """Where B begins."""
     b_length_E: np.ndarray
+    """Tokens of B; 0 without a second sentence."""
     label_E: np.ndarray
+    """`IS_NEXT` or `NOT_NEXT`; in sentence-order prediction, `IN_ORDER` or `SWAPPED`."""
     document_a_E: np.ndarray
+    """The document of A."""
     document_b_E: np.ndarray
+    """The document of B."""
 
     def __len__(self) -> int:
         return len(self.label_E)
@@ -93,9 +98,13 @@ def make_pairs(
     """Cut every document into pairs that fill `max_tokens` with [CLS] A [SEP] B [SEP].
 
     Args:
+        documents: the documents of a block.
+        max_tokens: tokens of a pair with [CLS] and both [SEP].
+        rng: decides everything random.
+        short_probability: the share of pairs that are filled to a random shorter length.
         second: "next": half of the pairs keep their own B; the others get one from another document of the same source,
-            and the segments they did not use go back. Where there is no other, a document keeps its own B throughout.
-            "order": every pair keeps its own B, and half of them stand the other way round. "none": [CLS] A [SEP].
+            and the sentences they did not use are used again. Where there is no other document, all keep their own B.
+            "order": every pair keeps its own B, and half of them are swapped. "none": [CLS] A [SEP].
     """
     if second == "none":
         return _runs(documents, max_tokens - 2, rng, short_probability)
@@ -127,7 +136,7 @@ def make_pairs(
                 full = cuts[last] - cuts[first] >= target
                 wanted = target - (a[1] - a[0]) if full else b[1] - b[0]
                 other = _other_document(candidates, d, documents.original_D, tokens_D, wanted, rng)
-                if lone_D[d] and lone_D[other]:  # B begins inside of a sentence, as its own one would
+                if lone_D[d] and lone_D[other]:  # B begins within a sentence, as its own one would
                     begin, _, end = cuts_D[other]
                     b = (max(begin, end - max(1, wanted)), end)
                 else:
@@ -151,7 +160,7 @@ def offsets(lengths: np.ndarray) -> np.ndarray:
 
 
 def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_probability: float) -> Pairs:
-    """Every document in runs of whole segments, each cut to its target at the end; segments do not go twice."""
+    """Every document in runs of whole sentences, each run cut to its target length; no sentence is used twice."""
     rows = []
     for d in range(len(documents)):
         short = rng.random() < short_probability
@@ -167,10 +176,10 @@ def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_pr
 
 
 def _candidates(original_D: np.ndarray, kind_D: np.ndarray) -> list[np.ndarray]:
-    """For each document those of its kind, or of all kinds of few documents; none where it is the only one."""
+    """The documents that random Bs of each document may come from: those of its kind, or of all small kinds."""
     _, first = np.unique(original_D, return_index=True)
     count_K = np.bincount(kind_D[first])
-    pool_D = np.where(count_K[kind_D] < FEW, -1, kind_D)
+    pool_D = np.where(count_K[kind_D] < MIN_DOCUMENTS, -1, kind_D)
     pools = {pool: np.flatnonzero(pool_D == pool) for pool in np.unique(pool_D)}
     for pool, members in pools.items():
         if len(np.unique(original_D[members])) == 1:
@@ -186,8 +195,10 @@ def _other_document(
     wanted: int,
     rng: np.random.Generator,
 ) -> int:
-    """A document that is neither d nor a copy of it; one of a few drawn that is long enough, so that short ones do not
-    shorten random Bs."""
+    """Draw a document that is neither d nor a copy of it.
+
+    Of a few that are drawn, the first that is long enough is taken, so that random Bs are not shorter than others.
+    """
     drawn = candidates[rng.integers(0, len(candidates), 16)]
     drawn = drawn[original_D[drawn] != original_D[d]]
     if not len(drawn):
@@ -197,7 +208,7 @@ def _other_document(
 
 
 def _cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
-    """Where the segments of a document begin, and its end; long ones cut into equal pieces of at most `longest`."""
+    """Where the sentences of a document begin, and its end; long ones are cut into equal parts of at most `longest`."""
     begin, end = documents.document_start[d], documents.document_start[d + 1]
     starts = documents.segment_start[begin : end + 1]
     lengths = np.diff(starts)
@@ -218,7 +229,7 @@ def _chunk_end(cuts: list[int], first: int, target: int) -> int:
 
 
 def _random_span(cuts: np.ndarray, wanted: int, reach: bool, rng: np.random.Generator) -> tuple[int, int]:
-    """Whole segments of a document: the first boundary that reaches `wanted` tokens, or else the one nearest to it."""
+    """Whole sentences from a random place of a document: up to `wanted` tokens or the first end beyond (`reach`)."""
     latest = max(0, int(cuts.searchsorted(cuts[-1] - wanted, side="right")) - 1)
     first = int(rng.integers(0, latest + 1))
     start = int(cuts[first])
@@ -230,7 +241,7 @@ def _random_span(cuts: np.ndarray, wanted: int, reach: bool, rng: np.random.Gene
 
 
 def _truncated(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.random.Generator):
-    """Take tokens off the longer side, each from its front or its back by a coin, until both fit."""
+    """Remove tokens from the longer side, each from its front or its back at random, until both fit."""
     length_a, length_b = a[1] - a[0], b[1] - b[0]
     excess = max(0, length_a + length_b - target)
     uneven = min(excess, abs(length_a - length_b))

@@ -115,9 +115,9 @@ class RunArtifacts:
             return
         optimizer, step = self.trainer.optimizer, self.trainer.progress.step
         model = optimizer.final_model if is_final else optimizer.evaluation_model
-        rows = cloze.guesses(model, self.inputs.tokenizer, self.inputs.sentences)
+        rows = cloze.predict_masks(model, self.inputs.tokenizer, self.inputs.sentences)
         self.write({"step": step, "watched": rows})
-        self.notify(cloze.told(rows, step))
+        self.notify(cloze.format_predictions(rows, step))
 
     def _save(
         self, directory: Path, metrics: dict, dtype: torch.dtype = torch.float16, pairs: int = DEFAULT_PAIRS
@@ -138,7 +138,7 @@ class RunArtifacts:
             settings=_card_settings(config),
             validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
-            cloze=[] if left_to_right else cloze.examples(model, tokenizer),
+            cloze=[] if left_to_right else cloze.answer_clozes(model, tokenizer),
             evaluate_command=evaluation_command(pairs),
             **{"from": describe_origin(config), "before": self.inputs.before},
         )

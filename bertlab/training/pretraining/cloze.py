@@ -1,7 +1,7 @@
-"""Sentences with a gap, asked of a model as it learns and for its card (the Cloze task of Taylor 1953; Devlin et al.
-2019, section 3.1). Ten for English and ten for Korean, each with the words that fit.
+"""Cloze sentences: what a model predicts for [MASK], during training and for its model card.
 
-Knows what was answered, not how a model comes to learn it.
+Ten sentences in English and ten in Korean, each with the words that fit. Source: the Cloze task of Taylor 1953; Devlin
+et al. 2019, section 3.1.
 
 Shape legend: B sentences, T tokens, M masks, H hidden, V vocabulary.
 """
@@ -13,20 +13,23 @@ import torch
 from torch import nn
 from tqdm.utils import disp_len
 
-from bertlab.config.errors import BertlabError
+from bertlab.config.errors import TextError
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-TOP = 3
+TOP = 3  # predictions recorded for each [MASK]
 
 
 @dataclass(frozen=True)
 class Cloze:
-    """text: with one [MASK]. fits: the pieces that are right there. kind: what it takes to know."""
+    """A sentence with one [MASK], and the words that fit."""
 
     text: str
+    """The sentence."""
     fits: tuple[str, ...]
+    """The tokens that are right."""
     kind: str
+    """The kind of knowledge it takes."""
 
 
 CLOZES = {
@@ -57,28 +60,33 @@ CLOZES = {
 }
 
 
-def watched(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """One sentence of every kind, to look at while a model learns."""
+def default_sentences(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """One sentence of each kind, in the language of the vocabulary, to follow during training."""
     first = {cloze.kind: cloze.text for cloze in reversed(CLOZES[tokenizer.language])}
     return tuple(reversed(first.values()))
 
 
-def check(texts: Sequence[str], tokenizer: Tokenizer, positions: int) -> None:
-    """Raises BertlabError for a sentence without a [MASK], or longer than a model has positions."""
+def check_sentences(texts: Sequence[str], tokenizer: Tokenizer, positions: int) -> None:
+    """Check that each sentence has a [MASK] and fits into the model.
+
+    Raises:
+        TextError: one has no [MASK], or more tokens than the model has positions.
+    """
     for text in texts:
         encoding = tokenizer.encode(text)
         if tokenizer.mask_id not in encoding.ids:
-            raise BertlabError(f"there is no [MASK] in {text!r}: write [MASK] in place of a word to watch")
+            raise TextError("sentence-without-mask", text=text)
         if len(encoding) > positions:
-            raise BertlabError(f"{text[:40]!r}... has {len(encoding)} tokens: this model has {positions} positions")
+            raise TextError("sentence-too-long", text=f"{text[:40]}…", tokens=len(encoding), positions=positions)
 
 
 @torch.inference_mode()
-def guesses(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[dict]:
-    """What a model puts into the gaps, as rows for a log.
+def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[dict]:
+    """Predict the masked tokens of some sentences.
 
     Returns:
-        [{"text": ..., "guesses": [[[piece, probability], ... the likeliest first] for every mask]}, ...]
+        a row for each sentence, as the log stores it: {"text": ..., "guesses": [[[token, probability], ...], ...]},
+        with a list of the `TOP` most probable tokens for every [MASK].
     """
     encodings = [tokenizer.encode(text) for text in texts]
     batch = collate(encodings, tokenizer.pad_id).to(next(model.parameters()).device)
@@ -96,21 +104,24 @@ def guesses(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> lis
     return rows
 
 
-def examples(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
-    """The ten sentences of the vocabulary's language, for `bertlab.json`: rows of `guesses`, with `fits`, `kind` and
-    `right` (whether the likeliest fits)."""
+def answer_clozes(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
+    """Predict the ten sentences of the vocabulary's language, for `bertlab.json`.
+
+    Returns:
+        rows of `predict_masks` with `fits`, `kind` and `right` (whether the most probable token fits).
+    """
     clozes = CLOZES[tokenizer.language]
-    rows = guesses(model, tokenizer, [cloze.text for cloze in clozes])
+    rows = predict_masks(model, tokenizer, [cloze.text for cloze in clozes])
     return [
         {**row, "fits": list(cloze.fits), "kind": cloze.kind, "right": row["guesses"][0][0][0].lower() in cloze.fits}
         for row, cloze in zip(rows, clozes, strict=True)
     ]
 
 
-def told(rows: list[dict], step: int) -> str:
-    """Rows of `guesses` as lines for a terminal.
+def format_predictions(rows: list[dict], step: int) -> str:
+    """Rows of `predict_masks` as lines for a terminal.
 
-    >>> print(told([{"text": "A [MASK].", "guesses": [[["cat", 0.5], ["dog", 0.25]]]}], 1000))
+    >>> print(format_predictions([{"text": "A [MASK].", "guesses": [[["cat", 0.5], ["dog", 0.25]]]}], 1000))
     step 1,000
       A [MASK].  cat 50 %   dog 25 %
     """

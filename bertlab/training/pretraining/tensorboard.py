@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bertlab.config.errors import BertlabError
-from bertlab.training.pretraining.cloze import told
+from bertlab.training.pretraining.cloze import format_predictions
 
 
 class TensorBoardLog:
@@ -29,7 +29,7 @@ class TensorBoardLog:
         step = row["step"]
         for name, value in row.items():
             if name == "watched":
-                self._writer.add_text("watched", f"```\n{told(value, step)}\n```", step)
+                self._writer.add_text("watched", f"```\n{format_predictions(value, step)}\n```", step)
             elif name == "validation":
                 for metric, number in value.items():
                     self._writer.add_scalar(f"validation/{metric}", number, step)

@@ -59,3 +59,5 @@ run-directory-invalid = { $path } is not a run: it has neither log.jsonl nor sna
 run-file-outside = { $path } is a link that leads out of the run { $run }: replace it by the file itself
 export-target-exists = { $path } exists already: choose another --out, or remove it first
 export-rows-too-few = --rows and --snapshots must be at least 2
+sentence-without-mask = there is no [MASK] in "{ $text }": write [MASK] in place of a word
+sentence-too-long = "{ $text }" has { $tokens } tokens, but this model has { $positions } positions: shorten it

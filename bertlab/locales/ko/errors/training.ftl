@@ -59,3 +59,5 @@ run-directory-invalid = { $path }: 학습 기록이 아니에요. log.jsonl도 s
 run-file-outside = { $path }: 학습 폴더 { $run } 밖을 가리키는 링크예요. 파일 자체로 바꾸세요.
 export-target-exists = { $path }: 이미 있어요. 다른 --out을 고르거나 먼저 지우세요.
 export-rows-too-few = --rows와 --snapshots는 2 이상이어야 해요.
+sentence-without-mask = "{ $text }"에 [MASK]가 없어요. 단어 하나를 [MASK]로 바꿔 주세요.
+sentence-too-long = "{ $text }"은(는) { $tokens }토큰인데 이 모델의 위치는 { $positions }개예요. 문장을 줄여 주세요.
