@@ -904,3 +904,46 @@ def test_an_average_of_two_vocabularies_is_refused(saved, tokenizer, tmp_path):
     foreign = checkpoint.save(tmp_path / "foreign", fresh(("mlm", "nsp")), Tokenizer.from_vocab(path), {})
     with raises_error(CheckpointError, "average-vocabularies-differ"):
         bertlab.load(saved).average(bertlab.load(foreign))
+
+
+# -- `bertlab info` and `bertlab export` -------------------------------------------------------------------------
+
+
+def test_info_of_a_decoder_does_not_offer_to_fill_masks(tmp_path, tokenizer, capsys):
+    decoder = Bert(CONFIG.replace(left_to_right=True), ("mlm",))
+    path = checkpoint.save(tmp_path / "decoder", decoder, tokenizer, {})
+    assert main(["info", "--checkpoint", str(path)]) == 0
+    assert "fill-mask" not in capsys.readouterr().out
+    assert main(["fill-mask", "[MASK] tea", "--checkpoint", str(path)]) == 2
+
+
+def test_info_of_a_record_with_values_of_other_types(saved, capsys):
+    for record in ({"objectives": 3, "task": "tea"}, {"task": {"kind": 7}, "labels": {"a": [None]}}):
+        (saved / "bertlab.json").write_text(json.dumps(record))
+        assert main(["info", "--checkpoint", str(saved)]) == 0
+    assert "mlm" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "id"),
+    [
+        (["--prune", "0.1", "--average", "x"], "export-prune-and-average"),
+        (["--share", "0.3"], "export-share-without-average"),
+    ],
+)
+def test_flags_of_export_that_contradict_each_other(saved, tmp_path, capsys, flags, id):
+    assert main(["export", str(tmp_path / "out"), "--checkpoint", str(saved), *flags]) == 2
+    assert Message(id).render() in capsys.readouterr().err
+
+
+def test_export_does_not_overwrite_a_checkpoint(saved, capsys):
+    assert main(["export", str(saved), "--checkpoint", str(saved)]) == 2
+    assert Message("export-checkpoint-exists", path=saved).render() in capsys.readouterr().err
+    assert main(["export", str(saved), "--checkpoint", str(saved), "--replace"]) == 0
+
+
+def test_two_checkpoints_that_differ_in_dropout_are_averaged(saved, tokenizer, tmp_path):
+    other = Bert(CONFIG.replace(hidden_dropout=0.0), ("mlm", "nsp"))
+    path = checkpoint.save(tmp_path / "other", other, tokenizer, {}, dtype=torch.float32)
+    assert main(["export", str(tmp_path / "mean"), "--checkpoint", str(saved), "--average", str(path)]) == 0
+    assert checkpoint.load(tmp_path / "mean").config == CONFIG

@@ -371,7 +371,7 @@ def test_no_shipped_checkpoint_gets_one_line(run, tmp_path, monkeypatch):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
     code, _, err = run("fill-mask", "[MASK]")
     assert (code, err.count("\n")) == (2, 1)
-    assert "name one" in err
+    assert "BERTLAB_ASSETS" in err
 
 
 @pytest.mark.parametrize(

@@ -14,3 +14,9 @@ head-out-of-range = there is no head { $head }: heads go from 0 to { $last }
 
 unexpected-error = an unexpected error occurred, which is a bug in bertlab: { $reason } (the stack is in { $path } under id { $id }; BERTLAB_TRACEBACK=1 prints it)
 unexpected-error-without-log = an unexpected error occurred, which is a bug in bertlab: { $reason } (BERTLAB_TRACEBACK=1 prints the stack)
+
+# export
+export-no-directory = name a directory to write to
+export-prune-and-average = --prune and --average cannot be combined: write the average first, then prune it
+export-share-without-average = --share is the weight of another checkpoint: name that with --average
+export-checkpoint-exists = { $path } is a checkpoint already: choose another directory, or add --replace
