@@ -251,7 +251,7 @@ LONG = "tea " * 200
         (lambda s: s.answer("", PASSAGE), TextError, "question is empty"),
         (lambda s: s.answer(QUESTION, "\n"), TextError, "passage is empty"),
         (lambda s: s.answer(QUESTION, PASSAGE, n_best=0), BertlabError, "n_best is 0"),
-        (lambda s: s.neuron("tea", layer=2), BertlabError, "no layer 2: they go from 0 to 1"),
+        (lambda s: s.neuron("tea", layer=2), BertlabError, "no layer 2: layers go from 0 to 1"),
         (lambda s: s.neuron("tea", head=-1), BertlabError, "no head -1"),
     ],
 )
@@ -259,6 +259,15 @@ def test_what_cannot_be_asked_is_refused_in_one_line(session, question, error, m
     with pytest.raises(error, match=message) as refusal:
         question(session)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_pair_on_a_model_with_one_token_type_is_refused(session):
+    config = session.config.replace(type_vocab_size=1)
+    single = Session(replace(session.loaded, model=FastBert(config, session.heads).eval()))
+    assert single.attention(A).probs_LNTT.shape[0] == config.num_layers
+    for ask in (single.attention, single.next_sentence):
+        with raises_error(TextError, "pair-without-token-types"):
+            ask(A, B)
 
 
 @pytest.mark.parametrize(
@@ -373,7 +382,7 @@ def test_a_hidden_word_becomes_one_mask(session):
 
 @pytest.mark.parametrize("spans", [[(0, 99)], [(-1, 2)], [(2, 2)], [(0, 3), (2, 4)]])
 def test_what_cannot_be_hidden(spans):
-    with pytest.raises(TextError, match="cannot be hidden"):
+    with raises_error(TextError, "mask-span-invalid"):
         mask_spans("green tea", spans)
 
 

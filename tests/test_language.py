@@ -291,9 +291,6 @@ def test_korean_refusals_put_in_what_the_english_do():
 @pytest.mark.parametrize(
     ("english", "parts"),
     [
-        ("there is no head 9: they go from 0 to 3", ("헤드 9번", "3번까지")),
-        ("this checkpoint has no tagging head: fine-tune it with `bertlab finetune squad --from ...` to get one",
-         ("꼬리표", "`bertlab finetune squad --from ...`")),
         ("a {brace} that nobody knows", ("a {brace} that nobody knows",)),
         ("there is no directory {x} {0}", ("{x} {0}: 그런",)),
     ],

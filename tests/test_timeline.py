@@ -18,7 +18,7 @@ from bertlab import cli
 from bertlab.checkpoints import checkpoint, history
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, DataError, TextError
-from bertlab.explore.timeline import MOST, must_fit, timeline
+from bertlab.explore.timeline import MAX_PROBS, check_fits, timeline
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.export_run import ExportRunConfig, export_run
@@ -69,14 +69,14 @@ def test_snapshots_of_another_vocabulary_are_refused_in_one_line(run, tiny_model
     other = Tokenizer.train(TEXTS, 300, cased=False, strip_accents=False, coverage=1.0)
     model = FastBert(tiny_model.config.replace(vocab_size=other.vocab_size), ("mlm", "nsp"))
     checkpoint.save(run / "snapshots" / "step-00000030", model, other, {"steps": 30}, dtype=torch.float32)
-    with pytest.raises(DataError, match=r"^step-00000000 and step-00000030 have different vocabularies[^\n]*$"):
+    with raises_error(DataError, "snapshots-vocabularies-differ", first="step-00000000", second="step-00000030"):
         timeline(run, TEXT)
 
 
 def test_snapshots_of_another_size_are_refused_in_one_line(run, tiny_model, tiny_tokenizer):
     model = FastBert(tiny_model.config.replace(num_layers=1), ("mlm", "nsp"))
     checkpoint.save(run / "snapshots" / "step-00000030", model, tiny_tokenizer, {"steps": 30}, dtype=torch.float32)
-    with pytest.raises(DataError, match=r"different sizes \(2 layers x 2 heads and 1 layers x 2 heads\)"):
+    with raises_error(DataError, "snapshots-sizes-differ", first_size="2 x 2", second_size="1 x 2"):
         timeline(run, TEXT)
 
 
@@ -88,10 +88,10 @@ def test_a_text_that_cannot_be_read_is_refused(runs, text):
 
 def test_more_attention_than_can_move_smoothly_is_refused():
     config = ModelConfig()
-    most = int((MOST / 10 / 144) ** 0.5)
-    must_fit(config, most, 10)
-    with pytest.raises(TextError, match=rf"takes {most} at most"):
-        must_fit(config, most + 1, 10)
+    most = int((MAX_PROBS / 10 / 144) ** 0.5)
+    check_fits(config, most, 10)
+    with raises_error(TextError, "timeline-text-too-long", limit=most):
+        check_fits(config, most + 1, 10)
 
 
 def test_the_payload_carries_every_moment(runs):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.errors import raises_error
 from support.pages import open_page
 from support.texts import text
 
@@ -107,10 +108,15 @@ def test_attention_in_a_later_window(session):
 
 
 @pytest.mark.parametrize(
-    ("window", "start", "end", "said"), [(9, 0, 4, "no window 9"), (-1, 0, 4, "no window"), (0, 9000, 9004, "not show")]
+    ("window", "start", "end", "id"),
+    [
+        (9, 0, 4, "window-out-of-range"),
+        (-1, 0, 4, "window-out-of-range"),
+        (0, 9000, 9004, "window-without-characters"),
+    ],
 )
-def test_what_is_not_there_is_refused(session, window, start, end, said):
-    with pytest.raises(TextError, match=said):
+def test_windows_and_characters_that_do_not_exist_are_refused(session, window, start, end, id):
+    with raises_error(TextError, id, window=window):
         session.span_attention(QUESTION, PASSAGE, window, start, end)
 
 

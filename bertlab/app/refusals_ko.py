@@ -36,7 +36,6 @@ WORDS = {
 REFUSALS = {
     # texts
     "the text is empty: type some words": "글이 비어 있습니다. 몇 낱말을 적어 보세요.",
-    "the second text is empty: type some words": "둘째 글이 비어 있습니다. 몇 낱말을 적어 보세요.",
     "the {} is empty: type a {}": "{0}: 비어 있습니다. 적어 보세요.",
     "the text has {} tokens, the model reads at most {}: shorten it": (
         "글이 토큰 {0}개인데 이 모델은 {1}개까지만 읽습니다. 글을 줄여 보세요."
@@ -50,63 +49,15 @@ REFUSALS = {
     "there is no prediction called {}: it is one of {}": "{0}이라는 예측은 없습니다. 고를 수 있는 것: {1}.",
     "there is nothing to choose from: give at least two texts": "고를 것이 없습니다. 글을 둘 이상 적으세요.",
     "embed takes several texts: put a single one in a list": "embed는 글 여럿을 받습니다. 하나라도 목록에 넣으세요.",
-    "characters {} to {} cannot be hidden: outside of the text, or hidden twice": (
-        "{0}번부터 {1}번 글자는 가릴 수 없습니다. 글 밖이거나 이미 가린 곳입니다."
-    ),
     "{} is {}; it must be at least 1": "{0} 값이 {1}입니다. 1 이상이어야 합니다.",
     "stride ({}) and max_question ({}) must be at least 1": "stride({0})와 max_question({1})은 1 이상이어야 합니다.",
     "a window of {} tokens has no room for a passage beside a question of {}: raise max_tokens or lower max_question": (
         "토큰 {0}개짜리 창에 {1}개짜리 질문을 넣으면 글이 들어갈 자리가 없습니다. max_tokens를 늘리거나 "
         "max_question을 줄이세요."
     ),
-    "there is no window {}: they go from 0 to {}": "창 {0}번은 없습니다. 0번부터 {1}번까지 있습니다.",
-    "window {} does not show characters {} to {}": "창 {0}번에는 {1}번부터 {2}번 글자가 없습니다.",
     # layers, heads and changes
-    "there is no {} {}: they go from 0 to {}": "{0} {1}번은 없습니다. 0번부터 {2}번까지 있습니다.",
-    "there is no {} {}{}: they go from 0 to {}": "{0} {1}번은 없습니다{2}. 0번부터 {3}번까지 있습니다.",
-    "there is no position {}: they go from 0 to {}": "위치 {0}번은 없습니다. 0번부터 {1}번까지 있습니다.",
-    "the {} to put in has the shape {}; it must end in {}": "넣을 {0}의 모양이 {1}입니다. 끝이 {2}이어야 합니다.",
-    "head_scale_LBN has the shape {}; this model's is {}": "head_scale_LBN의 모양이 {0}인데 이 모델은 {1}입니다.",
-    "head_scale_LBN has {} rows; the batch has {}": "head_scale_LBN은 {0}줄인데 배치는 {1}줄입니다.",
-    "the change {} cannot be read: 0.3 is head 3 of layer 0, and 4 is layer 4": (
-        "{0}: 읽을 수 없는 변경입니다. 0.3은 0층의 3번 헤드, 4는 4층 전체입니다."
-    ),
-    "{} names no heads: write them as LAYER.HEAD, such as 0.3,2.11": (
-        "{0}: 헤드가 아닙니다. 0.3,2.11처럼 층.헤드로 적으세요."
-    ),
-    "a row of attention needs some weight: give at least one position more than 0": (
-        "어텐션 한 줄에는 가중치가 있어야 합니다. 적어도 한 위치에 0보다 큰 값을 주세요."
-    ),
-    "a hidden state to put in comes from another text: give one": (
-        "바꿔 넣을 은닉 상태는 다른 글에서 가져옵니다. 다른 글을 적으세요."
-    ),
-    "the two texts have {} and {} tokens: choose one position in each": (
-        "두 글의 토큰이 {0}개와 {1}개로 다릅니다. 저마다 위치를 하나씩 고르세요."
-    ),
-    "this checkpoint has no {} head: {}": "이 체크포인트에는 {0} 출력층이 없습니다. {1}.",
-    "fine-tune it with `bertlab finetune {} --from ...` to get one": (
-        "`bertlab finetune {0} --from ...`으로 미세 조정하면 생깁니다"
-    ),
-    "fine-tune it on a task such as `bertlab finetune {} --from ...` to get one": (
-        "`bertlab finetune {0} --from ...`처럼 과제에 미세 조정하면 생깁니다"
-    ),
-    "this head needs the names of its labels: the configuration has none": (
-        "이 출력층에는 이름표가 있어야 하는데 설정에 없습니다."
-    ),
     # comparing
-    "the two inputs share no piece: there is nothing to compare but [CLS] and [SEP]": (
-        "두 글에 같은 조각이 하나도 없습니다. [CLS]와 [SEP] 말고는 견줄 것이 없습니다."
-    ),
     # snapshots
-    "the text has {} pieces: with {} snapshots of {} heads the time machine takes {} at most": (
-        "글이 {0}조각입니다. 스냅샷 {1}개, 헤드 {2}개이면 타임머신은 {3}조각까지 그립니다."
-    ),
-    "{} have different vocabularies, so they are not of one run and cannot share a slider": (
-        "{0}: 어휘가 서로 달라 같은 학습의 것이 아니므로 한 슬라이더에 놓을 수 없습니다."
-    ),
-    "{} are of different sizes ({}), so they cannot share a slider": (
-        "{0}: 크기가 서로 달라({1}) 한 슬라이더에 놓을 수 없습니다."
-    ),
     # checkpoints
     "there is no directory {}": "{0}: 그런 폴더가 없습니다.",
     "{} cannot be written: {}": "{0}: 쓸 수 없습니다. {1}",
@@ -114,23 +65,6 @@ REFUSALS = {
     "cannot read {}: {}": "{0}: 읽을 수 없습니다. {1}",
     "{} is damaged: {}": "{0}: 손상되었습니다. {1}",
     # configurations
-    "config.json numbers its labels {}, not from 0 on": "config.json의 이름표 번호가 0부터가 아니라 {0}입니다.",
-    "config.json says model_type {}; bertlab opens 'bert'": "config.json의 model_type이 {0}입니다. bertlab은 'bert'를 "
-    "엽니다.",
-    "config.json says position_embedding_type {}; BERT's is 'absolute'": (
-        "config.json의 position_embedding_type이 {0}입니다. BERT는 'absolute'입니다."
-    ),
-    "config.json has no whole number for {}": "config.json에 {0}의 정수 값이 없습니다.",
-    "config.json holds pruned_heads that are not lists of heads by layer": (
-        "config.json의 pruned_heads가 층마다 헤드를 적은 목록이 아닙니다."
-    ),
-    "config.json calls head {} of layer {} pruned: there is none": (
-        "config.json은 {1}층 {0}번 헤드를 잘라 냈다고 하는데 그런 헤드가 없습니다."
-    ),
-    "hidden_size {} cannot be divided into {} heads of equal size": (
-        "hidden_size {0}을(를) 같은 크기의 헤드 {1}개로 나눌 수 없습니다."
-    ),
-    "activation {} is not one of {}": "활성 함수 {0}은(는) 쓸 수 없습니다. 쓸 수 있는 것: {1}.",
     # vocabularies
     "row {} is not a SQuAD row: {}": "{0}번 줄은 SQuAD 형식이 아닙니다. {1}",
     "this checkpoint reads from left to right and guesses the next word: it fills no masks": (

@@ -127,7 +127,7 @@ class ModelConfig:
         position = fields.get("position_embedding_type", family.position_embeddings)
         if position != family.position_embeddings:
             raise CheckpointError(
-                "position-embeddings-unknown", kind=str(position), expected=family.position_embeddings
+                "position-embeddings-unknown", type=str(position), expected=family.position_embeddings
             )
         missing = [HF_FIELDS[name] for name in REQUIRED if not _is_whole(fields.get(HF_FIELDS[name]))]
         if missing:

@@ -1,12 +1,12 @@
-"""Before and after: two checkpoints on one input, or one checkpoint on two inputs, side by side.
+"""Compare two checkpoints on one input, or one checkpoint on two inputs.
 
-What is compared are units that both sides have: pieces where the vocabulary is the same, else words. Of inputs that
-differ, those that stand on both sides. Arrays come out; knows no picture.
+The units of comparison are tokens if both sides have the same vocabulary, else words; of different inputs, the units
+that occur in both.
 
-Attention between words: what the pieces of a word get is added up, what they give is averaged (Clark et al. 2019, arXiv
-1906.04341, section 4). Rows are scaled to sum to 1 over the units compared.
+Attention between words is the sum over the tokens of the attended word and the mean over the tokens of the attending
+word (Clark et al. 2019, arXiv 1906.04341, section 4). Rows are scaled to sum to 1 over the compared units.
 
-Shape legend: T tokens, U units, H hidden, N heads, L layers (of the first), M layers (of the second).
+Shape legend: T tokens, U units, H hidden, N heads, L layers (of the first side), M layers (of the second side).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from bertlab.config.errors import TextError
-from bertlab.explore.encode import alone, encode, token_rows
+from bertlab.explore.encode import batch_of_one, encode, token_rows
 from bertlab.explore.facts import TokenRow
 from bertlab.explore.predict import device_of
 from bertlab.explore.session import Session
@@ -27,59 +27,66 @@ from bertlab.nn.trace import Trace
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece or word that both sides have: how it reads on each, and its positions there."""
+    """A token or word of both sides."""
 
     first: str
+    """Its text on the first side."""
     second: str
+    """Its text on the second side."""
     first_positions: tuple[int, ...]
+    """Its tokens on the first side."""
     second_positions: tuple[int, ...]
+    """Its tokens on the second side."""
 
     @property
     def label(self) -> str:
+        """Its text, or both if they differ."""
         return self.first if self.first == self.second else f"{self.first} → {self.second}"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sides over the units that both have.
-
-    by: "pieces" or "words". left_out: units of the first and of the second side that the other has not.
-    first_LNUU, second_MNUU: attention. cka_LM: linear CKA of every layer with every layer, index 0 the embeddings.
-    drift_LU: 1 - cosine of each unit's two vectors in each layer, None where the sides differ in depth or width.
-    """
+    """Two sides over the units that both have."""
 
     units: tuple[Unit, ...]
+    """What is compared."""
     by: str
+    """The unit: "pieces" (tokens) or "words"."""
     left_out: tuple[int, int]
+    """Units of the first and of the second side that the other side lacks."""
     first_LNUU: np.ndarray
+    """Attention on the first side."""
     second_MNUU: np.ndarray
+    """Attention on the second side."""
     cka_LM: np.ndarray
+    """Linear CKA of all hidden states with each other; index 0 is the embeddings, l + 1 the output of layer l."""
     drift_LU: np.ndarray | None
+    """1 - cosine similarity of each unit's two hidden states, with the same index; None if depth or width differ."""
 
     @property
     def same_heads(self) -> bool:
-        """Whether both sides have as many layers and heads, so that head can be held against head."""
+        """Whether both sides have equally many layers and heads, so that heads can be compared one to one."""
         return self.first_LNUU.shape == self.second_MNUU.shape
 
     @property
     def js_LN(self) -> np.ndarray:
-        """How far apart each head's rows are: the mean Jensen-Shannon distance (base 2), 0 alike to 1 nowhere alike."""
-        # a layer at a time: all heads of a long input at once would take gigabytes
+        """Mean Jensen-Shannon distance (base 2) of each head's rows: 0 for equal, 1 for disjoint attention."""
+        # layer by layer, because all heads of a long input together would take gigabytes
         sides = zip(self.first_LNUU, self.second_MNUU, strict=True)
         return np.stack([js_distance(first_NUU, second_NUU).mean(-1) for first_NUU, second_NUU in sides])
 
     @property
     def farther_LN(self) -> np.ndarray:
-        """How many units farther a head looks on the second side, on average."""
+        """How many units farther each head attends on the second side, on average."""
         return mean_distance(self.second_MNUU) - mean_distance(self.first_LNUU)
 
     @property
     def signed_LN(self) -> np.ndarray:
-        """`js_LN` with the sign of `farther_LN`: positive where the second side looks farther away."""
+        """`js_LN` with the sign of `farther_LN`: positive where the second side attends farther."""
         return np.sign(self.farther_LN) * self.js_LN
 
     def difference_UU(self, layer: int, head: int) -> np.ndarray:
-        """One head's attention on the second side less that on the first; rows are those who look."""
+        """One head's attention on the second side minus that on the first; rows are queries."""
         return self.second_MNUU[layer, head] - self.first_LNUU[layer, head]
 
 
@@ -95,14 +102,18 @@ def compare(
     """Compare two checkpoints, or one with itself on another input.
 
     Args:
-        text, pair: what the first reads, and the second too unless it is given its own.
-        other, other_pair: what the second reads instead.
+        first: one side.
+        second: the other side.
+        text: input of the first side, and of the second unless `other` is given.
+        pair: second text of that input.
+        other: input of the second side.
+        other_pair: second text of that input.
 
     Raises:
-        TextError: a text that is empty or too long; inputs that have nothing in common to compare.
+        TextError: a text is empty or too long, or the inputs have no unit in common.
     """
     inputs = ((text, pair), (text, pair) if other is None else (other, other_pair))
-    sides = [_look(session, *given) for session, given in zip((first, second), inputs, strict=True)]
+    sides = [_read_side(session, *given) for session, given in zip((first, second), inputs, strict=True)]
     same_pieces = first.tokenizer.digest == second.tokenizer.digest
     listed = [
         [(row.piece, (row.position,)) for row in rows] if same_pieces else _words(rows, *given)
@@ -110,7 +121,7 @@ def compare(
     ]
     units = _align(*listed)
     if all(unit.first in _ADDED for unit in units):
-        raise TextError("the two inputs share no piece: there is nothing to compare but [CLS] and [SEP]")
+        raise TextError("compare-nothing-shared")
     (_, first_LNTT, first_LTH), (_, second_MNTT, second_MTH) = sides
     first_groups, second_groups = ([unit.first_positions for unit in units], [unit.second_positions for unit in units])
     first_LUH, second_MUH = pool_vectors(first_LTH, first_groups), pool_vectors(second_MTH, second_groups)
@@ -125,7 +136,7 @@ def compare(
     )
 
 
-# -- measures: arrays in, arrays out -----------------------------------------------------------------------------
+# -- measures ----------------------------------------------------------------------------------------------------
 
 
 def js_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -144,7 +155,7 @@ def js_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def mean_distance(probs_XUU: np.ndarray) -> np.ndarray:
-    """How far away a head looks on average, in units -> [...]."""
+    """The mean distance to what a head attends to, in units -> [...]."""
     places_U = np.arange(probs_XUU.shape[-1])
     return (probs_XUU * np.abs(places_U[:, None] - places_U)).sum(-1).mean(-1)
 
@@ -152,7 +163,8 @@ def mean_distance(probs_XUU: np.ndarray) -> np.ndarray:
 def linear_cka(first_LUH: np.ndarray, second_MUH: np.ndarray) -> np.ndarray:
     """Linear CKA of every layer of one side with every layer of the other, over the same units -> [L, M] in 0..1.
 
-    By Gram matrices, so the sides may differ in width. Source: Kornblith et al. 2019 (arXiv 1905.00414), section 3.
+    Computed from Gram matrices, so the sides may differ in width. Source: Kornblith et al. 2019 (arXiv 1905.00414),
+    section 3.
     """
 
     def grams(hidden_LUH):
@@ -164,8 +176,10 @@ def linear_cka(first_LUH: np.ndarray, second_MUH: np.ndarray) -> np.ndarray:
 
 
 def pool_attention(probs_LNTT: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:
-    """Attention between groups of positions: added up over the keys of a group, averaged over its queries, and each row
-    scaled to sum to 1 -> [L, N, U, U]."""
+    """Attention between groups of positions -> [L, N, U, U].
+
+    Summed over the keys of a group, averaged over its queries, each row scaled to sum to 1.
+    """
     member_UT = _members(groups, probs_LNTT.shape[-1])
     mean_UT = member_UT / member_UT.sum(-1, keepdims=True)
     pooled_LNUU = mean_UT @ probs_LNTT @ member_UT.T
@@ -190,23 +204,23 @@ def _cosine(first_LUH: np.ndarray, second_LUH: np.ndarray) -> np.ndarray:
     return (first_LUH * second_LUH).sum(-1) / np.maximum(norms_LU, 1e-12)
 
 
-# -- what is held against what -----------------------------------------------------------------------------------
+# -- units -------------------------------------------------------------------------------------------------------
 
 _ADDED = ("[CLS]", "[SEP]")
 _Listed = list[tuple[str, tuple[int, ...]]]
 
 
-def _look(session: Session, text: str, pair: str | None) -> tuple[tuple[TokenRow, ...], np.ndarray, np.ndarray]:
+def _read_side(session: Session, text: str, pair: str | None) -> tuple[tuple[TokenRow, ...], np.ndarray, np.ndarray]:
     """The tokens of an input, every head's attention, and every layer's hidden states (the embeddings first)."""
-    encoding = encode(session.tokenizer, text, pair, session.config.max_positions)
+    encoding = encode(session.tokenizer, text, pair, session.config)
     trace = Trace.of("probs", "hidden")
-    session.model(alone(encoding, device_of(session.model)), trace=trace)
+    session.model(batch_of_one(encoding, device_of(session.model)), trace=trace)
     probs_LNTT, hidden_LTH = torch.cat(trace["probs"]), torch.cat(trace["hidden"])
     return token_rows(encoding), probs_LNTT.float().cpu().numpy(), hidden_LTH.float().cpu().numpy()
 
 
 def _words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Listed:
-    """The words of an input with the positions of their pieces; [CLS] and [SEP] stand for themselves."""
+    """The words of an input with the positions of their tokens; [CLS] and [SEP] are words of their own."""
     places = (words(text), words(pair or ""))
     listed: dict[tuple, tuple[str, list[int]]] = {}
     for row in rows:
@@ -223,7 +237,7 @@ def _words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Listed:
 
 
 def _align(first: _Listed, second: _Listed) -> list[Unit]:
-    """The units of both sides that belong together: one by one where there are as many, else those that read alike.
+    """Match the units of both sides: one by one if there are equally many, else those with the same text.
 
     >>> sides = [[("tea", (0,)), ("is", (1,)), ("hot", (2,))], [("tea", (0,)), ("hot", (1,))]]
     >>> [(unit.label, unit.second_positions) for unit in _align(*sides)]

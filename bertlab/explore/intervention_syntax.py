@@ -1,16 +1,18 @@
-"""What a reader wants changed inside a model, as one line of text: so it fits a link, a button and the command line.
+"""Interventions as one line of text, which fits an address, an undo button and the command line.
 
-Parts, with commas between; layers, heads and positions count from zero:
+Parts are separated by commas; layers, heads and positions count from zero:
 
-    0.3            knock out head 3 of layer 0; again: bring it back
-    4              knock out every head of layer 4; again: bring them back
-    0.3s           of layer 0, only head 3 stays;  0s  all of layer 0
-    r1.2.5-u       head 2 of layer 1 looks from position 5 at every position alike
-    r1.2.5-7:1     ... at position 7 only;  r1.2.5-0:0.6-7:0.2  at these, in this proportion;  r1.2.5  as it was
-    p3.5-2.4       at the output of layer 3 (0: the embeddings), position 5 gets what another text has at the output of
-                   layer 2, position 4;  p3.a-2.a  every position, of a text of the same length;  p3.5  as it was
+    0.3            ablate head 3 of layer 0; a second time: restore it
+    4              ablate every head of layer 4; a second time: restore them
+    0.3s           of layer 0, keep only head 3;  0s  restores all heads of layer 0
+    r1.2.5-u       in layer 1, head 2, position 5 attends uniformly to all positions
+    r1.2.5-7:1     ... to position 7 only;  r1.2.5-0:0.6-7:0.2  to these, in this proportion;  r1.2.5  restores the row
+    h2.5-1.4       after layer 2, position 5 takes the hidden state that another text has after layer 1 at position 4;
+                   e stands for the embeddings (he.5-e.4), a for every position, of a text of as many tokens
+                   (h2.a-2.a);  h2.5  restores it
+    p3.5-2.4       the same as h2.5-1.4: an older form, in which 0 is the embeddings and 1 the output of layer 0
 
-Knows no model: whether a layer or a position exists is found out where the change is made.
+Whether a layer or a position exists is checked where the interventions are applied.
 """
 
 import re
@@ -25,31 +27,32 @@ _LAYER = re.compile(rf"{_N}(s?)", re.ASCII)
 _ROW = re.compile(rf"r{_N}\.{_N}\.{_N}(?:-(.+))?", re.ASCII)
 _WEIGHT = re.compile(rf"{_N}:(\d+(?:\.\d+)?)", re.ASCII)
 _PATCH = re.compile(rf"p{_N}\.(\d{{1,5}}|a)(?:-{_N}\.(\d{{1,5}}|a))?", re.ASCII)
+_HIDDEN = re.compile(r"h(\d{1,5}|e)\.(\d{1,5}|a)(?:-(\d{1,5}|e)\.(\d{1,5}|a))?", re.ASCII)
 
-UNIFORM, EVERY = "u", "a"
-HISTORY = 150  # parts that are remembered one by one; then they are written as what they come to
+UNIFORM, EVERY, EMBEDDINGS = "u", "a", "e"
+HISTORY = 150  # a line of more parts is written as the shortest line with the same effect
 
 Head = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What some parts come to.
-
-    heads: knocked out (layer, head) pairs. rows: (layer, head, position) -> ((position, weight), ...), () where all are
-    alike. patches: (layer, position) -> (layer, position) of the other text; None stands for every position.
-    """
+    """The interventions that a line of parts describes."""
 
     heads: frozenset[Head]
+    """Ablated (layer, head) pairs."""
     rows: dict[tuple[int, int, int], tuple[tuple[int, float], ...]]
+    """(layer, head, position) -> ((position, weight), ...), or () for uniform attention."""
     patches: dict[tuple[int, int | None], tuple[int, int | None]]
+    """(hidden index, position) -> (hidden index, position) in the other text. Index 0 is the embeddings, l + 1 the
+    output of layer l; a position of None is every position."""
 
     def __bool__(self) -> bool:
         return bool(self.heads or self.rows or self.patches)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The shortest parts that come to this, heads first, each in order."""
+        """The fewest parts with this effect: heads, then rows, then patches."""
         heads = [f"{layer}.{head}" for layer, head in sorted(self.heads)]
         rows = [row_part(place, weights) for place, weights in sorted(self.rows.items())]
         patches = [patch_part(to, source) for to, source in self.patches.items()]
@@ -57,7 +60,8 @@ class Changes:
 
 
 def row_part(place: tuple[int, int, int], weights: Iterable[tuple[int, float]]) -> str:
-    """
+    """The part that replaces a row of attention, (layer, head, position), by weights of positions.
+
     >>> row_part((1, 2, 5), [(0, 0.6), (7, 1)]), row_part((1, 2, 5), [])
     ('r1.2.5-0:0.6-7:1', 'r1.2.5-u')
     """
@@ -66,11 +70,17 @@ def row_part(place: tuple[int, int, int], weights: Iterable[tuple[int, float]]) 
 
 
 def patch_part(to: tuple[int, int | None], source: tuple[int, int | None]) -> str:
+    """The part that patches a hidden state: places are (hidden index, position), see `Changes.patches`.
+
+    >>> patch_part((3, 5), (2, 4)), patch_part((0, None), (0, None))
+    ('h2.5-1.4', 'he.a-e.a')
     """
-    >>> patch_part((3, 5), (2, 4)), patch_part((3, None), (3, None))
-    ('p3.5-2.4', 'p3.a-3.a')
-    """
-    return "p" + "-".join(f"{layer}.{EVERY if position is None else position}" for layer, position in (to, source))
+
+    def written(index: int, position: int | None) -> str:
+        layer = index - 1 if index else EMBEDDINGS
+        return f"{layer}.{EVERY if position is None else position}"
+
+    return f"h{written(*to)}-{written(*source)}"
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -92,7 +102,9 @@ def add(text: str, part: str, num_heads: int) -> str:
 
 
 def shorten(text: str, num_heads: int) -> str:
-    """The line; one of very many parts as what it comes to. A line that cannot be read stays as it is.
+    """The line without empty parts; one of very many parts as the fewest with the same effect.
+
+    A line that cannot be read stays as it is.
 
     >>> shorten(", 0.3,1,", 2)
     '0.3,1'
@@ -114,10 +126,10 @@ def undo(text: str) -> str:
 
 
 def resolve(text: str, num_heads: int) -> Changes:
-    """What a line comes to, its parts taken one after the other, in a model of `num_heads` heads a layer.
+    """The interventions of a line, in a model of `num_heads` heads per layer; each part modifies what precedes it.
 
     Raises:
-        InterventionError: a part is written in another way.
+        InterventionError: a part cannot be read.
 
     >>> sorted(resolve("0.1, 1, 0.1, 0.0, 1.1", num_heads=2).heads)
     [(0, 0), (1, 0)]
@@ -141,37 +153,38 @@ def resolve(text: str, num_heads: int) -> Changes:
             rows.pop(place, None)
             if found[4]:
                 rows[place] = () if found[4] == UNIFORM else _weights(part, found[4])
-        elif found := _PATCH.fullmatch(part):
-            to = (int(found[1]), _position(found[2]))
+        elif found := _PATCH.fullmatch(part) or _HIDDEN.fullmatch(part):
+            index = int if part.startswith("p") else _hidden_index
+            to = (index(found[1]), _position(found[2]))
             patches.pop(to, None)
             if found[3]:
                 if (to[1] is None) != (found[4] == EVERY):
-                    raise _unread(part)
-                patches[to] = (int(found[3]), _position(found[4]))
+                    raise _unreadable(part)
+                patches[to] = (index(found[3]), _position(found[4]))
         else:
-            raise _unread(part)
+            raise _unreadable(part)
     return Changes(frozenset(heads), rows, patches)
 
 
 def read_heads(text: str, num_heads: int) -> frozenset[Head]:
-    """A list of heads and layers, as `0.3,2.11,4`.
+    """The heads of a line of heads and layers, such as `0.3,2.11,4`.
 
     Raises:
         InterventionError: it holds anything else, or nothing.
     """
     changes = resolve(text, num_heads)
     if changes.rows or changes.patches or not changes.heads:
-        raise InterventionError(f"{_shown(text)!r} names no heads: write them as LAYER.HEAD, such as 0.3,2.11")
+        raise InterventionError("heads-unreadable", text=_shortened(text))
     return changes.heads
 
 
 def _weights(part: str, text: str) -> tuple[tuple[int, float], ...]:
     found = [_WEIGHT.fullmatch(weight) for weight in text.split("-")]
     if not all(found):
-        raise _unread(part)
+        raise _unreadable(part)
     weights = tuple((int(weight[1]), float(weight[2])) for weight in found if weight)
     if not sum(weight for _, weight in weights) > 0:
-        raise InterventionError("a row of attention needs some weight: give at least one position more than 0")
+        raise InterventionError("attention-row-without-weight")
     return weights
 
 
@@ -179,9 +192,13 @@ def _position(text: str) -> int | None:
     return None if text == EVERY else int(text)
 
 
-def _unread(part: str) -> InterventionError:
-    return InterventionError(f"the change {_shown(part)!r} cannot be read: 0.3 is head 3 of layer 0, and 4 is layer 4")
+def _hidden_index(layer: str) -> int:
+    return 0 if layer == EMBEDDINGS else int(layer) + 1
 
 
-def _shown(text: str) -> str:
+def _unreadable(part: str) -> InterventionError:
+    return InterventionError("intervention-unreadable", part=_shortened(part))
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,5 +1,6 @@
-"""What every layer would say through the masked-word head (nostalgebraist 2020, "logit lens"), and several masks filled
-together. The head was trained on the last layer only: what it makes of an early one is a reading, not a belief.
+"""The logit lens, each layer's prediction through the MLM head (nostalgebraist 2020), and joint filling of masks.
+
+The MLM head was trained on the last layer only, so its output for earlier layers is an approximation.
 
 Shape legend: B batch, T tokens, H hidden, L layers, M masks, V vocabulary.
 """
@@ -8,7 +9,7 @@ import numpy as np
 import torch
 
 from bertlab.config.errors import TextError
-from bertlab.explore.encode import alone, token_rows
+from bertlab.explore.encode import batch_of_one, token_rows
 from bertlab.explore.facts import Filling, JointFill, Lens
 from bertlab.explore.predict import at_least_one, device_of
 from bertlab.nn.bert import Bert
@@ -16,18 +17,18 @@ from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
-AT_ONCE = 2**24  # logits held at once
+MAX_LOGITS = 2**24  # logits in memory at a time
 
 
 def lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
-    """The likeliest piece at every position of every layer, and how the last layer's piece fares on the way.
+    """The most probable token at every position after every layer, and the rank of the last layer's token there.
 
     Raises:
-        MissingHead: the model has no masked-word head.
+        MissingHead: the model has no MLM head.
     """
     model.head("mlm")
     trace = Trace.of("hidden")
-    model(alone(encoding, device_of(model)), trace=trace)
+    model(batch_of_one(encoding, device_of(model)), trace=trace)
     hidden_LTH = torch.cat(trace["hidden"])
     final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _read(model, tokenizer, hidden_LTH[-1])])
     found = [
@@ -51,24 +52,24 @@ def lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
 def fill_jointly(
     model: Bert, tokenizer: Tokenizer, encoding: Encoding, text: str, pair: str | None = None, beams: int = 5
 ) -> JointFill:
-    """All masks filled together: a beam search from left to right, each piece chosen given those already in place.
+    """Fill all masks together by beam search from left to right, each token given those already filled in.
 
-    BERT states no joint probability; this is the product of its answers in that order, p(first) p(second | first) ...
-    (another order would give another product). With as many beams as pieces it would be exhaustive.
+    BERT defines no joint probability; this is the product p(first) p(second | first) ... in that order, and another
+    order would give another product. With as many beams as tokens in the vocabulary the search would be exhaustive.
 
     Raises:
-        MissingHead: the model has no masked-word head.
+        MissingHead: the model has no MLM head.
         TextError: there is no [MASK].
     """
     model.head("mlm")
     at_least_one(beams=beams)
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:
-        raise TextError("there is no [MASK]: write [MASK] in place of the word to guess")
-    batch = alone(encoding, device_of(model))
+        raise TextError("mask-missing")
+    batch = batch_of_one(encoding, device_of(model))
     alone_MV = _masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
     alone_ids = alone_MV.argmax(-1)
-    # the pieces that are best by themselves run along as one more row, whatever their rank
+    # the tokens that are best for each mask alone are scored as one more row, whatever their rank
     ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=alone_MV.device)
     own_1T, own_logp = batch.input_ids_BT.clone(), 0.0
     for mask, position in enumerate(positions):
@@ -94,24 +95,24 @@ def fill_jointly(
 
 
 def _read(model: Bert, tokenizer: Tokenizer, hidden_TH: torch.Tensor):
-    """Probabilities over the vocabulary at every position, some positions at a time, with which they are."""
-    size = max(1, AT_ONCE // tokenizer.vocab_size)
+    """Yield probabilities over the vocabulary for a few positions at a time, and the slice of these positions."""
+    size = max(1, MAX_LOGITS // tokenizer.vocab_size)
     for first in range(0, len(hidden_TH), size):
         places = slice(first, first + size)
-        # a vocabulary padded to a round size has rows that stand for no piece
+        # an embedding table padded to a round size has rows without a token
         yield model.mlm(hidden_TH[places])[:, : tokenizer.vocab_size].softmax(-1), places
 
 
 def _standing(probs_TV: torch.Tensor, final_T: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The likeliest pieces, their probabilities, and the rank and probability of the final ones."""
+    """The most probable tokens, their probabilities, and the rank and probability of the last layer's tokens."""
     best_T, ids_T = probs_TV.max(-1)
     finals_T = probs_TV.gather(-1, final_T[:, None])[:, 0]
     return ids_T, best_T, (probs_TV > finals_T[:, None]).sum(-1) + 1, finals_T
 
 
 def _masks(model: Bert, tokenizer: Tokenizer, batch: Batch, ids_BT: torch.Tensor, positions: list[int]) -> torch.Tensor:
-    """Log-probabilities at some positions of inputs that differ from `batch` in their ids alone -> [B, M, V]."""
-    rows = max(1, AT_ONCE // (tokenizer.vocab_size * len(positions)))
+    """Log-probabilities at some positions of inputs that differ from `batch` only in their ids -> [B, M, V]."""
+    rows = max(1, MAX_LOGITS // (tokenizer.vocab_size * len(positions)))
     found = []
     for part_BT in ids_BT.split(rows):
         types_BT = batch.token_type_ids_BT.expand_as(part_BT)
@@ -121,7 +122,7 @@ def _masks(model: Bert, tokenizer: Tokenizer, batch: Batch, ids_BT: torch.Tensor
 
 
 def _filled(encoding: Encoding, positions: list[int], pieces: tuple[str, ...], text: str, pair: str | None) -> str:
-    """The text (and the pair, after " | ") with pieces in place of its masks."""
+    """The text (and the pair, after " | ") with its masks filled in."""
     parts = [text] if pair is None else [text, pair]
     for position, piece in reversed(list(zip(positions, pieces, strict=True))):
         (start, end), segment = encoding.offsets[position], encoding.token_type_ids[position]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from bertlab.config.errors import BertlabError, TextError
-from bertlab.explore.encode import alone
+from bertlab.explore.encode import batch_of_one
 from bertlab.explore.facts import Answer, Answers, Candidate, MaskFill, NextSentence, Original
 from bertlab.explore.word_spans import words
 from bertlab.nn.bert import Bert
@@ -43,7 +43,7 @@ def fill_mask(
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:
         raise TextError("there is no [MASK]: write [MASK] in place of the word to guess")
-    hidden_MH = model(alone(encoding, device_of(model))).hidden_BTH[0, positions]
+    hidden_MH = model(batch_of_one(encoding, device_of(model))).hidden_BTH[0, positions]
     # a vocabulary padded to a round size has rows that stand for no piece
     probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].softmax(-1)
     best = probs_MV.topk(min(top_k, tokenizer.vocab_size))
@@ -74,7 +74,7 @@ def _original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Origina
 def next_sentence(model: Bert, encoding: Encoding, asked: str) -> NextSentence:
     """Whether B follows A, or what the head was asked of them. Raises MissingHead."""
     model.head("nsp")
-    logits_2 = model.nsp(model(alone(encoding, device_of(model))).pooled_BH)[0]
+    logits_2 = model.nsp(model(batch_of_one(encoding, device_of(model))).pooled_BH)[0]
     return NextSentence(float(logits_2.softmax(-1)[0]), asked)
 
 

@@ -1,4 +1,4 @@
-"""One prediction to watch while something inside is changed: a masked word, whether B follows A, an answer, a label.
+"""The predictions whose change under interventions is measured: a masked token, next sentence, an answer, a label.
 
 Each is a choice among candidates, read from the last hidden states; `PROBES` has a row for each.
 
@@ -21,51 +21,62 @@ NO_ANSWER = ""
 
 @dataclass(frozen=True)
 class Probe:
-    """positions: of the tokens whose last hidden states it is read from. logits: these, hidden_BPH -> logits_BC over
-    the candidates. label: the text of candidate c."""
+    """One prediction for one input."""
 
     kind: str
+    """A key of `PROBES`."""
     encoding: Encoding
+    """The input."""
     positions: tuple[int, ...]
+    """The tokens from whose last hidden states it is read."""
     logits: Callable[[torch.Tensor], torch.Tensor]
+    """The hidden states at these positions, hidden_BPH -> logits_BC over the candidates."""
     label: Callable[[int], str]
+    """The number of a candidate -> its text."""
 
 
 @dataclass(frozen=True)
 class ProbeSpec:
-    """head: the output layer it needs. build: what is asked of a model -> Probe. two_texts: whether it takes two."""
+    """A kind of prediction."""
 
     head: str
+    """The output layer that it needs."""
     build: Callable[..., Probe]
+    """Model, tokenizer, encoding, pair and mask number -> Probe."""
     two_texts: bool = False
+    """Whether it needs two texts."""
 
 
 def probe(model: Bert, tokenizer: Tokenizer, kind: str, text: str, pair: str | None = None, mask: int = 0) -> Probe:
-    """What to watch. kind "mask": the word behind [MASK] number `mask`, counted from 0; "nsp": whether `pair` follows
-    `text`; "span": where `pair`, a passage, answers `text`, a question; "classify": the label.
+    """The prediction of this kind for one input.
+
+    Args:
+        kind: "mask" (a masked token), "nsp" (whether `pair` follows `text`), "span" (where the passage `pair` answers
+            the question `text`) or "classify" (the label).
+        mask: which [MASK], counted from 0.
 
     Raises:
         MissingHead: the model has no output layer for it.
-        TextError: no [MASK] of that number, no second text, or more tokens than there are positions.
+        TextError: no [MASK] of that number, no second text, or more tokens than positions.
     """
     if kind not in PROBES:
-        raise BertlabError(f"there is no prediction called {kind!r}: it is one of {', '.join(PROBES)}")
+        raise BertlabError("prediction-unknown", prediction=kind, predictions=list(PROBES))
     model.head(PROBES[kind].head)
     if PROBES[kind].two_texts and pair is None:
-        raise TextError(f"{kind} reads two texts: give a second one")
-    encoding = encode(tokenizer, text, pair, model.config.max_positions)
+        raise TextError("second-text-missing", prediction=kind)
+    encoding = encode(tokenizer, text, pair, model.config)
     return PROBES[kind].build(model, tokenizer, encoding, pair, mask)
 
 
 def _mask(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:
-        raise TextError("there is no [MASK]: write [MASK] in place of the word to guess")
+        raise TextError("mask-missing")
     if not 0 <= mask < len(positions):
-        raise TextError(f"there is no [MASK] {mask}: they go from 0 to {len(positions) - 1}")
+        raise TextError("mask-out-of-range", mask=mask, last=len(positions) - 1)
 
     def logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
-        # a vocabulary padded to a round size has rows that stand for no piece
+        # an embedding table padded to a round size has rows without a token
         return model.mlm(hidden_B1H[:, 0])[:, : tokenizer.vocab_size]
 
     return Probe("mask", encoding, (positions[mask],), logits, lambda id: tokenizer.pieces([id])[0])
@@ -80,13 +91,13 @@ def _classify(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str |
 
 
 def _pooled(model: Bert, kind: str, encoding: Encoding, head: Callable, labels: tuple[str, ...]) -> Probe:
-    """What is read from the token that stands for the whole input."""
+    """A prediction from the pooled token."""
     position = len(encoding) - 1 if model.config.left_to_right else 0
     return Probe(kind, encoding, (position,), lambda hidden_B1H: head(model.pooler(hidden_B1H)), labels.__getitem__)
 
 
 def _span(model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-    """Every span of at most 30 tokens of the passage, and last no answer, scored S.T_i + E.T_j."""
+    """Every span of at most 30 tokens of the passage, and "no answer" as the last candidate, scored S.T_i + E.T_j."""
     passage = [
         position
         for position, (segment, special) in enumerate(zip(encoding.token_type_ids, encoding.special, strict=True))

@@ -1,5 +1,6 @@
-"""What a head mostly looks at, in one input, as a name with its figure: the simplest patterns of Clark et al. 2019
-(arXiv 1906.04341), section 3. Arrays in, arrays out; knows no model.
+"""The role of each attention head in one input: the simple pattern that gets most of its attention.
+
+Patterns: Clark et al. 2019 (arXiv 1906.04341), section 3.
 
 Shape legend: T tokens, N heads, L layers.
 """
@@ -14,17 +15,17 @@ ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same")
 
 
 def head_roles(attention: AttentionMap) -> HeadRoles:
-    """For every head the pattern that gets most of its attention."""
+    """For every head the pattern with the largest share of its attention."""
     targets_RTT = patterns(attention.tokens)
-    asking_T = [token.position for token in attention.tokens if not token.special]
-    share_RLN = np.einsum("lnqk,rqk->rlnq", attention.probs_LNTT, targets_RTT)[..., asking_T].mean(-1)
+    queries_T = [token.position for token in attention.tokens if not token.special]
+    share_RLN = np.einsum("lnqk,rqk->rlnq", attention.probs_LNTT, targets_RTT)[..., queries_T].mean(-1)
     best_LN = share_RLN.argmax(0)
     names_LN = tuple(tuple(ROLES[role] for role in best_N) for best_N in best_LN)
     return HeadRoles(names_LN, share_RLN.max(0))
 
 
 def patterns(tokens: Sequence[TokenRow]) -> np.ndarray:
-    """Which pairs of a query and a key belong to each role: float32 [roles, T, T] of 0 and 1."""
+    """Which (query, key) pairs belong to each role -> float32 [roles, T, T], 0 or 1."""
     ids_T = np.array([token.id for token in tokens])
     size = len(tokens)
     last_T = np.array([token.special and token.position > 0 for token in tokens])

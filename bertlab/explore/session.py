@@ -18,7 +18,7 @@ from bertlab.checkpoints.locate import first_shipped
 from bertlab.checkpoints.locate import shipped as shipped
 from bertlab.checkpoints.prune import prune
 from bertlab.config.config import ModelConfig
-from bertlab.config.errors import BertlabError, CheckpointError, TextError
+from bertlab.config.errors import CheckpointError, TextError
 from bertlab.config.tasks import TASKS
 from bertlab.explore import attention, predict, roles, tasks, xray
 from bertlab.explore import interventions as explore_interventions
@@ -48,7 +48,7 @@ from bertlab.explore.intervention_syntax import read_heads, resolve
 from bertlab.explore.probes import Probe, probe
 from bertlab.explore.word_effects import word_effects
 from bertlab.nn.bert import Bert
-from bertlab.nn.interventions import Interventions
+from bertlab.nn.interventions import Interventions, check_position
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 # what is asked -> the shipped checkpoints that suit it, best first; everything else is asked of the strongest
@@ -405,8 +405,7 @@ class Session:
             BertlabError: a layer, head or position that is not there.
         """
         fact = self.neuron(text, pair, layer=layer, head=head)
-        if not 0 <= position < len(fact.tokens):
-            raise BertlabError(f"there is no position {position}: they go from 0 to {len(fact.tokens) - 1}")
+        check_position(position, len(fact.tokens))
         return fact.probs_TT[position]
 
     @torch.inference_mode()
@@ -449,4 +448,4 @@ class Session:
         return taught | {name: value for name, value in asked.items() if value is not None}
 
     def _encoding(self, text: str, pair: str | None = None) -> Encoding:
-        return encode(self.tokenizer, text, pair, self.config.max_positions)
+        return encode(self.tokenizer, text, pair, self.config)

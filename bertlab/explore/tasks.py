@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertlab.explore.encode import alone
+from bertlab.explore.encode import batch_of_one
 from bertlab.explore.facts import Choice, Classification, Entity, LabelShare, Tags, WordTags
 from bertlab.explore.predict import device_of
 from bertlab.explore.word_spans import words
@@ -29,7 +29,7 @@ def classifier(model: Bert) -> str:
 def classify(model: Bert, encoding: Encoding) -> Classification:
     """The probability of every label, or the value. Raises MissingHead."""
     head = classifier(model)
-    pooled_1H = model.pooled(alone(encoding, device_of(model)))
+    pooled_1H = model.pooled(batch_of_one(encoding, device_of(model)))
     if head == "regress":
         return Classification((), float(model.regress(pooled_1H)[0]))
     probs_K = model.classify(pooled_1H)[0].softmax(-1).tolist()
@@ -55,7 +55,7 @@ def tag(model: Bert, text: str, encoding: Encoding, by_piece: bool = False) -> T
         MissingHead: the model has no tagging head.
     """
     labels = model.config.labels
-    probs_TK = model.tag(model(alone(encoding, device_of(model))).hidden_BTH)[0].softmax(-1).cpu().numpy()
+    probs_TK = model.tag(model(batch_of_one(encoding, device_of(model))).hidden_BTH)[0].softmax(-1).cpu().numpy()
     places_T = [(position, *encoding.offsets[position]) for position, s in enumerate(encoding.special) if not s]
     if by_piece:
         units = places_T

@@ -1,9 +1,6 @@
-"""A training run scrubbed through: what every snapshot attends to and says of one text.
+"""One text through the snapshots of a training run: attention, masked-token and next-sentence predictions.
 
-Its parts are attention probabilities and the two heads of pre-training (Devlin et al. 2019, sections 3.1 and A.2).
-Knows no picture, and nothing of how runs are made.
-
-Shape legend: S snapshots, L layers, N heads, T tokens, V vocabulary, M masks, W words.
+Shape legend: S snapshots, L layers, N heads, T tokens, V vocabulary, M masks, W tokens shown.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,53 +13,64 @@ import torch
 from bertlab.checkpoints.history import Snapshot, find_snapshots
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import DataError, TextError
-from bertlab.explore.encode import alone, encode, token_rows
+from bertlab.explore.encode import batch_of_one, encode, token_rows
 from bertlab.explore.facts import TokenRow
 from bertlab.explore.predict import device_of
 from bertlab.explore.session import Session, load
 from bertlab.nn.trace import Trace
 
-MOST = 10_000_000  # probabilities of attention in all moments together
-TOP = 6  # words that a moment brings in for each mask
+MAX_PROBS = 10_000_000  # attention probabilities in all moments together
+TOP = 6  # most probable tokens of each mask in each snapshot
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What one snapshot makes of the text: probs_LNTT (float16); words_MV, the probability of every piece of the
-    vocabulary behind each mask (float16; None without a masked-word head); follows, the probability that B follows A
-    (None without B or without that head). positions: of the masks; best_M: for each, the best pieces by their ids;
-    digest: of the vocabulary."""
+    """Attention and predictions of one snapshot for a text."""
 
     snapshot: Snapshot
+    """Which snapshot."""
     digest: str
+    """Identifies the vocabulary."""
     tokens: tuple[TokenRow, ...]
+    """The tokens of the text."""
     probs_LNTT: np.ndarray
+    """Attention probabilities, float16."""
     positions: tuple[int, ...]
+    """Positions of the masks."""
     words_MV: np.ndarray | None
+    """Probability of every token of the vocabulary at each mask, float16; None without MLM head or masks."""
     best_M: tuple[dict[int, str], ...]
+    """For each mask the most probable tokens, id -> text."""
     follows: float | None
+    """Probability that B follows A; None without B or NSP head."""
 
 
 @dataclass(frozen=True)
 class Track:
-    """The words that were ever among the best behind one mask, and the probability of each at every snapshot:
-    probs_SW, in 0..1; sorted by the last snapshot's."""
+    """Predictions for one mask through the snapshots."""
 
     position: int
+    """Position of the mask."""
     words: tuple[str, ...]
+    """Tokens that were among the most probable in any snapshot, sorted by their probability in the last."""
     probs_SW: np.ndarray
+    """Their probability in each snapshot, 0..1."""
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """One text through a run: the same tokens at every snapshot. probs: probs_LNTT of each; tracks: one for each
-    [MASK]; follows: the probability that B follows A at each, or None."""
+    """One text through the snapshots of a run."""
 
     tokens: tuple[TokenRow, ...]
+    """The tokens of the text, the same in every snapshot."""
     snapshots: tuple[Snapshot, ...]
+    """The snapshots in order."""
     probs: tuple[np.ndarray, ...]
+    """Attention probabilities of each snapshot, probs_LNTT."""
     tracks: tuple[Track, ...]
+    """One per [MASK]."""
     follows: tuple[float, ...] | None
+    """Probability that B follows A in each snapshot, or None."""
 
 
 def timeline(
@@ -73,17 +81,19 @@ def timeline(
     ask: Callable[[Snapshot, int, str, str | None], Moment] | None = None,
     done: Callable[[int, int], None] = lambda done, of: None,
 ) -> Timeline:
-    """What every snapshot of a run makes of one text.
+    """Run every snapshot of a run on one text.
 
     Args:
-        text, pair: sentence A, with or without [MASK], and B.
-        ask: (snapshot, how many there are, text, pair) -> Moment; `moment` unless given; the window's is cached.
-        done: told after each snapshot how many of how many are done.
+        run: the run directory.
+        text: sentence A, with or without [MASK].
+        pair: sentence B.
+        ask: (snapshot, number of snapshots, text, pair) -> Moment, `moment` by default; the app caches it.
+        done: called after each snapshot with how many are done and how many there are.
 
     Raises:
-        DataError: no snapshots, or snapshots that are not of one run: other vocabularies or sizes.
-        TextError: a text that is empty, or too long for the model or for so many snapshots.
-        CheckpointError: a damaged snapshot.
+        DataError: there are no snapshots, or they differ in vocabulary or size and so are not of one run.
+        TextError: the text is empty, or too long for the model or for so many snapshots.
+        CheckpointError: a snapshot is damaged.
     """
     ask = ask or moment
     found = find_snapshots(Path(run).expanduser())
@@ -92,22 +102,22 @@ def timeline(
         moments.append(ask(snapshot, len(found), text, pair))
         _must_agree(moments[0], moments[-1])
         done(number, len(found))
-    return gather(moments)
+    return assemble(moments)
 
 
 def moment(snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> Moment:
-    """What this snapshot, one of `count`, makes of a text. Raises as `timeline`."""
-    return look(load(snapshot.path), snapshot, count, text, pair)
+    """Load one of `count` snapshots and run it on a text. Raises the errors of `timeline`."""
+    return read_snapshot(load(snapshot.path), snapshot, count, text, pair)
 
 
 @torch.inference_mode()
-def look(session: Session, snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> Moment:
-    """As `moment`, of a snapshot that is open: one forward pass. Raises as `timeline`."""
-    encoding = encode(session.tokenizer, text, pair, session.config.max_positions)
+def read_snapshot(session: Session, snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> Moment:
+    """`moment` for a snapshot that is already loaded."""
+    encoding = encode(session.tokenizer, text, pair, session.config)
     rows = token_rows(encoding)
-    must_fit(session.config, len(rows), count)
+    check_fits(session.config, len(rows), count)
     model, trace = session.model, Trace.of("probs")
-    encoded = model(alone(encoding, device_of(model)), trace=trace)
+    encoded = model(batch_of_one(encoding, device_of(model)), trace=trace)
     masks = tuple(row.position for row in rows if row.id == session.tokenizer.mask_id)
     words_MV, best_M = None, ()
     if masks and "mlm" in session.heads:
@@ -122,19 +132,24 @@ def look(session: Session, snapshot: Snapshot, count: int, text: str, pair: str 
     return Moment(snapshot, session.tokenizer.digest, rows, probs_LNTT, masks, words_MV, best_M, follows)
 
 
-def must_fit(config: ModelConfig, tokens: int, count: int) -> None:
-    """Raise TextError if the attention of so many tokens at so many snapshots is more than can be shown smoothly."""
+def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
+    """Check that the attention of `tokens` tokens in `count` snapshots can be shown smoothly.
+
+    Raises:
+        TextError: it is too much.
+    """
     heads = config.num_layers * config.num_heads
-    if count * heads * tokens**2 > MOST:
-        most = int((MOST / count / heads) ** 0.5)
-        raise TextError(
-            f"the text has {tokens} pieces: with {count} snapshots of {heads} heads the time machine takes "
-            f"{most} at most"
-        )
+    if count * heads * tokens**2 > MAX_PROBS:
+        most = int((MAX_PROBS / count / heads) ** 0.5)
+        raise TextError("timeline-text-too-long", tokens=tokens, snapshots=count, heads=heads, limit=most)
 
 
-def gather(moments: Sequence[Moment]) -> Timeline:
-    """The moments of one text as a timeline. Raises DataError if they are not of one run."""
+def assemble(moments: Sequence[Moment]) -> Timeline:
+    """Assemble the moments of one text.
+
+    Raises:
+        DataError: they are not of one run.
+    """
     first = moments[0]
     for other in moments[1:]:
         _must_agree(first, other)
@@ -156,9 +171,9 @@ def gather(moments: Sequence[Moment]) -> Timeline:
 
 
 def _must_agree(first: Moment, other: Moment) -> None:
-    names = f"{first.snapshot.path.name} and {other.snapshot.path.name}"
+    names = {"first": first.snapshot.path.name, "second": other.snapshot.path.name}
     if first.digest != other.digest:
-        raise DataError(f"{names} have different vocabularies, so they are not of one run and cannot share a slider")
+        raise DataError("snapshots-vocabularies-differ", **names)
     if first.probs_LNTT.shape != other.probs_LNTT.shape:
-        sizes = (f"{m.probs_LNTT.shape[0]} layers x {m.probs_LNTT.shape[1]} heads" for m in (first, other))
-        raise DataError(f"{names} are of different sizes ({' and '.join(sizes)}), so they cannot share a slider")
+        sizes = [f"{moment.probs_LNTT.shape[0]} x {moment.probs_LNTT.shape[1]}" for moment in (first, other)]
+        raise DataError("snapshots-sizes-differ", **names, first_size=sizes[0], second_size=sizes[1])

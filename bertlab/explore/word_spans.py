@@ -1,7 +1,6 @@
-"""Where the words of a text are, and the text with some of them hidden: what a click on a word needs.
+"""The words of a text, and the text with some of them masked.
 
-A word is what BERT's pre-tokenizer takes for one, save that an apostrophe inside does not part it. Knows no vocabulary
-and no model.
+Words are those of BERT's pre-tokenizer, except that an apostrophe inside a word does not split it.
 """
 
 import re
@@ -14,9 +13,9 @@ from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS
 
 MASK = "[MASK]"
 _SPECIAL = re.compile("|".join(map(re.escape, SPECIAL_TOKENS)))
-# over one letter for each character, see `_kind`; S and s are a special piece as typed
+# over one letter per character, see `_kind`; S and s are a special token as typed
 _WORD = re.compile("w(?:(?:i*|q)w)*|q|p|Ss*")
-# as in BERT's pre-tokenizer: ideographs stand alone, kana and Hangul do not
+# as in BERT's pre-tokenizer: each ideograph is a word, kana and Hangul form words
 _IDEOGRAPHS = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF),
     (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
@@ -48,19 +47,19 @@ def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     parts, place = [], 0
     for start, end in sorted(spans):
         if not place <= start < end <= len(text):
-            raise TextError(f"characters {start} to {end} cannot be hidden: outside of the text, or hidden twice")
+            raise TextError("mask-span-invalid", start=start, end=end)
         parts += [text[place:start], MASK]
         place = end
     return "".join([*parts, text[place:]])
 
 
-def carried(numbers: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
-    """Where words that are known by their numbers stand in an edited text; those that are gone are left out.
+def carry_over(numbers: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
+    """Numbers of words -> their numbers in an edited text; words that are gone are left out.
 
     >>> before = ["She", "opened", "the", "window"]
-    >>> carried({3}, before, ["Today", *before]), carried({3}, before, [*before[:3], "windows"])
+    >>> carry_over({3}, before, ["Today", *before]), carry_over({3}, before, [*before[:3], "windows"])
     ({4}, {3})
-    >>> carried({3}, before, ["Rain", "falls", "on", "tea"])
+    >>> carry_over({3}, before, ["Rain", "falls", "on", "tea"])
     set()
     """
     edits = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
@@ -68,13 +67,13 @@ def carried(numbers: Iterable[int], before: Sequence[str], after: Sequence[str])
         return set()
     places = {}
     for _, start, end, to, to_end in edits:
-        if end - start == to_end - to:  # the same words, or as many others: one that is being written
+        if end - start == to_end - to:  # the same words, or as many others: a word that is being typed
             places |= zip(range(start, end), range(to, to_end), strict=True)
     return {places[number] for number in numbers if number in places}
 
 
 def _kind(character: str) -> str:
-    """w: part of a word, q: apostrophe, p: stands alone, i: invisible, so no boundary, " ": space."""
+    """w: part of a word, q: apostrophe, p: a word by itself, i: invisible and thus no boundary, " ": space."""
     if character in "'’":
         return "q"
     category = unicodedata.category(character)

@@ -1,6 +1,4 @@
-"""What stands behind an answer: every window's own reading, and where each head looks between question and answer.
-
-A question and a passage in, facts out; spans are decoded where `Session.answer` decodes them. Knows no picture.
+"""What is behind an answer: the prediction for every window, and the attention between question and answer.
 
 Shape legend: T tokens of a window, K windows, L layers, N heads.
 """
@@ -19,7 +17,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 
 def xray(model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings) -> SpanXray:
-    """Everything behind an answer; arguments and errors as of `Session.answer`."""
+    """The answers to a question and the prediction for every window; arguments and errors as in `Session.answer`."""
     reading = read_spans(model, tokenizer, question, passage, n_best=n_best, **settings)
     return SpanXray(
         answers=answers(reading, n_best),
@@ -43,36 +41,43 @@ def span_attention(
     stride: int,
     max_tokens: int,
 ) -> SpanAttention:
-    """Where question and answer look in one window, head by head. start and end: the answer's characters.
+    """The attention of question and answer in one window, for every head.
+
+    Args:
+        window: its number, from 0.
+        start: the answer's first character in the passage.
+        end: the character after the answer.
+        stride: see `Session.answer`.
+        max_tokens: see `Session.answer`.
 
     Raises:
-        TextError: there is no such window, or it does not show these characters.
+        TextError: there is no such window, or these characters are not in it.
     """
     found = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
     if not 0 <= window < len(found):
-        raise TextError(f"there is no window {window}: they go from 0 to {len(found) - 1}")
+        raise TextError("window-out-of-range", window=window, last=len(found) - 1)
     chosen = found[window]
     begin_P, end_P = chosen.offsets_T2[chosen.passage].T
     inside_P = (begin_P < end) & (end_P > start) & (end_P > begin_P)
     answer = [chosen.passage.start + int(place) for place in inside_P.nonzero()[0]]
     if not answer:
-        raise TextError(f"window {window} does not show characters {start} to {end}")
-    asked = list(range(1, 1 + chosen.question_tokens))
+        raise TextError("window-without-characters", window=window, start=start, end=end)
+    question_positions = list(range(1, 1 + chosen.question_tokens))
     trace = Trace.of("probs")
     model(collate([chosen], tokenizer.pad_id).to(device_of(model)), trace=trace)
-    # a layer at a time: the mean over a few rows is small, all rows of all heads are not
-    looks = [
+    # layer by layer: the mean over a few rows is small, all rows of all heads are large
+    means = [
         torch.stack([probs_1NTT[0, :, rows].mean(1) for probs_1NTT in trace["probs"]]).float().cpu().numpy()
-        for rows in (asked, answer)
+        for rows in (question_positions, answer)
     ]
-    return SpanAttention(_tokens(chosen, tokenizer), tuple(asked), tuple(answer), *looks)
+    return SpanAttention(_tokens(chosen, tokenizer), tuple(question_positions), tuple(answer), *means)
 
 
 def _window(reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max_answer_tokens: int) -> WindowReading:
     window, starts_T, ends_T = reading.windows[k], reading.start_KT[k], reading.end_KT[k]
-    # as many starts and ends are weighed as for the answer, or the winner's score might differ from the answer's
-    alone = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)
-    best = alone.spans[0] if alone.spans else None
+    # with as many starts and ends as for the answer, else the best score might differ from the answer's
+    decoded = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)
+    best = decoded.spans[0] if decoded.spans else None
     return WindowReading(
         *covered(window),
         tokens=_tokens(window, tokenizer),
@@ -80,12 +85,12 @@ def _window(reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max
         end_probs_T=softmax(ends_T),
         answer=(best.start, best.end) if best else None,
         score=best.score if best else float("-inf"),
-        no_answer_score=alone.no_answer_score,
+        no_answer_score=decoded.no_answer_score,
     )
 
 
 def _tokens(window: Window, tokenizer: Tokenizer) -> tuple[TokenRow, ...]:
-    """A window's tokens as rows; the question's offsets are left at 0, the passage's are its characters."""
+    """A window's tokens as rows; the question's offsets are 0, the passage's are characters of the passage."""
     added = {0, window.question_tokens + 1, len(window) - 1}
     pieces = tokenizer.pieces([int(id) for id in window.ids])
     columns = (window.ids, pieces, window.offsets_T2, window.token_type_ids)

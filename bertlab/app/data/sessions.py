@@ -220,7 +220,7 @@ def head_effects(
             by_layer[part.layers[0]] = part
             if progress:
                 progress(len(by_layer) / layers)
-    return interventions.together([by_layer[layer] for layer in range(layers)])
+    return interventions.join_effects([by_layer[layer] for layer in range(layers)])
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -170,7 +170,7 @@ def _pack(run: Path, sources: tuple[Checkpoint, ...], first: str, second: str, _
 
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _moment(chosen: Checkpoint, count: int, text: str, pair: str | None, _snapshot_row) -> timeline.Moment:
-    return timeline.look(_snapshot(chosen), _snapshot_row, count, text, pair)
+    return timeline.read_snapshot(_snapshot(chosen), _snapshot_row, count, text, pair)
 
 
 def _snapshot(chosen: Checkpoint) -> Session:

@@ -5,7 +5,7 @@ import streamlit as st
 from bertlab.app import components, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.explore.word_spans import MASK, carried, mask_spans, words
+from bertlab.explore.word_spans import MASK, carry_over, mask_spans, words
 from bertlab.views import figures
 from bertlab.views.passage import plain
 
@@ -26,7 +26,7 @@ asked = set(url.recall("mask", default).split("."))
 now = [text[start:end] for start, end in found]
 before = url.last("mask", now)
 if before != now:  # the text was edited: a hidden word stays hidden where it went
-    kept = carried({number for number in range(len(before)) if str(number) in asked}, before, now)
+    kept = carry_over({number for number in range(len(before)) if str(number) in asked}, before, now)
     asked = set(default.split(".")) if default else set(map(str, kept))
 hidden = {number for number, word in enumerate(now) if str(number) in asked and word != MASK}
 remember(hidden)

@@ -1,0 +1,27 @@
+## Interventions
+
+intervention-unreadable = the change '{ $part }' cannot be read: write 0.3 for head 3 of layer 0, or 4 for layer 4
+heads-unreadable = '{ $text }' names no heads: write them as LAYER.HEAD, such as 0.3,2.11
+attention-row-without-weight = a row of attention needs a weight of more than 0 for at least one position
+patch-without-text = a patched hidden state comes from another text: give one
+patch-lengths-differ = the two texts have { $tokens } and { $other } tokens: choose one position in each
+patch-position-missing = there is no position { $position } in the other text: positions go from 0 to { $last }
+
+## Texts
+
+second-text-empty = the second text is empty: type some words
+second-text-missing = { $prediction } reads two texts: give a second one
+pair-without-token-types = this model has one token type and cannot tell two texts apart: give a single text
+mask-missing = there is no [MASK]: write [MASK] in place of the word to predict
+mask-out-of-range = there is no [MASK] { $mask }: masks go from 0 to { $last }
+mask-span-invalid = characters { $start } to { $end } cannot be masked: they are outside of the text or overlap another mask
+prediction-unknown = there is no prediction { $prediction }; choose one of { $predictions }
+window-out-of-range = there is no window { $window }: windows go from 0 to { $last }
+window-without-characters = window { $window } does not contain the characters { $start } to { $end }
+
+## Comparisons and snapshots
+
+compare-nothing-shared = the two inputs have no token in common but [CLS] and [SEP]: there is nothing to compare
+timeline-text-too-long = the text has { $tokens } tokens: with { $snapshots } snapshots of { $heads } heads the time machine shows at most { $limit }
+snapshots-vocabularies-differ = { $first } and { $second } have different vocabularies, so they are not snapshots of one run
+snapshots-sizes-differ = { $first } and { $second } have different sizes ({ $first_size } and { $second_size } layers x heads), so they are not snapshots of one run

@@ -1,0 +1,27 @@
+## 개입
+
+intervention-unreadable = '{ $part }'은(는) 읽을 수 없는 변경이에요. 0.3은 0번 레이어의 3번 헤드, 4는 4번 레이어 전체예요.
+heads-unreadable = '{ $text }'에는 헤드가 없어요. 0.3,2.11처럼 레이어.헤드로 적어 주세요.
+attention-row-without-weight = 어텐션 행에는 0보다 큰 가중치가 적어도 한 위치에 있어야 해요.
+patch-without-text = 패칭할 은닉 상태는 다른 텍스트에서 가져와요. 다른 텍스트를 입력해 주세요.
+patch-lengths-differ = 두 텍스트의 토큰이 { $tokens }개와 { $other }개로 달라요. 각각 위치를 하나씩 골라 주세요.
+patch-position-missing = 다른 텍스트에 { $position }번 위치는 없어요. 위치는 0번부터 { $last }번까지 있어요.
+
+## 텍스트
+
+second-text-empty = 두 번째 텍스트가 비어 있어요. 단어를 입력해 주세요.
+second-text-missing = { $prediction }에는 텍스트가 두 개 필요해요. 두 번째 텍스트를 입력해 주세요.
+pair-without-token-types = 이 모델은 토큰 유형이 하나라서 두 텍스트를 구분하지 못해요. 텍스트를 하나만 입력해 주세요.
+mask-missing = [MASK]가 없어요. 예측할 단어 자리에 [MASK]를 적어 주세요.
+mask-out-of-range = { $mask }번 [MASK]는 없어요. [MASK]는 0번부터 { $last }번까지 있어요.
+mask-span-invalid = { $start }번부터 { $end }번까지의 글자는 가릴 수 없어요. 텍스트 밖이거나 다른 마스크와 겹쳐요.
+prediction-unknown = { $prediction } 예측은 없어요. 다음 중에서 골라 주세요: { $predictions }
+window-out-of-range = { $window }번 윈도는 없어요. 윈도는 0번부터 { $last }번까지 있어요.
+window-without-characters = { $window }번 윈도에는 { $start }번부터 { $end }번까지의 글자가 없어요.
+
+## 비교와 스냅샷
+
+compare-nothing-shared = 두 입력에는 [CLS]와 [SEP] 말고 같은 토큰이 없어서 비교할 것이 없어요.
+timeline-text-too-long = 텍스트가 { $tokens }토큰이에요. 헤드 { $heads }개짜리 스냅샷이 { $snapshots }개이면 타임머신은 { $limit }토큰까지 보여 줄 수 있어요.
+snapshots-vocabularies-differ = { $first }과(와) { $second }은(는) 어휘가 서로 달라서 한 학습의 스냅샷이 아니에요.
+snapshots-sizes-differ = { $first }과(와) { $second }은(는) 크기(레이어 x 헤드)가 { $first_size }, { $second_size }로 서로 달라서 한 학습의 스냅샷이 아니에요.
