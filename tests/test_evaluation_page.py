@@ -271,7 +271,8 @@ def test_rows_that_cannot_be_read_are_one_line(shipped, rows):
     assert "<script" not in errors(app)[0]
 
 
-def test_a_checkpoint_without_a_fitting_head_is_one_line(shipped):
+def test_a_checkpoint_without_a_fitting_head_is_replaced_in_one_line(shipped):
     app = open_page("evaluation", checkpoint="bare")
     assert not app.exception
-    assert len(errors(app)) == 1
+    assert not errors(app)
+    assert sum(text("checkpoint-replaced", chosen="bare", used="sst2") in body for body in bodies(app)) == 1

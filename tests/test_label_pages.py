@@ -77,7 +77,7 @@ def test_word_effects_need_a_classifier(shipped):
 def test_many_texts_make_one_table_and_a_bad_one_says_why(judge, tagger):
     rows = ask_many(judge, "classify", [("Green tea.", None), ("tea " * 200, None), ("A bowl.", "Some bread.")])
     assert [set(row) for row in rows] == [set(rows[0])] * 3
-    assert "64" in rows[1]["error"]
+    assert (rows[1]["error"].id, rows[1]["error"].params["limit"]) == ("text-too-long", 64)
     assert rows[1]["label"] is None
     assert rows[2]["probability"] == judge.classify("A bowl.", "Some bread.").best.probability
     assert len(ask_many(tagger, "tag", [("The potter left.", None)])[0]["tags"].split()) == 4

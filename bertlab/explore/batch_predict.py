@@ -31,7 +31,7 @@ def ask_many(
     session: Session, question: str, texts: Sequence[tuple[str, str | None]], progress: Callable = iter
 ) -> list[dict[str, str | float | None]]:
     """Ask "classify" or "tag" of every (text, pair) -> a row for each, all with the same columns; what could not be
-    asked has None in them and says why in "error".
+    asked has None in them and the error in "error".
 
     Without a pair a text is asked alone; a pair that is empty is a fault of its row.
 
@@ -46,11 +46,11 @@ def ask_many(
         row: dict[str, str | float] = {"text": text} | ({} if question == "tag" else {"pair": pair or ""})
         try:
             fact = session.tag(text) if question == "tag" else session.classify(text, pair)
-            said.append(row | _columns(fact) | {"error": ""})
+            said.append(row | _columns(fact) | {"error": None})
         except MissingHead:
             raise
         except BertlabError as error:
-            said.append(row | {"error": str(error)})
+            said.append(row | {"error": error})
     columns: dict[str, None] = dict.fromkeys(name for row in said for name in row if name != "error")
     return [{name: row.get(name) for name in (*columns, "error")} for row in said]
 

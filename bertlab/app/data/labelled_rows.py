@@ -11,6 +11,7 @@ import streamlit as st
 from bertlab.app import access
 from bertlab.app.data import sessions
 from bertlab.config.errors import BertlabError, DataError
+from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.training.error_analysis import examine
@@ -49,7 +50,7 @@ def _read(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: t
         return examine.labelled_rows(name, spec, split)
     with temporary_file(name, content) as path:
         rows = examine.labelled_rows(path, spec, split, UPLOAD_LIMITS)
-    invalid = tuple(line.replace(f"{path.parent}/", "") for line in rows.left_out)
+    invalid = tuple(_without(error, f"{path.parent}/") for error in rows.left_out)
     return replace(rows, name=path.name, left_out=invalid)
 
 
@@ -62,7 +63,17 @@ def temporary_file(name: str, content: bytes) -> Iterator[Path]:
         try:
             yield path
         except BertlabError as error:
-            raise type(error)(str(error).replace(f"{directory}/", "")) from None
+            raise _without(error, f"{directory}/") from None
+
+
+def _without(value, prefix: str):
+    """A value with a prefix removed from every path in it: a text, or an error or message with its parameters."""
+    if isinstance(value, str | Path):
+        return str(value).replace(prefix, "")
+    if isinstance(value, BertlabError | Message):
+        params = {name: _without(param, prefix) for name, param in value.params.items()}
+        return type(value)(value.id.replace(prefix, ""), **params)
+    return value
 
 
 def examination(

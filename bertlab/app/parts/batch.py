@@ -57,7 +57,7 @@ def box(checkpoint: sessions.Checkpoint, question: str) -> None:
             st.session_state[kept] = (asked, said)
         found = st.session_state.get(kept)
         if found and found[0] == asked:
-            said = [row | {"error": error_text(row["error"])} for row in found[1]]
+            said = [row | {"error": error_text(row["error"]) if row["error"] else ""} for row in found[1]]
             if unanswered := sum(bool(row["error"]) for row in said):
                 frame.note(t("batch-unanswered", count=unanswered, of=len(said)))
             rows = beside(_given(table, texts)[: len(said)], said)

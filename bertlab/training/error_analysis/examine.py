@@ -78,7 +78,7 @@ def labelled_rows(source: str | Path, spec: TaskSpec, split: str = "validation",
     complaints = InvalidRows("skip", shown=0)
     questions = read_rows(source, split, complaints, spec)
     columns = ("id", "question", "context", "answers")
-    return Given(split_name(source, split, found), columns, questions, left_out=tuple(complaints.lines))
+    return Given(split_name(source, split, found), columns, questions, left_out=tuple(complaints.errors))
 
 
 def examine(loaded: Checkpoint, rows: Given, spec: TaskSpec, most: int = 500, progress: Callable = iter) -> Examination:

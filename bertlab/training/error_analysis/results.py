@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TaskSpec
 from bertlab.text.readers.rows import Rows
 
@@ -88,7 +89,7 @@ class Examination:
     figures: dict[str, float]
     rows: tuple[Judged, ...]
     total: int
-    left_out: tuple[str, ...]
+    left_out: tuple[BertlabError, ...]
     confusion: Confusion | None = None
     groups: dict[str, tuple[Group, ...]] | None = None
 
@@ -102,4 +103,4 @@ class Examination:
 class Given(Rows):
     """Rows to measure on, and why some could not be read as such."""
 
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[BertlabError, ...] = ()
