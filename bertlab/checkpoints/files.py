@@ -4,19 +4,22 @@ A checkpoint may come from anywhere. Weights are read without running code, and 
 (NaN, tensors larger than their file) is refused here with the name of the file or tensor.
 """
 
+from __future__ import annotations
+
 import pickle
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
 from safetensors import SafetensorError
-from safetensors.torch import load as load_bytes
-from safetensors.torch import load_file
 
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError, first_line
 from bertlab.config.files import read_json_object
+
+if TYPE_CHECKING:  # commands that only need a configuration or a tokenizer do not wait for torch
+    import torch
 
 CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
@@ -75,9 +78,12 @@ def read_weights(directory: Path) -> dict[str, torch.Tensor]:
 def is_finite(tensor: torch.Tensor) -> bool:
     """Whether a tensor holds neither NaN nor infinity.
 
+    >>> import torch
     >>> is_finite(torch.tensor([1.0, 2.0])), is_finite(torch.tensor([1.0, float("nan")]))
     (True, False)
     """
+    import torch
+
     if not tensor.is_floating_point():
         return True
     wide = tensor.float() if tensor.itemsize < 2 else tensor  # torch has no sums in eight bits
@@ -115,6 +121,9 @@ def _read_tensors(directory: Path) -> dict[str, torch.Tensor]:
 
 
 def _read_safetensors(path: Path) -> dict[str, torch.Tensor]:
+    from safetensors.torch import load as load_bytes
+    from safetensors.torch import load_file
+
     try:
         # safetensors opens only files whose name is valid UTF-8
         return load_file(path) if _is_utf8(path) else load_bytes(path.read_bytes())
@@ -128,6 +137,8 @@ def _is_utf8(path: Path) -> bool:
 
 def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
     """The tensors of a `pytorch_model.bin`, which is a pickle, by the loader that builds tensors and nothing else."""
+    import torch
+
     damages = (RuntimeError, EOFError, OSError, ValueError, TypeError, LookupError, AttributeError, zipfile.BadZipFile)
     try:
         if _is_compressed(path):
@@ -160,6 +171,8 @@ def _is_compressed(path: Path) -> bool:
 
 def _is_stored(tensor: torch.Tensor) -> bool:
     """Whether the file holds every element of a tensor: not one of the meta device, and no small one stretched."""
+    import torch
+
     if tensor.is_meta or tensor.layout != torch.strided or tensor.is_quantized:
         return False
     return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
