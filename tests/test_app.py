@@ -14,7 +14,7 @@ from bertlab.app.data import sessions
 from bertlab.checkpoints import checkpoint
 from bertlab.explore.facts import Answer, Answers
 from bertlab.nn.fast.model import FastBert
-from bertlab.views.numbers import Told
+from bertlab.views.numbers import SignedNumber
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -266,7 +266,7 @@ def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(ref
         said = bodies(page)
         assert any(silent in body for body in said)
         assert any('class=" faint"' in body and best.answers[0].text in body for body in said), "still shown, faintly"
-        assert any(f"{Told(best.no_answer_margin):+.2f}" in caption.value for caption in page.caption)
+        assert any(f"{SignedNumber(best.no_answer_margin):+.2f}" in caption.value for caption in page.caption)
     app.slider[0].set_value(30.0).run()
     assert not any(silent in body for body in bodies(app))
     answered = text("question-answered-score", margin=best.no_answer_margin, tau=30.0)

@@ -6,6 +6,7 @@ from html import unescape
 
 import numpy as np
 import pytest
+from support.errors import raises_error
 from support.view_facts import attention, decode, long_attention, neuron, rows
 
 from bertlab.config.errors import TextError
@@ -205,7 +206,7 @@ def test_bertviz_page_is_small_rounded_and_for_short_inputs():
     page = bertviz_view.head_view_html(attention(), layer=1)
     assert not re.search(r"0\.\d{5,}", page[page.index("const PARAMS") : page.index("const whole")])
     assert '"layer":1' in page
-    with pytest.raises(TextError, match="65 tokens"):
+    with raises_error(TextError, "bertviz-text-too-long", tokens=65):
         bertviz_view.head_view_html(long_attention(65, 1, 1))
 
 

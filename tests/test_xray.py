@@ -16,7 +16,7 @@ from bertlab.config.errors import BertlabError, MissingHead, TextError
 from bertlab.explore.facts import Answer
 from bertlab.explore.session import Session
 from bertlab.views import xray
-from bertlab.views.numbers import Told
+from bertlab.views.numbers import SignedNumber
 
 QUESTION = "Who carried the lantern?"
 PASSAGE = "Rain fell on the harbour. The keeper of the old mill carried the lantern, two cups and some bread."
@@ -198,7 +198,7 @@ def test_windows_and_heads_are_all_drawn(session):
     squares = xray.heads_map(found.question_to_answer_LN, 0.1, (1, 0)).data[0]
     assert [list(place[:2]) for place in squares.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert list(squares.marker.line.width) == [1, 1, 3, 1]
-    html = xray.looks_html(found, 0, 0)
+    html = xray.attended_tokens_html(found, 0, 0)
     assert html.count("<bdi") == len(found.tokens)
     assert html.count("solid") == len(found.question)
     assert html.count("dashed") == len(found.answer)
@@ -214,7 +214,7 @@ def test_moving_the_threshold_past_the_margin_silences_the_answer(shipped):
     said = lambda: next(body.proto.body for body in app.get("html") if 'class="say"' in body.proto.body)  # noqa: E731
     assert text("xray-says", tau=20) in said()
     app.slider(key="tau").set_value(-20.0).run()
-    assert text("xray-silent", tau=Told(-20)) in said()
+    assert text("xray-silent", tau=SignedNumber(-20)) in said()
     assert app.query_params["tau"] == "-20.0"
 
 

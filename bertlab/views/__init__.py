@@ -1,4 +1,4 @@
-"""F4, data -> picture: facts become payloads, figures and HTML. No model, no web framework.
+"""Facts as payloads, figures and HTML. Imports no model and no web framework.
 
 payload         bytes for the canvas views: AttentionPack, neuron_bytes, timeline_bytes
 pieces          pieces as a reader sees them: piece_labels, word_numbers

@@ -1,6 +1,6 @@
-"""A reproduced table of the paper -> Markdown, and a Plotly figure of ours beside the paper's.
+"""A reproduced table of the paper as Markdown, and as a Plotly figure beside the paper's results.
 
-Takes what `training.paper.reproduce.result` gives, a plain dictionary; knows no run.
+Both take the dictionary that `training.paper.reproduce.result` returns.
 """
 
 import plotly.graph_objects as go
@@ -9,14 +9,14 @@ from plotly.subplots import make_subplots
 from bertlab.views.figures import BLUE, GREY, TEMPLATE, safe
 
 
-def markdown(told: dict) -> list[str]:
-    """Lines: the title, the table (ours with spread, the paper's in brackets), and the sentence.
+def markdown(result: dict) -> list[str]:
+    """The lines of the title, the table (mean and spread, the paper's result in brackets) and the conclusion.
 
     >>> column = {"title": "SST-2", "task": "sst2", "paper": "MNLI", "lower": False}
     >>> cell = {"values": [70.0, 71.0], "mean": 70.5, "spread": 0.7, "paper": 84.2}
     >>> row = {"title": "80 / 10 / 10", "cells": {"sst2": cell}, "tokens": 12000}
-    >>> told = {"table": "table8", "title": "Masks", "source": "Table 8", "columns": {"sst2": column}}
-    >>> print("\\n".join(markdown(told | {"rows": {"m": row}, "sentence": "All agree."})))
+    >>> result = {"table": "table8", "title": "Masks", "source": "Table 8", "columns": {"sst2": column}}
+    >>> print("\\n".join(markdown(result | {"rows": {"m": row}, "sentence": "All agree."})))
     **table8: Masks** (Table 8; in brackets the paper's)
     <BLANKLINE>
     | | SST-2: sst2 (MNLI) | tokens |
@@ -25,42 +25,44 @@ def markdown(told: dict) -> list[str]:
     <BLANKLINE>
     All agree.
     """
-    tokens = any("tokens" in row for row in told["rows"].values())
-    heads = [_head(column) for column in told["columns"].values()] + (["tokens"] if tokens else [])
-    lines = [f"**{told['table']}: {told['title']}** ({told['source']}; in brackets the paper's)", ""]
+    tokens = any("tokens" in row for row in result["rows"].values())
+    heads = [_head(column) for column in result["columns"].values()] + (["tokens"] if tokens else [])
+    lines = [f"**{result['table']}: {result['title']}** ({result['source']}; in brackets the paper's)", ""]
     lines += [f"| | {' | '.join(heads)} |", f"|{'---|' * (len(heads) + 1)}"]
-    for row in told["rows"].values():
-        texts = [_text(row["cells"].get(name)) for name in told["columns"]]
+    for row in result["rows"].values():
+        texts = [_text(row["cells"].get(name)) for name in result["columns"]]
         texts += [f"{row['tokens']:,}" if "tokens" in row else ""] if tokens else []
         lines.append(f"| {row['title']} | {' | '.join(texts)} |")
-    return [*lines, "", told["sentence"]]
+    return [*lines, "", result["sentence"]]
 
 
-def figure(told: dict) -> go.Figure:
-    """A panel for each column: a row's distance from the row they are compared with, ours and the paper's, since the
-    figures themselves are of models of other sizes and other data."""
-    titles = [safe(_head(column)) for column in told["columns"].values()]
+def figure(result: dict) -> go.Figure:
+    """One panel for each column: the difference of every row from the reference row, here and in the paper.
+
+    Differences are comparable where the results themselves are not, since model size and data differ from the paper's.
+    """
+    titles = [safe(_head(column)) for column in result["columns"].values()]
     drawn = make_subplots(1, max(1, len(titles)), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
-    names = [name for name in told["rows"] if name != told["against"]]
-    for place, column in enumerate(told["columns"], 1):
-        base = told["rows"].get(told["against"], {"cells": {}})["cells"].get(column)
+    names = [name for name in result["rows"] if name != result["against"]]
+    for place, column in enumerate(result["columns"], 1):
+        base = result["rows"].get(result["against"], {"cells": {}})["cells"].get(column)
         for who, key, colour in (("here", "mean", BLUE), ("the paper", "paper", GREY)):
             values, errors = [], []
             for name in names:
-                cell = told["rows"][name]["cells"].get(column)
+                cell = result["rows"][name]["cells"].get(column)
                 known = base and cell and None not in (cell[key], base[key])
                 values.append(cell[key] - base[key] if known else None)
                 errors.append((cell["spread"] or 0) if known and key == "mean" else 0)
             drawn.add_bar(
-                x=values, y=[safe(told["rows"][name]["title"]) for name in names], orientation="h", name=who,
+                x=values, y=[safe(result["rows"][name]["title"]) for name in names], orientation="h", name=who,
                 marker={"color": colour, "pattern": {"shape": "" if key == "mean" else "/"}}, legendgroup=who,
                 showlegend=place == 1, error_x={"array": errors, "visible": any(errors)},
                 hovertemplate=f"%{{y}}, {who}: %{{x:+.2f}}<extra></extra>", row=1, col=place,
             )  # fmt: skip
-    begin = told["rows"].get(told["against"], {"title": told["against"]})["title"]
+    begin = result["rows"].get(result["against"], {"title": result["against"]})["title"]
     drawn.update_layout(
         template=TEMPLATE, height=170 + 56 * len(names), barmode="group", legend={"y": -0.12, "yanchor": "top"},
-        title={"text": safe(f"{told['title']}: difference from “{begin}”"), "x": 0.01}, margin={"t": 84, "l": 8},
+        title={"text": safe(f"{result['title']}: difference from “{begin}”"), "x": 0.01}, margin={"t": 84, "l": 8},
     )  # fmt: skip
     drawn.update_yaxes(autorange="reversed", automargin=True)
     drawn.update_xaxes(zeroline=True, zerolinecolor=GREY)

@@ -1,17 +1,16 @@
-"""bertviz's head view, the picture many readers know, as one HTML page that needs no network; for short inputs.
+"""bertviz's head view as one offline HTML page, for short texts.
 
 bertviz loads its three libraries from a CDN, repeats the numbers for each pair of sentences and writes them with
-sixteen digits. Here the libraries lie inside the page, the numbers are written once with three decimals, and nothing
-in a token can end the script. Its drawing script is used as it is installed, read as a file: importing bertviz would
-import transformers.
+sixteen digits. Here the page contains the libraries, the numbers are written once with three decimals, and no token can
+end the script. bertviz's own drawing script is read as a file, since importing bertviz would import transformers.
 
-Knows nothing of models; the project's own view (payload.py) is the one for long inputs and for export.
+For long texts and for export use the attention view (`payload`, `html`).
 """
 
 import json
 from importlib.metadata import files
 
-from bertlab.config.errors import TextError
+from bertlab.config.errors import BertlabError, TextError
 from bertlab.explore.facts import AttentionMap
 from bertlab.views import assets
 from bertlab.views.pieces import piece_labels
@@ -81,16 +80,19 @@ const PARAMS = {params};
 
 
 def head_view_html(attention: AttentionMap, *, layer: int = 0) -> str:
-    """bertviz's head view of a map as an offline page, opened at `layer`.
+    """bertviz's head view of an attention map as an offline page.
 
-    Raises TextError when the input has more than MAX_TOKENS tokens: the page then takes seconds for every move of the
-    pointer.
+    Args:
+        attention: what to show.
+        layer: the layer that is open at first.
+
+    Raises:
+        TextError: there are more than `MAX_TOKENS` tokens, which would make the page react in seconds.
+        BertlabError: the installed bertviz has no drawing script.
     """
     size = len(attention.tokens)
     if size > MAX_TOKENS:
-        raise TextError(
-            f"{size} tokens are too many for bertviz's view (at most {MAX_TOKENS}); use the attention view."
-        )
+        raise TextError("bertviz-text-too-long", tokens=size, limit=MAX_TOKENS)
     tokens = piece_labels(attention.tokens)
     second = next((row.position for row in attention.tokens if row.segment == 1), None)
     table = {
@@ -127,5 +129,5 @@ def _inline(value) -> str:
 def _head_view_script() -> str:
     found = [path for path in files("bertviz") or () if path.parts == ("bertviz", "head_view.js")]
     if not found:
-        raise ModuleNotFoundError("bertviz is installed without its head_view.js; install bertviz 1.4 or newer")
+        raise BertlabError("bertviz-incomplete")
     return found[0].read_text(encoding="utf-8")

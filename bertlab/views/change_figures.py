@@ -1,6 +1,4 @@
-"""Figures of what a change inside the model does, and of what each layer would say; built like those of `figures`.
-
-Knows nothing of models, pages or languages: the words on the axes are arguments.
+"""Figures of interventions and of the logit lens.
 
 Shape legend: T tokens, N heads, L layers.
 """
@@ -22,9 +20,9 @@ from bertlab.views.figures import (
     bar_range,
     blank,
     name_rows,
-    narrow,
     safe,
     short,
+    shorten_to_width,
 )
 from bertlab.views.numbers import percent, signed
 from bertlab.views.pieces import piece_labels
@@ -50,22 +48,22 @@ def before_after(
     """
     shown = change.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in shown]
-    # one height for as many outcomes as there usually are: what stands below does not move
-    room = max(len(shown), USUAL)
-    figure = blank(height=70 + 44 * room)
+    # a minimum height, so that what follows does not move
+    rows = max(len(shown), USUAL)
+    figure = blank(height=70 + 44 * rows)
     parts = ((labels[1], BLUE, [o.after for o in shown]), (labels[0], GREY, [o.before for o in shown]))
     changes = [f"{percent(o.after)}  ({signed(o.log_odds_after - o.log_odds_before, 2)})" for o in shown]
-    for (label, colour, chances), texts in zip(parts, (changes, [percent(o.before) for o in shown]), strict=True):
+    for (label, colour, values), texts in zip(parts, (changes, [percent(o.before) for o in shown]), strict=True):
         figure.add_bar(
-            x=chances, y=list(range(len(shown))), orientation="h", name=safe(label), text=texts,
+            x=values, y=list(range(len(shown))), orientation="h", name=safe(label), text=texts,
             marker={"color": colour, "cornerradius": 3}, textposition="outside", cliponaxis=False,
             customdata=[safe(short(title, 60)) for title in titles],
             hovertemplate=f"%{{customdata}}<br>{safe(label)}: %{{text}}<extra></extra>",
         )  # fmt: skip
-    ticks = [safe(narrow(title, 15, tail=6)) for title in titles]
+    ticks = [safe(shorten_to_width(title, 15, tail=6)) for title in titles]
     figure.update_yaxes(
         tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6,
-        range=[len(shown) - room - 0.5, len(shown) - 0.5],
+        range=[len(shown) - rows - 0.5, len(shown) - 0.5],
     )  # fmt: skip
     probabilities = [probability for outcome in shown for probability in (outcome.before, outcome.after)]
     figure.update_xaxes(range=bar_range(probabilities, zoom, space=2.0), visible=False)
@@ -113,15 +111,20 @@ def lens_grid(
     rows: tuple[str, str] = ("layer {}", "embeddings"),
     labels: tuple[str, str, str] = ("says", "probability", "rank of the last layer's word"),
 ) -> go.Figure:
-    """Tokens across, layers upwards: in each cell the likeliest piece, the stronger its blue the more probable.
+    """The most probable token of every layer (rows, the last on top) at every position; the bluer, the more probable.
 
-    chosen: a position to frame. first, count: only so many positions. rows: what to call a layer, {} for its number,
-    and the embeddings under the first.
+    Args:
+        lens: from `Session.lens`.
+        chosen: a position to frame.
+        first: the first position that is drawn.
+        count: how many positions are drawn; None for all.
+        rows: names of a layer, with {} for its number, and of the embeddings below the first layer.
+        labels: names of the prediction, its probability, and the rank of the last layer's prediction.
     """
     layers = len(lens.probs_LT)
     places = list(range(len(lens.tokens)))[first:][:count]
     tokens = [safe(piece) for piece in piece_labels(lens.tokens)]
-    pieces = [[safe(narrow(row[at], 8)) for at in places] for row in lens.pieces_LT]
+    pieces = [[safe(shorten_to_width(row[at], 8)) for at in places] for row in lens.pieces_LT]
     hover = [
         [
             f"{tokens[at]}<br>{safe(labels[0])}: {safe(row[at])}<br>"
@@ -162,11 +165,12 @@ def lens_depth(
     rows: tuple[str, str] = ("{}", "embeddings"),
     axis: str = "layer",
 ) -> go.Figure:
-    """The last layer's piece at one position by depth: its probability (left axis) and its rank (right axis,
-    logarithmic, 1 on top)."""
+    """The last layer's prediction at one position, layer by layer: probability (left axis) and rank (right axis,
+    logarithmic, 1 on top).
+    """
     places = list(range(len(lens.probs_LT)))
     figure = blank(height=300)
-    # arrows say whose axis is whose; a title beside an axis would stand on its side
+    # arrows name the axes, since Plotly would rotate their titles
     for label, values_LT, colour, symbol, dash, yaxis in (
         (f"← {labels[0]}", lens.final_probs_LT, BLUE, "circle", "solid", "y"),
         (f"{labels[1]} →", lens.rank_LT, ORANGE, "diamond", "dot", "y2"),

@@ -1,7 +1,4 @@
-"""The rows of training runs -> Plotly curves, several runs in one figure: steps as lines, measurements as diamonds.
-
-Knows nothing of files, pages or languages: the words on the axes are arguments.
-"""
+"""Curves of training runs, several runs in one figure: training steps as lines, evaluations as diamonds."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -54,9 +51,9 @@ HEIGHT, LINE, MARK, LETTER, WIDE = 300, 26, 52, 8, 440
 
 def has(rows: Iterable[Mapping], metric: str) -> bool:
     """Whether any row has a value of this metric."""
-    asked = METRICS.get(metric)
-    return asked is not None and any(
-        row.get(asked.step) is not None or _measurement(row, asked) is not None for row in rows
+    shown = METRICS.get(metric)
+    return shown is not None and any(
+        row.get(shown.step) is not None or _measurement(row, shown) is not None for row in rows
     )
 
 
@@ -78,16 +75,16 @@ def run_curves(
         held_out: what the diamonds are called; axes: the words at x and y.
     """
     figure = go.Figure(layout={"template": TEMPLATE})
-    asked = METRICS[metric]
-    form = ".1%" if asked.percent else ".4g"
+    shown = METRICS[metric]
+    form = ".1%" if shown.percent else ".4g"
     for number, (name, rows) in enumerate(runs.items()):
         rows = list(rows)
-        steps = [row for row in rows if _number(row.get(asked.step)) and _number(row.get(x))]
+        steps = [row for row in rows if _number(row.get(shown.step)) and _number(row.get(x))]
         line = {
             "color": COLOURS[number % len(COLOURS)], "width": 2, "dash": DASHES[number // len(COLOURS) % len(DASHES)]
         }  # fmt: skip
-        places, values = [row[x] for row in steps], [row[asked.step] for row in steps]
-        if steps and asked.noisy:
+        places, values = [row[x] for row in steps], [row[shown.step] for row in steps]
+        if steps and shown.noisy:
             figure.add_scatter(
                 x=places, y=values, legendgroup=name, showlegend=False, mode="lines", line={**line, "width": 1},
                 opacity=0.25, hoverinfo="skip",
@@ -101,7 +98,7 @@ def run_curves(
         measured = [
             (place, value)
             for row, place in zip(rows, _places(rows, x), strict=True)
-            if place is not None and (value := _measurement(row, asked)) is not None
+            if place is not None and (value := _measurement(row, shown)) is not None
         ]
         if measured:
             # a line leads from one to the next where no steps do
@@ -120,7 +117,7 @@ def run_curves(
     )  # fmt: skip
     figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6)
     figure.update_yaxes(exponentformat="power")  # a rate of 0.00015 is not read as 150µ
-    if asked.percent:
+    if shown.percent:
         figure.update_yaxes(tickformat=PERCENT_TICKS, rangemode="tozero")
     # a legend of many lines makes the figure higher, and leaves the curves their room
     figure.update_layout(height=HEIGHT + LINE * (_lines(figure) - 1), legend={"maxheight": 0.9})

@@ -1,7 +1,6 @@
-"""A comparison -> Plotly figures: a colour for every head, one head's difference, drift by layer, what moved most.
+"""Figures of a comparison of two models or two texts.
 
-Blue, dark and + is more on the second side, orange, light and − less; zero is the colour of the ground. Knows no model,
-page or language: the words are arguments.
+Blue, dark and + mean more on the second side; orange, light and − mean less; zero is transparent.
 
 Shape legend: U units, N heads, L layers (of the first), M layers (of the second).
 """
@@ -20,7 +19,7 @@ ROOMY = 40  # units whose cells have room for a sign
 def head_differences(
     found: Comparison, *, chosen: tuple[int, int] | None = None, labels: tuple[str, str, str] = ("layer", "head", "")
 ) -> go.Figure:
-    """Layers x heads: the Jensen-Shannon distance of each head's rows, signed by whether it looks farther away.
+    """Layers x heads: the Jensen-Shannon distance of each head, positive where the second side attends farther away.
 
     Args:
         chosen: (layer, head) to frame.
@@ -55,7 +54,10 @@ def head_differences(
 
 
 def head_difference(found: Comparison, layer: int, head: int, *, label: str = "") -> go.Figure:
-    """One head's attention on the second side less that on the first: rows look at columns. label: beside the scale."""
+    """One head's attention on the second side minus that on the first; rows attend to columns.
+
+    label: title of the scale.
+    """
     difference_UU = found.difference_UU(layer, head)
     limit = float(np.abs(difference_UU).max()) or 1.0
     names = [safe(unit.label) for unit in found.units]
@@ -78,7 +80,7 @@ def head_difference(found: Comparison, layer: int, head: int, *, label: str = ""
 def layer_drift(
     found: Comparison,
     *,
-    labels: tuple[str, str] = ("linear CKA", "cosine drift"),
+    labels: tuple[str, str] = ("linear CKA", "cosine distance"),
     axis: str = "layer",
     embeddings: str = "embeddings",
 ) -> go.Figure:
@@ -124,8 +126,8 @@ def layer_similarity(
     return figure
 
 
-def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str = "cosine drift") -> go.Figure:
-    """The units whose vectors turned most in a layer (0: the embeddings, -1: the last), most on top."""
+def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str = "cosine distance") -> go.Figure:
+    """The tokens with the largest cosine distance in a layer (0: the embeddings, -1: the last), largest on top."""
     drift_U = found.drift_LU[layer]
     order = np.argsort(-drift_U, kind="stable")[:top][::-1]
     figure = _figure(70 + 30 * top)

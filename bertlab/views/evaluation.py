@@ -1,8 +1,6 @@
-"""Figures of an error analysis: labels against predictions, as a table of counts, as points, or as bars.
+"""Figures of an error analysis: confusion matrix, predicted against true values, results by group.
 
-Facts in, Plotly figures and HTML out, as in `figures`: all text is drawn as text, on a light and a dark ground, and no
-colour carries meaning alone. Every mark's customdata says which rows it stands for. Knows no model, page or language:
-words are arguments.
+The customdata of every mark names the rows it stands for, so that a page can react to a click.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,11 +31,13 @@ def confusion_map(
     axes: tuple[str, str] = ("said", "given"),
     labels: tuple[str, str] = ("none", "of what was given"),
 ) -> go.Figure:
-    """Given down, said across: in every cell its count and its share of the row; right ones blue, wrong ones orange. A
-    cell's customdata is (given, said), so that a click on it can be told; `chosen` has a frame.
+    """Labels (rows) by predictions (columns): counts and shares of the row, correct cells blue, wrong ones orange.
 
     Args:
-        labels: what to call the absence of an entity, and what the shares are shares of.
+        found: the counts.
+        chosen: (label, prediction) of the cell with a frame. A cell's customdata has the same form.
+        axes: titles of the columns and the rows.
+        labels: names of "no entity" and of what the shares are shares of.
     """
     names = [safe(short(name or labels[0], 18)) for name in found.names]
     size, places = len(names), list(range(len(names)))
@@ -49,7 +49,7 @@ def confusion_map(
     figure.add_heatmap(
         z=signed_GS.round(4), zmin=-1, zmax=1, colorscale=_SHARES, xgap=3, ygap=3, showscale=False, hoverinfo="skip"
     )
-    # a heat map tells no clicks: these marks lie on top of its cells
+    # Plotly reports no clicks on a heat map, so transparent marks lie on its cells
     shown = [(g, s) for g in places for s in places]
     texts = [f"{counts_GS[p]:,}<br>{shares_GS[p]:.0%}" if counts_GS[p] else "" for p in shown]
     figure.add_scatter(
@@ -86,8 +86,10 @@ def confusion_map(
 
 
 def value_scatter(rows: Sequence[Judged], *, axes: tuple[str, str] = ("given", "said")) -> go.Figure:
-    """Numbers: what was given across, what was said up, one point a row; on the dotted line both are equal. A point's
-    customdata is the number of its row."""
+    """Labels (x) and predictions (y) of a regression, one point for each row; on the dotted line both are equal.
+
+    A point's customdata is the number of its row.
+    """
     given, said = ([row.values[side] for row in rows] for side in (0, 1))
     ends = [min([*given, *said]), max([*given, *said])]
     figure = blank(height=420)
@@ -116,8 +118,10 @@ def group_bars(
     other: str = "other",
     axis: str = "percent",
 ) -> go.Figure:
-    """Questions by group: F1 and exact match in percent, beside the name how many there are. A bar's customdata is the
-    number of its group."""
+    """F1 and exact match of groups of questions, in percent, with the size of each group.
+
+    A bar's customdata is the number of its group.
+    """
     places = list(range(len(groups)))
     figure = blank(height=90 + 52 * len(groups))
     for name, values, colour, pattern in (

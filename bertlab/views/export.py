@@ -1,6 +1,6 @@
-"""What a figure is when it has left the screen: its numbers as columns, and the Python lines that draw it again.
+"""Figures as files: their numbers as columns, and the Python lines that draw them again.
 
-SVG, PNG, CSV and HTML files are made of these in the browser (`static/save.js`). Knows no model, page or browser.
+The browser makes SVG, PNG, CSV and HTML files of these (`static/save.js`).
 """
 
 import math

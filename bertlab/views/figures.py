@@ -1,9 +1,8 @@
-"""Facts -> Plotly figures that stand on a light and on a dark ground alike.
+"""Plotly figures of facts, for light and dark themes.
 
-The grounds are transparent and the font's colour is left to the host; colours are told apart with every kind of
-colour vision, and never carry meaning alone. All text is drawn as text: what Plotly would read as markup is escaped.
-
-Knows nothing of models, pages or languages: the words on the axes are arguments.
+Backgrounds are transparent and the font's colour is left to the host. Colours can be distinguished with every kind of
+colour vision and never carry meaning alone. All text is escaped, since Plotly reads some HTML. The words on the axes
+are arguments, so that a host can pass them in its language.
 """
 
 from collections.abc import Sequence
@@ -130,18 +129,24 @@ def span_curves(
     shade: str = "best answer",
     axes: tuple[str, str] = ("word of the passage", "probability"),
 ) -> go.Figure:
-    """For every word of the passage, the probability that the answer starts there and that it ends there; the words of
-    the best answer are shaded. labels: the two curves; axes: x and y.
+    """For every word of the passage, the probability that the answer starts there and that it ends there.
+
+    Args:
+        answers: from `Session.answer`.
+        passage: its text.
+        labels: names of the two curves.
+        shade: name of the shading over the words of the best answer.
+        axes: titles of x and y.
     """
     words = [passage[start:end] for start, end in answers.words]
     places = list(range(len(words)))
     figure = blank(height=300)
-    for name, chances, colour, dash in zip(
+    for name, probabilities, colour, dash in zip(
         labels, (answers.start_probs, answers.end_probs), (BLUE, ORANGE), ("solid", "dot"), strict=True
     ):
         figure.add_scatter(
             x=places,
-            y=list(chances),
+            y=list(probabilities),
             name=safe(name),
             mode="lines+markers" if len(places) <= 120 else "lines",
             line={"color": colour, "width": 2.5, "dash": dash, "shape": "linear"},
@@ -179,15 +184,14 @@ def span_curves(
 def embedding_strips(
     embeddings: InputMap, *, labels: Sequence[str] = ("token", "position", "token type", "sum")
 ) -> go.Figure:
-    """The three embeddings of every token and their normalised sum as four strips of colours, one row for each token.
+    """The three embeddings of every token and their normalised sum as four heat maps, one row for each token.
 
-    With more dimensions than 96 a strip shows the first 96. Blue is positive, orange negative; each strip has its own
-    scale.
+    Each heat map has its own scale and shows at most 96 dimensions. Blue is positive, orange negative.
     """
     parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
     pieces = [safe(piece) for piece in piece_labels(embeddings.tokens)]
     rows = list(range(len(pieces)))
-    # a word more of a usual text moves nothing that stands below
+    # a minimum height, so that what follows does not move while a user types
     figure = blank(height=96 + max(600, 17 * len(pieces)))
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
@@ -244,10 +248,12 @@ def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
     return figure
 
 
-def asking_token(neuron: NeuronMap, token: int | None = None) -> go.Figure:
-    """For one asking token of a head: its scaled products with every key, and what softmax makes of them.
+def query_token_figure(neuron: NeuronMap, token: int | None = None) -> go.Figure:
+    """One token's attention scores for every key, and their softmax.
 
-    token: its position; the first that is no added special one for None.
+    Args:
+        neuron: one head.
+        token: the position of the token whose query is shown; None for the first that is not a special token.
     """
     if token is None or not 0 <= token < len(neuron.tokens):
         token = next((row.position for row in neuron.tokens if not row.special), 0)
@@ -269,10 +275,11 @@ def asking_token(neuron: NeuronMap, token: int | None = None) -> go.Figure:
 
 
 def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) -> go.Figure:
-    """One bar cut in two: the probability that B follows A, and that it does not.
+    """The probabilities that B follows A and that it does not, as one bar of two parts.
 
     Args:
-        labels: what to call these; the fact's own names if not given.
+        answer: from `Session.next_sentence`.
+        labels: names of the two outcomes; None for those of the fact.
     """
     figure = blank(height=112)
     shares = (answer.probability, 1 - answer.probability)
@@ -295,7 +302,7 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) ->
 
 
 def safe(text: str) -> str:
-    """A text that Plotly draws letter for letter, although it reads some HTML and its own placeholders in labels.
+    """Escape a text for Plotly, which reads HTML and its own placeholders in labels.
 
     >>> safe("<b>x</b> %{y}")
     '&lt;b&gt;x&lt;/b&gt; %&#123;y}'
@@ -305,19 +312,21 @@ def safe(text: str) -> str:
 
 
 def blank(height: int) -> go.Figure:
-    """A figure of this house with nothing in it. height: in pixels."""
+    """An empty figure with the common template. height: in pixels."""
     return go.Figure(layout={"template": TEMPLATE, "height": height})
 
 
 def name_rows(figure: go.Figure, word: str, layers: Sequence[int]) -> None:
-    """Write "layer 3" beside each row, first on top: a title of the axis would stand on its side, where Hangul cannot
-    be read."""
+    """Label the rows "layer 3", from top to bottom.
+
+    Plotly would rotate a title of the axis, which makes Hangul unreadable.
+    """
     names = [f"{safe(word)} {layer}" for layer in layers]
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", ticklabelstandoff=6)
 
 
 def signs(values: np.ndarray, limit: float, least: float = 0.1) -> list[list[str]]:
-    """What stands in the cells of a signed map, for who does not see its hues: the direction of all but weak values.
+    """The sign of every value that is not close to zero, written into cells for readers without colour vision.
 
     >>> signs(np.array([[0.9, -0.5, 0.01]]), 1.0)
     [['+', '−', '']]
@@ -326,29 +335,29 @@ def signs(values: np.ndarray, limit: float, least: float = 0.1) -> list[list[str
 
 
 def short(text: str, most: int) -> str:
-    """A text of at most `most` letters, cut with an ellipsis."""
+    """Shorten a text to at most `most` letters, with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def room(text: str) -> int:
-    """How many Latin letters are as wide: Hangul and its like take two.
+def display_width(text: str) -> int:
+    """The width of a text in Latin letters; East Asian wide letters count twice.
 
-    >>> room("mill"), room("방앗간")
+    >>> display_width("mill"), display_width("방앗간")
     (4, 6)
     """
     return sum(1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
-def narrow(text: str, most: int, *, tail: int = 0) -> str:
-    """A text cut to the room of `most` Latin letters; tail: how many of its last letters stay.
+def shorten_to_width(text: str, most: int, *, tail: int = 0) -> str:
+    """Shorten a text to the width of `most` Latin letters, keeping its last `tail` letters.
 
-    >>> narrow("governor", 9), narrow("등대지기", 9), narrow("등대지기의", 9)
+    >>> shorten_to_width("governor", 9), shorten_to_width("등대지기", 9), shorten_to_width("등대지기의", 9)
     ('governor', '등대지기', '등대지기…')
-    >>> narrow("whale oil, later paraffin", 15, tail=6)
+    >>> shorten_to_width("whale oil, later paraffin", 15, tail=6)
     'whale oi…raffin'
     """
-    if room(text) <= most:
+    if display_width(text) <= most:
         return text
     end = text[len(text) - tail :]
-    taken = accumulate(map(room, text))
-    return text[: sum(width < most - room(end) for width in taken)] + "…" + end
+    widths = accumulate(map(display_width, text))
+    return text[: sum(width < most - display_width(end) for width in widths)] + "…" + end

@@ -1,7 +1,4 @@
-"""A view as one HTML file that needs no network and no server: payload, script and style lie inside it.
-
-Knows nothing of models, of files, or of what the payload holds.
-"""
+"""Views as one HTML file each, which contains payload, script and style and needs no network or server."""
 
 import base64
 from html import escape
@@ -11,7 +8,7 @@ from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, payload
 from bertlab.views.palette import PALETTE
 
-# the policy holds the page to its word: nothing is fetched, nothing is sent
+# the policy forbids the page to fetch or send anything
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>

@@ -1,7 +1,4 @@
-"""What a fine-tuned model says, as pictures: labels as bars, the words it goes by, entities in their text.
-
-Knows no model, no page and no language: the words on the axes are arguments.
-"""
+"""Predictions of fine-tuned models as figures: label probabilities, effects of words, entities in their text."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,8 +6,8 @@ from html import escape
 import plotly.graph_objects as go
 
 from bertlab.explore.facts import Classification, Tags, WordEffects
-from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, blank, room, safe, short
-from bertlab.views.numbers import Told, percent
+from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, blank, display_width, safe, short
+from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import FONT, plain
 
@@ -18,15 +15,15 @@ from bertlab.views.passage import FONT, plain
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "solid", "dashed"), strict=False))
 
 
-def label_bars(said: Classification) -> go.Figure:
-    """Every label with its probability, in the checkpoint's own order from the top; the most probable one blue."""
-    shown = said.labels[::-1]
-    chances = [share.probability for share in shown]
+def label_bars(prediction: Classification) -> go.Figure:
+    """Every label with its probability, in the order of the checkpoint; the most probable one is blue."""
+    shown = prediction.labels[::-1]
+    probabilities = [share.probability for share in shown]
     figure = blank(height=44 + 40 * len(shown))
     figure.add_bar(
-        x=chances, y=list(range(len(shown))), orientation="h",
-        marker={"color": [BLUE if share == said.best else GREY for share in shown], "cornerradius": 4},
-        text=[percent(chance) for chance in chances], textposition="outside", cliponaxis=False,
+        x=probabilities, y=list(range(len(shown))), orientation="h",
+        marker={"color": [BLUE if share == prediction.best else GREY for share in shown], "cornerradius": 4},
+        text=[percent(probability) for probability in probabilities], textposition="outside", cliponaxis=False,
         customdata=[safe(share.label) for share in shown], hovertemplate="%{customdata}: %{text}<extra></extra>",
     )  # fmt: skip
     figure.update_yaxes(
@@ -37,32 +34,33 @@ def label_bars(said: Classification) -> go.Figure:
     return figure
 
 
-def value_scale(said: Classification, taught: tuple[float, float]) -> go.Figure:
-    """A value on the scale it was learned on; a value beyond stands at its end.
+def value_scale(prediction: Classification, value_range: tuple[float, float]) -> go.Figure:
+    """A predicted value on the scale of the training data; a value beyond it is drawn at its end.
 
     Args:
-        taught: the least and the greatest value of the rows that were learned from.
+        taught: the smallest and the largest value of the training data.
     """
     figure = blank(height=104)
-    low, high = taught
-    place = min(max(said.value, low), high)
+    low, high = value_range
+    place = min(max(prediction.value, low), high)
     figure.add_scatter(
         x=[low, high], y=[0, 0], mode="lines", line={"color": GRID, "width": 10}, hoverinfo="skip", showlegend=False
     )
     figure.add_scatter(
-        x=[place], y=[0], mode="markers+text", marker={"size": 20, "color": BLUE}, text=[f"{Told(said.value):.2f}"],
+        x=[place], y=[0], mode="markers+text", marker={"size": 20, "color": BLUE},
+        text=[f"{SignedNumber(prediction.value):.2f}"],
         textposition="top center", cliponaxis=False, hoverinfo="skip", showlegend=False,
     )  # fmt: skip
     figure.update_yaxes(visible=False, range=[-0.6, 1])
     figure.update_xaxes(
         range=[low - 0.03 * (high - low), high + 0.03 * (high - low)], showgrid=False, tickvals=[low, high],
-        ticktext=[f"{Told(end):.4g}" for end in (low, high)],
+        ticktext=[f"{SignedNumber(end):.4g}" for end in (low, high)],
     )  # fmt: skip
     return figure
 
 
 def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:
-    """A column for every word, up where it speaks for what was said and down where it speaks against it."""
+    """A column for every word: up and blue where it helps the prediction, down and orange where it hurts."""
     drops = [word.effect for word in effects.words]
     figure = blank(height=280)
     figure.add_bar(
@@ -76,9 +74,14 @@ def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:
     return figure
 
 
-def weighed_html(text: str, effects: WordEffects, *, second: bool = False) -> str:
-    """The text with every word shaded by its effect: blue and underlined where it speaks for, orange and dotted
-    against; the strongest word of both texts has the full shade."""
+def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) -> str:
+    """The text with every word shaded by its effect: blue, underlined where it helps; orange, dotted where it hurts.
+
+    Args:
+        text: the first or the second text.
+        effects: from `Session.word_effects`; the strongest word of both texts has the full shade.
+        second: whether `text` is the second one.
+    """
     most = max((abs(word.effect) for word in effects.words), default=0.0) or 1.0
     parts, place = [], 0
     for word in effects.words:
@@ -96,19 +99,21 @@ def weighed_html(text: str, effects: WordEffects, *, second: bool = False) -> st
 
 
 def tagged_html(text: str, tags: Tags) -> str:
-    """The text with its entities marked and named; without any such (part of speech, say), every word with its tag.
+    """The text with its entities marked and named; with tags that are not of entities, every word with its tag.
 
     Hovering over a marked part shows the probabilities of its tags.
     """
-    chances = {(word.start, word.end): dict(zip(tags.labels, word.probabilities, strict=True)) for word in tags.words}
+    probabilities = {
+        (word.start, word.end): dict(zip(tags.labels, word.probabilities, strict=True)) for word in tags.words
+    }
     spans = [(e.start, e.end, e.label) for e in tags.entities]
     if not spans and not any(label.startswith(("B-", "I-")) for label in tags.labels):
         spans = [(word.start, word.end, word.tag) for word in tags.words]
-    kinds = {label: number for number, label in enumerate(dict.fromkeys(kind_order(tags)))}
+    kinds = {label: number for number, label in enumerate(dict.fromkeys(entity_types(tags)))}
     parts, place = [], 0
     for start, end, label in spans:
         colour, line = _MARKS[kinds.get(label, 0) % len(_MARKS)]
-        inside = [shares for (left, right), shares in chances.items() if start <= left and right <= end]
+        inside = [shares for (left, right), shares in probabilities.items() if start <= left and right <= end]
         style = (
             f"color: inherit; background: {transparent(colour, 0.2)}; border-bottom: 3px {line} {colour}; "
             f"border-radius: 4px 4px 0 0; padding: 2px 3px;"
@@ -121,17 +126,17 @@ def tagged_html(text: str, tags: Tags) -> str:
     return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{plain(text[place:])}</div>'
 
 
-def kind_order(tags: Tags) -> Sequence[str]:
-    """The kinds of entity a tagger knows, in the order of its labels.
+def entity_types(tags: Tags) -> Sequence[str]:
+    """The entity types of a tagger, in the order of its labels.
 
-    >>> kind_order(Tags(("O", "B-PER", "I-PER", "B-LOC", "I-LOC"), (), ()))
+    >>> entity_types(Tags(("O", "B-PER", "I-PER", "B-LOC", "I-LOC"), (), ()))
     ['PER', 'LOC']
     """
     return list(dict.fromkeys(label.removeprefix("B-").removeprefix("I-") for label in tags.labels if label != "O"))
 
 
 def tag_heat(tags: Tags) -> go.Figure:
-    """Words across, tags up, every probability as a shade: where the tagger hesitates."""
+    """The probability of every tag (rows) for every word (columns)."""
     figure = blank(height=90 + 30 * len(tags.labels))
     figure.add_heatmap(
         z=[[word.probabilities[k] for word in tags.words] for k in range(len(tags.labels))],
@@ -147,9 +152,9 @@ def tag_heat(tags: Tags) -> go.Figure:
 
 
 def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
-    """Words under their columns, turned as far as they have to be to stand side by side on a telephone."""
+    """Write words below their columns, rotated as far as needed to fit on a telephone."""
     names = [short(word, 14) for word in words]
-    letters = sum(room(name) + 2 for name in names)
+    letters = sum(display_width(name) + 2 for name in names)
     angle = 0 if letters <= 36 else -60 if len(names) <= 16 else -90
     figure.update_xaxes(
         tickvals=list(range(len(names))), ticktext=list(map(safe, names)), tickangle=angle,
@@ -159,4 +164,4 @@ def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
 
 def _top(shares: dict[str, float]) -> str:
     best = sorted(shares.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{label} {percent(chance)}" for label, chance in best)
+    return ", ".join(f"{label} {percent(probability)}" for label, probability in best)

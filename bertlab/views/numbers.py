@@ -1,8 +1,8 @@
-"""Numbers as they are read, the same in every view. Knows no picture."""
+"""Numbers as text, the same in every view."""
 
 
 def percent(share: float) -> str:
-    """A probability or another share; what would round to nothing is not said to be nothing.
+    """Format a probability or another share; a small positive value is never shown as 0.
 
     >>> percent(0.0712), percent(0.0001), percent(0.0)
     ('7.1%', '< 0.1%', '0.0%')
@@ -10,10 +10,10 @@ def percent(share: float) -> str:
     return "< 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
 
 
-class Told(float):
-    """A number that is formatted with a minus as wide as a plus.
+class SignedNumber(float):
+    """A number that is formatted with a minus sign as wide as a plus.
 
-    >>> f"{Told(-0.25):.1f}"
+    >>> f"{SignedNumber(-0.25):.1f}"
     '−0.2'
     """
 
@@ -27,4 +27,4 @@ def signed(value: float, digits: int) -> str:
     >>> signed(-0.25, 1), signed(3, 2)
     ('−0.2', '+3.00')
     """
-    return f"{Told(value):+.{digits}f}"
+    return f"{SignedNumber(value):+.{digits}f}"

@@ -1,10 +1,7 @@
-"""Texts with parts marked, as HTML that holds nothing but what it should show: every text is escaped.
+"""Marked texts as HTML; every text is escaped.
 
-The marks use half-transparent colours on whatever ground the host has, and a border beside the colour, so that they
-read in light and dark and without colour vision. Styles are inline: a host that sanitises HTML may drop style
-elements.
-
-Knows nothing of models and hosts.
+Marks have a half-transparent colour and a border, so that they are readable in light and dark themes and without colour
+vision. Styles are inline, since a host that sanitises HTML may drop style elements.
 """
 
 from collections.abc import Sequence
@@ -42,9 +39,7 @@ def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
 
 
 def tokens_html(tokens: Sequence[TokenRow]) -> str:
-    """The pieces in a row that wraps: sentence A blue with a solid line, B orange with a dashed one, added special
-    tokens grey.
-    """
+    """Tokens in a line that wraps: sentence A blue and solid, B orange and dashed, special tokens grey."""
     html = []
     for row, label in zip(tokens, piece_labels(tokens), strict=True):
         added = row.special and row.start == row.end
@@ -71,6 +66,6 @@ def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
 
 
 def plain(text: str) -> str:
-    """HTML that shows this text letter for letter; a lone surrogate becomes "?"."""
+    """Escape a text for HTML; a lone surrogate becomes "?"."""
     # a lone surrogate cannot be sent as UTF-8
     return escape(text.encode("utf-8", "replace").decode())

@@ -1,4 +1,4 @@
-"""Pieces of a vocabulary as a reader sees them, and which of them make one word. Knows no picture."""
+"""Tokens as text for readers, and the words they belong to."""
 
 from collections.abc import Iterable
 
@@ -6,10 +6,9 @@ from bertlab.explore.facts import TokenRow
 
 
 def piece_labels(tokens: Iterable[TokenRow]) -> list[str]:
-    """Pieces as a reader should see them: byte-level alphabets become characters, control characters become their
-    pictures.
+    """Tokens as readable text: byte-level alphabets become characters, control characters visible symbols.
 
-    A piece that holds only a part of a character's bytes is shown as those bytes.
+    A token that holds only a part of a character's bytes is shown as those bytes.
 
     >>> row = TokenRow(0, 0, "", 0, 0, 0, False)
     >>> from dataclasses import replace
@@ -23,8 +22,10 @@ def piece_labels(tokens: Iterable[TokenRow]) -> list[str]:
 
 
 def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
-    """The number of the word that each piece belongs to: pieces that begin with ## continue one (WordPiece), and so do
-    letters that follow letters at once where pieces mark the beginnings of words (Ġ, ▁).
+    """The number of the word that each token belongs to.
+
+    A token that begins with ## continues a word (WordPiece). Where tokens mark the beginning of a word (Ġ, ▁), letters
+    directly after letters continue one.
 
     >>> word_numbers([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
     [0, 0]

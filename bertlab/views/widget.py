@@ -1,6 +1,6 @@
 """The canvas views as widgets of JupyterLab: `AttentionWidget(session.attention(text))` in the last line of a cell.
 
-Knows nothing of models; a widget holds one fact and the view's state, which follows the reader's choices both ways.
+A widget holds one fact and the state of its view, which is synchronised in both directions.
 """
 
 import anywidget
@@ -72,7 +72,7 @@ class NeuronWidget(anywidget.AnyWidget):
 
     def figure(self) -> go.Figure:
         """What the asking token's scores and probabilities are, as a Plotly figure."""
-        return figures.asking_token(self._neuron, self.state.get("token"))
+        return figures.query_token_figure(self._neuron, self.state.get("token"))
 
     def html(self) -> str:
         """What is on the screen as one offline page."""

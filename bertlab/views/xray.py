@@ -310,7 +310,7 @@ def heads_map(
     return figure
 
 
-def looks_html(found: SpanAttention, layer: int, head: int, *, from_answer: bool = False) -> str:
+def attended_tokens_html(found: SpanAttention, layer: int, head: int, *, from_answer: bool = False) -> str:
     """The tokens of a window, each the darker the more the question's tokens (or the answer's) look at it in one head;
     the question has a solid line under it, the answer a dashed one. The exact share is in the title.
     """

@@ -21,7 +21,7 @@ from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.training.error_analysis.results import Examination, Given, Judged
 from bertlab.views import evaluation
-from bertlab.views.numbers import Told
+from bertlab.views.numbers import SignedNumber
 from bertlab.views.passage import plain
 
 QUESTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # a page -> what is asked there
@@ -183,7 +183,7 @@ def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most:
 def figures(found: Examination) -> None:
     """The task's measures, how many rows they are of, and what they mean."""
     shown = {name: value for name, value in found.figures.items() if name not in ("examples", "total")}
-    told = {name: f"{Told(value):.1f}{'%' * (name not in BARE)}" for name, value in shown.items()}
+    told = {name: f"{SignedNumber(value):.1f}{'%' * (name not in BARE)}" for name, value in shown.items()}
     cells = "".join(f"<div><b>{value}</b><span>{t(f'measure-{name}')}</span></div>" for name, value in told.items())
     st.html(f'<div class="figures">{cells}</div>')
     st.caption(share(found))

@@ -111,7 +111,7 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     )  # fmt: skip
     share = float(share_LN[layer, head])
     st.html(f'<p class="small">{t("xray-head", layer=layer, head=head, share=share, ratio=share / even)}</p>')
-    st.html(xray.looks_html(found, layer, head, from_answer=backwards))
+    st.html(xray.attended_tokens_html(found, layer, head, from_answer=backwards))
     display.explain("attention_mass", "attention")
     if st.button(t("xray-open"), icon=":material/hub:"):
         reading = seen.readings[window]

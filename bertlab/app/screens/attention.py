@@ -49,7 +49,7 @@ def neuron(checkpoint: sessions.Checkpoint) -> None:
         f"neuron = session.neuron({a!r}, {b or None!r}, layer={layer}, head={head})",
         'page = html.neuron_html(neuron, options={"state": state})',
         'Path("head.html").write_text(page, encoding="utf-8")',
-        'figure = figures.asking_token(neuron, state["token"])',
+        'figure = figures.query_token_figure(neuron, state["token"])',
     )  # fmt: skip
     options = components.canvas_options() | {"code": code}
     components.canvas("neuron", sessions.neuron(checkpoint, a, b, layer, head, options))

@@ -8,7 +8,7 @@ from bertlab.app.i18n import t
 from bertlab.app.parts import batch
 from bertlab.explore.word_spans import words
 from bertlab.views import labels
-from bertlab.views.numbers import Told, percent
+from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.passage import plain
 
 EAGER = 40  # words that are weighed at every keystroke; each takes a forward pass
@@ -47,7 +47,7 @@ def answer(checkpoint: sessions.Checkpoint, text: str, pair: str) -> None:
         else:
             taught = sessions.session(checkpoint).value_range
             scale = f" · {t('classify-scale', low=taught[0], high=taught[1])}" if taught else ""
-            st.html(f'<p class="say"><b>{Told(said.value):.2f}</b>{scale}</p>')
+            st.html(f'<p class="say"><b>{SignedNumber(said.value):.2f}</b>{scale}</p>')
             if taught:  # else nothing says how much a value is
                 code = plots.python_lines(checkpoint, *opened, f"figure = labels.value_scale(said, {taught!r})")
                 drawn = labels.value_scale(said, taught)
@@ -58,9 +58,9 @@ def answer(checkpoint: sessions.Checkpoint, text: str, pair: str) -> None:
         count = len(words(text)) + len(words(pair))
         if count <= EAGER or st.button(t("classify-weigh", count=count), icon=":material/balance:", key="weigh"):
             effects = sessions.ask(checkpoint, "word_effects", *asked)
-            st.html(labels.weighed_html(text, effects))
+            st.html(labels.word_effects_html(text, effects))
             if pair:
-                st.html(labels.weighed_html(pair, effects, second=True))
+                st.html(labels.word_effects_html(pair, effects, second=True))
             axis = t("classify-odds" if said.value is None else "classify-value")
             code = plots.python_lines(
                 checkpoint, "from bertlab.views import labels", f"effects = session.word_effects(*{asked!r})",

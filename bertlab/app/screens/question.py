@@ -65,7 +65,7 @@ if found:
             t("question-probability"): [100 * answer.probability for answer in found.answers],
             t("question-score"): [answer.score for answer in found.answers],
             # short, so that answers which begin alike are told apart; then whole, to scroll to and to save
-            t("question-answer"): [figures.narrow(answer.text, 26, tail=10) for answer in found.answers],
+            t("question-answer"): [figures.shorten_to_width(answer.text, 26, tail=10) for answer in found.answers],
             t("question-whole"): [answer.text for answer in found.answers],
         }
         columns = {
