@@ -19,7 +19,8 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.text.pretraining.sentence_pairs import Documents
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-collect_ignore = ["pretended_gpu"]  # to look into it for doctests would be to believe in it
+# Importing it for doctests would replace `torch.cuda` in this process.
+collect_ignore = ["simulated_gpu"]
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +59,7 @@ def pytest_collection_modifyitems(items):
         name = item.path.stem
         if "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
-        if name in ("test_pretended_gpu", "test_simulated_gpu"):
+        if name == "test_simulated_gpu":
             item.add_marker(pytest.mark.simulated_gpu)
         if item.path.parent == Path(__file__).parent and (
             name not in FAST_FILES or getattr(item, "originalname", "") in SLOW_TESTS

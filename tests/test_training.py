@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -458,6 +459,28 @@ def test_a_terminal_that_is_gone_does_not_prevent_the_save(corpus, tmp_path, mon
     with pytest.raises((OSError, Interrupted)):
         print_reports()
     assert run_state.read_values(config.out / "state.safetensors")["progress"]["step"] == 5
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_signal_that_also_ends_the_loader_workers_loses_no_step(corpus, tmp_path, monkeypatch):
+    """A scheduler signals the whole process group."""
+    config = settings(corpus, tmp_path / "run", save_minutes=5.0)
+    draw, drawn = PairSampler.__next__, []
+
+    def draw_without_workers(sampler):
+        drawn.append(1)
+        if len(drawn) == 6:
+            signal.raise_signal(signal.SIGTERM)
+            raise BrokenProcessPool
+        return draw(sampler)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PairSampler, "__next__", draw_without_workers)
+        with pytest.raises(Interrupted) as caught:
+            list(pretrain(config))
+    assert caught.value.args[0] == Message("run-interrupted", step="5")
+    assert caught.value.exit_code == 128 + signal.SIGTERM
+    assert next(report.step for report in pretrain(config)) == 6
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -7,6 +7,7 @@ losses (on a GPU up to the last digits, since its kernels add in any order).
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -154,7 +155,13 @@ class Trainer:
         with self.signals.handled():
             while (progress := self._progress_share()) < 1.0:
                 with self.signals.deferred(), devices.readable_out_of_memory():
-                    report = self._step(progress)
+                    try:
+                        report = self._step(progress)
+                    except BrokenProcessPool:
+                        # A stop signal to the whole process group also ends the workers that build batches.
+                        if self.signals.received is None:
+                            raise
+                        self._stop()
                     if self._stop_signal:
                         # Before anybody prints the report: in a closed terminal that fails.
                         self._save_if_stable()

@@ -8,8 +8,10 @@ import threading
 
 def start() -> None:
     """Set up this process as a worker; the first thing a worker process does."""
-    # Ctrl-C and torchrun's stop signal are for the parent, which then ends its workers
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C, a closed terminal and torchrun's stop signal are for the parent, which then ends its workers
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is a process for each core already
     threading.Thread(target=_end_with_parent, daemon=True).start()

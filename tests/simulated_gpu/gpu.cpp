@@ -1,9 +1,9 @@
-// GPUs that are the processor under another name: a "cuda" tensor lies in ordinary memory, apart from those of "cpu" and
-// of the other GPU, and what is asked of it the processor's kernels do. As on a real one, operands on different devices
-// are refused. There is no speed in it and no stream: it shows that code for GPUs runs, and what it computes.
+// Two simulated GPUs: a "cuda" tensor is in ordinary memory, separate from "cpu" tensors and from the other GPU, and the
+// CPU's kernels compute its operators. As on a real GPU, operands on different devices are refused. There are no streams
+// and there is no speed: it shows that code for GPUs runs, and what it computes.
 //
-// How a device is added to torch: a guard (which device, which stream), an allocator, hooks (is there one at all), the
-// operators that make and copy memory, and a fallback for all others.
+// Adding a device to torch takes a guard (current device and stream), an allocator, hooks (availability), the operators
+// that allocate and copy memory, and a fallback for all other operators.
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -96,7 +96,7 @@ struct Memory final : c10::Allocator {
   }
 } memory;
 
-// -- what torch asks before it believes in a GPU
+// -- hooks: whether a GPU is available
 
 struct Hooks final : at::CUDAHooksInterface {
   explicit Hooks(at::CUDAHooksArgs) {
@@ -142,7 +142,7 @@ using Format = std::optional<at::MemoryFormat>;
 
 const c10::DispatchKeySet KEYS(c10::DispatchKey::CUDA);
 
-// The same memory as a processor's tensor.
+// The same memory as a CPU tensor.
 Tensor seen(const Tensor& tensor) {
   if (!tensor.is_cuda()) {
     return tensor;
@@ -227,7 +227,7 @@ void together(const c10::OperatorHandle& op, const std::vector<Tensor>& operands
   }
 }
 
-void by_processor(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   bool indexes = op.schema().name().find("index") != std::string::npos;
   std::vector<Tensor> operands;
   for (auto& value : torch::jit::last(stack, op.schema().arguments().size())) {
@@ -244,7 +244,7 @@ void by_processor(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 TORCH_LIBRARY_IMPL(_, CUDA, library) {
-  library.fallback(torch::CppFunction::makeFromBoxedFunction<&by_processor>());
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&on_cpu>());
 }
 
 TORCH_LIBRARY_IMPL(aten, CUDA, library) {

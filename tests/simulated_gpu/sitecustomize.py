@@ -1,9 +1,9 @@
-"""With this directory on PYTHONPATH, Python believes in two GPUs; see gpu.cpp.
+"""Simulates two GPUs in any Python process that has this directory on PYTHONPATH; see gpu.cpp.
 
-    PYTHONPATH=tests/pretended_gpu python -m pytest -m cuda
+    PYTHONPATH=tests/simulated_gpu python -m pytest -m cuda
 
-Here is what torch has for GPUs in Python, or in kernels that a processor has none of: `torch.cuda`, attention over rows
-that follow each other, and nccl, in whose place gloo talks. The C++ is compiled once for each version of torch.
+This file replaces what torch does for GPUs in Python or in kernels that a CPU lacks: `torch.cuda`, variable-length
+attention, and NCCL, whose collectives gloo performs. The C++ is compiled once for each version of torch.
 """
 
 import ctypes
@@ -19,11 +19,11 @@ HERE = Path(__file__).resolve().parent
 GPUS = 2
 
 
-def compiled() -> Path:
-    """gpu.cpp as a library, in build/."""
+def compile_library() -> Path:
+    """Compile gpu.cpp to a library in build/, unless it is there."""
     source, torch = HERE / "gpu.cpp", Path(find_spec("torch").origin).parent
     digest = hashlib.blake2b(source.read_bytes() + f"{torch} {version('torch')}".encode(), digest_size=6).hexdigest()
-    made = HERE.parents[1] / "build" / f"pretended-gpu-{digest}.so"
+    made = HERE.parents[1] / "build" / f"simulated-gpu-{digest}.so"
     if not made.is_file():
         made.parent.mkdir(exist_ok=True)
         building = made.with_suffix(f".{os.getpid()}")
@@ -34,7 +34,7 @@ def compiled() -> Path:
     return made
 
 
-ctypes.CDLL(str(compiled()))  # before torch looks for GPUs
+ctypes.CDLL(str(compile_library()))  # before torch looks for GPUs
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
@@ -45,8 +45,8 @@ from torch.nn import functional  # noqa: E402
 ANSWERS = {
     "_lazy_init": None, "synchronize": None, "reset_peak_memory_stats": None, "memory_allocated": 0,
     "max_memory_allocated": 0, "is_available": True, "is_initialized": True, "is_bf16_supported": True,
-    "device_count": GPUS, "get_device_capability": (8, 0), "get_device_name": "a processor that pretends to be a GPU",
-    "manual_seed": None, "manual_seed_all": None, "set_rng_state": None,  # they draw the processor's random numbers
+    "device_count": GPUS, "get_device_capability": (8, 0), "get_device_name": "simulated GPU",
+    "manual_seed": None, "manual_seed_all": None, "set_rng_state": None,  # random numbers are the CPU's
 }  # fmt: skip
 for name, answer in ANSWERS.items():
     setattr(torch.cuda, name, lambda *_, answer=answer, **__: answer)
@@ -62,7 +62,7 @@ plain = functional.scaled_dot_product_attention
 
 
 def attention(query, key, value, attn_mask=None, dropout_p=0.0, **options):
-    """In three steps where it is for a GPU, whose fused kernels are not here."""
+    """Unfused attention on the simulated GPU, which has no fused kernels."""
     if not query.is_cuda:
         return plain(query, key, value, attn_mask=attn_mask, dropout_p=dropout_p, **options)
     assert not options
@@ -75,20 +75,20 @@ functional.scaled_dot_product_attention = attention
 
 
 def rows(begins, *tensors):
-    """Each row's part of [X, N, D], as [N, T, D] in float32 on the processor."""
+    """Each row's part of [X, N, D], as [N, T, D] in float32 on the CPU."""
     for begin, end in pairwise(begins.tolist()):
         yield [tensor[begin:end].float().cpu().transpose(0, 1) for tensor in tensors]
 
 
-def chances(query, key, left_to_right):
+def probabilities(query, key, left_to_right):
     scores = query @ key.transpose(1, 2) * query.shape[-1] ** -0.5
     if left_to_right:
         scores = scores.masked_fill(torch.ones(scores.shape[1:]).triu(1).bool(), float("-inf"))
     return scores.softmax(-1)
 
 
-def kept(shape, dropout, generator):
-    """What a chance is multiplied with."""
+def dropout_mask(shape, dropout, generator):
+    """What a probability is multiplied with."""
     return (torch.rand(shape, generator=generator) >= dropout) / (1 - dropout)
 
 
@@ -106,8 +106,8 @@ def forward(query, key, value, begins, begins_key, longest, longest_key, dropout
     seed = torch.randint(1 << 62, ())
     generator, found = torch.Generator().manual_seed(int(seed)), []
     for q, k, v in rows(begins, query, key, value):
-        probs = chances(q, k, left_to_right)
-        found.append(probs * kept(probs.shape, dropout, generator) @ v)
+        probs = probabilities(q, k, left_to_right)
+        found.append(probs * dropout_mask(probs.shape, dropout, generator) @ v)
     unused = query.new_empty(0)
     return joined(found, query), unused, seed.to(query.device), unused, unused
 
@@ -116,8 +116,8 @@ def backward(grad, query, key, value, out, logsumexp, begins, begins_key, *rest)
     _, _, dropout, left_to_right, seed, *_ = rest
     generator, grads = torch.Generator().manual_seed(int(seed)), []
     for g, q, k, v in rows(begins, grad, query, key, value):
-        probs = chances(q, k, left_to_right)
-        keep = kept(probs.shape, dropout, generator)
+        probs = probabilities(q, k, left_to_right)
+        keep = dropout_mask(probs.shape, dropout, generator)
         to_probs = g @ v.transpose(1, 2) * keep
         to_scores = probs * (to_probs - (to_probs * probs).sum(-1, keepdim=True)) * q.shape[-1] ** -0.5
         grads.append((to_scores @ k, to_scores.transpose(1, 2) @ q, (probs * keep).transpose(1, 2) @ g))
@@ -129,57 +129,57 @@ operators.impl("_flash_attention_forward", forward)
 operators.impl("_flash_attention_backward", backward)
 
 
-# -- nccl
+# -- NCCL
 
 
 class Gloo(dist.ProcessGroup):
-    """Gloo, with a way round by the processor's memory for what lies on a GPU."""
+    """Gloo, with copies through CPU memory for tensors on a GPU."""
 
     def __init__(self, store, rank, size, timeout):
         super().__init__(rank, size)
         self.gloo = dist.ProcessGroupGloo(dist.PrefixStore("gloo", store), rank, size, timeout)
 
     def getBackendName(self):
-        return "pretended"
+        return "simulated"
 
     def allreduce(self, tensors, options=None):
-        asked = dist.AllreduceOptions()
-        asked.reduceOp = options.reduceOp if options else asked.reduceOp
-        return self._by_way_of_cpu(tensors, lambda here: self.gloo.allreduce(here, asked))
+        own = dist.AllreduceOptions()
+        own.reduceOp = options.reduceOp if options else own.reduceOp
+        return self._through_cpu(tensors, lambda here: self.gloo.allreduce(here, own))
 
     def broadcast(self, tensors, options):
-        asked = dist.BroadcastOptions()
-        asked.rootRank, asked.rootTensor = options.rootRank, options.rootTensor
-        return self._by_way_of_cpu(tensors, lambda here: self.gloo.broadcast(here, asked))
+        own = dist.BroadcastOptions()
+        own.rootRank, own.rootTensor = options.rootRank, options.rootTensor
+        return self._through_cpu(tensors, lambda here: self.gloo.broadcast(here, own))
 
     def allgather(self, found, tensors, options=None):
         here = [[tensor.cpu() for tensor in of_one] for of_one in found]
         self.gloo.allgather(here, [tensor.cpu() for tensor in tensors]).wait()
         for to, came in zip(chain(*found), chain(*here), strict=True):
             to.copy_(came)
-        return done(found)
+        return completed(found)
 
     def barrier(self, opts=None):
         return self.gloo.barrier()
 
     @torch.no_grad()
-    def _by_way_of_cpu(self, tensors, talk):
+    def _through_cpu(self, tensors, collective):
         here = [tensor.detach().cpu() for tensor in tensors]
-        talk(here).wait()
+        collective(here).wait()
         for to, came in zip(tensors, here, strict=True):
             to.copy_(came)
-        return done(tensors)
+        return completed(tensors)
 
 
-def done(result):
+def completed(result):
     future = torch.futures.Future()
     future.set_result(result)
     return torch._C._distributed_c10d._create_work_from_future(future)
 
 
-def meet(backend, *, begin=dist.init_process_group, **options):
-    return begin(backend.replace("cpu:gloo,cuda:nccl", "pretended"), **options)
+def init_process_group(backend, *, begin=dist.init_process_group, **options):
+    return begin(backend.replace("cpu:gloo,cuda:nccl", "simulated"), **options)
 
 
-dist.Backend.register_backend("pretended", Gloo, devices=["cpu", "cuda"])
-dist.init_process_group = meet
+dist.Backend.register_backend("simulated", Gloo, devices=["cpu", "cuda"])
+dist.init_process_group = init_process_group
