@@ -57,3 +57,12 @@ def test_a_shipped_card_tells_what_was_measured_and_what_is_published(path):
     assert record["note"] in text
     if "task" in record:  # what is known of others of its size, or that nothing is
         assert "ublished" in record["note"]
+
+
+@pytest.mark.skipif(not (ROOT / "bertlab/tasks/registry.py").exists(), reason="the task types are not in one table yet")
+def test_every_file_that_contributing_names_exists():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:bertlab|tests)/[\w./*]+?)`", text)) | set(re.findall(r"\]\(([\w./-]+)\)", text))
+    for path in named:
+        if "NAME" not in path and "CODE" not in path:
+            assert list(ROOT.glob(path.rstrip("/"))), path

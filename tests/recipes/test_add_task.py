@@ -1,0 +1,97 @@
+"""Recipes of CONTRIBUTING.md: a task of a known type, and a task type with its own output layer, both from outside the
+package; each is fine-tuned and evaluated by the commands."""
+
+import json
+
+import pytest
+import torch.nn.functional as F
+from support.task_rows import jsonl
+from torch import nn
+
+from bertlab.cli import main
+from bertlab.config import tasks
+from bertlab.config.languages import Message
+
+pytest.importorskip("bertlab.tasks.registry", reason="task types are not one module each yet")
+
+from bertlab.tasks.loss import Loss
+from bertlab.tasks.registry import TASK_TYPES, register
+from bertlab.tasks.regression import RegressionTask
+
+from bertlab.config.tasks import TaskSpec, register_task
+from bertlab.nn.heads import HEADS, HeadSpec, register_head
+
+WEATHER = TaskSpec(
+    "classification", "", "en", ("accuracy",), "tests/recipes", text=("report",), label=("sky",),
+    labels=("dry", "wet"), test=(),
+)  # fmt: skip
+
+
+def strength_loss(model: nn.Module, batch) -> Loss:
+    value_B = model.head("strength")(model.pooled(batch.inputs)).squeeze(-1).float()
+    error_B = (value_B - batch.labels_B.float()).abs()
+    loss = F.smooth_l1_loss(value_B, batch.labels_B.float())
+    return Loss(loss, {"error": error_B.detach().mean()}, batch.inputs.attention_mask_BT.sum())
+
+
+class StrengthTask(RegressionTask):
+    """A toy task type: the strength of the wind, by an output layer and a loss of its own."""
+
+    name = "strength"
+    aliases = ()
+    head = "strength"
+    command = ""
+    page = ""
+    loss = staticmethod(strength_loss)
+
+    def scores(self, model, batch):
+        return model.head("strength")(model.pooled(batch)).squeeze(-1)
+
+
+def rows(label: str, values) -> list[dict]:
+    reports = ("Rain fell on the harbour all night.", "The sun shone on the mill.")
+    return [{"id": f"r{i}", "report": f"{reports[i % 2]} Day {i}.", label: values[i % 2]} for i in range(24)]
+
+
+def write(directory, label: str, values):
+    for split in ("train", "validation"):
+        jsonl(directory / f"{split}.jsonl", rows(label, values))
+    return directory
+
+
+def finetune_and_evaluate(name, data, start, out, capsys) -> dict:
+    words = ["finetune", name, "--from", str(start), "--data", str(data), "--out", str(out), "--epochs", "2"]
+    words += ["--batch-size", "4", "--device", "cpu", "--precision", "float32", "--threads", "1", "--seed", "0"]
+    assert main(words) == 0
+    capsys.readouterr()
+    assert main(["evaluate", name, "--checkpoint", str(out / "checkpoint"), "--data", str(data), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_new_task_of_a_known_type(monkeypatch, tmp_path, tiny_checkpoint, capsys):
+    monkeypatch.setattr(tasks, "TASKS", dict(tasks.TASKS))
+    register_task("weather", WEATHER)
+    data = write(tmp_path, "sky", ("wet", "dry"))
+    measured = finetune_and_evaluate("weather", data, tiny_checkpoint, tmp_path / "run", capsys)
+    assert 0 <= measured["accuracy"] <= 100
+
+
+@pytest.fixture
+def strength(monkeypatch):
+    monkeypatch.setattr(tasks, "TASKS", dict(tasks.TASKS))
+    register(StrengthTask())
+    linear = HeadSpec(
+        lambda config: nn.Linear(config.hidden_size, 1), Message("head-regress"),
+        Message("head-remedy-finetune", task="wind"), "BertModel", {"": "strength"}, pooled=True,
+    )  # fmt: skip
+    register_head("strength", linear)
+    register_task("wind", WEATHER.replace(kind="strength", labels=(), label=("force",), metrics=("spearman",)))
+    yield
+    TASK_TYPES.remove("strength")
+    del HEADS["strength"]
+
+
+def test_a_new_task_type(strength, tmp_path, tiny_checkpoint, capsys):
+    data = write(tmp_path, "force", (7.0, 1.0))
+    measured = finetune_and_evaluate("wind", data, tiny_checkpoint, tmp_path / "run", capsys)
+    assert -100 <= measured["spearman"] <= 100
