@@ -1,7 +1,7 @@
 """Facts -> the columns of a CSV file, one row for each value: layer, head, position, token, value.
 
 A figure shows these values as colours or lengths; `export.tidy` makes them JSON. Layers and heads are counted from 0;
-where the embeddings have a row of their own they are layer 0, and the first block is layer 1, as in the fact.
+what comes before layer 0 is called "embeddings".
 """
 
 from collections.abc import Sequence
@@ -30,6 +30,11 @@ def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) ->
     return columns | {name: array.astype(float).ravel().tolist() for name, array in values.items()}
 
 
+def _layer_name(index: int) -> int | str:
+    """The layer of row `index` of a fact whose first row is the embeddings."""
+    return index - 1 if index else "embeddings"
+
+
 def head_effects(effects: HeadEffects) -> Columns:
     """The change of the log-odds, and the probability, without each head."""
     values = {"log_odds_change": effects.effects_LN, "probability_without": effects.probabilities_LN}
@@ -48,7 +53,7 @@ def lens(fact: Lens) -> Columns:
     tokens = piece_labels(fact.tokens)
     places = [(layer, position) for layer in range(layers) for position in range(positions)]
     return {
-        "layer": [layer for layer, _ in places],
+        "layer": [_layer_name(layer) for layer, _ in places],
         "position": [position for _, position in places],
         "token": [tokens[position] for _, position in places],
         "prediction": [fact.pieces_LT[layer][position] for layer, position in places],
@@ -90,15 +95,19 @@ def layer_drift(found: Comparison) -> Columns:
     """For every layer: linear CKA, and the mean cosine distance."""
     distances = found.drift_LU.mean(1).astype(float)
     cka = np.diagonal(found.cka_LM).astype(float)
-    return {"layer": list(range(len(distances))), "linear_cka": cka.tolist(), "cosine_distance": distances.tolist()}
+    return {
+        "layer": list(map(_layer_name, range(len(distances)))),
+        "linear_cka": cka.tolist(),
+        "cosine_distance": distances.tolist(),
+    }
 
 
 def layer_similarity(found: Comparison) -> Columns:
     """Linear CKA of every layer of the first side with every layer of the second."""
     places = list(np.ndindex(*found.cka_LM.shape))
     return {
-        "first_layer": [first for first, _ in places],
-        "second_layer": [second for _, second in places],
+        "first_layer": [_layer_name(first) for first, _ in places],
+        "second_layer": [_layer_name(second) for _, second in places],
         "linear_cka": [float(found.cka_LM[place]) for place in places],
     }
 
@@ -107,7 +116,7 @@ def moved_most(found: Comparison, layer: int) -> Columns:
     """The cosine distance of every token in one layer, largest first."""
     order = np.argsort(-found.drift_LU[layer], kind="stable").tolist()
     return {
-        "layer": [layer] * len(order),
+        "layer": [_layer_name(layer % len(found.drift_LU))] * len(order),
         "position": order,
         "first": [found.units[at].first for at in order],
         "second": [found.units[at].second for at in order],
