@@ -23,7 +23,7 @@ from huggingface_hub.errors import DryRunError
 from support.errors import raises_error
 
 import bertlab
-from bertlab.checkpoints import checkpoint, files, history, locate
+from bertlab.checkpoints import checkpoint, history, locate, weight_files
 from bertlab.checkpoints.assets import asset_directory
 from bertlab.checkpoints.average import average, weight_similarity
 from bertlab.checkpoints.maps import hf_names, hf_to_state, state_to_hf
@@ -432,12 +432,12 @@ def test_values_that_are_not_finite_are_named(saved):
 
 
 def test_a_sum_that_overflows_is_no_infinity():
-    assert files.is_finite(torch.full((10,), 3e38))
-    assert files.is_finite(torch.full((10,), 6e4, dtype=torch.float16))
-    assert not files.is_finite(torch.tensor([float("inf"), float("-inf")]))
+    assert weight_files.is_finite(torch.full((10,), 3e38))
+    assert weight_files.is_finite(torch.full((10,), 6e4, dtype=torch.float16))
+    assert not weight_files.is_finite(torch.tensor([float("inf"), float("-inf")]))
     for dtype in (torch.float8_e4m3fn, torch.float16, torch.bfloat16, torch.float64):
-        assert files.is_finite(torch.ones(3, 3).to(dtype))
-        assert not files.is_finite(torch.tensor([1.0, float("nan")]).to(dtype))
+        assert weight_files.is_finite(torch.ones(3, 3).to(dtype))
+        assert not weight_files.is_finite(torch.tensor([1.0, float("nan")]).to(dtype))
 
 
 @pytest.mark.parametrize("shape", [(), (0, 16), (10**9, 0)], ids=str)

@@ -1,7 +1,8 @@
-"""An encoder under another vocabulary: what stays, what is new, and that training goes on from it."""
+"""An encoder with another vocabulary: what stays, what is new, and that pre-training continues from it."""
 
 import pytest
 import torch
+from support.errors import raises_error
 
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.vocabulary import replace_vocabulary
@@ -20,7 +21,7 @@ def other() -> Tokenizer:
     return Tokenizer.train(OTHER * 3, 300, cased=True, coverage=1.0)
 
 
-def test_shared_pieces_keep_their_rows_and_the_encoder_stays(tiny_checkpoint, other):
+def test_shared_tokens_keep_their_rows_and_the_encoder_stays(tiny_checkpoint, other):
     loaded = checkpoint.load(tiny_checkpoint)
     model = replace_vocabulary(loaded, other, ["mlm", "nsp"])
     assert model.head_names == ("mlm", "nsp")
@@ -38,15 +39,15 @@ def test_shared_pieces_keep_their_rows_and_the_encoder_stays(tiny_checkpoint, ot
     assert torch.equal(new["heads.mlm.bias"], torch.zeros(other.vocab_size))
 
 
-def test_pretraining_goes_on_from_it(tmp_path, tiny_checkpoint):
+def test_pretraining_continues_with_another_vocabulary(tmp_path, tiny_checkpoint):
     text = tmp_path / "text.txt"
     text.write_text("\n\n".join("\n".join(OTHER) for _ in range(40)), encoding="utf-8")
     prepare(PrepareConfig(text=(str(text),), out=tmp_path / "corpus", vocab_size=120, cased=True, workers=1))
     settings = {"corpus": tmp_path / "corpus", "from_": str(tiny_checkpoint), "steps": 3, "batch_size": 4}
     settings |= {"max_tokens": 32, "threads": 1, "snapshots": False}
-    with pytest.raises(BertlabError, match="--new-vocabulary"):
+    with raises_error(BertlabError, "from-vocabulary-differs"):
         list(pretrain(PretrainConfig(out=tmp_path / "refused", **settings)))
-    with pytest.raises(BertlabError, match="--from"):
+    with raises_error(BertlabError, "new-vocabulary-without-from"):
         list(pretrain(PretrainConfig(out=tmp_path / "none", new_vocabulary=True, **settings | {"from_": None})))
     assert len(list(pretrain(PretrainConfig(out=tmp_path / "run", new_vocabulary=True, **settings)))) == 3
     made = checkpoint.load(tmp_path / "run" / "checkpoint")

@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from bertlab.checkpoints import files, locate
+from bertlab.checkpoints import files, locate, weight_files
 from bertlab.checkpoints.directory import replacing
 from bertlab.checkpoints.files import CARD, CONFIG, INDEX, OLD_WEIGHTS, RECORD, WEIGHTS
 from bertlab.checkpoints.maps import classifier, hf_to_state, state_to_hf
@@ -112,7 +112,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     """
     path = locate.find(source)
     config = files.read_config(path)
-    tensors = files.read_weights(path)
+    tensors = weight_files.read_weights(path)
     try:
         head, labels = classifier(read_json_object(path / CONFIG), tensors)
         config = config.replace(labels=labels)
@@ -214,7 +214,7 @@ def _stored(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor
     """A tensor as it is stored. Eight bits are for matrices; vectors (biases, LayerNorm) are small and matter more."""
     dtype = torch.float16 if dtype == FLOAT8 and tensor.ndim < 2 else dtype
     stored = tensor.detach().to("cpu", dtype, copy=True).contiguous()
-    if not files.is_finite(stored):
+    if not weight_files.is_finite(stored):
         raise CheckpointError("weights-overflow", tensor=name, dtype=str(dtype).removeprefix("torch."))
     return stored
 

@@ -39,7 +39,7 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
     """The directory of a checkpoint.
 
     Args:
-        source: a checkpoint directory; a run directory, whose result is taken; the name of a shipped checkpoint; or a
+        source: a checkpoint directory; a run directory, for its result; the name of a shipped checkpoint; or a
             hub id, which is downloaded into the hub's cache.
         weights: whether a hub model's weights are needed; without them only its small files are downloaded.
 

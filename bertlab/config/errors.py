@@ -17,11 +17,11 @@ def first_line(error: BaseException) -> str:
 
 
 class BertlabError(ValueError):
-    """A user's mistake, or a file that is not what it claims to be. Its text is one clear line.
+    """A mistake of the user, or a file that does not hold what it should. Its text is one line.
 
     Args:
         id: the id of its message in `bertlab/locales/*/errors`.
-        params: what the message puts in; a `Message` or another `BertlabError` is worded in the same language.
+        params: the parameters of the message; a `Message` or another `BertlabError` is worded in the same language.
 
     >>> error = TextError("text-too-long", tokens=70, limit=64)
     >>> error.id, error.params["limit"], str(error)
@@ -51,7 +51,7 @@ def _rebuilt(kind: type[BertlabError], id: str, params: dict[str, object]) -> Be
 
 
 class CheckpointError(BertlabError):
-    """A checkpoint that is missing, damaged, of another kind, or of the wrong shape."""
+    """A checkpoint that is missing or damaged, is not a BERT, or whose parts do not fit together."""
 
 
 class MissingHead(BertlabError):

@@ -1,4 +1,4 @@
-"""Interface languages: one folder of `bertlab/locales` each, and the only module that knows what a language is.
+"""Interface languages: one folder of `bertlab/locales` each. No other module depends on a particular language.
 
 A folder is named by its code (`en`, `ko`) and holds `language.toml` (its own name, and the letters that tell a text of
 this language from others), `examples.toml` (the texts each page opens with), and Fluent files (`*.ftl`, in any

@@ -40,7 +40,7 @@ class Encoding:
     token_type_ids: tuple[int, ...]
     """0 for the tokens of A, 1 for those of B."""
     pieces: tuple[str, ...]
-    """The tokens as text, "##" kept."""
+    """The tokens as text, including "##"."""
     offsets: tuple[tuple[int, int], ...]
     """Character start and end, in A or in B by `token_type_ids`; (0, 0) for the tokens of the layout."""
     special: tuple[bool, ...]
@@ -258,7 +258,7 @@ class Tokenizer:
         return language_of(self._pieces)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """The token of every id, "##" kept."""
+        """The token of every id, including "##"."""
         return [self._pieces[id] for id in ids]
 
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
