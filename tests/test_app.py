@@ -12,8 +12,8 @@ from support.texts import text
 import bertlab
 from bertlab.app.data import sessions
 from bertlab.checkpoints import checkpoint
-from bertlab.explore.facts import Answer, Answers
 from bertlab.nn.fast.model import FastBert
+from bertlab.tasks.span.answer import Answer, Answers
 from bertlab.views.numbers import SignedNumber
 
 

@@ -577,7 +577,7 @@ def test_the_colours_of_figures_are_told_apart_with_every_kind_of_sight(sight):
 
 SWAPPED = """
 import json, sys
-from bertlab.explore.facts import Candidate, MaskFill
+from bertlab.tasks.masked_lm import Candidate, MaskFill
 from bertlab.views import assets, figures
 drawn = figures.mask_bars(MaskFill(1, 0, 6, (Candidate("tea", 5, 0.4),)))
 print(json.dumps([list(drawn.data[0].marker.color), assets.module("attention"), assets.css()]))

@@ -248,7 +248,7 @@ def test_info(run):
     _, out, _ = run("info")
     assert out.splitlines()[0].split() == ["checkpoint", "strongest"]
     assert all(f"{name}:" in out for name in bertlab.shipped())
-    assert "fill-mask, nsp" in out
+    assert "fill-mask, next-sentence" in out
     assert "masked_accuracy 0.01" in out
     assert "bare encoder" in run("info", "--checkpoint", "bare")[1]
 

@@ -14,9 +14,9 @@ from support.errors import raises_error
 from support.stories import losses, settings
 
 from bertlab.checkpoints import checkpoint, history
+from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.training.divergence import REFERENCE_STEPS, Diverged, DivergenceDetector
-from bertlab.training.objectives import PretrainingLoss
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.pretraining.metrics import evaluate_pretraining
 from bertlab.training.pretraining.pretrain import pretrain

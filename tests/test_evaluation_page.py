@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from support.errors import raises_error
 from support.figures import draw_from_code, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page
-from support.task_rows import jsonl, rows_of
+from support.task_rows import jsonl, metrics_of, predictions_of, read_examples, rows_of
 from support.texts import text
 
 import bertlab
@@ -20,14 +21,11 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TASKS
 from bertlab.nn.fast.model import FastBert
-from bertlab.tasks import custom as own_task
-from bertlab.tasks.examples import read_examples
-from bertlab.tasks.labelled import figures
+from bertlab.tasks.error_analysis import Examination
+from bertlab.tasks.registry import TASK_TYPES
+from bertlab.tasks.span.answer import answer_questions
 from bertlab.tasks.span.metrics import squad
-from bertlab.tasks.span.predict import answer_all
 from bertlab.training.error_analysis.examine import examine, labelled_rows, spec_for
-from bertlab.training.error_analysis.results import Examination
-from bertlab.training.predict import ask
 
 TEXTS = [{"sentence": f"Green tea number {n}.", "label": n % 2} for n in range(12)]
 
@@ -50,20 +48,20 @@ def test_the_figures_are_those_of_evaluate_and_the_cells_add_up(shipped, tmp_pat
     rows = labelled_rows(path, spec)
     found = examine(loaded, rows, spec, 500)
     examples = read_examples(rows, found.spec, loaded.config.labels)
-    assert found.figures == figures(examples, ask(loaded.model, loaded.tokenizer, examples, 64))
-    counts_GS = found.confusion.counts_GS
+    assert found.metrics == metrics_of(examples, predictions_of(loaded, examples, 64))
+    counts_GP = found.confusion.counts_GP
     if task:
-        assert counts_GS.sum() == len(found.rows) == 12
-        assert 100 * np.trace(counts_GS) / 12 == pytest.approx(found.figures["accuracy"])
+        assert counts_GP.sum() == len(found.rows) == 12
+        assert 100 * np.trace(counts_GP) / 12 == pytest.approx(found.metrics["accuracy"])
     else:
         person = found.confusion.names.index("PER")
-        assert counts_GS[person].sum() == 9, "every given name is in its row once"
-        right, said = np.trace(counts_GS), counts_GS[:, [n != "" for n in found.confusion.names]].sum()
-        assert 100 * 2 * right / (9 + said) == pytest.approx(found.figures["entity_f1"])
-    chances = [found.rows[row].chance for row in found.hardest()]
+        assert counts_GP[person].sum() == 9, "every given name is in its row once"
+        right, said = np.trace(counts_GP), counts_GP[:, [n != "" for n in found.confusion.names]].sum()
+        assert 100 * 2 * right / (9 + said) == pytest.approx(found.metrics["entity_f1"])
+    chances = [found.rows[row].probability for row in found.hardest()]
     assert chances == sorted(chances)
     with torch.inference_mode():
-        assert all(0 <= row.chance <= 1 for row in found.rows)
+        assert all(0 <= row.probability <= 1 for row in found.rows)
 
 
 def test_questions_are_scored_as_the_official_script_does(shipped, tmp_path):
@@ -79,8 +77,8 @@ def test_questions_are_scored_as_the_official_script_does(shipped, tmp_path):
     path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
     spec = spec_for(loaded)
     found = examine(loaded, labelled_rows(path, spec), spec, 500)
-    official = squad({row.id: row.said for row in found.rows}, questions, "2.0")
-    assert found.figures["f1"] == pytest.approx(official["f1"])
+    official = squad({row.id: row.prediction for row in found.rows}, questions, "2.0")
+    assert found.metrics["f1"] == pytest.approx(official["f1"])
     assert 100 * np.mean([row.score for row in found.rows]) == pytest.approx(official["f1"])
     for groups in found.groups.values():
         assert sorted(row for group in groups for row in group.rows) == list(range(12))
@@ -95,7 +93,7 @@ def test_a_value_far_off_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenize
     loaded = checkpoint.load(path)
     spec = spec_for(loaded, "", ("a", "b"), "y")
     found = examine(loaded, labelled_rows(data, spec), spec)
-    assert found.rows[found.hardest()[0]].given == "900"
+    assert found.rows[found.hardest()[0]].gold == "900"
     assert found.confusion is None
 
 
@@ -112,7 +110,7 @@ def test_rows_without_use_are_said(shipped, tmp_path):
     loaded = loaded_of(shipped, "sst2")
     path = jsonl(tmp_path / "rows.jsonl", [{"sentence": "Tea.", "label": "neither"}])
     spec = spec_for(loaded, "sst2")
-    with pytest.raises(DataError, match=r"none of the 1 rows.*row 1 has the unknown label 'neither'"):
+    with raises_error(DataError, "no-usable-row-because"):
         examine(loaded, labelled_rows(path, spec), spec)
 
 
@@ -213,8 +211,8 @@ def test_rows_left_out_are_counted_and_named_one_by_one(shipped, tmp_path, langu
 def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless, id):
     monkeypatch.setattr(evaluation, "t", lambda key, **values: text(key, **values))
     left_out = ("row 1 is empty",) * useless
-    found = Examination("rows", own_task.plain(kind), {}, (None,) * asked, total, left_out)
     usable = total if kind == "span" else total - useless  # questions are counted without invalid ones
+    found = Examination("rows", TASK_TYPES[kind].default_spec(), {}, (None,) * asked, total, usable, left_out)
     assert evaluation.share(found) == text(id, count=asked, total=usable, useless=useless)
 
 
@@ -246,8 +244,8 @@ def test_questions_are_examined_with_the_windows_that_evaluate_takes(shipped, tm
     asked = [{"id": str(n), "context": text, "question": "Who?", "answer": "mill"} for n in range(2)]
     spec = spec_for(loaded, "squad")
     found = examine(loaded, labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
-    decoded = answer_all(loaded.model, loaded.tokenizer, asked, stride=5)
-    assert [row.said for row in found.rows] == [one.text for one in decoded]
+    decoded = answer_questions(loaded.model, loaded.tokenizer, asked, stride=5)
+    assert [row.prediction for row in found.rows] == [one.text for one in decoded]
 
 
 @pytest.mark.parametrize("task", ["klue_mrc", "squad_v2"])
@@ -257,10 +255,10 @@ def test_korean_questions_are_examined_as_their_task_is_measured(shipped, tmp_pa
     asked = [{"id": str(n), "context": text, "question": "언제?", "answer": "1874년" if n else ""} for n in range(4)]
     spec = spec_for(loaded, task)
     found = examine(loaded, labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
-    assert ("rouge_w" in found.figures) is (task == "klue_mrc")
+    assert ("rouge_w" in found.metrics) is (task == "klue_mrc")
     for groups in found.groups.values():
         weighed = sum(group.exact_match * len(group.rows) for group in groups) / 4
-        assert weighed == pytest.approx(found.figures["exact_match"])
+        assert weighed == pytest.approx(found.metrics["exact_match"])
 
 
 @pytest.mark.parametrize("rows", ["/nowhere/at.csv", "x" * 5000, "a\0b", "~nobody-of-that-name/x", HOSTILE[:45]])

@@ -16,13 +16,13 @@ from support.hard_strings import HARD_STRINGS
 import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, CheckpointError, InterventionError, MissingHead, TextError
-from bertlab.explore import predict
 from bertlab.explore.facts import as_json
 from bertlab.explore.session import Session
-from bertlab.explore.word_spans import mask_spans, words
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
+from bertlab.tasks.masked_lm import predict_masks
 from bertlab.text.batch import collate
+from bertlab.text.word_spans import mask_spans, words
 
 A, B = "The potter set the [MASK] bowl on the shelf.", "Rain fell on the harbour all night."
 QUESTION = "Who carried the lantern?"
@@ -94,7 +94,7 @@ def test_rows_of_a_padded_vocabulary_are_never_proposed(tiny_model, tiny_tokeniz
     model = FastBert(config, ["mlm"]).eval()
     model.heads["mlm"].bias.data[tiny_tokenizer.vocab_size :] = 100.0
     with torch.inference_mode():
-        (fill,) = predict.fill_mask(model, tiny_tokenizer, tiny_tokenizer.encode("a [MASK]"), 10_000)
+        (fill,) = predict_masks(model, tiny_tokenizer, tiny_tokenizer.encode("a [MASK]"), 10_000)
     assert len(fill.candidates) == tiny_tokenizer.vocab_size
     assert sum(c.probability for c in fill.candidates) == pytest.approx(1, abs=1e-4)
 

@@ -15,9 +15,10 @@ import bertlab
 from bertlab.app.parts import batch
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import MissingHead
-from bertlab.explore.batch_predict import TEXT_NAMES, ask_many
-from bertlab.explore.facts import Classification, Entity, Tags, WordTags
+from bertlab.explore.batch_predict import TEXT_NAMES, predict_texts
 from bertlab.nn.fast.model import FastBert
+from bertlab.tasks.classification import Classification
+from bertlab.tasks.tagging import Entity, Tags, WordTags
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.views import labels
 
@@ -75,14 +76,14 @@ def test_word_effects_need_a_classifier(shipped):
 
 
 def test_many_texts_make_one_table_and_a_bad_one_says_why(judge, tagger):
-    rows = ask_many(judge, "classify", [("Green tea.", None), ("tea " * 200, None), ("A bowl.", "Some bread.")])
+    rows = predict_texts(judge, "classify", [("Green tea.", None), ("tea " * 200, None), ("A bowl.", "Some bread.")])
     assert [set(row) for row in rows] == [set(rows[0])] * 3
     assert (rows[1]["error"].id, rows[1]["error"].params["limit"]) == ("text-too-long", 64)
     assert rows[1]["label"] is None
     assert rows[2]["probability"] == judge.classify("A bowl.", "Some bread.").best.probability
-    assert len(ask_many(tagger, "tag", [("The potter left.", None)])[0]["tags"].split()) == 4
+    assert len(predict_texts(tagger, "tag", [("The potter left.", None)])[0]["tags"].split()) == 4
     with pytest.raises(MissingHead):
-        ask_many(judge, "tag", [("tea", None)])
+        predict_texts(judge, "tag", [("tea", None)])
     read = list(csv.DictReader(io.StringIO(batch.as_csv(rows).decode("utf-8-sig"))))
     assert [row["text"] for row in read] == ["Green tea.", "tea " * 200, "A bowl."]
 

@@ -159,7 +159,7 @@ def test_the_best_threshold_is_the_best_of_all_thresholds():
         (({}, [gold("a", "tea")]), "none of the 1 questions"),
         (({"a": "tea"}, []), "none of the 0"),
         (({"a": "tea"}, [gold("a")]), "no gold answer"),
-        (({"a": "tea"}, [gold("a", "tea")], "3"), "not known"),
+        (({"a": "tea"}, [gold("a", "tea")], "3"), "3 is unknown"),
         (({"a": "tea"}, [gold("a", "tea")], "2.0", {}), "no no-answer score"),
         (({"a": "tea"}, [gold("a", "tea")], "2.0", None, 0.5), "threshold needs"),
     ],

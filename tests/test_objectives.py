@@ -17,13 +17,13 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
+from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import Longer, PairSampler
 from bertlab.text.pretraining.sentence_pairs import IN_ORDER, SWAPPED, make_pairs
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.evaluate import EvaluateConfig, evaluate
-from bertlab.training.objectives import PretrainingLoss
 from bertlab.training.pretraining.pretrain import pretrain
 
 # -- pairs

@@ -26,8 +26,9 @@ from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import task
-from bertlab.tasks.material import with_head
+from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.windows import span_features
+from bertlab.tasks.training_data import add_task_head
 from bertlab.text.batches import shuffled_epoch
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.training.finetune import FinetuneConfig, finetune
@@ -71,7 +72,7 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
     padding be an answer."""
     spec, loaded = task(name), checkpoint.load(tiny_checkpoint)
     torch.manual_seed(0)
-    model = with_head(loaded.model, spec.kind, 0.0, spec.labels)
+    model = add_task_head(loaded.model, TASK_TYPES[spec.kind].head, 0.0, spec.labels)
     born = checkpoint.save(tmp_path / "born", model, loaded.tokenizer, {}, dtype=torch.float32)
     tokenizer, rows = peer.tokenizer(born), rows_of(spec, 48)
     if spec.kind == "span":

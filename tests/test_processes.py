@@ -14,15 +14,16 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
-from support.task_rows import rows_of
+from support.task_rows import features_of, read_examples, rows_of
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.presets import preset
 from bertlab.config.tasks import task
 from bertlab.nn.fast.model import FastBert
-from bertlab.tasks.examples import read_examples
-from bertlab.tasks.features import features
-from bertlab.tasks.material import with_head
+from bertlab.tasks.masked_lm import PretrainingLoss
+from bertlab.tasks.registry import TASK_TYPES
+from bertlab.tasks.span.task import span_loss
+from bertlab.tasks.training_data import add_task_head
 from bertlab.text.batch import Batch, SpanBatch, collate
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import MaskRule
@@ -31,7 +32,6 @@ from bertlab.text.readers.rows import Rows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training import distributed
 from bertlab.training.gradient import GlobalGradient
-from bertlab.training.objectives import OBJECTIVES, PretrainingLoss, span_loss
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
@@ -175,9 +175,9 @@ def test_a_batch_without_a_row_weighs_nothing(kind, corpus, tiny_model, tiny_tok
     else:
         rows = rows_of(task(kind))
         examples = read_examples(Rows("mine.csv", tuple(rows[0]), rows), task(kind))
-        batch = features(tiny_tokenizer, examples, 48).batch(np.array([], int))
-        loss = OBJECTIVES[task(kind).kind]
-        model = with_head(tiny_model, task(kind).kind, 0.0, task(kind).labels)
+        batch = features_of(tiny_tokenizer, examples, 48).batch(np.array([], int))
+        loss = TASK_TYPES[task(kind).kind].loss
+        model = add_task_head(tiny_model, TASK_TYPES[task(kind).kind].head, 0.0, task(kind).labels)
     assert not len(batch)
     found = GlobalGradient(model, loss, accumulate=2)(batch)
     assert [found.value, found.tokens, *found.metrics.values()] == [0] * (2 + len(found.metrics))

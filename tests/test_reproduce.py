@@ -19,10 +19,11 @@ from bertlab.nn.fast.ablation import ablate_each_head
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
+from bertlab.tasks.masked_lm import PretrainingLoss
+from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, next_tokens
 from bertlab.training.gradient import GlobalGradient
-from bertlab.training.objectives import OBJECTIVES, PretrainingLoss
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES
 from bertlab.training.paper.reproduce import ReproduceConfig, cells, directions, reproduce, result, sentence
@@ -199,9 +200,9 @@ def test_features_of_a_frozen_encoder(pick, tiny_model, batch):
     assert_close(model.train().features(batch), wanted[pick])
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1.0)
-    GlobalGradient(model, OBJECTIVES["tag"])(LabelBatch(batch, torch.ones(2, 9, dtype=torch.int64)))
+    GlobalGradient(model, TASK_TYPES["tagging"].loss)(LabelBatch(batch, torch.ones(2, 9, dtype=torch.int64)))
     optimizer.step()
-    moved = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
+    moved = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name].loss)}
     assert not any(name.startswith("bert.") for name in moved)
     assert {"heads.tag.weight", "lstm.weight_ih_l1_reverse"} <= moved
     assert ("mix_L" in moved) == (pick in ("sum-4", "sum-all"))

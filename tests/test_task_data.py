@@ -14,16 +14,18 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
-from support.errors import raises_error
-from support.task_rows import directory_of, jsonl, rows_of
+from support.errors import raises_error, raises_row_error
+from support.task_rows import directory_of, features_of, jsonl, read_examples, rows_of
 from transformers import BertTokenizerFast
 
 from bertlab.config.errors import DataError, NoSuchSplit
 from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec, task
-from bertlab.tasks.examples import held_out, read_examples
-from bertlab.tasks.features import IGNORED, features, kept, spread
+from bertlab.tasks.examples import hold_out
+from bertlab.tasks.features import IGNORED, truncated_lengths
+from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.squad import read_rows
+from bertlab.tasks.tagging import spread_tags
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.readers import data_file, json_values, registry
 from bertlab.text.readers import hub as hubs
@@ -32,7 +34,6 @@ from bertlab.text.readers.documents import find_shards, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.rows import Rows, read_file, row_id
 from bertlab.text.readers.splits import find_split, has_split, read_split
-from bertlab.training.objectives import OBJECTIVES
 
 SST2, RTE, STSB, SWAG, WNUT = map(task, ("sst2", "rte", "stsb", "swag", "wnut17"))
 
@@ -339,7 +340,7 @@ def test_questions_in_several_files(tmp_path):
         (tmp_path / name).write_text(json.dumps(data))
     assert [row["id"] for row in read_rows(tmp_path, "train", training=True)] == ["0", "1"]
     (tmp_path / "train-00001-of-00002.json").write_text((tmp_path / "train-00000-of-00002.json").read_text())
-    with pytest.raises(DataError, match=r"\(train, 2 files\): row 2 \(id 0\) repeats the id of row 1"):
+    with pytest.raises(DataError, match=r"\(train, 2 files\) row 2 \(id 0\): repeats the id of row 1"):
         read_rows(tmp_path, "train")
 
 
@@ -355,7 +356,7 @@ def test_the_hub_and_a_file_give_the_same_examples(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(datasets, "load_dataset", lambda *a, **o: asked.append((a, o)) or given)
     given.to_parquet(tmp_path / "train.parquet")
-    own = TaskSpec("tag", "", "", ("entity_f1",), "", text=("tokens",), label=("ner_tags",))
+    own = TaskSpec("tagging", "", "", ("entity_f1",), "", text=("tokens",), label=("ner_tags",))
     hub = read_examples(read_split("some/tags:en@v2", "train"), own)
     assert asked[0][0] == ("some/tags", "en")
     assert asked[0][1] | {"split": "train", "revision": "v2"} == asked[0][1]
@@ -406,45 +407,44 @@ def spoilt(spec: TaskSpec, **changes) -> Rows:
 
 
 @pytest.mark.parametrize(
-    ("spec", "changes", "message"),
+    ("spec", "changes", "id"),
     [
-        (SST2, {"label": "grand"}, "has the unknown label 'grand'; known are negative, positive"),
-        (SST2, {"label": 2}, "has the unknown label '2'"),
-        (SST2, {"label": -1}, "has the unknown label '-1'"),
-        (SST2, {"label": None}, "has no label in 'label'"),
-        (SST2, {"sentence": "  "}, "is empty"),
-        (SST2, {"sentence": None}, "has nothing in 'sentence'"),
-        (SST2, {"sentence": ["a"]}, "has no text in 'sentence' but a list"),
-        (SST2, {"idx": 0}, "repeats the id of row 1"),
-        (RTE, {"sentence1": "", "sentence2": "\t"}, "is empty"),
-        (STSB, {"label": "many"}, "has 'many' where a number should be"),
-        (STSB, {"label": "inf"}, "has 'inf' where a number should be"),
-        (SWAG, {"label": 4}, "its choices are numbered 0 to 3"),
-        (SWAG, {"ending1": ""}, "is empty"),
-        (WNUT, {"ner_tags": ["O"]}, r"has 1 tags for \d tokens"),
-        (WNUT, {"tokens": [], "ner_tags": []}, "is empty"),
-        (WNUT, {"tokens": 7}, "has no tokens in 'tokens'"),
-        (WNUT, {"tokens": ["a"], "ner_tags": ["B-dragon"]}, "has the unknown label 'B-dragon'"),
-        (WNUT, {"tokens": ["a", "b"], "ner_tags": ["O", ""]}, "has an empty tag for 'b'"),
-        (WNUT, {"tokens": ["a", "b"], "ner_tags": ["O", None]}, "has an empty tag for 'b'"),
+        (SST2, {"label": "grand"}, "label-unknown"),
+        (SST2, {"label": 2}, "label-unknown"),
+        (SST2, {"label": -1}, "label-unknown"),
+        (SST2, {"label": None}, "row-without-label"),
+        (SST2, {"sentence": "  "}, "row-empty"),
+        (SST2, {"sentence": None}, "cell-missing"),
+        (SST2, {"sentence": ["a"]}, "cell-is-no-text"),
+        (SST2, {"idx": 0}, "row-id-repeated"),
+        (RTE, {"sentence1": "", "sentence2": "\t"}, "row-empty"),
+        (STSB, {"label": "many"}, "cell-is-no-number"),
+        (STSB, {"label": "inf"}, "cell-is-no-number"),
+        (SWAG, {"label": 4}, "choice-unknown"),
+        (SWAG, {"ending1": ""}, "row-empty"),
+        (WNUT, {"ner_tags": ["O"]}, "row-with-other-tags"),
+        (WNUT, {"tokens": [], "ner_tags": []}, "row-empty"),
+        (WNUT, {"tokens": 7}, "cell-is-no-tokens"),
+        (WNUT, {"tokens": ["a"], "ner_tags": ["B-dragon"]}, "label-unknown-of-many"),
+        (WNUT, {"tokens": ["a", "b"], "ner_tags": ["O", ""]}, "tag-empty"),
+        (WNUT, {"tokens": ["a", "b"], "ner_tags": ["O", None]}, "tag-empty"),
     ],
 )
-def test_a_damaged_row_stops_or_is_left_out(spec, changes, message, capsys):
+def test_an_invalid_row_stops_or_is_left_out(spec, changes, id, capsys):
     rows = spoilt(spec, **changes)
-    with pytest.raises(DataError, match=f"mine.csv: row 3.* {message}.*--invalid skip") as error:
+    with raises_row_error(id, row=3):
         read_examples(rows, spec)
-    assert "\n" not in str(error.value)
     skipping = InvalidRows("skip")
-    assert len(read_examples(rows, spec, complain=skipping)) == 23
+    assert len(read_examples(rows, spec, invalid_rows=skipping)) == 23
     assert len(skipping) == 1
     assert "row 3" in capsys.readouterr().err
 
 
 def test_minus_one_hides_labels_only_where_it_stands_alone():
     moods = data([{"text": sentence, "label": mood} for sentence, mood in zip("abcdef", [-1, 0, 1] * 2, strict=True)])
-    own = TaskSpec("classify", "", "", ("accuracy",), "", text=("text",), id="")
+    own = TaskSpec("classification", "", "", ("accuracy",), "", text=("text",), id="")
     assert read_examples(moods, own, training=True).labels == ("-1", "0", "1")
-    values = read_examples(moods, own.replace(kind="regress"), training=True)
+    values = read_examples(moods, own.replace(kind="regression"), training=True)
     assert [row.target for row in values][:3] == [-1, 0, 1]
     hidden = data([{"text": sentence, "label": -1} for sentence in "abc"])
     assert not read_examples(hidden, own).labelled
@@ -464,30 +464,36 @@ def test_what_no_skipping_helps():
     assert 'no column "label" to train on' in refused(unlabelled, SST2, training=True)
     assert not read_examples(unlabelled, SST2).labelled
     assert not read_examples(data(rows_of(SST2, labelled=False)), SST2).labelled
-    assert "no labels to learn from" in refused(data(rows_of(SST2, labelled=False)), SST2, training=True)
+    with raises_error(DataError, "training-rows-without-labels"):
+        read_examples(data(rows_of(SST2, labelled=False)), SST2, training=True)
     alike = data([row | {"label": 1} for row in rows])
-    assert "every row of mine.csv has the label 'positive'" in refused(alike, SST2, training=True)
+    with raises_error(DataError, "one-label-only", label="'positive'"):
+        read_examples(alike, SST2, training=True)
     outside = data([row | {"ner_tags": ["O"] * len(row["tokens"])} for row in rows_of(WNUT)])
-    assert "every row of mine.csv has the label 'O'" in refused(outside, WNUT, training=True)
+    with raises_error(DataError, "one-label-only", label="'O'"):
+        read_examples(outside, WNUT, training=True)
     lost = data([row | {"sentence": ""} for row in rows])
-    assert "none of the 24 rows" in refused(lost, SST2, (), skip)
-    choices = TaskSpec("choose", "", "", ("accuracy",), "", text=("context", "choices"))
+    with raises_error(DataError, "no-usable-row", count=24):
+        read_examples(lost, SST2, (), skip)
+    choices = TaskSpec("multiple_choice", "", "", ("accuracy",), "", text=("context", "choices"))
     uneven = [{"context": "a", "choices": ["b", "c"], "label": 0}, {"context": "a", "choices": ["b"] * 3, "label": 0}]
-    assert "row 2 has 3 choices, where the first row has 2" in refused(data(uneven), choices)
-    assert "no list of texts" in refused(data([{"context": "a", "choices": "b", "label": 0}]), choices)
+    with raises_row_error("row-with-other-choices", row=2, count=3, first=2):
+        read_examples(data(uneven), choices)
+    with raises_row_error("cell-is-no-list-of-texts"):
+        read_examples(data([{"context": "a", "choices": "b", "label": 0}]), choices)
 
 
 def test_a_label_inside_of_a_column_and_a_point_in_its_name():
     """KLUE-STS has its value at labels.label; a user's column may just be called so."""
     rows = [{"guid": str(n), "sentence1": "a", "sentence2": "b", "labels": {"label": n / 2}} for n in range(3)]
     assert [row.target for row in read_examples(data(rows), task("klue_sts"))] == [0.0, 0.5, 1.0]
-    own = TaskSpec("classify", "", "", ("accuracy",), "", text=("text",), label=("my.mood",))
+    own = TaskSpec("classification", "", "", ("accuracy",), "", text=("text",), label=("my.mood",))
     named = read_examples(data([{"text": "a", "my.mood": "good"}, {"text": "b", "my.mood": "bad"}]), own)
     assert [named.labels[row.target] for row in named] == ["good", "bad"]
 
 
 def test_own_labels_are_found_in_order():
-    own = TaskSpec("classify", "", "", ("accuracy",), "", text=("text",))
+    own = TaskSpec("classification", "", "", ("accuracy",), "", text=("text",))
     for cells, labels in (
         ([10, 9, 2.0, "2"], ("2", "9", "10")),
         (["so-so", "bad ", "good", "bad"], ("bad", "good", "so-so")),
@@ -501,11 +507,11 @@ def test_own_labels_are_found_in_order():
 
 def test_held_out_rows_are_never_trained_on():
     whole = read_examples(data(rows_of(SST2, 40)), SST2)
-    train, dev = held_out(whole, 0.1, np.random.default_rng(3).permutation)
+    train, dev = hold_out(whole, 0.1, np.random.default_rng(3).permutation)
     assert (len(train), len(dev)) == (36, 4)
     assert sorted(row.id for part in (train, dev) for row in part) == sorted(row.id for row in whole)
-    with pytest.raises(DataError, match="only 40 rows"):
-        held_out(whole, 0.001, np.random.default_rng(3).permutation)
+    with raises_error(DataError, "too-few-rows-to-hold-out", count=40):
+        hold_out(whole, 0.001, np.random.default_rng(3).permutation)
 
 
 # -- integers ----------------------------------------------------------------------------------------------------
@@ -518,7 +524,7 @@ def test_inputs_equal_those_of_transformers(spec, max_tokens, tiny_tokenizer, tm
     for number, row in enumerate(rows):
         row[spec.text[0]] += " the potter set tea" * (number % 4)
     examples = read_examples(data(rows), spec)
-    found = features(tiny_tokenizer, examples, max_tokens)
+    found = features_of(tiny_tokenizer, examples, max_tokens)
     tiny_tokenizer.save(tmp_path)
     theirs = BertTokenizerFast.from_pretrained(tmp_path)
     for number, row in enumerate(examples):
@@ -526,7 +532,7 @@ def test_inputs_equal_those_of_transformers(spec, max_tokens, tiny_tokenizer, tm
         whole = theirs(*row.texts, truncation=len(row.texts) == 1, max_length=max_tokens)
         ids, types = whole["input_ids"], whole["token_type_ids"]
         if len(ids) > max_tokens:  # where a pair is cut, transformers cuts equal lengths otherwise than Google
-            a, b = kept(len(own[0]), len(own[1]), max_tokens - 3)
+            a, b = truncated_lengths(len(own[0]), len(own[1]), max_tokens - 3)
             ids = [ids[0], *own[0][:a], ids[-1], *own[1][:b], ids[-1]]
             types = [0] * (a + 2) + [1] * (b + 1)
         assert found[number].ids.tolist() == ids
@@ -540,7 +546,7 @@ def test_kept_gives_tokens_as_google_does():
                 one, other = a, b
                 while one + other > room:  # `_truncate_seq_pair` of run_classifier.py
                     one, other = (one - 1, other) if one > other else (one, other - 1)
-                assert kept(a, b, room) == (one, other)
+                assert truncated_lengths(a, b, room) == (one, other)
 
 
 def test_tags_lie_on_the_first_piece_of_each_word(tiny_tokenizer):
@@ -548,7 +554,7 @@ def test_tags_lie_on_the_first_piece_of_each_word(tiny_tokenizer):
         {"tokens": ["lanterns", "\u200d", "Mill", "x" * 120, "tea"], "ner_tags": ["B-person", "O", "O", "O", "I-group"]}
     ]
     examples = read_examples(data(rows), WNUT)
-    found = features(tiny_tokenizer, examples, 64)
+    found = features_of(tiny_tokenizer, examples, 64)
     batch = found.batch(np.array([0]))
     pieces = tiny_tokenizer.pieces(found[0].ids)
     told = batch.labels_B[0] != IGNORED
@@ -568,7 +574,7 @@ def test_long_sentences_are_parted_and_nothing_is_lost(name, tiny_tokenizer):
     for row in rows:
         row["tokens"], row["ner_tags"] = row["tokens"] * 9, row["ner_tags"] * 9
     examples = read_examples(data(rows), spec)
-    whole, parted = (features(tiny_tokenizer, examples, size) for size in (4000, 16))
+    whole, parted = (features_of(tiny_tokenizer, examples, size) for size in (4000, 16))
     assert len(parted) > len(whole) == 6
     assert max(map(len, parted.ids)) <= 16
     for number in range(6):
@@ -581,8 +587,8 @@ def test_tags_of_characters_come_back():
     characters = list("김 철수가 서울에서")
     gold = ["B-PS", "I-PS", "I-PS", "I-PS", "O", "O", "B-LC", "I-LC", "O", "O"]
     pieces = {0: "B-PS", 2: "I-PS", 4: "O", 6: "B-LC", 8: "O"}
-    assert spread(pieces, characters) == gold
-    assert spread({}, characters) == ["O"] * 10
+    assert spread_tags(pieces, characters) == gold
+    assert spread_tags({}, characters) == ["O"] * 10
 
 
 @pytest.mark.parametrize("name", ["sst2", "stsb", "swag", "comve", "conll2003", "klue_ner"])
@@ -590,17 +596,17 @@ def test_a_batch_in_pieces_weighs_as_one(name, tiny_model, tiny_tokenizer, tmp_p
     """Gradients taken piece by piece are those of the whole batch: every loss is a mean of the items it counts."""
     import torch
 
-    from bertlab.tasks.material import with_head
+    from bertlab.tasks.training_data import add_task_head
     from bertlab.training.gradient import GlobalGradient
 
     spec = task(name)
     examples = read_examples(read_split(directory_of(tmp_path, spec), "train"), spec)
-    batch = features(tiny_tokenizer, examples, 48).batch(np.arange(11))
+    batch = features_of(tiny_tokenizer, examples, 48).batch(np.arange(11))
     gradients = []
     for pieces in (1, 4):
         torch.manual_seed(0)
-        model = with_head(tiny_model, spec.kind, 0.0, examples.labels)
-        loss = GlobalGradient(model, OBJECTIVES[spec.kind], pieces)(batch)
+        model = add_task_head(tiny_model, TASK_TYPES[spec.kind].head, 0.0, examples.labels)
+        loss = GlobalGradient(model, TASK_TYPES[spec.kind].loss, pieces)(batch)
         gradients.append((loss, model.embeddings.token.weight.grad))
     (one, whole), (two, parts) = gradients
     assert two.value.item() == pytest.approx(one.value.item(), rel=1e-5)

@@ -9,8 +9,10 @@ import scipy.stats
 import seqeval.metrics
 import sklearn.metrics
 from seqeval.metrics.sequence_labeling import get_entities
+from support.errors import raises_error
 
 from bertlab.config.errors import DataError
+from bertlab.tasks.entity_spans import entity_spans
 from bertlab.tasks.metrics import (
     accuracy,
     character_f1_macro,
@@ -21,7 +23,6 @@ from bertlab.tasks.metrics import (
     pearson,
     spearman,
 )
-from bertlab.tasks.tag_spans import entity_spans
 
 LABELLINGS = [
     (np.random.default_rng(seed).integers(0, labels, size), np.random.default_rng(seed + 99).integers(0, labels, size))
@@ -101,10 +102,10 @@ def test_nothing_to_find():
 
 def test_unequal_sizes():
     for measure in (accuracy, f1, matthews, pearson, spearman):
-        with pytest.raises(DataError, match="1 predictions for 2 rows"):
+        with raises_error(DataError, "predictions-count-differs", predictions=1, rows=2):
             measure(np.array([0, 1]), np.array([0]))
         with pytest.raises(DataError):
             measure(np.array([]), np.array([]))
-    with pytest.raises(DataError, match="sentence 0 has 2 tags and 1"):
+    with raises_error(DataError, "tags-count-differs", sentence=0, tags=2, predicted=1):
         entities([["O", "O"]], [["O"]])
     assert math.isnan(pearson(np.array([1.0]), np.array([1.0])))

@@ -36,6 +36,7 @@ from bertlab.config.languages import Message
 from bertlab.nn.fast import cross_entropy
 from bertlab.nn.fast.cross_entropy import decoded_cross_entropy
 from bertlab.nn.fast.model import FastBert, compile_layers
+from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -43,9 +44,8 @@ from bertlab.training import devices, interrupt, run_state, trainer
 from bertlab.training.divergence import Diverged
 from bertlab.training.evaluate import EvaluateConfig, evaluate
 from bertlab.training.evaluate import run as run_evaluate
-from bertlab.training.finetune import FinetuneConfig, finetune, measured_run
+from bertlab.training.finetune import FinetuneConfig, finetune, run_with_evaluations
 from bertlab.training.interrupt import Interrupted
-from bertlab.training.objectives import PretrainingLoss
 from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.pretraining.metrics import evaluate_pretraining, format_metrics
 from bertlab.training.pretraining.prepare import PrepareConfig
@@ -999,7 +999,7 @@ def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
     assert loaded.heads == ("span",)
     assert loaded.record["validation"]["f1"] > 60
     before, told = (tmp_path / "squad" / "log.jsonl").read_bytes(), []
-    (again,) = measured_run(config, tell=told.append)
+    (again,) = run_with_evaluations(config, tell=told.append)
     assert (again.final, again.figures) == (True, loaded.record["validation"])
     assert "`bertlab evaluate squad --record`" in told[0]
     assert (tmp_path / "squad" / "log.jsonl").read_bytes() == before

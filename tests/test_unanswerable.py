@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from support.errors import raises_error
 
 from bertlab.config.errors import DataError
 from bertlab.tasks.span.squad import read_squad
@@ -104,13 +105,13 @@ def test_negation_reads_as_english(made):
 
 @pytest.mark.parametrize("share", [0, -0.5, 1.01, float("nan")])
 def test_a_share_out_of_range_is_refused(share):
-    with pytest.raises(DataError, match="above 0 and up to 1"):
+    with raises_error(DataError, "unanswerable-share-invalid"):
         add_unanswerable(rows(), share)
 
 
 def test_rows_that_nothing_fits_are_refused():
     row = {"id": "k", "title": "", "context": "물이 끓는다.", "question": "무엇이 끓는가?"}
-    with pytest.raises(DataError, match="English"):
+    with raises_error(DataError, "unanswerable-none-made"):
         add_unanswerable([{**row, "answers": {"text": ["물"], "answer_start": [0]}}], 1.0)
 
 

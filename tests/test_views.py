@@ -10,7 +10,10 @@ from support.errors import raises_error
 from support.view_facts import attention, decode, long_attention, neuron, rows
 
 from bertlab.config.errors import TextError
-from bertlab.explore.facts import Answer, Answers, Candidate, InputMap, MaskFill, NextSentence, Original
+from bertlab.explore.facts import InputMap
+from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
+from bertlab.tasks.sentence_pair import NextSentence
+from bertlab.tasks.span.answer import Answer, Answers
 from bertlab.views import assets, bertviz_view, curves, figures, html, passage, payload, xray
 from bertlab.views.pieces import piece_labels, word_numbers
 

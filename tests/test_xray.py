@@ -13,8 +13,8 @@ import bertlab
 from bertlab.app import frame
 from bertlab.app.data import sessions
 from bertlab.config.errors import BertlabError, MissingHead, TextError
-from bertlab.explore.facts import Answer
 from bertlab.explore.session import Session
+from bertlab.tasks.span.answer import Answer
 from bertlab.views import xray
 from bertlab.views.numbers import SignedNumber
 

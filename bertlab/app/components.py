@@ -10,8 +10,8 @@ import streamlit as st
 from bertlab.app import url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
-from bertlab.explore.word_spans import MASK
-from bertlab.explore.word_spans import words as find_words
+from bertlab.text.word_spans import MASK
+from bertlab.text.word_spans import words as find_words
 from bertlab.views import assets, export, figures
 
 STATIC = Path(__file__).parent / "static"

@@ -9,6 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from bertlab.tasks.registry import TASK_TYPES
+
 APP = Path(__file__).parent
 SECTIONS = ("", "see", "ask", "change", "learn")  # sections of the menu; "" stands above all others
 
@@ -79,12 +81,6 @@ register("training", ":material/show_chart:", "learn", uses_checkpoint=False)
 register("time-machine", ":material/history:", "learn", uses_checkpoint=False)
 register("evaluation", ":material/fact_check:", "learn")
 
-# task head of a checkpoint -> the page that shows its predictions; the first that fits is linked
-PAGE_OF_HEAD = {
-    "mlm": "fill-mask", "span": "question", "classify": "classify", "regress": "classify", "tag": "tag",
-    "nsp": "next-sentence",
-}  # fmt: skip
-
 
 def page_for(heads: Collection[str]) -> Page:
     """The first page that can show a prediction of a checkpoint with these task heads; attention needs none.
@@ -92,4 +88,5 @@ def page_for(heads: Collection[str]) -> Page:
     >>> page_for(("mlm", "nsp")).name, page_for(()).name
     ('fill-mask', 'attention')
     """
-    return PAGES[next((page for head, page in PAGE_OF_HEAD.items() if head in heads), "attention")]
+    fitting = (task_type.page for task_type in TASK_TYPES.values() if task_type.page and task_type.head in heads)
+    return PAGES[next(fitting, "attention")]

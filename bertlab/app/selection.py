@@ -17,17 +17,10 @@ from bertlab.app.pages import PAGES
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.languages import DEFAULT, language_of, languages, message_ids
-from bertlab.config.tasks import TASKS
 from bertlab.explore.session import Session
-from bertlab.explore.word_spans import MASK
+from bertlab.tasks.registry import types_of_command
+from bertlab.text.word_spans import MASK
 from bertlab.views.passage import plain
-
-# prediction -> task heads of which it needs one; every checkpoint can make the others
-HEADS_NEEDED = {
-    "fill-mask": ("mlm",), "nsp": ("nsp",), "answer": ("span",), "classify": ("classify", "regress"), "tag": ("tag",),
-}  # fmt: skip
-# prediction -> tasks to fine-tune on where no shipped checkpoint suits: the first in the reader's language, else any
-TASKS_TO_TRAIN = {"classify": ("sst2", "nsmc"), "tag": ("wikiann_en", "klue_ner")}
 
 
 def open_checkpoint(prediction: str, *texts: str) -> sessions.Checkpoint:
@@ -92,7 +85,8 @@ def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str
 
 def can_predict(session: Session, prediction: str) -> bool:
     """Whether a checkpoint has a task head for a prediction."""
-    return prediction not in HEADS_NEEDED or any(head in session.heads for head in HEADS_NEEDED[prediction])
+    task_types = types_of_command(prediction)
+    return not task_types or any(task_type.head in session.heads for task_type in task_types)
 
 
 def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
@@ -109,10 +103,10 @@ def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
     try:
         return sessions.fitting(prediction, code)
     except CheckpointError as error:
-        if prediction not in TASKS_TO_TRAIN:
+        tasks = next((each.example_tasks for each in types_of_command(prediction) if each.example_tasks), {})
+        task = tasks.get(code, tasks.get(DEFAULT))
+        if task is None:
             raise
-        tasks = TASKS_TO_TRAIN[prediction]
-        task = next((task for task in tasks if TASKS[task].language == code), tasks[0])
         start = os.path.basename(sessions.fitting("fill-mask", code).source) if bertlab.shipped() else "strongest"
         raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {start} --out runs/{task}") from error
 

@@ -20,7 +20,7 @@ from bertlab.config.tasks import task
 from bertlab.tasks.span.squad import read_rows
 from bertlab.text.readers.splits import read_split
 from bertlab.training.devices import describe_hardware, resolve_device
-from bertlab.training.finetune import FinetuneConfig, gather
+from bertlab.training.finetune import FinetuneConfig, read_data
 from bertlab.training.optimizers import Precision, resolve_precision
 from bertlab.training.trainer import Trainer
 
@@ -72,10 +72,10 @@ def bench(config: FinetuneBenchConfig) -> dict:
             out=directory / "run", batch_size=config.batch_size, dropout=config.dropout, device=config.device,
             threads=config.threads,
         )  # fmt: skip
-        material = gather(settings)
-        model = material.model(config.dropout)
+        material = read_data(settings)
+        model = material.new_model(config.dropout)
         ours = Trainer(
-            model, material.batches(config.batch_size, 0), material.loss, settings.optim, steps=1_000_000,
+            model, material.make_batches(config.batch_size, 0, (0, 1)), material.loss, settings.optim, steps=1_000_000,
             device=device, dtype=dtype,
         )  # fmt: skip
         reports = iter(ours)
@@ -89,7 +89,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
         own = peer.tokenizer(locate.find(config.checkpoint))
         if not config.json:
             print(f"{len(rows):,} rows; the peer's features ...", flush=True)
-        longest = material.max_tokens
+        longest = material.options.max_tokens
         if spec.kind == "span":
             theirs = peer.span_rows(rows, own, longest, min(128, longest // 3))
         else:

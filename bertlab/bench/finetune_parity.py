@@ -27,11 +27,10 @@ from bertlab.bench.results import Result
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import task
-from bertlab.tasks.examples import read_examples
-from bertlab.tasks.labelled import figures
-from bertlab.tasks.material import with_head
-from bertlab.tasks.span.predict import squad_figures
 from bertlab.tasks.span.squad import read_rows
+from bertlab.tasks.span.task import answer_metrics
+from bertlab.tasks.task_flags import finetune_type
+from bertlab.tasks.training_data import add_task_head
 from bertlab.text.readers.splits import read_split
 from bertlab.training.devices import describe_hardware
 from bertlab.training.finetune import FinetuneConfig, finetune
@@ -161,7 +160,7 @@ def initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder:
     place, spec, loaded = config.out / "initial" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
     if not place.is_dir():
         torch.manual_seed(seed)
-        model = with_head(loaded.model, spec.kind, 0.1, spec.labels)
+        model = add_task_head(loaded.model, finetune_type(spec.kind).head, 0.1, spec.labels)
         checkpoint.save(place, model, loaded.tokenizer, {}, dtype=torch.float32)
     return place
 
@@ -219,11 +218,14 @@ def theirs(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows:
     if spec.kind == "span":
         trainer.save_model(str(out / "model"))
         model = checkpoint.load(out / "model").model
-        return squad_figures(model, checkpoint.load(encoder).tokenizer, read_rows(rows, "validation"), spec)
-    examples = read_examples(read_split(rows, "validation"), spec)
+        return answer_metrics(model, checkpoint.load(encoder).tokenizer, read_rows(rows, "validation"), spec)
+    task_type = finetune_type(spec.kind)
+    examples = task_type.read_examples(read_split(rows, "validation"), spec)
     held_out = peer.text_rows(read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens)
     said = trainer.predict(held_out).predictions
-    return figures(examples, said[:, 0].tolist() if spec.kind == "regress" else said.argmax(-1).tolist())
+    return task_type.compute_metrics(
+        examples, said[:, 0].tolist() if spec.kind == "regression" else task_type.best(said)
+    )
 
 
 def table(results: list[dict]) -> list[str]:

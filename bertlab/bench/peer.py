@@ -11,9 +11,9 @@ import transformers
 
 from bertlab.config.errors import BertlabError
 
-AUTO = {
-    "classify": transformers.AutoModelForSequenceClassification,
-    "regress": transformers.AutoModelForSequenceClassification,
+AUTO = {  # task type -> the class that the examples of transformers open it with
+    "classification": transformers.AutoModelForSequenceClassification,
+    "regression": transformers.AutoModelForSequenceClassification,
     "span": transformers.AutoModelForQuestionAnswering,
 }
 
@@ -158,8 +158,8 @@ def trainer(
     transformers.set_seed(seed)
     settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     if kind != "span":
-        settings["num_labels"] = 1 if kind == "regress" else labels
-    if kind == "regress":
+        settings["num_labels"] = 1 if kind == "regression" else labels
+    if kind == "regression":
         settings["problem_type"] = "regression"
     model = AUTO[kind].from_pretrained(checkpoint, attn_implementation="sdpa", **settings)
     quiet = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}

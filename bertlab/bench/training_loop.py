@@ -12,13 +12,13 @@ import torch
 from bertlab.config.config import ModelConfig
 from bertlab.config.presets import PRESETS, preset
 from bertlab.nn.fast.model import FastBert
+from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.batch import Batch, PairBatch
 from bertlab.text.batches import Place
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training.objectives import PretrainingLoss
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.trainer import Trainer
 

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,28 +19,14 @@ from bertlab.checkpoints.maps import classifier, hf_to_state, state_to_hf
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import read_json_object, system_reason, write_atomically
-from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert, Pooler
 from bertlab.nn.fast.model import FastBert
-from bertlab.nn.heads import CLASSIFIERS
+from bertlab.nn.heads import HEADS, sharing_names
 from bertlab.text.pretraining.sentence_pairs import Second
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 PADDING = 1024  # rows that an embedding table may have beyond its vocabulary: tables are padded to round sizes
 FLOAT8 = torch.float8_e4m3fn
-
-# The heads a model has -> the class that opens all of them in transformers; the first row that fits.
-ARCHITECTURES = (
-    ({"classify"}, "BertForSequenceClassification"),
-    ({"regress"}, "BertForSequenceClassification"),
-    ({"tag"}, "BertForTokenClassification"),
-    ({"choose"}, "BertForMultipleChoice"),
-    ({"mlm", "nsp"}, "BertForPreTraining"),
-    ({"span"}, "BertForQuestionAnswering"),
-    ({"mlm"}, "BertForMaskedLM"),
-    ({"nsp"}, "BertForNextSentencePrediction"),
-    (set(), "BertModel"),
-)
 
 
 @dataclass(frozen=True)
@@ -84,9 +70,9 @@ class Checkpoint:
         objectives = self.record.get("objectives")
         return "order" if isinstance(objectives, list) and "sentence order" in objectives else "next"
 
-    def max_tokens_for(self, spec: TaskSpec) -> int:
-        """Tokens of an input for evaluation on a task: the task's own number, or that of fine-tuning if larger."""
-        return max(spec.max_tokens, self._setting("max_tokens", 0))
+    def max_tokens_for(self, usual: int) -> int:
+        """Tokens of an input for a prediction: the usual number of the task type, or that of fine-tuning if larger."""
+        return max(usual, self._setting("max_tokens", 0))
 
     @property
     def stride(self) -> int:
@@ -177,7 +163,7 @@ def save(
     target = Path(directory).expanduser().resolve()
     if target.exists() and not (target / CONFIG).is_file() and not (target.is_dir() and not any(target.iterdir())):
         raise CheckpointError("checkpoint-target-in-use", path=directory)
-    if len(rivals := [name for name in CLASSIFIERS if name in model.head_names]) > 1:
+    for rivals in sharing_names(model.head_names).values():
         raise CheckpointError("checkpoint-several-classifiers", heads=rivals)
     tensors = {name: _stored(name, tensor, dtype) for name, tensor in state_to_hf(model).items()}
     texts = {
@@ -219,8 +205,22 @@ def _stored(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor
     return stored
 
 
+def _architecture(heads: Collection[str]) -> str:
+    """The class of `transformers` that opens a checkpoint with these heads.
+
+    >>> _architecture(("mlm", "nsp")), _architecture(("span",)), _architecture(())
+    ('BertForPreTraining', 'BertForQuestionAnswering', 'BertModel')
+    """
+    classifiers = [name for name in heads if HEADS[name].hf_modules[""] == "classifier"]
+    if {"mlm", "nsp"} <= set(heads) and not classifiers:
+        return "BertForPreTraining"
+    # a head of fine-tuning comes before those of pre-training, which its class leaves out
+    order = sorted(heads, key=lambda name: (name not in classifiers, name in ("mlm", "nsp"), list(HEADS).index(name)))
+    return HEADS[order[0]].hf_class if order else "BertModel"
+
+
 def _hf_config(model: Bert, dtype: torch.dtype) -> dict:
-    architecture = next(name for needed, name in ARCHITECTURES if needed <= set(model.head_names))
+    architecture = _architecture(model.head_names)
     # One output means regression in transformers; the file also says it explicitly.
     regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in model.head_names else {}
     return {

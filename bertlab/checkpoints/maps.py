@@ -11,7 +11,7 @@ import torch
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
-from bertlab.nn.heads import CLASSIFIERS, HEADS
+from bertlab.nn.heads import HEADS
 
 # Module of bertlab -> modules of Hugging Face, whose tensors are stacked in this order; "{}" is the layer's number.
 # Source: the parameter names of `transformers.BertForPreTraining`, `BertForQuestionAnswering` and those below.
@@ -31,19 +31,6 @@ MODULES = {
     "encoder.layers.{}.feed_forward.down": ("bert.encoder.layer.{}.output.dense",),
     "encoder.layers.{}.feed_forward_norm": ("bert.encoder.layer.{}.output.LayerNorm",),
     "pooler.dense": ("bert.pooler.dense",),
-    "heads.mlm": ("cls.predictions",),
-    "heads.mlm.dense": ("cls.predictions.transform.dense",),
-    "heads.mlm.norm": ("cls.predictions.transform.LayerNorm",),
-    "heads.nsp": ("cls.seq_relationship",),
-    "heads.span": ("qa_outputs",),
-    **{f"heads.{name}": ("classifier",) for name in CLASSIFIERS},
-}
-
-# The `architectures` of config.json -> the task head that the tensors called "classifier" belong to.
-CLASSIFIER_OF = {
-    "BertForSequenceClassification": "classify",
-    "BertForTokenClassification": "tag",
-    "BertForMultipleChoice": "choose",
 }
 
 # Names that other programs write for the same tensor (pattern -> name), replaced in this order.
@@ -69,6 +56,16 @@ TIED = {
 }
 
 
+def _modules() -> dict[str, tuple[str, ...]]:
+    """`MODULES` and the task heads, as `nn.heads.HEADS` names them."""
+    heads = {
+        f"heads.{name}{inner and '.'}{inner}": (theirs,)
+        for name, head in HEADS.items()
+        for inner, theirs in head.hf_modules.items()
+    }
+    return MODULES | heads
+
+
 def hf_names(ours: str) -> tuple[str, ...]:
     """The names in the Hugging Face layout of the tensors that are stacked in one tensor of bertlab.
 
@@ -78,7 +75,7 @@ def hf_names(ours: str) -> tuple[str, ...]:
     layer = re.search(r"\.(\d+)\.", ours)
     number = layer[1] if layer else ""
     module, _, leaf = re.sub(r"\.\d+\.", ".{}.", ours).rpartition(".")
-    return tuple(f"{theirs.format(number)}.{leaf}" for theirs in MODULES[module])
+    return tuple(f"{theirs.format(number)}.{leaf}" for theirs in _modules()[module])
 
 
 def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
@@ -98,6 +95,11 @@ def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     return tensors if model.head_names else {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
 
 
+def _classifiers() -> list[str]:
+    """The task heads whose tensors are called "classifier"; `architectures` in config.json says which one it is."""
+    return [name for name, head in HEADS.items() if head.hf_modules[""] == "classifier"]
+
+
 def classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
     """The task head that the tensors called "classifier" belong to, and its labels; (None, ()) without such tensors.
 
@@ -114,7 +116,8 @@ def classifier(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[st
         return None, ()
     if weight.ndim != 2 or not weight.numel():
         raise CheckpointError("weights-classifier-shape", shape=str(list(weight.shape)))
-    named = [CLASSIFIER_OF[name] for name in fields.get("architectures") or () if name in CLASSIFIER_OF]
+    by_class = {HEADS[name].hf_class: name for name in reversed(_classifiers())}
+    named = [by_class[name] for name in fields.get("architectures") or () if name in by_class]
     pooled = any("pooler." in name for name in tensors)
     head = named[0] if named else "classify" if pooled else "tag"
     problem = fields.get("problem_type")
@@ -154,7 +157,7 @@ def hf_to_state(
     heads = tuple(
         name
         for name in HEADS
-        if (name not in CLASSIFIERS or name == classifier) and any(_is_of(theirs, f"heads.{name}"))
+        if (name not in _classifiers() or name == classifier) and any(_is_of(theirs, f"heads.{name}"))
     )
     with torch.device("meta"):
         expected = Bert(config, heads).state_dict()
@@ -210,7 +213,7 @@ def _canonical(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 def _is_of(theirs: Mapping[str, torch.Tensor], part: str):
     """For every tensor, whether it belongs to this part of the model."""
-    modules = [name for ours, names in MODULES.items() if f"{ours}.".startswith(f"{part}.") for name in names]
+    modules = [name for ours, names in _modules().items() if f"{ours}.".startswith(f"{part}.") for name in names]
     return (name.rpartition(".")[0] in modules for name in theirs)
 
 

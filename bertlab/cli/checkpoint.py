@@ -14,11 +14,6 @@ from bertlab.config.errors import BertlabError
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
 
-# task head -> the command that uses it
-COMMAND_OF = {
-    "mlm": "fill-mask", "nsp": "nsp", "span": "answer", "classify": "classify", "regress": "classify",
-    "choose": "choose", "tag": "tag",
-}  # fmt: skip
 # fields of a record that describe these weights, and not others made from them
 WEIGHT_FIELDS = {"cloze", "note"}
 EMPTY = ("", None, [], {})
@@ -60,22 +55,21 @@ def info(config: Info) -> None:
 
 def _commands(session: "Session") -> list[str]:
     """The commands that this checkpoint supports."""
-    heads = session.heads
-    if session.config.left_to_right:  # it predicts the next token and fills no masks
-        heads = tuple(head for head in heads if head != "mlm")
-    return [COMMAND_OF[head] for head in heads] or ["attend (a bare encoder, or one that fills no masks)"]
+    return list(session.commands) or ["attend (a bare encoder, or one that fills no masks)"]
 
 
 def _shipped() -> list[str]:
     """A line for each shipped checkpoint: its name, and what it was trained on."""
     from bertlab.checkpoints.files import read_record
     from bertlab.checkpoints.locate import shipped
+    from bertlab.tasks.registry import TASK_TYPES
 
     lines = []
     for name, path in shipped().items():
         record = read_record(path)
         task, objectives = record.get("task"), record.get("objectives")
-        types = [task["kind"]] if isinstance(task, dict) and "kind" in task else []
+        known = isinstance(task, dict) and task.get("kind") in TASK_TYPES
+        types = [TASK_TYPES[task["kind"]].name] if known else []
         lines.append(f"{name}: {_short([*types, *(objectives if isinstance(objectives, list) else [])])}")
     return lines
 

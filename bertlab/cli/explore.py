@@ -1,13 +1,12 @@
 """`bertlab attend`, `heads` and `lens`: attention, the effect of each head, and what each layer would predict."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
 from bertlab.cli.query import OptionalText, PairQuery, QueryOptions, Text, open_session, print_result, read_texts
 from bertlab.config.errors import InterventionError
-from bertlab.config.tasks import WATCHED
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Heads(QueryOptions):
 
     Examples:
       bertlab heads "He opened the window and looked out at the [MASK]."
-      bertlab heads "The oven was cold." "The bread took an hour." --ask nsp --change 0.3,2.11,4
+      bertlab heads "The oven was cold." "The bread took an hour." --ask sentence_pair --change 0.3,2.11,4
       bertlab heads "The [MASK] sang." --change r1.2.5-u --json
     """
 
@@ -61,7 +60,7 @@ class Heads(QueryOptions):
     """The text with [MASK], sentence A, the question, or the text to classify; - reads it from standard input."""
     pair: OptionalText = None
     """Sentence B, or the passage."""
-    ask: Literal["mask", "nsp", "span", "classify"] = "mask"
+    ask: Annotated[str, tyro.conf.arg(metavar="masked_lm|sentence_pair|span|classification")] = "masked_lm"
     """The prediction: a masked token, the next sentence, the answer span in a passage, or a label."""
     mask: int = 0
     """Which [MASK] to predict, counted from 0."""
@@ -73,10 +72,11 @@ class Heads(QueryOptions):
 
 
 def heads(config: Heads) -> None:
+    from bertlab.tasks.registry import TASK_TYPES
     from bertlab.views.terminal_change import effect_lines, operation_lines
 
     (text,) = read_texts(config.text)
-    session = open_session(config, WATCHED[config.ask], text)
+    session = open_session(config, TASK_TYPES[config.ask].command if config.ask in TASK_TYPES else "fill-mask", text)
     if config.change:
         operation = session.intervene(
             config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask

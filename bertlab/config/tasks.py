@@ -1,83 +1,77 @@
-"""The tasks a BERT is fine-tuned on, one row each; a new task is a new row. Standard library only.
+"""The catalogue of tasks that a BERT is fine-tuned on, one row each. Standard library only.
 
-Where a hub id ends in "@refs/convert/parquet" the data set there is a script, which `datasets` no longer runs, and its
-rows are read from the Parquet files that the hub makes of it.
+A hub id that ends in "@refs/convert/parquet" is a data set published as a script, which `datasets` no longer runs; its
+rows are read from the Parquet files that the hub converts it to.
 """
 
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from bertlab.config.errors import BertlabError
-
-Kind = Literal["classify", "regress", "choose", "tag", "span"]
-KINDS: tuple[str, ...] = ("classify", "regress", "choose", "tag", "span")
+from bertlab.config.languages import Message
 
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """kind: which head, features, objective and decoder it takes. hub_id: where its rows are published, "owner/name",
-    with ":configuration" and "@revision" where it has them; "" where it is not. source: who defined it and its measure.
-    metrics: as `tasks.metrics` names them; the first one says which of two runs is better.
+    """A task: its type, where its rows are published, and what their columns hold."""
 
-    text: the columns of the first and the second text; for choose, the context, then either one column with a list of
-    choices, or one column each; for tag, the tokens; for span, the passage and the question. start: for choose, a
-    column that every choice begins with.
-    label: the column of the answer, and what others call it. labels: what the numbers in it mean, in their order; ()
-    where the column itself holds names. id: the column that tells rows apart.
-    validation, test: the splits that are measured, and those without answers. submission: the file a benchmark wants
-    for each test split. names: whether it wants the labels' names there, and not their numbers.
-    unit: whether a tag belongs to a word or to a character.
-    """
-
-    kind: Kind
+    kind: str
+    """The task type, a name of `tasks.registry.TASK_TYPES`."""
     hub_id: str
+    """Where its rows are published: "owner/name", with ":configuration" and "@revision" where needed; or ""."""
     language: str
+    """The language of the texts ("en"); "" if unknown."""
     metrics: tuple[str, ...]
+    """Names of metrics; the first one compares runs."""
     source: str
+    """Where the task and its metrics are defined."""
     unanswerable: bool = False
+    """Whether some questions have no answer."""
     text: tuple[str, ...] = ()
+    """The columns of the first and the second text; for multiple choice the context, then one column with a list of
+    choices or one column for each; for tagging the tokens; for spans the passage and the question."""
     start: str = ""
+    """For multiple choice: a column that every choice begins with."""
     label: tuple[str, ...] = ("label",)
+    """The column of the label, and other names it goes by."""
     labels: tuple[str, ...] = ()
+    """The names of the numbers in the label's column, in order; () where the column holds names."""
     id: str = "id"
+    """The column with a unique name for every row."""
     validation: tuple[str, ...] = ("validation",)
+    """The splits to measure on."""
     test: tuple[str, ...] = ("test",)
+    """The splits without labels."""
     submission: tuple[str, ...] = ()
+    """The file that the benchmark wants for each test split."""
     names: bool = False
+    """Whether that file holds the names of the labels, not their numbers."""
     unit: Literal["word", "character"] = "word"
-
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of an input where nothing else is asked for."""
-        return 384 if self.kind == "span" else 128
-
-    @property
-    def epochs(self) -> float:
-        """Times to go through the data where nothing else is asked for."""
-        return 2.0 if self.kind == "span" else 3.0
+    """What a tag belongs to."""
 
     def replace(self, **changes) -> "TaskSpec":
+        """A copy with some fields changed."""
         return replace(self, **changes)
 
 
 def _glue(
     name: str, text: tuple[str, ...], metrics: tuple[str, ...], labels: tuple[str, ...], file: str, source: str, **more
 ) -> TaskSpec:
-    """A row of GLUE (Wang et al. 2018, arXiv 1804.07461); Devlin et al. 2019, section 4.1 and appendix B.1."""
-    row = TaskSpec("classify", f"nyu-mll/glue:{name}", "en", metrics, source, text=text, labels=labels, id="idx")
+    """A task of GLUE (Wang et al. 2018, arXiv 1804.07461); Devlin et al. 2019, section 4.1 and appendix B.1."""
+    row = TaskSpec("classification", f"nyu-mll/glue:{name}", "en", metrics, source, text=text, labels=labels, id="idx")
     return row.replace(submission=(f"{file}.tsv",), **more)
 
 
-def questions(hub_id: str, source: str, language: str = "en", **more) -> TaskSpec:
-    """Answers in passages, in the columns of SQuAD; without hub id and language, anybody's."""
+def span_task(hub_id: str, source: str, language: str = "en", **more) -> TaskSpec:
+    """A task of answers in passages, with the columns of SQuAD."""
     row = TaskSpec("span", hub_id, language, ("f1", "exact_match"), source, label=("answers", "answer"))
     return row.replace(text=("context", "question"), **more)
 
 
-def _tags(hub_id: str, types: str, source: str, language: str = "en", **more) -> TaskSpec:
-    """Entities in IOB2 tags, measured as `conlleval` does; their order is that of the hub's numbers."""
+def _entity_task(hub_id: str, types: str, source: str, language: str = "en", **more) -> TaskSpec:
+    """A task of entities in IOB2 tags, in the order of the hub's numbers."""
     labels = tuple(tag for name in types.split() for tag in (["O"] if name == "O" else [f"B-{name}", f"I-{name}"]))
-    row = TaskSpec("tag", hub_id, language, ("entity_f1", "entity_precision", "entity_recall"), source)
+    row = TaskSpec("tagging", hub_id, language, ("entity_f1", "entity_precision", "entity_recall"), source)
     return row.replace(text=("tokens",), label=("ner_tags",), labels=labels, **more)
 
 
@@ -97,63 +91,61 @@ TASKS = {
     "cola": _glue("cola", ("sentence",), ("matthews", "accuracy"), ("unacceptable", "acceptable"), "CoLA",
                   "arXiv 1805.12471"),
     "stsb": _glue("stsb", ("sentence1", "sentence2"), ("spearman", "pearson"), (), "STS-B",
-                  "https://aclanthology.org/S17-2001", kind="regress"),
+                  "https://aclanthology.org/S17-2001", kind="regression"),
     "mrpc": _glue("mrpc", ("sentence1", "sentence2"), ("f1", "accuracy"), ("not_equivalent", "equivalent"), "MRPC",
                   "https://aclanthology.org/I05-5002"),
     "rte": _glue("rte", ("sentence1", "sentence2"), ("accuracy",), _ENTAILED, "RTE", "arXiv 1804.07461", names=True),
     # -- the other tasks of the paper --
     # Rajpurkar et al. 2016; Devlin et al. 2019, section 4.2
-    "squad": questions("rajpurkar/squad", "arXiv 1606.05250"),
+    "squad": span_task("rajpurkar/squad", "arXiv 1606.05250"),
     # Rajpurkar et al. 2018; Devlin et al. 2019, section 4.3
-    "squad_v2": questions("rajpurkar/squad_v2", "arXiv 1806.03822", unanswerable=True),
-    # Devlin et al. 2019, section 4.4; of the two sentences the second is only begun, and every choice goes on with it
-    "swag": TaskSpec("choose", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326", start="sent2",
+    "squad_v2": span_task("rajpurkar/squad_v2", "arXiv 1806.03822", unanswerable=True),
+    # Devlin et al. 2019, section 4.4; every choice continues the beginning of the second sentence
+    "swag": TaskSpec("multiple_choice", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326", start="sent2",
                      text=("sent1", "ending0", "ending1", "ending2", "ending3"), id=""),
     # Devlin et al. 2019, section 5.3
-    "conll2003": _tags(f"eriktks/conll2003{_PARQUET}", "O PER ORG LOC MISC", "https://aclanthology.org/W03-0419"),
+    "conll2003": _entity_task(f"eriktks/conll2003{_PARQUET}", "O PER ORG LOC MISC", "https://aclanthology.org/W03-0419"),
     # -- more English --
-    "wnut17": _tags(f"leondz/wnut_17{_PARQUET}", "O corporation creative-work group location person product",
+    "wnut17": _entity_task(f"leondz/wnut_17{_PARQUET}", "O corporation creative-work group location person product",
                     "https://aclanthology.org/W17-4418"),
-    "wikiann_en": _tags("unimelb-nlp/wikiann:en", "O PER ORG LOC", "https://aclanthology.org/P17-1178", id=""),
-    # subtask B: which sentence says why the statement makes no sense
-    "comve": TaskSpec("choose", "", "en", ("accuracy",), "arXiv 2007.00236", text=("context", "choices")),
+    "wikiann_en": _entity_task("unimelb-nlp/wikiann:en", "O PER ORG LOC", "https://aclanthology.org/P17-1178", id=""),
+    # subtask B: which sentence explains why the statement makes no sense
+    "comve": TaskSpec("multiple_choice", "", "en", ("accuracy",), "arXiv 2007.00236", text=("context", "choices")),
     # -- Korean --
-    "nsmc": TaskSpec("classify", f"e9t/nsmc{_PARQUET}", "ko", ("accuracy",), "https://github.com/e9t/nsmc",
+    "nsmc": TaskSpec("classification", f"e9t/nsmc{_PARQUET}", "ko", ("accuracy",), "https://github.com/e9t/nsmc",
                      text=("document",), labels=("negative", "positive"), validation=("test",), test=()),
     # KLUE: Park et al. 2021
-    "klue_nli": TaskSpec("classify", "klue/klue:nli", "ko", ("accuracy",), "arXiv 2105.09680", labels=_NLI, id="guid",
+    "klue_nli": TaskSpec("classification", "klue/klue:nli", "ko", ("accuracy",), "arXiv 2105.09680", id="guid",
+                         labels=_NLI,
                          text=("premise", "hypothesis"), test=()),
-    "klue_sts": TaskSpec("regress", "klue/klue:sts", "ko", ("pearson", "spearman", "f1_from_3"), "arXiv 2105.09680",
+    "klue_sts": TaskSpec("regression", "klue/klue:sts", "ko", ("pearson", "spearman", "f1_from_3"), "arXiv 2105.09680",
                          text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=()),
-    "klue_ner": _tags("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",
+    "klue_ner": _entity_task("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",
                       test=()).replace(metrics=("entity_f1_macro", "character_f1_macro", "entity_f1")),
-    "klue_mrc": questions("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True,
+    "klue_mrc": span_task("klue/klue:mrc", "arXiv 2105.09680", "ko", id="guid", test=(), unanswerable=True,
                           metrics=("rouge_w", "exact_match")),
-    "korquad": questions(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
+    "korquad": span_task(f"KorQuAD/squad_kor_v1{_PARQUET}", "arXiv 1909.07005", "ko", test=()),
 }  # fmt: skip
 
-LEFT_OUT = {
-    "wnli": "as the paper does (section 4.1): its dev set repeats the training set's sentences with "
-    "the other label, so no model had done better than always giving the commonest answer, 65.1 % "
-    "(https://gluebenchmark.com/faq, question 12)",
-}
+EXCLUDED = {"wnli": Message("task-excluded-wnli")}
 
 
-# a prediction whose heads can be silenced -> what the checkpoint that suits it is asked for
-WATCHED = {"mask": "fill-mask", "nsp": "nsp", "span": "answer", "classify": "classify"}
+def register_task(name: str, spec: TaskSpec) -> None:
+    """Add a task to the catalogue from outside of the package."""
+    TASKS[name] = spec
 
 
 def task(name: str) -> TaskSpec:
     """A task by name.
 
     Raises:
-        BertlabError: there is none of that name, or why it is left out.
+        BertlabError: there is none of that name, or why it is excluded.
 
     >>> task("squad").kind
     'span'
     """
-    if name in LEFT_OUT:
-        raise BertlabError(f"{name.upper()} is left out, {LEFT_OUT[name]}")
+    if name in EXCLUDED:
+        raise BertlabError("task-excluded", task=name.upper(), reason=EXCLUDED[name])
     if name not in TASKS:
-        raise BertlabError(f"no task is called {name!r}; there are {', '.join(TASKS)}, and `own` for your own data")
+        raise BertlabError("task-unknown", task=name, tasks=list(TASKS))
     return TASKS[name]

@@ -7,10 +7,10 @@ import torch
 
 from bertlab.explore.encode import batch_of_one, token_rows
 from bertlab.explore.facts import AttentionMap, InputMap, NeuronMap
-from bertlab.explore.predict import device_of
 from bertlab.nn.bert import Bert
 from bertlab.nn.interventions import Interventions, check_head, check_layer
 from bertlab.nn.trace import Trace
+from bertlab.tasks.inference import device_of
 from bertlab.text.tokenizers.wordpiece import Encoding
 
 

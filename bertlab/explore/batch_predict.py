@@ -1,13 +1,10 @@
-"""Many texts asked at once: rows in, a table of what was said out. A row that cannot be read says why in its place.
+"""Predictions for many texts: rows in, a table of predictions out, with an error where a row cannot be predicted."""
 
-Knows no file format and no page.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from bertlab.config.errors import BertlabError, MissingHead
-from bertlab.explore.facts import Classification, Tags
 from bertlab.explore.session import Session
+from bertlab.tasks.registry import types_of_command
 
 # what a column of texts, and one of second texts, is usually called
 TEXT_NAMES = (
@@ -27,39 +24,34 @@ def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
     return next((lower[name] for name in names if name in lower), None)
 
 
-def ask_many(
-    session: Session, question: str, texts: Sequence[tuple[str, str | None]], progress: Callable = iter
-) -> list[dict[str, str | float | None]]:
-    """Ask "classify" or "tag" of every (text, pair) -> a row for each, all with the same columns; what could not be
-    asked has None in them and the error in "error".
+def predict_texts(
+    session: Session, command: str, texts: Sequence[tuple[str, str | None]], progress: Callable = iter
+) -> list[dict[str, object]]:
+    """Predict every (text, pair) -> one row for each, all with the same columns.
 
-    Without a pair a text is asked alone; a pair that is empty is a fault of its row.
+    A row without a prediction has None in its columns and its error in "error", which is None in all others. A pair
+    that is None is left out; an empty one is an error of its row.
 
     Args:
+        command: "classify" or "tag".
         progress: wraps the texts as they are taken (say, `tqdm`).
 
     Raises:
-        MissingHead: the checkpoint has no output layer for it.
+        MissingHead: the checkpoint lacks the output layer.
     """
-    said = []
+    task_types = types_of_command(command)
+    task_type = next((able for able in task_types if able.head in session.heads), task_types[0])
+    reads_pairs = "pair_column" in task_type.column_flags
+    predict = getattr(session, command)
+    rows = []
     for text, pair in progress(texts):
-        row: dict[str, str | float] = {"text": text} | ({} if question == "tag" else {"pair": pair or ""})
+        row: dict[str, object] = {"text": text} | ({"pair": pair or ""} if reads_pairs else {})
         try:
-            fact = session.tag(text) if question == "tag" else session.classify(text, pair)
-            said.append(row | _columns(fact) | {"error": None})
+            prediction = predict(text, pair) if reads_pairs else predict(text)
+            rows.append(row | task_type.table_row(prediction) | {"error": None})
         except MissingHead:
             raise
         except BertlabError as error:
-            said.append(row | {"error": error})
-    columns: dict[str, None] = dict.fromkeys(name for row in said for name in row if name != "error")
-    return [{name: row.get(name) for name in (*columns, "error")} for row in said]
-
-
-def _columns(fact: Classification | Tags) -> Mapping[str, str | float]:
-    if isinstance(fact, Tags):
-        tags = " ".join(f"{word.text}/{word.tag}" for word in fact.words)
-        return {"entities": "; ".join(f"{e.label}: {e.text}" for e in fact.entities), "tags": tags}
-    if fact.value is not None:
-        return {"value": fact.value}
-    shares = {f"p({share.label})": share.probability for share in fact.labels}
-    return {"label": fact.best.label, "probability": fact.best.probability} | shares
+            rows.append(row | {"error": error})
+    columns: dict[str, None] = dict.fromkeys(name for row in rows for name in row if name != "error")
+    return [{name: row.get(name) for name in (*columns, "error")} for row in rows]

@@ -19,10 +19,10 @@ import torch
 from bertlab.config.errors import TextError
 from bertlab.explore.encode import batch_of_one, encode, token_rows
 from bertlab.explore.facts import TokenRow
-from bertlab.explore.predict import device_of
 from bertlab.explore.session import Session
-from bertlab.explore.word_spans import words
 from bertlab.nn.trace import Trace
+from bertlab.tasks.inference import device_of
+from bertlab.text.word_spans import words
 
 
 @dataclass(frozen=True)

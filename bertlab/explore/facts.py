@@ -5,10 +5,11 @@ Knows no model, no torch, no picture. `as_json` is what every `--json` prints.
 Shape legend: T tokens, H hidden, N heads, D head size, L layers.
 """
 
-import math
 from dataclasses import asdict, dataclass, is_dataclass
 
 import numpy as np
+
+from bertlab.tasks.span.answer import Answers
 
 
 @dataclass(frozen=True)
@@ -23,127 +24,6 @@ class TokenRow:
     end: int
     segment: int
     special: bool
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A word the model proposes for a mask, with its probability in 0..1."""
-
-    piece: str
-    id: int
-    probability: float
-
-
-@dataclass(frozen=True)
-class Original:
-    """The token that a [MASK] replaced, and how probable the model finds it there."""
-
-    piece: str
-    """The token."""
-    id: int
-    """Its number in the vocabulary."""
-    probability: float
-    """In 0..1."""
-    rank: int
-    """Its place among all tokens by probability; 1 is the most probable."""
-
-
-@dataclass(frozen=True)
-class MaskFill:
-    """The proposals for one masked position, most probable first. start and end: the mask's place in the text."""
-
-    position: int
-    start: int
-    end: int
-    candidates: tuple[Candidate, ...]
-    original: Original | None = None
-    """The token that the mask replaced, where it is known and a single token."""
-
-
-@dataclass(frozen=True)
-class NextSentence:
-    """probability: that B follows A (label 0, IsNext), in 0..1. asked: "order" of a checkpoint that was taught whether
-    two neighbours stand in their order (Lan et al. 2020, section 3.1)."""
-
-    probability: float
-    asked: str = "next"
-
-    @property
-    def outcomes(self) -> tuple[str, str]:
-        """What labels 0 and 1 are called."""
-        return ("in order", "swapped") if self.asked == "order" else ("IsNext", "NotNext")
-
-    @property
-    def label(self) -> str:
-        return self.outcomes[self.probability < 0.5]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A span of the passage: text == passage[start:end]. score = S.T_i + E.T_j (logits); probability: softmax of the
-    score over the twenty best (or more, if more were asked for) and the no-answer."""
-
-    text: str
-    start: int
-    end: int
-    score: float
-    probability: float
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What a question gets: n-best spans, best first, and the no-answer score S.C + E.C (minimum over windows).
-
-    start_probs and end_probs: one probability for each word of the passage (`words`: character start and end of each),
-    softmax over the window that won, zero outside of it. windows: character start and end of every window.
-    null_threshold: tau, above which the margin means "no answer"; None for a model that never refuses.
-    """
-
-    answers: tuple[Answer, ...]
-    no_answer_score: float
-    no_answer_probability: float
-    words: tuple[tuple[int, int], ...]
-    start_probs: tuple[float, ...]
-    end_probs: tuple[float, ...]
-    windows: tuple[tuple[int, int], ...]
-    best_window: int
-    null_threshold: float | None = None
-
-    @property
-    def no_answer_margin(self) -> float:
-        """No-answer score less the best span's (Devlin et al. 2019, section 4.3); inf without any span."""
-        return self.no_answer_score - self.answers[0].score if self.answers else math.inf
-
-    @property
-    def refused(self) -> bool:
-        """Whether the passage has no answer, says the model."""
-        return self.null_threshold is not None and self.no_answer_margin > self.null_threshold
-
-    @property
-    def text(self) -> str:
-        """The answer; "" where there is none."""
-        return "" if self.refused or not self.answers else self.answers[0].text
-
-
-@dataclass(frozen=True)
-class LabelShare:
-    """A label and its probability in 0..1."""
-
-    label: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Classification:
-    """What a text is: every label in the checkpoint's own order; or, from a regression head, a value and no label."""
-
-    labels: tuple[LabelShare, ...]
-    value: float | None = None
-
-    @property
-    def best(self) -> LabelShare | None:
-        """The most probable label; None for a value."""
-        return max(self.labels, key=lambda share: share.probability, default=None)
 
 
 @dataclass(frozen=True)
@@ -164,47 +44,6 @@ class WordEffects:
 
     label: str | None
     words: tuple[WordEffect, ...]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One way to go on: its probability among those offered, and its score (logit)."""
-
-    text: str
-    probability: float
-    score: float
-
-
-@dataclass(frozen=True)
-class WordTags:
-    """A word, its most probable tag, and the probability of every tag in the order of `Tags.labels`. start and end:
-    character offsets."""
-
-    text: str
-    start: int
-    end: int
-    tag: str
-    probabilities: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Entity:
-    """Neighbouring words with tags of one type. probability: the mean of their tags'."""
-
-    text: str
-    start: int
-    end: int
-    label: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Tags:
-    """What tagging a text gives: labels (the checkpoint's tags), every word, and the entities they make up."""
-
-    labels: tuple[str, ...]
-    words: tuple[WordTags, ...]
-    entities: tuple[Entity, ...]
 
 
 @dataclass(frozen=True)

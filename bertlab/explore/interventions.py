@@ -15,8 +15,6 @@ from bertlab.config.errors import InterventionError
 from bertlab.explore.encode import batch_of_one, token_rows
 from bertlab.explore.facts import HeadEffects, Outcome, PredictionChange
 from bertlab.explore.intervention_syntax import Changes
-from bertlab.explore.predict import device_of
-from bertlab.explore.probes import Probe
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.ablation import ablate_each_head
 from bertlab.nn.interventions import (
@@ -27,6 +25,8 @@ from bertlab.nn.interventions import (
     check_position,
 )
 from bertlab.nn.trace import Trace
+from bertlab.tasks.inference import device_of
+from bertlab.tasks.probe import Probe
 from bertlab.text.tokenizers.wordpiece import Encoding
 
 MAX_PROBS = 2**24  # attention probabilities of one layer in one forward pass, over all rows of its batch

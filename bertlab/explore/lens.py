@@ -11,9 +11,9 @@ import torch
 from bertlab.config.errors import TextError
 from bertlab.explore.encode import batch_of_one, token_rows
 from bertlab.explore.facts import Filling, JointFill, Lens
-from bertlab.explore.predict import at_least_one, device_of
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
+from bertlab.tasks.inference import device_of, require_positive
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
@@ -62,7 +62,7 @@ def fill_jointly(
         TextError: there is no [MASK].
     """
     model.head("mlm")
-    at_least_one(beams=beams)
+    require_positive(beams=beams)
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:
         raise TextError("mask-missing")

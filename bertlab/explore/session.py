@@ -18,45 +18,43 @@ from bertlab.checkpoints.locate import first_shipped
 from bertlab.checkpoints.locate import shipped as shipped
 from bertlab.checkpoints.prune import prune
 from bertlab.config.config import ModelConfig
-from bertlab.config.errors import CheckpointError, TextError
-from bertlab.config.tasks import TASKS
-from bertlab.explore import attention, predict, roles, tasks, xray
+from bertlab.config.errors import BertlabError, CheckpointError, TextError
+from bertlab.explore import attention, roles, xray
 from bertlab.explore import interventions as explore_interventions
 from bertlab.explore import lens as depth
+from bertlab.explore.embed import embed
 from bertlab.explore.encode import encode, token_rows
 from bertlab.explore.facts import (
-    Answers,
     AttentionMap,
-    Choice,
-    Classification,
     HeadEffects,
     HeadRoles,
     InputMap,
     JointFill,
     Lens,
-    MaskFill,
     NeuronMap,
-    NextSentence,
     PredictionChange,
     SpanAttention,
     SpanXray,
-    Tags,
     TokenRow,
     WordEffects,
 )
 from bertlab.explore.intervention_syntax import read_heads, resolve
-from bertlab.explore.probes import Probe, probe
 from bertlab.explore.word_effects import word_effects
 from bertlab.nn.bert import Bert
 from bertlab.nn.interventions import Interventions, check_position
+from bertlab.tasks.classification import Classification
+from bertlab.tasks.masked_lm import MaskFill, predict_masks
+from bertlab.tasks.multiple_choice import Choice, predict_choice
+from bertlab.tasks.probe import Probe
+from bertlab.tasks.registry import TASK_TYPES, probe_types, types_of, types_of_command
+from bertlab.tasks.sentence_pair import NextSentence, predict_next_sentence
+from bertlab.tasks.span.answer import Answers, find_answers, read_passage
+from bertlab.tasks.tagging import Tags, predict_tags
+from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
-# what is asked -> the shipped checkpoints that suit it, best first; everything else is asked of the strongest
-SUITING = {"answer": ("squad",), "classify": ("sst2", "nsmc"), "tag": ("wikiann_en", "ner"), "choose": ("comve",)}
-STRONGEST = ("strongest", "scratch")
-# the same in Korean, before those; a task that is not here has no Korean checkpoint
-SUITING_KOREAN = {"classify": ("nsmc",), "tag": ("klue_ner", "wikiann_ko"), "answer": ("korquad",), "choose": ()}
-STRONGEST_KOREAN = ("korean",)
+# the shipped checkpoints for everything but the fine-tuned task types, best first, by language
+PRETRAINED = {"en": ("strongest", "scratch"), "ko": ("korean",)}
 LARGEST = 1e9  # of a value that a record is believed
 
 
@@ -71,17 +69,19 @@ def load(source: str | Path, device: str = "cpu") -> "Session":
     return Session(loaded)
 
 
-def default_checkpoint(task: str = "fill-mask", language: str = "en") -> Path:
-    """The shipped checkpoint that suits a task; a word that is no task of `SUITING` asks for the strongest.
+def default_checkpoint(command: str = "fill-mask", language: str = "en") -> Path:
+    """The shipped checkpoint that suits a command; one of pre-training where no task type names its own.
 
     Args:
-        language: "ko" prefers a Korean one where one is shipped.
+        command: such as "answer", "classify" or "fill-mask".
+        language: of the texts; where no checkpoint of that language is shipped, an English one.
 
     Raises:
         CheckpointError: none that suits is shipped.
     """
-    korean = SUITING_KOREAN.get(task, STRONGEST_KOREAN) if language == "ko" else ()
-    return first_shipped((*korean, *SUITING.get(task, STRONGEST)))
+    task_types = types_of_command(command)
+    suiting = task_types[0].checkpoints if task_types and task_types[0].checkpoints else PRETRAINED
+    return first_shipped(dict.fromkeys((*suiting.get(language, ()), *suiting["en"])))
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,9 +125,11 @@ class Session:
 
     @property
     def texts(self) -> int | None:
-        """How many texts `classify` was taught to judge at once, 1 or 2; None where its record does not say."""
+        """How many texts `classify` was trained to read at once, 1 or 2; None where its record does not say."""
         task = self.record.get("task")
-        columns = task.get("text") if isinstance(task, dict) and task.get("kind") in ("classify", "regress") else None
+        kind = task.get("kind") if isinstance(task, dict) else None
+        task_type = TASK_TYPES.get(kind) if isinstance(kind, str) else None
+        columns = task.get("text") if task_type in types_of_command("classify") else None
         return len(columns) if isinstance(columns, list) and len(columns) in (1, 2) else None
 
     @property
@@ -140,8 +142,18 @@ class Session:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What it has output layers for: of "mlm", "nsp", "span", "classify", "regress", "choose", "tag"."""
+        """The names of its output layers, rows of `nn.heads.HEADS`."""
         return self.loaded.heads
+
+    @property
+    def task_types(self) -> tuple[TaskType, ...]:
+        """The task types that it can predict."""
+        return tuple(types_of(self.model))
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that it can answer, such as "fill-mask"."""
+        return tuple(dict.fromkeys(task_type.command for task_type in self.task_types if task_type.command))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -184,7 +196,7 @@ class Session:
             TextError: there is no [MASK].
         """
         self.model.head("mlm")
-        return predict.fill_mask(self.model, self.tokenizer, self._encoding(text, pair), top_k, originals)
+        return predict_masks(self.model, self.tokenizer, self._encoding(text, pair), top_k, originals)
 
     @torch.inference_mode()
     def fill_jointly(self, text: str, beams: int = 5, pair: str | None = None) -> JointFill:
@@ -200,7 +212,7 @@ class Session:
     def next_sentence(self, first: str, second: str) -> NextSentence:
         """The probability that `second` follows `first`; of a checkpoint taught so, that they are in order."""
         self.model.head("nsp")
-        return predict.next_sentence(self.model, self._encoding(first, second), self.loaded.pair_objective)
+        return predict_next_sentence(self.model, self._encoding(first, second), self.loaded.pair_objective)
 
     @torch.inference_mode()
     def answer(
@@ -231,12 +243,12 @@ class Session:
         Raises:
             TextError: the question or the passage is empty.
         """
-        reading = predict.read_spans(
+        reading = read_passage(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
             batch_size=batch_size, progress=progress, **self._windows(stride, max_tokens),
         )  # fmt: skip
         tau = self.loaded.null_threshold if null_threshold is None else null_threshold
-        return replace(predict.answers(reading, n_best), null_threshold=tau)
+        return replace(find_answers(reading, n_best), null_threshold=tau)
 
     @torch.inference_mode()
     def xray(
@@ -283,13 +295,12 @@ class Session:
     @torch.inference_mode()
     def classify(self, text: str, pair: str | None = None) -> Classification:
         """The probability of every label; from a checkpoint with a regression head, a value (section 4.1)."""
-        tasks.classifier(self.model)
-        return tasks.classify(self.model, self._encoding(text, pair))
+        return self._classifier().predict_text(self.model, self._encoding(text, pair))
 
     @torch.inference_mode()
     def word_effects(self, text: str, pair: str | None = None) -> WordEffects:
         """Which words `classify` goes by: what is said without each of them, one after the other."""
-        tasks.classifier(self.model)
+        self._classifier()
         return word_effects(self.model, self.tokenizer, text, pair)
 
     @torch.inference_mode()
@@ -301,23 +312,23 @@ class Session:
         """
         self.model.head("choose")
         if isinstance(choices, str) or len(choices) < 2:
-            raise TextError("there is nothing to choose from: give at least two texts")
+            raise TextError("too-few-choices")
         encodings = [self._encoding(context, choice) for choice in choices]
-        return tasks.choose(self.model, choices, encodings, self.tokenizer.pad_id)
+        return predict_choice(self.model, choices, encodings, self.tokenizer.pad_id)
 
     @torch.inference_mode()
     def tag(self, text: str) -> Tags:
         """A tag for every word, and the entities that they make up, with their places in the text (section 5.3)."""
         self.model.head("tag")
-        by_piece = self.record.get("settings", {}).get("unit") == "character"
-        return tasks.tag(self.model, text, self._encoding(text), by_piece)
+        by_token = self.record.get("settings", {}).get("unit") == "character"
+        return predict_tags(self.model, text, self._encoding(text), by_token)
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:
         """A vector of length 1 for each text, the mean of its last hidden states -> float32 [texts, H]."""
         if isinstance(texts, str):
-            raise TextError("embed takes several texts: put a single one in a list")
-        return predict.embed(self.model, [self._encoding(text) for text in texts], self.tokenizer.pad_id, batch_size)
+            raise TextError("embed-needs-list")
+        return embed(self.model, [self._encoding(text) for text in texts], self.tokenizer.pad_id, batch_size)
 
     # -- what it computes on the way -----------------------------------------------------------------------------
 
@@ -365,7 +376,8 @@ class Session:
         """A prediction before and after changes inside the model.
 
         Args:
-            kind: "mask", "nsp" (`pair` is sentence B), "span" (`text` is the question, `pair` the passage), "classify".
+            kind: the task type: "masked_lm", "sentence_pair" (`pair` is sentence B), "span" (`text` is the question,
+                `pair` the passage) or "classification".
             changes: such as "0.3,2.11": see `explore.intervention_syntax`.
             other: the text whose hidden states are patched in.
             mask: which [MASK], counted from 0.
@@ -439,11 +451,26 @@ class Session:
         return Session(replace(self.loaded, model=average(self.model, other.model, share)))
 
     def _probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:
-        return probe(self.model, self.tokenizer, kind, text, pair, mask)
+        task_type = TASK_TYPES.get(kind)
+        if task_type is None or not task_type.can_probe:
+            names = [each.name for each in probe_types()]
+            raise BertlabError("prediction-unknown", prediction=kind, predictions=names)
+        self.model.head(task_type.head)
+        if task_type.probe_reads_pair and pair is None:
+            raise TextError("second-text-missing", prediction=task_type.name)
+        return task_type.probe(self.model, self.tokenizer, self._encoding(text, pair), pair, mask)
+
+    def _classifier(self) -> TaskType:
+        """The task type that `classify` predicts: labels or a value. Raises MissingHead."""
+        task_types = types_of_command("classify")
+        able = [task_type for task_type in task_types if task_type.head in self.heads]
+        if not able:
+            self.model.head(task_types[0].head)
+        return able[-1]
 
     def _windows(self, stride: int | None, max_tokens: int | None) -> dict[str, int]:
         """How a long passage is read: as asked, else as the checkpoint was taught."""
-        taught = {"stride": self.loaded.stride, "max_tokens": self.loaded.max_tokens_for(TASKS["squad"])}
+        taught = {"stride": self.loaded.stride, "max_tokens": self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)}
         asked = {"stride": stride, "max_tokens": max_tokens}
         return taught | {name: value for name, value in asked.items() if value is not None}
 

@@ -15,9 +15,9 @@ from bertlab.config.config import ModelConfig
 from bertlab.config.errors import DataError, TextError
 from bertlab.explore.encode import batch_of_one, encode, token_rows
 from bertlab.explore.facts import TokenRow
-from bertlab.explore.predict import device_of
 from bertlab.explore.session import Session, load
 from bertlab.nn.trace import Trace
+from bertlab.tasks.inference import device_of
 
 MAX_PROBS = 10_000_000  # attention probabilities in all moments together
 TOP = 6  # most probable tokens of each mask in each snapshot

@@ -10,11 +10,11 @@ import torch
 
 from bertlab.explore.encode import encode
 from bertlab.explore.facts import WordEffect, WordEffects
-from bertlab.explore.predict import device_of
-from bertlab.explore.word_spans import MASK, mask_spans, words
 from bertlab.nn.bert import Bert
+from bertlab.tasks.inference import device_of
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.text.word_spans import MASK, mask_spans, words
 
 BATCH_SIZE = 32
 

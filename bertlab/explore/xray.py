@@ -7,9 +7,10 @@ import torch
 
 from bertlab.config.errors import TextError
 from bertlab.explore.facts import SpanAttention, SpanXray, TokenRow, WindowReading
-from bertlab.explore.predict import N_BEST, SpanReading, answers, covered, device_of, read_spans, softmax
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
+from bertlab.tasks.inference import device_of, softmax
+from bertlab.tasks.span.answer import N_BEST, SpanReading, find_answers, read_passage, shown_characters
 from bertlab.tasks.span.decoding import decode_spans
 from bertlab.tasks.span.windows import Window, windows
 from bertlab.text.batch import collate
@@ -18,9 +19,9 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 def xray(model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings) -> SpanXray:
     """The answers to a question and the prediction for every window; arguments and errors as in `Session.answer`."""
-    reading = read_spans(model, tokenizer, question, passage, n_best=n_best, **settings)
+    reading = read_passage(model, tokenizer, question, passage, n_best=n_best, **settings)
     return SpanXray(
-        answers=answers(reading, n_best),
+        answers=find_answers(reading, n_best),
         answer_windows=tuple(span.window for span in reading.decoded.spans[:n_best]),
         readings=tuple(
             _window(reading, tokenizer, k, max(n_best, N_BEST), settings["max_answer_tokens"])
@@ -79,7 +80,7 @@ def _window(reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max
     decoded = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)
     best = decoded.spans[0] if decoded.spans else None
     return WindowReading(
-        *covered(window),
+        *shown_characters(window),
         tokens=_tokens(window, tokenizer),
         start_probs_T=softmax(starts_T),
         end_probs_T=softmax(ends_T),

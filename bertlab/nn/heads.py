@@ -3,7 +3,7 @@
 Shape legend: B batch, T tokens, H hidden, V vocabulary, K labels; X any leading shape.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -61,49 +61,69 @@ class HeadSpec:
     """What users call it."""
     remedy: Message
     """How a checkpoint without it gets one."""
+    hf_class: str
+    """The class of `transformers` that has this output layer alone."""
+    hf_modules: Mapping[str, str]
+    """Our submodule ("" for the output layer itself) -> the module of that class."""
     pooled: bool = False
     """Whether it reads the pooler's output, not the hidden states."""
 
 
+CLASSIFIER = {"": "classifier"}  # the name that several classes of `transformers` share
+
 HEADS = {
-    "mlm": HeadSpec(MaskedTokenHead, Message("head-mlm"), Message("head-remedy-pretrain")),
+    "mlm": HeadSpec(
+        MaskedTokenHead, Message("head-mlm"), Message("head-remedy-pretrain"), "BertForMaskedLM",
+        {"": "cls.predictions", "dense": "cls.predictions.transform.dense",
+         "norm": "cls.predictions.transform.LayerNorm"},
+    ),
     # label 0 = IsNext, 1 = NotNext, as in google-research/bert
     "nsp": HeadSpec(
-        lambda config: nn.Linear(config.hidden_size, 2), Message("head-nsp"), Message("head-remedy-pretrain"), True
+        lambda config: nn.Linear(config.hidden_size, 2), Message("head-nsp"), Message("head-remedy-pretrain"),
+        "BertForNextSentencePrediction", {"": "cls.seq_relationship"}, pooled=True,
     ),
     # row 0 = the paper's S (start), row 1 = its E (end)
     "span": HeadSpec(
-        lambda config: nn.Linear(config.hidden_size, 2),
-        Message("head-span"),
-        Message("head-remedy-finetune", task="squad"),
+        lambda config: nn.Linear(config.hidden_size, 2), Message("head-span"),
+        Message("head-remedy-finetune", task="squad"), "BertForQuestionAnswering", {"": "qa_outputs"},
     ),
     # section 4.1 of the paper: the [CLS] vector times one row of weights per label
     "classify": HeadSpec(
-        lambda config: Classifier(config, len(config.labels)),
-        Message("head-classify"),
-        Message("head-remedy-finetune", task="sst2"),
-        True,
+        lambda config: Classifier(config, len(config.labels)), Message("head-classify"),
+        Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", CLASSIFIER, pooled=True,
     ),
     "regress": HeadSpec(
-        lambda config: Classifier(config, 1),
-        Message("head-regress"),
-        Message("head-remedy-finetune", task="stsb"),
-        True,
+        lambda config: Classifier(config, 1), Message("head-regress"), Message("head-remedy-finetune", task="stsb"),
+        "BertForSequenceClassification", CLASSIFIER, pooled=True,
     ),
     # section 4.4: one vector, whose product with each choice's [CLS] is that choice's score
     "choose": HeadSpec(
-        lambda config: Classifier(config, 1), Message("head-choose"), Message("head-remedy-finetune", task="swag"), True
+        lambda config: Classifier(config, 1), Message("head-choose"), Message("head-remedy-finetune", task="swag"),
+        "BertForMultipleChoice", CLASSIFIER, pooled=True,
     ),
     # section 5.3: every token's hidden state times one row of weights per tag
     "tag": HeadSpec(
-        lambda config: Classifier(config, len(config.labels)),
-        Message("head-tag"),
-        Message("head-remedy-finetune", task="conll2003"),
+        lambda config: Classifier(config, len(config.labels)), Message("head-tag"),
+        Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification", CLASSIFIER,
     ),
-}
+}  # fmt: skip
 
-# these four share the name "classifier" in the Hugging Face layout, so a model has at most one of them
-CLASSIFIERS = ("classify", "regress", "choose", "tag")
+
+def register_head(name: str, head: HeadSpec) -> None:
+    """Add an output layer from outside of the package."""
+    HEADS[name] = head
+
+
+def sharing_names(names: Iterable[str]) -> dict[str, list[str]]:
+    """Which of these output layers have the same module in Hugging Face checkpoints; a model has at most one of them.
+
+    >>> sharing_names(["mlm", "classify", "tag"])
+    {'classifier': ['classify', 'tag']}
+    """
+    by_module: dict[str, list[str]] = {}
+    for name in names:
+        by_module.setdefault(HEADS[name].hf_modules[""], []).append(name)
+    return {module: heads for module, heads in by_module.items() if len(heads) > 1}
 
 
 class TaskHeads(nn.Module):

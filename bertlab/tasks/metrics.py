@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bertlab.config.errors import DataError
-from bertlab.tasks.tag_spans import entity_spans
+from bertlab.tasks.entity_spans import entity_spans
 
 
 def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
@@ -86,7 +86,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 def _same_size(gold: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     if len(gold) != len(predicted) or not len(gold):
-        raise DataError(f"{len(predicted)} predictions for {len(gold)} rows")
+        raise DataError("predictions-count-differs", predictions=len(predicted), rows=len(gold))
     return np.asarray(gold)
 
 
@@ -108,7 +108,7 @@ def entities(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) 
     found: dict[str, Counter] = {"right": Counter(), "predicted": Counter(), "gold": Counter()}
     for number, (ours, theirs) in enumerate(zip(gold, predicted, strict=True)):
         if len(ours) != len(theirs):
-            raise DataError(f"sentence {number} has {len(ours)} tags and {len(theirs)} predicted ones")
+            raise DataError("tags-count-differs", sentence=number, tags=len(ours), predicted=len(theirs))
         wanted, said = set(entity_spans(ours)), set(entity_spans(theirs))
         for name, spans in (("right", wanted & said), ("predicted", said), ("gold", wanted)):
             found[name].update(kind for kind, _, _ in spans)

@@ -7,30 +7,15 @@ processes and micro-batches; then any split of a batch gives the loss and gradie
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from bertlab.tasks.loss import Loss
 from bertlab.training import distributed
 
 ROWS = "rows"
-
-
-@dataclass(frozen=True)
-class Loss:
-    """The result of a loss function."""
-
-    value: torch.Tensor
-    """The scalar to minimise."""
-    metrics: dict[str, torch.Tensor]
-    """Scalars to report. A metric named PART_x is a mean over the items of the part PART, all others over rows."""
-    tokens: torch.Tensor
-    """Number of tokens without padding."""
-    parts: dict[str, torch.Tensor] = field(default_factory=dict)
-    """The means whose sum is `value`, under the names by which the loss function's `counts(batch)` counts their items.
-    A loss that is a single mean over rows needs neither."""
 
 
 class GlobalGradient:

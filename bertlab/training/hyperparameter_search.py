@@ -15,7 +15,7 @@ from pathlib import Path
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
-from bertlab.tasks.material import SHOWN, Material
+from bertlab.tasks.training_data import TrainingData
 from bertlab.training import distributed
 from bertlab.training.devices import resolve_device
 from bertlab.training.progress import show_progress
@@ -25,7 +25,7 @@ from bertlab.training.run_settings import claim_run
 PAPER = {"rates": (5e-5, 3e-5, 2e-5), "batches": (16, 32), "epochs": (2.0, 3.0, 4.0)}
 
 
-def wanted(config) -> bool:
+def is_search(config) -> bool:
     """Whether a `FinetuneConfig` asks for more than one run."""
     return config.grid or config.seeds > 1 or bool(config.grid_rates or config.grid_batches or config.grid_epochs)
 
@@ -73,34 +73,32 @@ def run(config) -> list[dict]:
         BertlabError: settings that cannot be, no held-out rows to judge by, or a directory of another grid or of one
             that is under way.
     """
-    from bertlab.training.finetune import gather
+    from bertlab.training.finetune import read_data
 
     check_limits(config)
     if distributed.world_size() > 1:
-        raise BertlabError("several runs go one after the other: start them without torchrun")
-    material = gather(config)
-    if material.measure is None:
-        raise BertlabError("several runs are judged by held-out rows: name some with --validation")
+        raise BertlabError("search-under-torchrun")
+    data = read_data(config)
+    if data.measure is None:
+        raise BertlabError("search-without-held-out-rows")
     with lock_run(config):
-        return _run(config, material)
+        return _run(config, data)
 
 
-def _run(config, material: Material) -> list[dict]:
-    from bertlab.training.finetune import measured_run, tabled
+def _run(config, data: TrainingData) -> list[dict]:
+    from bertlab.training.finetune import print_evaluations, run_with_evaluations
 
-    metric = material.spec.metrics[0]
-    claim_run(config, resolve_device(config.device), material.made_of)
+    metric = data.spec.metrics[0]
+    claim_run(config, resolve_device(config.device), data.fingerprint)
     done = _finished(config.out)
     if any(metric not in row["figures"] for row in done):
-        raise BertlabError(
-            f"the runs in {config.out} were judged by another measure than {metric}: choose another --out"
-        )
+        raise BertlabError("search-other-metric", directory=config.out, metric=metric)
     everything = list(runs(config))
     for number, (setting, own) in enumerate(everything, 1):
         if any(row["setting"] == setting for row in done):
             continue
         print(f"run {number} of {len(everything)}: {_name(setting)}", flush=True)
-        show_progress(tabled(measured_run(own, material)), *SHOWN[material.spec.kind])
+        show_progress(print_evaluations(run_with_evaluations(own, data)), *data.task_type.progress_metric)
         record = json.loads((own.out / "checkpoint" / "bertlab.json").read_text())
         row = {"setting": setting, "figures": record["validation"], "minutes": record["training_minutes"]}
         if all(row["figures"][metric] > other["figures"][metric] for other in done):

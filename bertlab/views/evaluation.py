@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.training.error_analysis.results import Confusion, Group, Judged
+from bertlab.tasks.error_analysis import Confusion, Group, Judged
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, safe, short
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
@@ -41,17 +41,17 @@ def confusion_map(
     """
     names = [safe(short(name or labels[0], 18)) for name in found.names]
     size, places = len(names), list(range(len(names)))
-    counts_GS, shares_GS = found.counts_GS, found.shares_GS
+    counts_GP, shares_GP = found.counts_GP, found.shares_GP
     cell = 62 if size <= 6 else 46 if size <= MOST_NAMED else 22
     figure = blank(height=110 + cell * size)
-    strong_GS = np.sqrt(shares_GS)  # so that a few wrong ones are seen
+    strong_GS = np.sqrt(shares_GP)  # so that a few wrong ones are seen
     signed_GS = np.where(np.eye(size, dtype=bool), strong_GS, -strong_GS)
     figure.add_heatmap(
         z=signed_GS.round(4), zmin=-1, zmax=1, colorscale=_SHARES, xgap=3, ygap=3, showscale=False, hoverinfo="skip"
     )
     # Plotly reports no clicks on a heat map, so transparent marks lie on its cells
     shown = [(g, s) for g in places for s in places]
-    texts = [f"{counts_GS[p]:,}<br>{shares_GS[p]:.0%}" if counts_GS[p] else "" for p in shown]
+    texts = [f"{counts_GP[p]:,}<br>{shares_GP[p]:.0%}" if counts_GP[p] else "" for p in shown]
     figure.add_scatter(
         x=[s for _, s in shown],
         y=[g for g, _ in shown],
@@ -64,7 +64,7 @@ def confusion_map(
         customdata=[[g, s] for g, s in shown],
         hovertext=[
             f"{safe(axes[1])}: {names[g]}<br>{safe(axes[0])}: {names[s]}<br>"
-            f"{counts_GS[g, s]:,} · {percent(float(shares_GS[g, s]))} {safe(labels[1])}"
+            f"{counts_GP[g, s]:,} · {percent(float(shares_GP[g, s]))} {safe(labels[1])}"
             for g, s in shown
         ],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -154,10 +154,10 @@ def row_html(row: Judged, words: Mapping[str, str], joint: str = " ") -> str:
     """
     texts = row.texts if len(row.texts) <= 2 else (joint.join(row.texts),)
     shown = "".join(f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{plain(short(t, 420))}</p>' for t in texts)
-    told = (("given", row.given), ("said", row.said))
+    told = (("given", row.gold), ("said", row.prediction))
     line = [f"{plain(words[name])}: <b>{plain(value or words['nothing'])}</b>" for name, value in told]
-    if row.chance is not None:
-        line.append(f"{plain(words['chance'])}: {percent(row.chance)}")
+    if row.probability is not None:
+        line.append(f"{plain(words['chance'])}: {percent(row.probability)}")
     return f'<div dir="auto">{shown}<p class="small">{" · ".join(line)}</p></div>'
 
 
@@ -165,8 +165,9 @@ def table(rows: Sequence[Judged], joint: str = " ") -> list[dict[str, str | floa
     """Rows as a table: id, text, given, said, score, probability (empty for numbers)."""
     return [
         {
-            "id": row.id, "text": (joint if len(row.texts) > 2 else " | ").join(row.texts), "given": row.given,
-            "said": row.said, "score": row.score, "probability": "" if row.chance is None else row.chance,
+            "id": row.id, "text": (joint if len(row.texts) > 2 else " | ").join(row.texts), "given": row.gold,
+            "said": row.prediction, "score": row.score,
+            "probability": "" if row.probability is None else row.probability,
         }
         for row in rows
     ]  # fmt: skip

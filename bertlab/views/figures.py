@@ -13,16 +13,10 @@ from unicodedata import east_asian_width
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.explore.facts import (
-    Answers,
-    AttentionMap,
-    Candidate,
-    InputMap,
-    MaskFill,
-    NeuronMap,
-    NextSentence,
-    Original,
-)
+from bertlab.explore.facts import AttentionMap, InputMap, NeuronMap
+from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
+from bertlab.tasks.sentence_pair import NextSentence
+from bertlab.tasks.span.answer import Answers
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.pieces import piece_labels

@@ -5,7 +5,9 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from bertlab.explore.facts import Classification, Tags, WordEffects
+from bertlab.explore.facts import WordEffects
+from bertlab.tasks.classification import Classification
+from bertlab.tasks.tagging import Tags
 from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, blank, display_width, safe, short
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.palette import PALETTE, transparent

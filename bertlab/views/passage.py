@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 
-from bertlab.explore.facts import Answer, TokenRow
+from bertlab.explore.facts import TokenRow
+from bertlab.tasks.span.answer import Answer
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.pieces import piece_labels

@@ -10,8 +10,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bertlab.explore.facts import Answers, AttentionMap, Choice, Classification, MaskFill, NextSentence, Tags
-from bertlab.tasks.tag_spans import is_scheme
+from bertlab.explore.facts import AttentionMap
+from bertlab.tasks.classification import Classification
+from bertlab.tasks.entity_spans import is_entity_scheme
+from bertlab.tasks.masked_lm import MaskFill
+from bertlab.tasks.multiple_choice import Choice
+from bertlab.tasks.sentence_pair import NextSentence
+from bertlab.tasks.span.answer import Answers
+from bertlab.tasks.tagging import Tags
 from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 
@@ -93,7 +99,7 @@ def tag_lines(text: str, found: Tags, words: bool = False) -> list[str]:
         shown += f"{text[place : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
         place = entity.end
     lines = [plain(shown + text[place:]), ""]
-    if words or not is_scheme(found.labels):
+    if words or not is_entity_scheme(found.labels):
         rows = [("word", "tag", "", "", "characters")]
         for word in found.words:
             best = max(word.probabilities)

@@ -11,8 +11,9 @@ from itertools import pairwise
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.explore.facts import Answer, SpanAttention, SpanXray, TokenRow, WindowReading
-from bertlab.explore.word_spans import words
+from bertlab.explore.facts import SpanAttention, SpanXray, TokenRow, WindowReading
+from bertlab.tasks.span.answer import Answer
+from bertlab.text.word_spans import words
 from bertlab.views.figures import (
     BLUE,
     COLOURS,

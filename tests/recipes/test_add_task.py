@@ -14,12 +14,11 @@ from bertlab.config.languages import Message
 
 pytest.importorskip("bertlab.tasks.registry", reason="task types are not one module each yet")
 
+from bertlab.config.tasks import TaskSpec, register_task
+from bertlab.nn.heads import HEADS, HeadSpec, register_head
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.registry import TASK_TYPES, register
 from bertlab.tasks.regression import RegressionTask
-
-from bertlab.config.tasks import TaskSpec, register_task
-from bertlab.nn.heads import HEADS, HeadSpec, register_head
 
 WEATHER = TaskSpec(
     "classification", "", "en", ("accuracy",), "tests/recipes", text=("report",), label=("sky",),

@@ -8,7 +8,7 @@ from bertlab.config.errors import BertlabError
 
 
 @contextmanager
-def raises_error(kind: type[BertlabError], id: str, **params: object):
+def raises_error(kind: type[BertlabError], id: str, /, **params: object):
     """Expect a `BertlabError` of this type with this id, and with at least these parameters; yield `pytest`'s record.
 
     with raises_error(TextError, "text-too-long", limit=64):
@@ -20,4 +20,24 @@ def raises_error(kind: type[BertlabError], id: str, **params: object):
     assert error.id == id, f"{error.id!r} ({error}), expected {id!r}"
     differing = {name: error.params.get(name) for name, value in params.items() if error.params.get(name) != value}
     assert not differing, f"{id}: {differing}"
+    assert "\n" not in str(error)
+
+
+def reason_of(error: BertlabError) -> object:
+    """The innermost error or message among the parameters "error" and "reason"."""
+    inner = error.params.get("error", error.params.get("reason"))
+    return reason_of(inner) if hasattr(inner, "params") else error
+
+
+@contextmanager
+def raises_row_error(id: str, /, row: int | None = None, **params: object):
+    """Expect a `DataError` about an invalid row, for the reason of this id, that names the flag to skip such rows."""
+    with pytest.raises(BertlabError) as record:
+        yield record
+    error = record.value
+    assert error.id == "invalid-row-stops", f"{error.id} ({error})"
+    assert row is None or error.params["error"].params["row"] == row, str(error)
+    reason = reason_of(error)
+    assert reason.id == id, f"{reason.id!r} ({error}), expected {id!r}"
+    assert {name: reason.params.get(name) for name in params} == params
     assert "\n" not in str(error)

@@ -7,6 +7,7 @@ import pyarrow
 import pyarrow.parquet
 
 from bertlab.config.tasks import TaskSpec
+from bertlab.tasks.registry import TASK_TYPES
 
 WHO = ["the potter", "the keeper", "a train", "the boats", "she", "할머니가"]
 DID = ["set the bowl", "carried the lantern", "leaves at six", "stayed in", "asked for tea", "차를 끓였다"]
@@ -21,11 +22,11 @@ def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict
     rows = []
     for number in range(count):
         kind, row = spec.kind, {} if not spec.id else {spec.id: number if spec.id == "idx" else f"id{number}"}
-        if kind in ("classify", "regress"):
-            label = number % max(2, len(spec.labels)) if kind == "classify" else number % 6 * 1.0
+        if kind in ("classification", "regression"):
+            label = number % max(2, len(spec.labels)) if kind == "classification" else number % 6 * 1.0
             for column in spec.text:
                 row[column] = f"{sentence(number)} {DID[int(label)]}"
-        elif kind == "choose":
+        elif kind == "multiple_choice":
             label = number % (4 if len(spec.text) > 2 else 3)
             row[spec.text[0]] = sentence(number)
             choices = [DID[0] if choice == label else DID[1] for choice in range(4 if len(spec.text) > 2 else 3)]
@@ -33,7 +34,7 @@ def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict
                 row |= {spec.start: "she", **dict(zip(spec.text[1:], choices, strict=True))}
             else:
                 row[spec.text[1]] = choices
-        elif kind == "tag":
+        elif kind == "tagging":
             words = sentence(number).split()
             name = spec.labels[1][2:]
             tags = [f"B-{name}" if place == 0 else f"I-{name}" if place == 1 else "O" for place in range(len(words))]
@@ -54,10 +55,31 @@ def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict
             rows.append(row)
             continue
         if not labelled:
-            label = -1 if kind in ("classify", "regress", "choose") else None
+            label = -1 if kind in ("classification", "regression", "multiple_choice") else None
         row[spec.label[0]] = label
         rows.append(row)
     return rows
+
+
+def read_examples(data, spec: TaskSpec, *args, **options):
+    """The examples of rows, read by the spec's task type."""
+    return TASK_TYPES[spec.kind].read_examples(data, spec, *args, **options)
+
+
+def features_of(tokenizer, examples, max_tokens: int):
+    """The inputs of examples, made by their task type."""
+    return TASK_TYPES[examples.spec.kind].make_features(tokenizer, examples, max_tokens)
+
+
+def metrics_of(examples, predictions) -> dict:
+    """The metrics of predictions, computed by the examples' task type."""
+    return TASK_TYPES[examples.spec.kind].compute_metrics(examples, predictions)
+
+
+def predictions_of(loaded, examples, max_tokens: int) -> list:
+    """The predictions of a checkpoint for examples."""
+    task_type = TASK_TYPES[examples.spec.kind]
+    return task_type.best(task_type.outputs(loaded.model, features_of(loaded.tokenizer, examples, max_tokens)))
 
 
 def directory_of(place: Path, spec: TaskSpec) -> Path:

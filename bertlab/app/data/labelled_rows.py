@@ -13,12 +13,12 @@ from bertlab.app.data import sessions
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec
+from bertlab.tasks.error_analysis import Examination, SourceRows
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.training.error_analysis import examine
-from bertlab.training.error_analysis.results import Examination, Given
 
 
-def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> Given:
+def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> SourceRows:
     """Read labelled rows from a file or a directory, or from an upload.
 
     Args:
@@ -45,7 +45,7 @@ def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> Given:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _read(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> Given:
+def _read(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> SourceRows:
     if content is None:
         return examine.labelled_rows(name, spec, split)
     with temporary_file(name, content) as path:
@@ -77,7 +77,7 @@ def _without(value, prefix: str):
 
 
 def examination(
-    checkpoint: sessions.Checkpoint, source: tuple, rows: Given, spec: TaskSpec, limit: int, progress: Callable
+    checkpoint: sessions.Checkpoint, source: tuple, rows: SourceRows, spec: TaskSpec, limit: int, progress: Callable
 ) -> Examination:
     """Evaluate a checkpoint on labelled rows; the same evaluation is computed once.
 

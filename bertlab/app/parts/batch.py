@@ -10,7 +10,8 @@ import streamlit as st
 from bertlab.app import fields, frame, selection, url
 from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import error_text, t
-from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, ask_many, guess_column
+from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column, predict_texts
+from bertlab.tasks.registry import types_of_command
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
@@ -53,7 +54,7 @@ def box(checkpoint: sessions.Checkpoint, question: str) -> None:
             frame.note(t("batch-missing", count=sum(lacking), first=1 + lacking.index(True)))
         kept, asked = f"batch-said-{question}", (checkpoint, question, tuple(texts[:MOST]))
         if st.button(t("batch-ask", count=min(len(texts), MOST)), icon=":material/play_arrow:", key=f"ask-{question}"):
-            said = ask_many(sessions.session(checkpoint), question, texts[:MOST], _progress)
+            said = predict_texts(sessions.session(checkpoint), question, texts[:MOST], _progress)
             st.session_state[kept] = (asked, said)
         found = st.session_state.get(kept)
         if found and found[0] == asked:
@@ -81,7 +82,7 @@ def _chosen(table: Rows, question: str, checkpoint: sessions.Checkpoint) -> Text
     text = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
     text = fields.column(left, t("batch-column"), text, table.columns, f"text-{question}")
     pair = ""
-    if question == "classify":
+    if "pair_column" in types_of_command(question)[0].column_flags:
         taught = sessions.session(checkpoint).texts
         nameless = "2" if taught == 2 and table.columns == ("1", "2") else ""
         pair = "" if taught == 1 else guess_column(table.columns, PAIR_NAMES) or nameless
@@ -97,7 +98,7 @@ def _given(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
 
 
 def beside(given: Sequence[dict], said: Sequence[dict]) -> list[dict]:
-    """The given rows with what was said of each behind them, as `ask_many` has it, in columns that no given one is
+    """The given rows with what was said of each behind them, as `predict_texts` has it, in columns that no given one is
     called.
 
     >>> beside([{"id": "7", "label": "1"}], [{"text": "Tea.", "label": "no", "error": ""}])

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -16,10 +17,12 @@ from bertlab.app.parts.batch import as_csv
 from bertlab.app.parts.samples import sample
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError
-from bertlab.config.tasks import KINDS, TASKS, TaskSpec
+from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
+from bertlab.tasks.error_analysis import Examination, Judged, SourceRows
+from bertlab.tasks.registry import finetune_types
+from bertlab.tasks.task_flags import finetune_type
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.training.error_analysis.results import Examination, Given, Judged
 from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
 from bertlab.views.passage import plain
@@ -27,7 +30,6 @@ from bertlab.views.passage import plain
 QUESTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # a page -> what is asked there
 SPLITS = ["validation", "test", "train"]
 LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags", "gold", "answer")
-TOKEN_NAMES = ("tokens", "words")
 SHOWN = 20  # examples in the list
 NAMED = 20  # rows left out that are named
 BARE = {"null_threshold", "pearson", "spearman", "matthews"}  # figures that are no shares of anything
@@ -69,9 +71,9 @@ def question() -> str:
 
 
 def task(loaded: Checkpoint) -> str:
-    """The row of the task table to measure by; "" is what the checkpoint was taught."""
-    kind = next((kind for kind in KINDS if kind in loaded.heads), None)
-    named = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind == kind}
+    """The task of the catalogue to measure by; "" is the one that the checkpoint was fine-tuned on."""
+    kinds = {task_type.name for task_type in finetune_types() if task_type.head in loaded.heads}
+    named = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind in kinds}
     return fields.choice(st.selectbox, t("evaluation-task"), named, "task", help=t("evaluation-task-help"))
 
 
@@ -95,8 +97,8 @@ def source(spec: TaskSpec) -> Source | None:
 def _suffix(pasted: str, spec: TaskSpec) -> str:
     """What a file with these rows would be called: a table copied from a spreadsheet has tabs."""
     pasted = pasted.lstrip("\n")
-    if pasted.lstrip()[:1] in ("{", "["):  # SQuAD's own form is one value over many lines
-        return ".json" if spec.kind == "span" else ".jsonl"
+    if pasted.lstrip()[:1] in ("{", "["):
+        return finetune_type(spec.kind).json_suffix
     return ".tsv" if "\t" in pasted.partition("\n")[0] else ".csv"
 
 
@@ -104,17 +106,19 @@ def _sent(name: str, content: bytes) -> Source:
     return Source(name, "validation", content, hashlib.blake2s(content).hexdigest())
 
 
-def columns(spec: TaskSpec, rows: Given) -> tuple[tuple[str, ...], str]:
+def columns(spec: TaskSpec, rows: SourceRows) -> tuple[tuple[str, ...], str]:
     """The columns of the texts and of the label, guessed and open to change; empty where they are fixed."""
-    if spec.kind in ("span", "choose"):
+    task_type = finetune_type(spec.kind)
+    if task_type.fixed_columns:
         return (), ""
     names = list(rows.columns)
-    places = st.columns(3 if spec.kind != "tag" else 2)
+    reads_pairs = "pair_column" in task_type.column_flags
+    places = st.columns(3 if reads_pairs else 2)
     known = spec.text[0] if spec.text and spec.text[0] in names else None
-    text = known or guess_column(names, TOKEN_NAMES + TEXT_NAMES if spec.kind == "tag" else TEXT_NAMES) or names[0]
+    text = known or guess_column(names, task_type.token_columns + TEXT_NAMES) or names[0]
     text = fields.column(places[0], t("evaluation-column-text"), text, names, "textcolumn")
     texts = (text,)
-    if spec.kind != "tag":
+    if reads_pairs:
         pair = next((name for name in spec.text[1:] if name in names), "")
         if not spec.text:
             pair = guess_column(names, PAIR_NAMES) or ""
@@ -182,13 +186,13 @@ def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most:
 
 def figures(found: Examination) -> None:
     """The task's measures, how many rows they are of, and what they mean."""
-    shown = {name: value for name, value in found.figures.items() if name not in ("examples", "total")}
+    shown = {name: value for name, value in found.metrics.items() if name not in ("examples", "total")}
     told = {name: f"{SignedNumber(value):.1f}{'%' * (name not in BARE)}" for name, value in shown.items()}
     cells = "".join(f"<div><b>{value}</b><span>{t(f'measure-{name}')}</span></div>" for name, value in told.items())
     st.html(f'<div class="figures">{cells}</div>')
     st.caption(share(found))
-    if found.spec.kind in ("classify", "choose"):
-        st.caption(t("evaluation-commonest", share=found.confusion.commonest))
+    if found.confusion and finetune_type(found.spec.kind).has_confusion_of_labels:
+        st.caption(t("evaluation-majority", share=found.confusion.majority_share))
     if found.left_out:
         _left_out([error_text(line) for line in found.left_out])
     display.explain(*explanations(shown))
@@ -197,7 +201,7 @@ def figures(found: Examination) -> None:
 def share(found: Examination) -> str:
     """Of which rows the figures are: all that can be used, or some from all over; and how many cannot be."""
     useless = len(found.left_out)
-    usable = found.total - useless * (found.spec.kind != "span")  # questions are counted without those
+    usable = found.usable
     some = "rows" if len(found.rows) < usable else "only" if usable == 1 else "every"
     return t(f"evaluation-{some}{'-used' if useless else ''}", count=len(found.rows), total=usable, useless=useless)
 
@@ -231,7 +235,13 @@ def picture(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[s
 def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
     seen = found.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
-    st.caption(t("evaluation-confusion-tag" if found.spec.kind == "tag" else "evaluation-confusion-lead"))
+    st.caption(
+        t(
+            "evaluation-confusion-lead"
+            if finetune_type(found.spec.kind).has_confusion_of_labels
+            else "evaluation-confusion-tag"
+        )
+    )
     place = st.container()  # the picture stands above the field, and shows what is chosen there
     order = sorted(seen.cells, key=lambda cell: (cell[0] == cell[1], -len(seen.cells[cell])))
 
@@ -256,7 +266,7 @@ def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tupl
     cells = [(g, s) for g in range(len(seen.names)) for s in range(len(seen.names))]
     data = {
         "given": [seen.names[g] for g, _ in cells], "said": [seen.names[s] for _, s in cells],
-        "count": [seen.counts_GS[cell] for cell in cells], "share": [seen.shares_GS[cell] for cell in cells],
+        "count": [seen.counts_GP[cell] for cell in cells], "share": [seen.shares_GP[cell] for cell in cells],
     }  # fmt: skip
     with place:
         drawing = evaluation.confusion_map(seen, chosen, **words)
@@ -300,7 +310,7 @@ def _values(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[s
     place = st.container()
     rows = {number: found.rows[number] for number in found.hardest()}
     options = {"": t("evaluation-all")}
-    options |= {str(number): f"{row.id}: {row.given} → {row.said}" for number, row in rows.items()}
+    options |= {str(number): f"{row.id}: {row.gold} → {row.prediction}" for number, row in rows.items()}
     picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def choose(row: list) -> None:
@@ -339,13 +349,6 @@ def listed(checkpoint: sessions.Checkpoint, found: Examination, members: Sequenc
 
 
 def _open(checkpoint: sessions.Checkpoint, kind: str, row: Judged, joint: str) -> None:
-    first, *rest = row.texts
-    if kind == "tag":
-        selection.open_attention_page(checkpoint, joint.join(row.texts))
-    elif kind == "span":
-        # of a long passage, the window that won
-        answers = sessions.ask(checkpoint, "answer", *row.texts)
-        start, end = answers.windows[answers.best_window]
-        selection.open_attention_page(checkpoint, first, rest[0][start:end])
-    else:
-        selection.open_attention_page(checkpoint, first, row.given if kind == "choose" else "".join(rest))
+    task_type = finetune_type(kind)
+    predict = partial(sessions.ask, checkpoint, task_type.command)
+    selection.open_attention_page(checkpoint, *task_type.attention_texts(row, joint, predict))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from bertlab.config.tasks import TaskSpec
+from bertlab.tasks.registry import TASK_TYPES
 
 _TEXTS = {
     "en": {
@@ -47,32 +48,57 @@ def sample(spec: TaskSpec, labels: Sequence[str], language: str) -> str:
     """A few labelled rows as CSV, JSON lines or, for questions, SQuAD's JSON.
 
     Args:
-        labels: what the checkpoint tells apart; only such are given.
+        spec: the task, whose columns they have.
+        labels: the labels of the checkpoint; only these occur.
+        language: of the texts.
 
     >>> from bertlab.config.tasks import TASKS
     >>> print(sample(TASKS["sst2"], ("negative", "positive"), "en").splitlines()[1])
     A small wonder from the first scene to the last.,positive
     """
-    words = _TEXTS.get(language, _TEXTS["en"])
-    text, *rest = spec.text or ("tokens" if spec.kind == "tag" else "text",)
-    label = spec.label[0]
-    if spec.kind == "span":
-        return _questions(*words["span"])
-    if spec.kind == "choose":
-        context, *choices = words["choose"]
-        row = {text: context} | ({spec.start: ""} if spec.start else {})
-        many = [*choices, *choices[:1] * (len(rest) - len(choices))] if len(rest) > 1 else choices
-        row |= dict(zip(rest, many, strict=True)) if len(rest) > 1 else {rest[0] if rest else "choices": choices}
-        return json.dumps(row | {label: 0}, ensure_ascii=False)
-    rows = words[spec.kind if spec.kind == "tag" else "classify"]
-    if spec.kind == "regress" and len(rest) == 1:
-        table = [dict(zip((text, *rest, label), row, strict=True)) for row in words["alike"]]
-    elif spec.kind == "tag":
-        table = [{text: tokens, label: " ".join(_tags(tags.split(), labels))} for tokens, tags in rows]
+    return _SAMPLES.get(TASK_TYPES[spec.kind].name, _classification)(spec, labels, _TEXTS.get(language, _TEXTS["en"]))
+
+
+def _classification(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    text, *rest = spec.text or ("text",)
+    values = (labels[0], labels[-1]) if labels else (1.0, 4.0)
+    second = {rest[0]: texts["second"]} if rest else {}
+    return _csv([{text: one} | second | {spec.label[0]: values[good]} for one, good in texts["classify"]])
+
+
+def _regression(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    if len(spec.text) != 2:
+        return _classification(spec, labels, texts)
+    return _csv([dict(zip((*spec.text, spec.label[0]), row, strict=True)) for row in texts["alike"]])
+
+
+def _multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    text, *rest = spec.text or ("text",)
+    context, *choices = texts["choose"]
+    row = {text: context} | ({spec.start: ""} if spec.start else {})
+    if len(rest) > 1:
+        row |= dict(zip(rest, [*choices, *choices[:1] * (len(rest) - len(choices))], strict=True))
     else:
-        values = (labels[0], labels[-1]) if labels else (1.0, 4.0)
-        second = {rest[0]: words["second"]} if rest else {}
-        table = [{text: one} | second | {label: values[good]} for one, good in rows]
+        row[rest[0] if rest else "choices"] = choices
+    return json.dumps(row | {spec.label[0]: 0}, ensure_ascii=False)
+
+
+def _tagging(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    column = spec.text[0] if spec.text else "tokens"
+    return _csv(
+        [{column: tokens, spec.label[0]: " ".join(_tags(tags.split(), labels))} for tokens, tags in texts["tag"]]
+    )
+
+
+def _span(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    return _questions(*texts["span"])
+
+
+# a type without a row has the rows of a classification
+_SAMPLES = {"regression": _regression, "multiple_choice": _multiple_choice, "tagging": _tagging, "span": _span}
+
+
+def _csv(table: Sequence[dict]) -> str:
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
     writer.writeheader()

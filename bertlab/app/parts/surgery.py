@@ -10,13 +10,14 @@ import streamlit as st
 
 from bertlab.app import components, fields, frame, selection, url
 from bertlab.app.data import sessions
+from bertlab.app.examples import Examples
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import InterventionError
-from bertlab.config.tasks import WATCHED
 from bertlab.explore import intervention_syntax as changes
 from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange, TokenRow
-from bertlab.explore.word_spans import MASK
+from bertlab.tasks.registry import TASK_TYPES, probe_types
+from bertlab.text.word_spans import MASK
 from bertlab.views.change_figures import WEAKEST
 from bertlab.views.figures import DIVERGING
 from bertlab.views.numbers import percent
@@ -45,20 +46,33 @@ class Asked:
 def question() -> Asked:
     """Which prediction to watch, and its texts."""
     left, right = st.columns([4, 1])
+    names = [task_type.name for task_type in probe_types()]
+    if (linked := url.recall("ask", names[0])) in TASK_TYPES:  # older links have older names
+        url.keep("ask", TASK_TYPES[linked].name, names[0])
     kind = url.choice(
-        left.segmented_control, t("heads-ask"), list(WATCHED), key="ask", required=True, label_visibility="collapsed",
+        left.segmented_control, t("heads-ask"), names, key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads-ask-{kind}"),
     )  # fmt: skip
-    examples = selection.examples_for(WATCHED[kind])
-    if kind == "nsp":
-        return Asked(kind, *fields.sentence_pair(*examples.pair))
-    if kind == "span":
-        asked = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
-        passage = url.text(st.text_area, t("question-passage"), examples.passage, key="passage", height=130)
-        fields.note_too_long_for_link(st, passage)
-        return Asked(kind, asked, passage)
-    if kind == "classify":
-        return Asked(kind, fields.text_line(st, t("heads-text"), examples.judged, key="judged"), None)
+    examples = selection.examples_for(TASK_TYPES[kind].command)
+    return FIELDS.get(kind, _text_field)(kind, examples, right)
+
+
+def _sentence_fields(kind: str, examples: Examples, right) -> Asked:
+    return Asked(kind, *fields.sentence_pair(*examples.pair))
+
+
+def _question_fields(kind: str, examples: Examples, right) -> Asked:
+    asked = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
+    passage = url.text(st.text_area, t("question-passage"), examples.passage, key="passage", height=130)
+    fields.note_too_long_for_link(st, passage)
+    return Asked(kind, asked, passage)
+
+
+def _text_field(kind: str, examples: Examples, right) -> Asked:
+    return Asked(kind, fields.text_line(st, t("heads-text"), examples.judged, key="judged"), None)
+
+
+def _mask_fields(kind: str, examples: Examples, right) -> Asked:
     text = fields.text_line(st, t("heads-text"), examples.masked, key="masked", help=t("heads-text-help"))
     masks = text.count(MASK)
     if masks < 2:
@@ -67,6 +81,10 @@ def question() -> Asked:
     # a mask by its number, where a second one moves nothing
     mask = url.among(right.selectbox, t("heads-mask"), range(1, masks + 1), 1, key="which", **named)
     return Asked(kind, text, None, mask - 1)
+
+
+# task type -> the fields of its texts; a type without a row has one field
+FIELDS = {"masked_lm": _mask_fields, "sentence_pair": _sentence_fields, "span": _question_fields}
 
 
 # -- the line of changes -------------------------------------------------------------------------------------------

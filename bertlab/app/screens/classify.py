@@ -6,7 +6,7 @@ from bertlab.app import display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch
-from bertlab.explore.word_spans import words
+from bertlab.text.word_spans import words
 from bertlab.views import labels
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.passage import plain

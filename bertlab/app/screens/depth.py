@@ -6,7 +6,7 @@ import streamlit as st
 from bertlab.app import display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.explore.word_spans import MASK
+from bertlab.text.word_spans import MASK
 from bertlab.views import change_figures, columns
 from bertlab.views.passage import plain
 from bertlab.views.pieces import piece_labels

@@ -5,7 +5,7 @@ import streamlit as st
 from bertlab.app import components, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.explore.word_spans import MASK, carry_over, mask_spans, words
+from bertlab.text.word_spans import MASK, carry_over, mask_spans, words
 from bertlab.views import figures
 from bertlab.views.passage import plain
 

@@ -7,7 +7,7 @@ from bertlab.app import display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import surgery
-from bertlab.config.tasks import WATCHED
+from bertlab.tasks.registry import TASK_TYPES
 from bertlab.views import change_figures, columns
 
 TOOLS = ("none", "row", "patch", "keep", "map")
@@ -16,7 +16,7 @@ frame.heading("heads")
 asked, line = surgery.question(), surgery.kept()
 names = {name: t(f"heads-name-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint(WATCHED[asked.kind], asked.text, asked.pair or "")
+    checkpoint = selection.open_checkpoint(TASK_TYPES[asked.kind].command, asked.text, asked.pair or "")
     config = sessions.session(checkpoint).config
     # a mistake in the text is said here once, before anything is drawn
     sessions.ask(checkpoint, "intervene", *asked.values, mask=asked.mask)
@@ -32,7 +32,7 @@ with frame.show_errors():
         st.segmented_control, t("heads-tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads-tool-{tool}"),
     )  # fmt: skip
-    example = selection.examples_for(WATCHED[asked.kind]).other
+    example = selection.examples_for(TASK_TYPES[asked.kind].command).other
     other = url.recall("other", example)
     with frame.show_errors():
         if tool == "row":

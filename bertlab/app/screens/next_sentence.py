@@ -15,7 +15,7 @@ def put(first: str, second: str) -> None:
 
 
 frame.heading("next-sentence")
-follows = selection.examples_for("nsp").follows
+follows = selection.examples_for("next-sentence").follows
 first = fields.text_line(st, t("next-sentence-first"), follows["follow"][0], key="first")
 second = fields.text_line(st, t("next-sentence-second"), follows["follow"][1], key="second")
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -24,7 +24,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         st.button(t(f"next-sentence-{name}"), on_click=put, args=pair, type="tertiary")
 
 with st.container(key="verdict"), frame.show_errors():
-    checkpoint = selection.open_checkpoint("nsp", first, second)
+    checkpoint = selection.open_checkpoint("next-sentence", first, second)
     answer = sessions.ask(checkpoint, "next_sentence", first, second)
     labels = (t(f"next-sentence-yes-{answer.asked}"), t(f"next-sentence-no-{answer.asked}"))
     chances = (answer.probability, 1 - answer.probability)

@@ -1,8 +1,6 @@
-"""How good answers to questions are: exact match, F1 and ROUGE-W as SQuAD's, KorQuAD's and KLUE's scripts count them.
+"""Metrics of answers: exact match, F1 and ROUGE-W as the scripts of SQuAD, KorQuAD and KLUE compute them."""
 
-Plain texts in, plain values out: knows no model and no files.
-"""
-
+import math
 import re
 import string
 from collections import Counter
@@ -20,7 +18,7 @@ _KOREAN_MARKS = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
 
 
 def normalised_answer(text: str) -> str:
-    """What SQuAD compares: lower case, no ASCII punctuation, no a/an/the, single spaces.
+    """An answer as SQuAD compares it: lower case, no ASCII punctuation, no a/an/the, single spaces.
 
     >>> normalised_answer("  The  tea-pot, a   kettle!")
     'teapot kettle'
@@ -29,7 +27,7 @@ def normalised_answer(text: str) -> str:
 
 
 def normalised_korean_answer(text: str) -> str:
-    """What KorQuAD compares: as SQuAD, but there are no articles, and quotes and brackets part words.
+    """An answer as KorQuAD compares it: as in SQuAD, without articles, and with quotes and brackets between words.
 
     Source: evaluate-korquad_v1.0.py (Lim et al. 2019, arXiv 1909.07005).
 
@@ -40,9 +38,9 @@ def normalised_korean_answer(text: str) -> str:
 
 
 def normalised_klue_answer(text: str) -> str:
-    """What KLUE-MRC compares: lower case, no ASCII punctuation, single spaces; Korean quotes and brackets stay.
+    """An answer as KLUE-MRC compares it: lower case, no ASCII punctuation, single spaces; Korean brackets stay.
 
-    Its script means to take those too, as KorQuAD's does, but its pattern wants all of them in a row and so never fits.
+    Its script intends to remove those too, as KorQuAD's does, but its pattern only matches all of them in a row.
 
     Source: klue_baseline/metrics/utils.py of KLUE-benchmark/KLUE-baseline (Park et al. 2021, arXiv 2105.09680).
 
@@ -56,10 +54,10 @@ _NORMALISED = {"squad": normalised_answer, "korquad": normalised_korean_answer, 
 
 
 def script_of(spec: TaskSpec) -> str:
-    """Whose script measures a task's answers: KLUE-MRC's where it wants ROUGE-W, else KorQuAD's in Korean.
+    """The script that scores a task's answers: KLUE's for ROUGE-W, else KorQuAD's for Korean and SQuAD's for English.
 
     Raises:
-        DataError: a language that no script is for.
+        DataError: there is no script for the task's language.
 
     >>> from bertlab.config.tasks import TASKS
     >>> script_of(TASKS["squad_v2"]), script_of(TASKS["korquad"]), script_of(TASKS["klue_mrc"])
@@ -69,12 +67,12 @@ def script_of(spec: TaskSpec) -> str:
         return "klue"
     scripts = {"en": "squad", "ko": "korquad"}
     if spec.language not in scripts:
-        raise DataError(f"no way to compare answers in {spec.language!r} is known: {' or '.join(scripts)}")
+        raise DataError("answer-language-unknown", language=repr(spec.language), languages=list(scripts))
     return scripts[spec.language]
 
 
 def exact_match(prediction: str, gold: str, script: str = "squad") -> float:
-    """1.0 if both are the same once normalised, else 0.0.
+    """1.0 if both are equal after normalisation, else 0.0.
 
     >>> exact_match("the kettle", "Kettle."), exact_match("kettles", "kettle")
     (1.0, 0.0)
@@ -87,58 +85,58 @@ def answer_f1(prediction: str, gold: str, both_empty: float = 0.0, script: str =
     """Harmonic mean of the precision and recall of the words of `prediction`, as a bag; of its characters in Korean.
 
     Args:
-        both_empty: what two answers without any word get: 0 in the script of v1.1, 1 in that of v2.0.
+        both_empty: the score of two answers without any word: 0 in the script of v1.1, 1 in that of v2.0.
         script: "squad" counts words, "korquad" and "klue" characters.
 
-    >>> answer_f1("the green kettle", "kettle of iron")  # 1 of 2 words right, 1 of 3 found
+    >>> answer_f1("the green kettle", "kettle of iron")  # precision 1/2, recall 1/3
     0.4
     """
-    predicted, wanted = (_NORMALISED[script](text).split() for text in (prediction, gold))
+    predicted, expected = (_NORMALISED[script](text).split() for text in (prediction, gold))
     if script != "squad":
-        predicted, wanted = "".join(predicted), "".join(wanted)
-    if not predicted and not wanted:
+        predicted, expected = "".join(predicted), "".join(expected)
+    if not predicted and not expected:
         return both_empty
-    return _f1((Counter(predicted) & Counter(wanted)).total(), len(predicted), len(wanted))
+    return _f1((Counter(predicted) & Counter(expected)).total(), len(predicted), len(expected))
 
 
 def rouge_w(prediction: str, gold: str) -> float:
-    """KLUE-MRC's ROUGE-W: F1 of the longest run of characters (spaces too) that both have; 1 if both are empty.
+    """KLUE-MRC's ROUGE-W: F1 of the longest common run of characters, spaces included; 1 if both are empty.
 
-    The name is that of ROUGE's weighted longest common subsequence (Lin 2004), which prizes runs; KLUE's script takes
-    that to its end and counts one run alone. Here every character counts, also in answers of 200 characters and more,
-    where its `difflib` passes over common ones.
+    The name comes from ROUGE's weighted longest common subsequence (Lin 2004), which favours runs; KLUE's script counts
+    the longest run only. Here every character counts, also in answers of 200 characters and more, where the script's
+    `difflib` ignores frequent ones.
 
     Source: as for `normalised_klue_answer`; Park et al. 2021, section 3.7.
 
-    >>> rouge_w("파란 주전자", "주전자")  # a run of 3, of 6 said and of 3 wanted
+    >>> rouge_w("파란 주전자", "주전자")  # a run of 3, of 6 predicted and 3 gold characters
     0.6666666666666666
     """
-    predicted, wanted = normalised_klue_answer(prediction), normalised_klue_answer(gold)
-    if not predicted and not wanted:
+    predicted, expected = normalised_klue_answer(prediction), normalised_klue_answer(gold)
+    if not predicted and not expected:
         return 1.0
-    run = SequenceMatcher(None, predicted, wanted, autojunk=False).find_longest_match().size
-    return _f1(run, len(predicted), len(wanted))
+    run = SequenceMatcher(None, predicted, expected, autojunk=False).find_longest_match().size
+    return _f1(run, len(predicted), len(expected))
 
 
-def _f1(same: int, predicted: int, wanted: int) -> float:
+def _f1(same: int, predicted: int, expected: int) -> float:
     if not same:
         return 0.0
-    precision, recall = same / predicted, same / wanted
+    precision, recall = same / predicted, same / expected
     return 2 * precision * recall / (precision + recall)
 
 
-def worded(golds: Iterable[str], script: str) -> list[str]:
-    """The given answers that hold a word, as the scripts count them in v2.0; "" where there is none."""
+def golds_with_words(golds: Iterable[str], script: str) -> list[str]:
+    """The gold answers with at least one word, as the scripts of v2.0 count them; [""] where there is none."""
     return [gold for gold in golds if _NORMALISED[script](gold)] or [""]
 
 
 def _scores(prediction: str, golds: Sequence[str], both_empty: float, script: str) -> dict[str, float]:
     """The best score over a question's answers, by every measure of the script."""
-    found = {
+    scores = {
         "exact_match": max(exact_match(prediction, gold, script) for gold in golds),
         "f1": max(answer_f1(prediction, gold, both_empty, script) for gold in golds),
     }
-    return found | ({"rouge_w": max(rouge_w(prediction, gold) for gold in golds)} if script == "klue" else {})
+    return scores | ({"rouge_w": max(rouge_w(prediction, gold) for gold in golds)} if script == "klue" else {})
 
 
 def squad(
@@ -157,14 +155,14 @@ def squad(
 
     Args:
         golds: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0 one without any
-            answer is taken to have none, even if that is all of them, so a test set is to be refused before
-            (`tasks.span.squad.labelled`).
+            answer counts as unanswerable, even if that is all of them, so refuse a test set first
+            (`tasks.span.squad.is_labelled`).
         no_answer: v2.0 only: a score for each id, high where there is no answer (a probability or a margin of logits).
-        threshold: v2.0 only: a question whose no_answer score is above it is taken to be answered "".
-        script: whose way to compare answers: "squad", "korquad" or "klue", see `script_of`.
+        threshold: v2.0 only: a question whose no_answer score is above it counts as answered "".
+        script: which script's comparison of answers: "squad", "korquad" or "klue", see `script_of`.
 
     Returns:
-        exact_match, f1, by KLUE's script rouge_w; total, missing; for v2.0 also these figures and the total of the
+        exact_match, f1, by KLUE's script rouge_w; total, missing; for v2.0 also these metrics and the total of the
         questions with and without answer (has_answer_*, no_answer_*), and with `no_answer` the best that any threshold
         reaches (best_exact_match, best_f1, best_rouge_w) and those thresholds.
 
@@ -176,13 +174,13 @@ def squad(
     {'exact_match': 100.0, 'f1': 100.0, 'total': 1, 'missing': 0}
     """
     if version not in ("1.1", "2.0"):
-        raise DataError(f"SQuAD {version} is not known: 1.1 or 2.0")
+        raise DataError("squad-version-unknown", version=version)
     if script not in _NORMALISED:
-        raise DataError(f"no script {script!r} is known: {', '.join(_NORMALISED)}")
+        raise DataError("answer-script-unknown", script=repr(script), scripts=list(_NORMALISED))
     answers = {row["id"]: list(row["answers"]["text"]) for row in golds}
     missing = sum(id not in predictions for id in answers)
     if missing == len(answers):
-        raise DataError(f"none of the {len(answers)} questions is answered: are these predictions for another file?")
+        raise DataError("predictions-for-other-questions", count=len(answers))
     if version == "1.1":
         return _squad_v1(predictions, answers, script) | {"total": len(answers), "missing": missing}
     return _squad_v2(predictions, answers, no_answer, threshold, script) | {"missing": missing}
@@ -191,10 +189,9 @@ def squad(
 def _squad_v1(predictions: Mapping[str, str], answers: dict[str, list[str]], script: str) -> dict[str, float]:
     unanswerable = [id for id, golds in answers.items() if not golds]
     if unanswerable:
-        what = (
-            "this a test set without answers, or SQuAD v2.0" if len(unanswerable) == len(answers) else "this SQuAD v2.0"
-        )
-        raise DataError(f"question {unanswerable[0]} has no gold answer: is {what}?")
+        if len(unanswerable) == len(answers):
+            raise DataError("questions-without-answers", id=unanswerable[0])
+        raise DataError("question-without-answer", id=unanswerable[0])
     found = [_scores(predictions[id], golds, 0.0, script) for id, golds in answers.items() if id in predictions]
     return {name: 100 * sum(scores[name] for scores in found) / len(answers) for name in found[0]}
 
@@ -208,11 +205,11 @@ def _squad_v2(
 ) -> dict[str, float]:
     ids = [id for id in answers if id in predictions]
     if no_answer is None and threshold is not None:
-        raise DataError("a threshold needs no-answer scores to be held against")
+        raise DataError("threshold-needs-scores")
     if no_answer is not None and (unscored := [id for id in ids if id not in no_answer]):
-        raise DataError(f"{len(unscored)} questions have no no-answer score, the first is {unscored[0]}")
-    # As in the script: golds without any word do not count, and what has none left is answered rightly by "".
-    rows = [_scores(predictions[id], worded(answers[id], script), 1.0, script) for id in ids]
+        raise DataError("no-answer-scores-missing", count=len(unscored), first=unscored[0])
+    # As in the script: gold answers without any word do not count, and "" is right where none remains.
+    rows = [_scores(predictions[id], golds_with_words(answers[id], script), 1.0, script) for id in ids]
     scores = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     has_answer = np.array([bool(answers[id]) for id in ids])
     found: dict[str, float] = {}
@@ -243,3 +240,31 @@ def _best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray,
     # The script says 0 for "answer nothing", which holds for probabilities but not for margins below 0.
     nothing = 0.0 if margin.min() > 0 else float(margin.min()) - 1.0
     return float(100 * reached[best] / len(raw)), float(margin[order[best - 1]]) if best else nothing
+
+
+def squad_with_threshold(
+    answers: Mapping[str, str],
+    margins: Mapping[str, float],
+    rows: Sequence[Mapping],
+    spec: TaskSpec,
+    threshold: float | None = None,
+) -> dict[str, float]:
+    """The metrics of a model's answers in percent; in v2.0 with "no answer" where the margin exceeds tau.
+
+    Args:
+        answers: the best span of each question, by id.
+        margins: no-answer score minus the best span's, by id.
+        threshold: tau; None tunes it for the best F1 on these rows, as section 4.3 of the paper does on the dev set; in
+            KLUE-MRC for the best ROUGE-W.
+
+    Returns:
+        as `squad`; in v2.0 also null_threshold, the tau that was used.
+    """
+    script = script_of(spec)
+    if not spec.unanswerable:
+        return squad(answers, rows, "1.1", script=script)
+    if threshold is None:
+        best = squad(answers, rows, "2.0", margins, script=script)[f"best_{spec.metrics[0]}_threshold"]
+        # halfway to the next margin, so that rounding the weights does not change the prediction at the threshold
+        threshold = (best + min((m for m in margins.values() if best < m < math.inf), default=best)) / 2
+    return squad(answers, rows, "2.0", margins, threshold, script) | {"null_threshold": threshold}

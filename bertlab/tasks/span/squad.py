@@ -1,19 +1,21 @@
 """Question sets and predictions in files: SQuAD's nested JSON, or rows with columns.
 
 A question read is {"id", "title", "context", "question", "answers": {"text": [...], "answer_start": [...]}}, as in the
-hub's `rajpurkar/squad` and `squad_v2`; no answers means unanswerable, or a test set. Beside these stands "where", its
-file, the number of its row from 1 and its id, for messages; and "is_impossible" where the file says so. Knows no tokens
-and no scores.
+hub's `rajpurkar/squad` and `squad_v2`; no answers means unanswerable, or a test set. Beside these stands "where":
+its file, the number of its row from 1, and its id if it has one, for messages; and "is_impossible" where the file says
+so.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bertlab.config.errors import DataError
+from bertlab.config.languages import Message
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.text.readers import hub
-from bertlab.text.readers.invalid_rows import InvalidRows
+from bertlab.text.readers.data_file import Limits
+from bertlab.text.readers.invalid_rows import InvalidRows, invalid_row
 from bertlab.text.readers.rows import Rows, concatenate, is_blank, read_file, row_id, value_of
 from bertlab.text.readers.splits import find_split, split_name
 
@@ -21,31 +23,32 @@ SQUAD = TASKS["squad"]
 
 
 def read_squad(
-    path: str | Path, complain: InvalidRows | None = None, spec: TaskSpec = SQUAD, training: bool = False
+    path: str | Path, invalid_rows: InvalidRows | None = None, spec: TaskSpec = SQUAD, training: bool = False
 ) -> list[dict]:
     """The questions of a SQuAD v1.1, v2.0, KorQuAD v1 or KLUE-MRC file, or of any table with a row for each.
 
     Args:
         path: SQuAD's JSON, gzipped or not; or Parquet, CSV, TSV, JSON lines, a JSON list.
-        complain: what happens to a question that cannot be used: one without text or passage, with an id that came
+        invalid_rows: what happens to a question that cannot be used: one without text or passage, with an id that came
             before, or with answers of another form; it stops if None.
         spec: what the columns of a table are called. The answer's column has SQuAD's answers, a text or a list of
             texts; a text stands where a column answer_start says (characters from 0), or where it first occurs, or
-            nowhere (-1): then it can be measured by, and `spans.well_placed` keeps it from being learned from.
+            nowhere (-1): such an answer is measured on, but `windows.keep_answer_in_place` leaves it out of training.
         training: whether an answer is needed.
 
     Raises:
         DataError: the file is missing, damaged or something else; one line naming the first place that is wrong.
     """
-    return _read(str(path), (Path(path),), complain, spec, training)
+    return _read(str(path), (Path(path),), invalid_rows, spec, training)
 
 
 def read_rows(
     source: str | Path,
     split: str,
-    complain: InvalidRows | None = None,
+    invalid_rows: InvalidRows | None = None,
     spec: TaskSpec = SQUAD,
     training: bool = False,
+    limits: Limits | None = None,
 ) -> list[dict]:
     """The questions of a file as `read_squad` takes it, or of one split of a directory or a hub data set, as
     `rows.find_split` finds it.
@@ -54,58 +57,59 @@ def read_rows(
         DataError: no such file or split, or a hub that cannot be reached.
     """
     if found := find_split(source, split):
-        return _read(split_name(source, split, found), found, complain, spec, training)
+        return _read(split_name(source, split, found), found, invalid_rows, spec, training, limits)
     rows = hub.load(str(source), split)
     table = Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list())
-    return _questions(table, complain, spec, training)
+    return _questions(table, invalid_rows, spec, training)
 
 
-def _read(name: str, files: Sequence[Path], complain, spec: TaskSpec, training: bool) -> list[dict]:
-    parts = [_table(path) for path in files]
+def _read(
+    name: str, files: Sequence[Path], invalid_rows, spec: TaskSpec, training: bool, limits: Limits | None = None
+) -> list[dict]:
+    parts = [_table(path, limits) for path in files]
     nested = any(nested for _, nested in parts)
-    return _questions(concatenate(name, [rows for rows, _ in parts]), complain, SQUAD if nested else spec, training)
+    return _questions(concatenate(name, [rows for rows, _ in parts]), invalid_rows, SQUAD if nested else spec, training)
 
 
-def _table(path: Path) -> tuple[Rows, bool]:
+def _table(path: Path, limits: Limits | None = None) -> tuple[Rows, bool]:
     """A row for each question, and whether they were nested, under SQuAD's own names."""
-    table = read_file(path, default=".json")
+    table = read_file(path, default=".json", limits=limits)
     if len(table) > 1 or "data" not in table.columns:
         return table, False
     questions = list(_flattened(path, table.rows[0]))
     return Rows(table.name, tuple(questions[0]) if questions else (), questions), True
 
 
-def _questions(table: Rows, complain: InvalidRows | None, spec: TaskSpec, training: bool) -> list[dict]:
+def _questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, training: bool) -> list[dict]:
     """The rows that are questions, in the hub's form.
 
     Raises:
         DataError: there are none, or the first that is not one where `complain` says so; none has an answer to learn.
     """
     if not table.rows:
-        raise DataError(f"{table.name} holds no questions")
+        raise DataError("no-questions", name=table.name)
     table.require_columns(spec.text)
     label = table.label_column(spec.label, training)
     id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
-    complain, seen, kept = InvalidRows() if complain is None else complain, {}, []
+    invalid_rows, seen, kept = InvalidRows() if invalid_rows is None else invalid_rows, {}, []
     for number, row in enumerate(table.rows, 1):
-        where = f"{table.name}: row {number}"
+        id = None
         try:
             id = row_id(row, id_column, number)
-            where += f" (id {id})" if id_column else ""
             question = _question(row, spec.text, label)
             if seen.setdefault(id, number) != number:
-                raise DataError(f"repeats the id of row {seen[id]}")
-            kept.append({"id": id, **question, "where": where})
+                raise DataError("row-id-repeated", row=seen[id])
+            kept.append({"id": id, **question, "where": (table.name, number, id if id_column else None)})
         except DataError as error:
-            complain(f"{where} {error}")
+            invalid_rows.report(invalid_row(table.name, number, error, id if id_column else None))
     if not kept:
-        raise DataError(f"{table.name} holds no questions")
+        raise DataError("no-questions", name=table.name)
     if training and not any(row["answers"]["text"] for row in kept):
-        raise DataError(f"{table.name} has no labels to learn from")
+        raise DataError("training-rows-without-labels", name=table.name)
     return kept
 
 
-def labelled(rows: list[dict], unanswerable: bool) -> bool:
+def is_labelled(rows: list[dict], unanswerable: bool) -> bool:
     """Whether answers can be measured on these rows: one has an answer or, where there may be none, says
     is_impossible.
 
@@ -115,33 +119,48 @@ def labelled(rows: list[dict], unanswerable: bool) -> bool:
     Args:
         unanswerable: whether the task has questions without answer (SQuAD v2.0).
 
-    >>> labelled([{"answers": {"text": []}}], True)
+    >>> is_labelled([{"answers": {"text": []}}], True)
     False
-    >>> labelled([{"answers": {"text": []}, "is_impossible": True}, {"answers": {"text": []}}], True)
+    >>> is_labelled([{"answers": {"text": []}, "is_impossible": True}, {"answers": {"text": []}}], True)
     True
     """
     return any(row["answers"]["text"] or (unanswerable and row.get("is_impossible")) for row in rows)
 
 
-def measurable(rows: list[dict], source: str, unanswerable: bool, complain: InvalidRows | None = None) -> list[dict]:
+def keep_labelled(
+    rows: list[dict], source: str, unanswerable: bool, invalid_rows: InvalidRows | None = None
+) -> list[dict]:
     """The rows that can be measured: all where there may be no answer, else those that have one.
 
     Args:
         source: what to call their origin.
-        unanswerable: as for `labelled`.
-        complain: as for `read_squad`, of a question that needs an answer.
+        unanswerable: as for `is_labelled`.
+        invalid_rows: as for `read_squad`, of a question that needs an answer.
 
     Raises:
         DataError: there are none, or the first without an answer where `complain` says so.
     """
-    if not labelled(rows, unanswerable):
-        raise DataError(f"no question of {source} has an answer, so nothing can be measured on it")
-    complain = InvalidRows() if complain is None else complain
+    if not is_labelled(rows, unanswerable):
+        raise DataError("rows-without-answers", name=source)
+    invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
     kept = [row for row in rows if unanswerable or row["answers"]["text"]]
     for row in rows:
         if not (unanswerable or row["answers"]["text"]):
-            complain(f"{row['where']} has no answer; is this SQuAD v2.0? (squad_v2)")
+            invalid_rows.report(row_error(row, Message("row-without-answer")))
     return kept
+
+
+def row_error(row: Mapping, reason: object, number: int = 0) -> DataError:
+    """The error that names a question which cannot be used.
+
+    Args:
+        reason: a `Message` that says what is wrong.
+        number: of the row from 1, for rows that were not read from a file.
+    """
+    if "where" in row:
+        source, number, id = row["where"]
+        return invalid_row(source, number, reason, id)
+    return invalid_row("SQuAD", number, reason, row.get("id"))
 
 
 def read_predictions(path: str | Path) -> dict[str, str]:
@@ -157,13 +176,13 @@ def read_predictions(path: str | Path) -> dict[str, str]:
     elif len(data) == 1:
         pairs = list(data[0].items())
     else:
-        raise DataError(f"{path} holds no predictions: expected {{id: text}}, or rows with id and prediction_text")
+        raise DataError("no-answer-predictions", path=path)
     predictions = {}
     for id, text in pairs:
         if not isinstance(id, str) or not isinstance(text, str):
-            raise DataError(f"{path}: the prediction for {id!r} is {text!r}; ids and answers must be texts")
+            raise DataError("answer-prediction-is-no-text", path=path, id=repr(id), value=repr(text)[:80])
         if id in predictions:
-            raise DataError(f"{path}: {id!r} is predicted twice")
+            raise DataError("answer-predicted-twice", path=path, id=repr(id))
         predictions[id] = text
     return predictions
 
@@ -176,18 +195,21 @@ def read_scores(path: str | Path) -> dict[str, float]:
     """
     data, *others = read_file(path, default=".json").rows
     if others or not all(type(score) in (int, float) for score in data.values()):
-        raise DataError(f"{path} holds no scores: expected {{id: number}}")
-    return {id: float(score) for id, score in data.items()}
+        raise DataError("no-answer-scores-invalid", path=path)
+    try:
+        return {id: float(score) for id, score in data.items()}
+    except OverflowError:
+        raise DataError("no-answer-scores-invalid", path=path) from None
 
 
 def _flattened(path: Path, data) -> Iterable[dict]:
-    where = "the top"
+    where = Message("squad-place-top")
     try:
         for a, article in enumerate(data["data"], 1):
-            where = f"article {a}"
+            where = Message("squad-place-article", article=a)
             for p, paragraph in enumerate(article["paragraphs"], 1):
                 for q, asked in enumerate(paragraph["qas"], 1):
-                    where = f"article {a}, paragraph {p}, question {q}"
+                    where = Message("squad-place-question", article=a, paragraph=p, question=q)
                     answers = asked.get("answers") or []
                     yield {
                         # KLUE-MRC's files call it so
@@ -202,9 +224,9 @@ def _flattened(path: Path, data) -> Iterable[dict]:
                         "is_impossible": asked.get("is_impossible"),
                     }
     except KeyError as error:
-        raise DataError(f"{path} is not a SQuAD file: {where} has no {error}") from None
+        raise DataError("squad-key-missing", path=path, where=where, key=str(error)) from None
     except (TypeError, AttributeError):
-        raise DataError(f"{path} is not a SQuAD file: {where} has another shape") from None
+        raise DataError("squad-shape-other", path=path, where=where) from None
 
 
 # -- what is in a row --------------------------------------------------------------------------------------------
@@ -221,9 +243,9 @@ def _question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
 
 def _text(row: dict, column: str) -> str:
     if not isinstance(row.get(column), str):
-        raise DataError(f"has no text in {column!r}")
+        raise DataError("cell-without-text", column=repr(column))
     if not row[column].strip():
-        raise DataError(f"has nothing but spaces in {column!r}")
+        raise DataError("cell-blank", column=repr(column))
     return row[column]
 
 
@@ -236,16 +258,16 @@ def _answers(row: dict, label: str | None, context: str) -> dict[str, list]:
     if isinstance(given, dict):
         texts, starts = given.get("text"), given.get("answer_start")
         if not isinstance(texts, list) or not isinstance(starts, list):
-            raise DataError("has no answers with text and answer_start")
+            raise DataError("answers-without-fields")
     else:
         texts = [] if is_blank(given) else given if isinstance(given, list) else [str(given)]
         starts = row.get("answer_start")
         if not isinstance(starts, list):  # of several texts it is the first one's
             starts = [None if is_blank(starts) else starts, *[None] * len(texts)][: len(texts)]
     if len(texts) != len(starts):
-        raise DataError("needs as many answer starts as answers")
+        raise DataError("answer-starts-differ")
     if not all(isinstance(text, str) for text in texts):
-        raise DataError("has an answer that is no text")
+        raise DataError("answer-is-no-text")
     places = [_place(text, start, context) for text, start in zip(texts, starts, strict=True)]
     return {"text": texts, "answer_start": places}
 
@@ -259,5 +281,5 @@ def _place(text: str, start: object, context: str) -> int:
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not value.is_integer():
-        raise DataError(f"has {start!r} where a number should be")
+        raise DataError("cell-is-no-number", cell=repr(start)[:80])
     return int(value)

@@ -75,7 +75,7 @@ def add_unanswerable(rows: Sequence[Mapping], per_answered: float, seed: int = 0
         DataError: a share outside of that, or rows that no way fits.
     """
     if not 0 < per_answered <= 1:
-        raise DataError(f"the share of made unanswerable questions is {per_answered}; it lies above 0 and up to 1")
+        raise DataError("unanswerable-share-invalid", share=per_answered)
     articles = _articles(rows)
     answered = [number for number, row in enumerate(rows) if row["answers"]["text"]]
     wanted, made = round(per_answered * len(answered)), []
@@ -94,7 +94,7 @@ def add_unanswerable(rows: Sequence[Mapping], per_answered: float, seed: int = 0
                 )
                 break
     if wanted and not made:
-        raise DataError("no unanswerable question could be made of these rows: are they English SQuAD rows?")
+        raise DataError("unanswerable-none-made")
     return [*map(dict, rows), *made]
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertlab.config.errors import DataError, TextError
+from bertlab.config.languages import Message
+from bertlab.tasks.span.squad import row_error
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -161,9 +163,10 @@ def windows(
         TextError: question or passage is empty, or no room is left for the passage.
     """
     found = span_windows(tokenizer, [question], [passage], max_tokens, stride, max_question)
-    for name, ids in (("question", found.question_ids), ("passage", found.passage_ids)):
-        if not len(ids.flat):
-            raise TextError(f"the {name} is empty: type a {name}")
+    if not len(found.question_ids.flat):
+        raise TextError("question-empty")
+    if not len(found.passage_ids.flat):
+        raise TextError("passage-empty")
     return list(found)
 
 
@@ -177,18 +180,15 @@ def span_windows(
 ) -> SpanWindows:
     """`windows` for a data set: question i is about passage i; a passage that comes again is tokenised once."""
     if stride < 1 or max_question < 1:
-        raise TextError(f"stride ({stride}) and max_question ({max_question}) must be at least 1")
+        raise TextError("window-numbers-below-one", stride=stride, max_question=max_question)
     distinct = {passage: number for number, passage in enumerate(dict.fromkeys(passages))}
     passage_Q = np.fromiter((distinct[passage] for passage in passages), np.int64, len(passages))
     question_ids = Ragged.of([ids[:max_question] for ids in tokenizer.encode_ids(questions)])
     passage_ids, begin, end = _tokenised(tokenizer, list(distinct))
-    asked_Q, tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
-    room_Q = max_tokens - 3 - asked_Q
+    question_tokens_Q, tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
+    room_Q = max_tokens - 3 - question_tokens_Q
     if len(room_Q) and room_Q.min() < 1:
-        raise TextError(
-            f"a window of {max_tokens} tokens has no room for a passage beside a question of {asked_Q.max()}: "
-            "raise max_tokens or lower max_question"
-        )
+        raise TextError("window-without-room", max_tokens=max_tokens, question=int(question_tokens_Q.max()))
     step_Q = np.minimum(stride, room_Q)
     windows_Q = 1 + np.maximum(0, -(-(tokens_Q - room_Q) // step_Q))
     question_W = np.repeat(np.arange(len(passage_Q)), windows_Q)
@@ -245,20 +245,20 @@ def span_features(
     stride: int = 128,
     max_question: int = 64,
     unanswerable: bool = False,
-    complain: InvalidRows | None = None,
+    invalid_rows: InvalidRows | None = None,
 ) -> SpanFeatures:
     """Windows of SQuAD rows (context, question, answers: text, answer_start) with the first answer's place in each.
 
     Args:
         max_tokens, stride, max_question: as for `windows`.
         unanswerable: whether a row may have no answer (SQuAD v2.0); it then points at [CLS] everywhere.
-        complain: what happens to a row without answer (where it needs one), or whose answer is not at its place; it
+        invalid_rows: what happens to a row without answer (where it needs one), or whose answer is not at its place; it
             stops if None.
 
     Raises:
         DataError: a row lacks a column, or it is to stop at one that is wrong.
     """
-    kept, numbers = well_placed(rows, unanswerable, complain)
+    kept, numbers = keep_answer_in_place(rows, unanswerable, invalid_rows)
     answers = [row["answers"] for row in kept]
     begins = [answer["answer_start"][0] if len(answer["text"]) else -1 for answer in answers]
     lengths = [len(answer["text"][0]) if len(answer["text"]) else 0 for answer in answers]
@@ -269,41 +269,46 @@ def span_features(
     return SpanFeatures(found, start_W, end_W, np.array(numbers, np.int64), len(rows) - len(kept))
 
 
-def well_placed(
-    rows: Sequence[Mapping], unanswerable: bool = False, complain: InvalidRows | None = None
+def keep_answer_in_place(
+    rows: Sequence[Mapping], unanswerable: bool = False, invalid_rows: InvalidRows | None = None
 ) -> tuple[list[Mapping], list[int]]:
     """The SQuAD rows whose first answer stands where it says, and their places in `rows`, from 0.
 
     Args:
-        unanswerable, complain: as for `span_features`.
+        unanswerable, invalid_rows: as for `span_features`.
 
     Raises:
         DataError: a row lacks a column, or it is to stop at one that is wrong; it is called by its "where", see
             `tasks.span.squad`, or else by its number from 1.
     """
-    complain = InvalidRows() if complain is None else complain
+    invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
     kept, numbers = [], []
     for number, row in enumerate(rows):
         try:
             context, _, answers = row["context"], row["question"], row["answers"]
             texts, starts = answers["text"], answers["answer_start"]
         except (KeyError, TypeError) as error:
-            raise DataError(f"row {number + 1} is not a SQuAD row: {error!r}") from None
-        wrong = None
-        if not len(texts) and not unanswerable:
-            wrong = "has no answer; is this SQuAD v2.0? (squad_v2)"
-        elif len(texts) and not texts[0]:
-            wrong = "has an empty answer"
-        elif len(texts) and (starts[0] < 0 or not context.startswith(texts[0], starts[0])):
-            place = f"character {starts[0]} of" if texts[0] in context else "all in"
-            wrong = f"has an answer, {texts[0]!r}, that is not at {place} its passage"
-        if wrong:
-            where = row.get("where") or f"row {number + 1} (id {row.get('id', 'unknown')})"
-            complain(f"{where} {wrong}")
+            raise DataError("row-not-squad", row=number + 1, reason=repr(error)) from None
+        reason = _misplaced(context, texts, starts, unanswerable)
+        if reason:
+            invalid_rows.report(row_error(row, reason, number + 1))
         else:
             kept.append(row)
             numbers.append(number)
     return kept, numbers
+
+
+def _misplaced(context: str, texts: Sequence[str], starts: Sequence[int], unanswerable: bool) -> Message | None:
+    """Why the first answer of a row cannot be learned from; None where it can."""
+    if not len(texts):
+        return None if unanswerable else Message("row-without-answer")
+    if not texts[0]:
+        return Message("answer-empty")
+    if starts[0] >= 0 and context.startswith(texts[0], starts[0]):
+        return None
+    if texts[0] in context:
+        return Message("answer-misplaced", answer=repr(texts[0]), start=int(starts[0]))
+    return Message("answer-not-in-passage", answer=repr(texts[0]))
 
 
 def _labels(found: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

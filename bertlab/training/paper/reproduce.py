@@ -22,10 +22,11 @@ from bertlab.config.limits import check_limits
 from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
 from bertlab.config.tasks import TASKS, task
 from bertlab.nn.bilstm import OnTop
-from bertlab.tasks.material import Material, with_head
+from bertlab.tasks.registry import TASK_TYPES
+from bertlab.tasks.training_data import TrainingData, add_task_head
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.readers.splits import find_split
-from bertlab.training.finetune import FinetuneConfig, Measured, gather, measured_run
+from bertlab.training.finetune import Evaluation, FinetuneConfig, read_data, run_with_evaluations
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES, Column, Row
 from bertlab.training.pretraining.config import Preset, PretrainConfig
@@ -35,7 +36,7 @@ from bertlab.training.pretraining.recipes import fast
 FREE = {"out", "seeds", "columns", "rows", "threads", "json"}  # may differ when a table goes on
 FAST = fast(Path(), Path()).optim
 FINETUNE_RATE, LSTM_RATE = 3e-4, 1e-3
-EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "tag")]
+EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "tagging")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,15 +148,15 @@ def reproduce(config: ReproduceConfig) -> Iterator[Moment]:
             settings = _finetuning(config, cell, origin, sources[name])
             if name not in materials:
                 yield told(f"reading {name}", begun)
-                materials[name] = gather(settings)
+                materials[name] = read_data(settings)
             material = _on(materials[name], origin, row, column, config.lstm_width)
             last = None
-            for report in measured_run(settings, material):
+            for report in run_with_evaluations(settings, material):
                 last = report
-                if not isinstance(report, Measured):
+                if not isinstance(report, Evaluation):
                     yield told("fine-tuning", begun + (number + 1 - begun) * report.progress)
             metric = column.metric or material.spec.metrics[0]
-            found = {"value": last.figures[metric], "metric": metric, "figures": last.figures, "steps": last.step}
+            found = {"value": last.metrics[metric], "metric": metric, "figures": last.metrics, "steps": last.step}
             found |= {"minutes": round(last.seconds / 60, 2)}
             (settings.out / "state.safetensors").unlink(missing_ok=True)
         _write(_place(config, cell), asdict(cell) | {"task": _task(config, column)} | found)
@@ -169,9 +170,12 @@ def cells(config: ReproduceConfig) -> list[Cell]:
         BertlabError: no such row or column, or settings that cannot be.
     """
     table = TABLES[config.table]
-    for what, asked, there in (("row", config.rows, table.rows), ("column", config.columns, table.columns)):
+    for id, asked, there in (
+        ("reproduce-row-unknown", config.rows, table.rows),
+        ("reproduce-column-unknown", config.columns, table.columns),
+    ):
         if unknown := [name for name in asked if name not in there]:
-            raise BertlabError(f"{config.table} has no {what} {unknown[0]}: there are {', '.join(there)}")
+            raise BertlabError(id, table=config.table, name=unknown[0], names=list(there))
     check_limits(config)
     columns = config.columns or tuple(
         name
@@ -280,22 +284,23 @@ def _finetuning(config: ReproduceConfig, cell: Cell, origin: str, source: str | 
     return FinetuneConfig(
         task=name, from_=origin, data=source, out=_place(config, cell).with_suffix(""), epochs=config.epochs,
         minutes=config.minutes, batch_size=config.batch_size, seed=cell.seed, device=config.device,
-        threads=config.threads, max_tokens=None if task(name).kind == "span" else config.max_tokens,
+        threads=config.threads, max_tokens=None if TASK_TYPES[task(name).kind].reads_windows else config.max_tokens,
         optim=OptimConfig(lr=rate, warmup=0.1, beta2=0.999),
         # an LSTM has no fast bfloat16 on a processor
         precision="float32" if column.way == "features" or row.lstm else "auto",
     )  # fmt: skip
 
 
-def _on(material: Material, origin: str, row: Row, column: Column, width: int) -> Material:
+def _on(material: TrainingData, origin: str, row: Row, column: Column, width: int) -> TrainingData:
     """The same rows for another encoder; they were tokenised once, as all rows of a table share a vocabulary."""
     loaded = checkpoint.load(origin)
     frozen = column.way == "features"
 
     def build(dropout: float) -> OnTop:
-        bare = with_head(loaded.model, material.spec.kind, dropout, material.labels)
-        del bare.heads[material.spec.kind]
-        return OnTop(bare, material.spec.kind, pick=row.pick if frozen else "last", width=width, frozen=frozen)
+        head = material.task_type.head
+        bare = add_task_head(loaded.model, head, dropout, material.labels)
+        del bare.heads[head]
+        return OnTop(bare, head, pick=row.pick if frozen else "last", width=width, frozen=frozen)
 
     return replace(material, loaded=loaded, build=build if frozen or row.lstm else None)
 
@@ -316,13 +321,13 @@ def _check(config: ReproduceConfig, wanted: list[Cell]) -> dict[str, str | None]
     table = TABLES[config.table]
     if table.pretrainings:
         if config.corpus is None:
-            raise BertlabError(f"{config.table} pre-trains: name a corpus made by `bertlab prepare` with --corpus")
+            raise BertlabError("reproduce-needs-corpus", table=config.table)
         for place in filter(None, (config.corpus, config.validation)):
             Corpus.open(place)
     else:
         locate.find(config.from_)
     if "perplexity" in config.columns and config.validation is None:
-        raise BertlabError("perplexity is measured on held-out text: name a prepared corpus with --validation")
+        raise BertlabError("reproduce-perplexity-needs-validation")
     names = dict.fromkeys(_task(config, table.columns[cell.column]) for cell in wanted)
     return {name: _source(config.data, name) for name in names if name}
 
@@ -332,10 +337,10 @@ def _source(data: Path | None, name: str) -> str | None:
     if data is None:
         return None
     if not data.is_dir():
-        raise BertlabError(f"there is no directory {data}: --data holds one directory for each task")
+        raise BertlabError("reproduce-data-not-found", directory=data)
     found = [place for place in sorted(data.rglob(name)) if place.is_dir()]
     if not found:
-        raise BertlabError(f"{data} has no directory {name}: that task's rows are missing")
+        raise BertlabError("reproduce-task-not-found", directory=data, task=name)
     for split in ("train", task(name).validation[0]):
         find_split(found[0], split)
     return str(found[0])
@@ -355,10 +360,7 @@ def _claim(config: ReproduceConfig) -> None:
             theirs.get("optim", {}), OPTIMIZER_KEYS
         )
         if changed := sorted(k for k in settings | theirs if settings.get(k) != theirs.get(k)):
-            raise BertlabError(
-                f"{config.out} holds a table with another {', '.join(changed)}: "
-                "choose another --out, or repeat its settings"
-            )
+            raise BertlabError("reproduce-other-settings", directory=config.out, changed=changed)
     else:
         _write(path, settings)
 

@@ -14,10 +14,10 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
+from bertlab.tasks.sentence_pair import describe_objectives
 from bertlab.training import distributed
 from bertlab.training.divergence import Diverged
 from bertlab.training.model_card import render_card
-from bertlab.training.objectives import objectives
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import SNAPSHOT_DTYPES, PretrainConfig
 from bertlab.training.pretraining.metrics import (
@@ -134,7 +134,7 @@ class RunArtifacts:
             command="bertlab pretrain",
             data=self.inputs.corpus.source_names,
             data_tokens=self.inputs.corpus.facts["tokens"],
-            objectives=objectives(config.second, left_to_right),
+            objectives=describe_objectives(config.second, left_to_right),
             settings=_card_settings(config),
             validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],

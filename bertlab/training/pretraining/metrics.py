@@ -10,11 +10,11 @@ import torch
 from torch import nn
 
 from bertlab.config.errors import DataError
+from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import IGNORED, MaskRule
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.pretraining.sentence_pairs import Second
-from bertlab.training.objectives import PretrainingLoss
 
 # One fixed set of pairs and masks, whatever the seed of the run.
 VALIDATION_SEED = 20181011

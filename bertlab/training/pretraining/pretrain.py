@@ -13,12 +13,12 @@ from tqdm import tqdm
 
 from bertlab.config.errors import BertlabError
 from bertlab.config.limits import check_limits, differing_flags
+from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import Longer, PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged
-from bertlab.training.objectives import PretrainingLoss
 from bertlab.training.pretraining.artifacts import RunArtifacts
 from bertlab.training.pretraining.config import RANDOM_INIT_SETTINGS, PretrainConfig
 from bertlab.training.pretraining.recipes import RECIPES

@@ -11,9 +11,9 @@ from bertlab.config.presets import preset
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.local_attention_init import attend_to_neighbours
+from bertlab.tasks.sentence_pair import pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training.objectives import heads
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import PretrainConfig
 
@@ -92,13 +92,13 @@ def _model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     if config.from_ is None:
         shape = _shape(config).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
         shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
-        model = FastBert(shape, heads=heads(config.second))
+        model = FastBert(shape, heads=pretraining_heads(config.second))
         if config.start == "neighbours":
             attend_to_neighbours(model)
         return model
-    loaded = checkpoint.load(config.from_, heads=heads(config.second))
+    loaded = checkpoint.load(config.from_, heads=pretraining_heads(config.second))
     if config.new_vocabulary:
-        return _with_dropout(replace_vocabulary(loaded, tokenizer, heads(config.second)), config.dropout)
+        return _with_dropout(replace_vocabulary(loaded, tokenizer, pretraining_heads(config.second)), config.dropout)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("from-vocabulary-differs", corpus=config.corpus, checkpoint=config.from_)
     return _with_dropout(loaded.model, config.dropout)

@@ -34,3 +34,6 @@ config-sizes-missing = config.json has no whole number for { $fields }
 config-labels-misnumbered = config.json numbers its labels { $numbers }, not from 0 on
 config-pruned-heads-malformed = pruned_heads in config.json must be lists of heads by layer
 config-pruned-head-missing = config.json calls head { $head } of layer { $layer } pruned, which does not exist
+task-excluded = { $task } is excluded: { $reason }
+task-excluded-wnli = the paper excludes it too (section 4.1). Its validation set repeats training sentences with the other label, so no model did better than always predicting the most frequent label, 65.1% (https://gluebenchmark.com/faq, question 12)
+task-unknown = there is no task { $task }: use one of { $tasks }, or `own` for your own data

@@ -25,3 +25,5 @@ compare-nothing-shared = the two inputs have no token in common but [CLS] and [S
 timeline-text-too-long = the text has { $tokens } tokens: with { $snapshots } snapshots of { $heads } heads the time machine shows at most { $limit }
 snapshots-vocabularies-differ = { $first } and { $second } have different vocabularies, so they are not snapshots of one run
 snapshots-sizes-differ = { $first } and { $second } have different sizes ({ $first_size } and { $second_size } layers x heads), so they are not snapshots of one run
+too-few-choices = there is nothing to choose from: give at least two texts
+embed-needs-list = embed takes several texts: put a single text in a list

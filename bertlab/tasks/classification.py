@@ -1,0 +1,171 @@
+"""Classification: one label for a text or a pair of texts (Devlin et al. 2019, section 4.1).
+
+Shape legend: B batch, K labels.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import DataError
+from bertlab.config.tasks import TaskSpec
+from bertlab.nn.bert import Bert
+from bertlab.tasks.error_analysis import Confusion, Judged
+from bertlab.tasks.examples import Example, Examples, label_name, label_number
+from bertlab.tasks.features import Features
+from bertlab.tasks.inference import device_of
+from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType, count_cells
+from bertlab.tasks.loss import Loss, label_loss
+from bertlab.tasks.probe import Probe, pooled_probe
+from bertlab.text.batch import Batch, LabelBatch, collate
+from bertlab.text.readers.rows import Rows
+from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
+
+MAX_LABELS = 1000
+
+
+@dataclass(frozen=True)
+class LabelShare:
+    """A label and its probability."""
+
+    label: str
+    """The name of the label."""
+    probability: float
+    """In 0..1."""
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The prediction for a text: the probability of every label or, from a regression checkpoint, a value."""
+
+    labels: tuple[LabelShare, ...]
+    """Every label in the checkpoint's order; () for a value."""
+    value: float | None = None
+    """The value of a regression; None for labels."""
+
+    @property
+    def best(self) -> LabelShare | None:
+        """The most probable label; None for a value."""
+        return max(self.labels, key=lambda share: share.probability, default=None)
+
+
+def classification_loss(model: nn.Module, batch: LabelBatch) -> Loss:
+    """Mean cross-entropy of the labels."""
+    return label_loss(model.classify(model.pooled(batch.inputs)).float(), batch)
+
+
+def predict_label(model: Bert, encoding: Encoding) -> Classification:
+    """The probability of every label.
+
+    Raises:
+        MissingHead: the model has no classification output layer.
+    """
+    model.head("classify")
+    logits_1K = model.classify(model.pooled(collate([encoding]).to(device_of(model))))
+    return Classification(tuple(map(LabelShare, model.config.labels, logits_1K[0].softmax(-1).tolist())))
+
+
+class ClassificationTask(LabelledTaskType):
+    """One label for a text or a pair of texts."""
+
+    name = "classification"
+    aliases = ("classify",)
+    head = "classify"
+    command = "classify"
+    page = "classify"
+    checkpoints: ClassVar = {"en": ("sst2", "nsmc"), "ko": ("nsmc",)}
+    example_tasks: ClassVar = {"en": "sst2", "ko": "nsmc"}
+    can_probe = True
+    metrics = ("accuracy",)
+    progress_metric = ("accuracy", "accuracy")
+    column_flags = ("text_column", "pair_column")
+    uses_labels = True
+    has_confusion_of_labels = True
+    loss = staticmethod(classification_loss)
+
+    def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
+        if spec.labels:
+            return spec.labels
+        if column is not None and data.names.get(column):
+            return data.names[column]
+        names = {label_name(cell) for cell in cells}
+        if len(names) > MAX_LABELS or len(names) > max(20, len(cells) / 2):
+            raise DataError("too-many-labels", name=data.name, labels=len(names), column=repr(column), rows=len(cells))
+        numbers = all(name.lstrip("-").isdecimal() and len(name) < 20 for name in names)
+        return tuple(sorted(names, key=(lambda name: (int(name), name)) if numbers else None))
+
+    def read_target(self, cell: object, labels: tuple[str, ...], numbered: tuple[str, ...], texts) -> int:
+        return label_number(cell, labels, numbered)
+
+    def target_name(self, examples: Examples, target: int) -> str:
+        return examples.labels[target]
+
+    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+        return model.classify(model.pooled(batch)).softmax(-1)
+
+    def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return [probs_K.astype(np.float64) for probs_K in scores_I]
+
+    def judge(self, loaded: Checkpoint, features: Features, progress: Callable) -> tuple[list, list[Judged], Confusion]:
+        names = features.examples.labels
+        return judge_labels(self, loaded.model, features, progress, names, lambda example: names)
+
+    def prediction_cell(self, examples: Examples, row: Example, prediction: int) -> str:
+        spec, name = examples.spec, examples.labels[prediction]
+        # GLUE's numbers are the task's, whatever the order of a checkpoint's labels
+        if spec.submission and not spec.names:
+            if name not in spec.labels:
+                raise DataError("prediction-not-a-label", id=row.id, name=examples.name, label=repr(name))
+            return str(spec.labels.index(name))
+        return name
+
+    def parse_prediction(self, cell: str, examples: Examples) -> int:
+        if cell in examples.labels:
+            return examples.labels.index(cell)
+        if (number := int(cell)) < 0:
+            raise ValueError(cell)
+        return examples.labels.index((examples.spec.labels or examples.labels)[number])
+
+    def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+        return pooled_probe(model, self.name, encoding, model.classify, model.config.labels)
+
+    def predict_text(self, model: Bert, encoding: Encoding) -> Classification:
+        """The prediction for one text; see `predict_label`."""
+        return predict_label(model, encoding)
+
+    def table_row(self, prediction: Classification) -> dict[str, str | float]:
+        shares = {f"p({share.label})": share.probability for share in prediction.labels}
+        return {"label": prediction.best.label, "probability": prediction.best.probability} | shares
+
+
+def judge_labels(
+    task_type: LabelledTaskType,
+    model: Bert,
+    features: Features,
+    progress: Callable,
+    names: Sequence[str],
+    names_of: Callable[[Example], Sequence[str]],
+) -> tuple[list[int], list[Judged], Confusion]:
+    """Judge predictions that are one of several labels or choices.
+
+    Args:
+        names: of the confusion matrix.
+        names_of: example -> how its possible predictions are shown.
+    """
+    outputs = task_type.outputs(model, features, ANALYSIS_BATCH, progress)
+    predictions = task_type.best(outputs)
+    judged, places = [], []
+    for row, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):
+        shown, correct = names_of(example), float(best == example.target)
+        judged.append(
+            Judged(
+                example.id, example.texts, shown[example.target], shown[best], correct, float(probs_K[example.target])
+            )
+        )
+        places.append(((example.target, best), row))
+    return predictions, judged, count_cells(names, places)

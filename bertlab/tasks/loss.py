@@ -1,0 +1,37 @@
+"""What a loss function returns to a trainer, and the cross-entropy that classification and multiple choice share.
+
+Shape legend: B batch, K labels or choices.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+
+from bertlab.text.batch import LabelBatch
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The result of a loss function on one batch.
+
+    A loss function is a callable (model, batch) -> Loss. If it fills `parts`, it also has a method `counts(batch)`,
+    which maps the name of each part to the number of items that the part is a mean over. A loss that is only a mean
+    over rows needs neither.
+    """
+
+    value: torch.Tensor
+    """The scalar to minimise."""
+    metrics: dict[str, torch.Tensor]
+    """Metrics of this batch by name. A metric called NAME_x is a mean over the same items as the part NAME; every other
+    metric is a mean over rows."""
+    tokens: torch.Tensor
+    """How many tokens were read, padding not counted."""
+    parts: dict[str, torch.Tensor] = field(default_factory=dict)
+    """The means whose sum is `value`, by name."""
+
+
+def label_loss(logits_BK: torch.Tensor, batch: LabelBatch) -> Loss:
+    """Cross-entropy of one label for each row, with the accuracy of the batch."""
+    hits = (logits_BK.detach().argmax(-1) == batch.labels_B).float().mean()
+    return Loss(F.cross_entropy(logits_BK, batch.labels_B), {"accuracy": hits}, batch.inputs.attention_mask_BT.sum())

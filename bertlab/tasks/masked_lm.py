@@ -1,0 +1,209 @@
+"""Masked language modelling: the loss of pre-training, and the prediction of masked tokens.
+
+Shape legend: B batch, T tokens, H hidden, P predicted positions, M masks, V vocabulary.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from bertlab.config.errors import TextError
+from bertlab.nn.bert import Bert
+from bertlab.nn.fast.cross_entropy import decoded_cross_entropy
+from bertlab.tasks.inference import device_of, require_positive
+from bertlab.tasks.loss import Loss
+from bertlab.tasks.probe import Probe
+from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
+from bertlab.tasks.task_type import TaskType
+from bertlab.text.batch import collate
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, next_tokens
+from bertlab.text.pretraining.sentence_pairs import Second
+from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
+
+
+@dataclass(frozen=True)
+class PretrainingLoss:
+    """The loss of pre-training over a `PairBatch`: mean over masked tokens plus mean over sentence pairs.
+
+    Source: Devlin et al. 2019, appendix A.2; for the teacher, Hinton et al. 2015 and Sanh et al. 2019.
+    """
+
+    rule: MaskRule
+    """Which tokens are masked, drawn on the batch's device."""
+    second: Second = "next"
+    """The sentence-pair objective."""
+    left_to_right: bool = False
+    """For a model that reads from left to right: predict every next token instead of masked ones (section 5.1)."""
+    teacher: nn.Module | None = None
+    """A model with a masked-token head over the same vocabulary, for distillation."""
+    teacher_share: float = 0.5
+    """The weight of the teacher's distribution; the rest is the original token's."""
+
+    def hide(self, batch) -> tuple:
+        """The inputs to read, the positions to predict and the tokens there; see `mask_tokens` and `next_tokens`."""
+        return next_tokens(batch.inputs) if self.left_to_right else mask_tokens(batch.inputs, batch.key_B, self.rule)
+
+    def __call__(self, model: nn.Module, batch) -> Loss:
+        inputs, index_P, labels_P = self.hide(batch)
+        B, T = inputs.input_ids_BT.shape
+        pair = PAIR_OBJECTIVES[self.second]
+        cls_R = torch.arange(B if pair else 0, device=index_P.device) * T
+        hidden_RH = model.hidden_rows(inputs, torch.cat([cls_R, index_P]))
+        head = model.heads["mlm"]
+        mlm, plain, hits = decoded_cross_entropy(
+            head.transform(hidden_RH[len(cls_R) :]), model.embeddings.token.weight, head.bias, labels_P,
+            self._teacher_logits(inputs, index_P, len(model.embeddings.token.weight)), self.teacher_share,
+        )  # fmt: skip
+        metrics = {"mlm_loss": plain, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
+        parts = {"mlm": mlm}
+        if pair:
+            logits_B2 = model.head(pair.head)(model.pooler(hidden_RH[:B, None])).float()
+            parts[pair.name] = second = F.cross_entropy(logits_B2, batch.nsp_labels_B)
+            with torch.no_grad():
+                hits = (logits_B2.argmax(-1) == batch.nsp_labels_B).float().mean()
+            metrics |= {f"{pair.name}_loss": second.detach(), f"{pair.name}_accuracy": hits}
+        return Loss(sum(parts.values()), metrics, inputs.attention_mask_BT.sum(), parts)
+
+    @torch.no_grad()
+    def _teacher_logits(self, inputs, index_P: torch.Tensor, size: int) -> torch.Tensor | None:
+        """The teacher's logits for the same positions [P, V], padded to the student's vocabulary."""
+        if self.teacher is None:
+            return None
+        logits = self.teacher.mlm(self.teacher.hidden_rows(inputs, index_P))
+        # either embedding table may be padded with a few rows beyond the vocabulary
+        return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
+
+    def counts(self, batch) -> dict[str, torch.Tensor | int]:
+        """How many masked tokens and sentence pairs the means are over."""
+        _, _, labels_P = self.hide(batch)
+        pair = PAIR_OBJECTIVES[self.second]
+        return {"mlm": (labels_P != IGNORED).sum()} | ({pair.name: len(batch)} if pair else {})
+
+
+# -- prediction --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that the model predicts for a mask."""
+
+    piece: str
+    """The token as the vocabulary spells it, "##" in front of a word's later tokens."""
+    id: int
+    """Its number in the vocabulary."""
+    probability: float
+    """In 0..1."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """The token that a [MASK] replaced, and how probable the model finds it there."""
+
+    piece: str
+    """The token."""
+    id: int
+    """Its number in the vocabulary."""
+    probability: float
+    """In 0..1."""
+    rank: int
+    """Its place among all tokens by probability; 1 is the most probable."""
+
+
+@dataclass(frozen=True)
+class MaskFill:
+    """The predictions for one mask."""
+
+    position: int
+    """Which token of the input the mask is."""
+    start: int
+    """First character of [MASK] in the text."""
+    end: int
+    """The character after [MASK]."""
+    candidates: tuple[Candidate, ...]
+    """The most probable tokens, most probable first."""
+    original: Original | None = None
+    """The token that the mask replaced, where it is known and a single token."""
+
+
+def predict_masks(
+    model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int = 5, originals: Sequence[str] = ()
+) -> list[MaskFill]:
+    """The `top_k` most probable tokens for every [MASK], each predicted with the other masks in place.
+
+    Args:
+        originals: the word that each mask replaced, "" where it is not known. A word of several tokens counts as not
+            known.
+
+    Raises:
+        MissingHead: the model has no masked-token output layer.
+        TextError: there is no [MASK].
+    """
+    model.head("mlm")
+    require_positive(top_k=top_k)
+    positions = mask_positions(tokenizer, encoding)
+    hidden_MH = model(collate([encoding]).to(device_of(model))).hidden_BTH[0, positions]
+    # an embedding table padded to a round size has rows without a token
+    probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].softmax(-1)
+    best = probs_MV.topk(min(top_k, tokenizer.vocab_size))
+    words = (*originals, *[""] * len(positions))[: len(positions)]
+    return [
+        MaskFill(
+            position,
+            *encoding.offsets[position],
+            tuple(map(Candidate, tokenizer.pieces(ids), ids, probs)),
+            _original(tokenizer, word, probs_V),
+        )
+        for position, word, probs_V, ids, probs in zip(
+            positions, words, probs_MV, best.indices.tolist(), best.values.tolist(), strict=True
+        )
+    ]
+
+
+def _original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Original | None:
+    """The token that a mask replaced; None where the word has several tokens, is unknown to the vocabulary or empty."""
+    ids = tokenizer.encode_plain([word])[0] if word else []
+    if len(ids) != 1 or ids[0] == tokenizer.unk_id:
+        return None
+    probability = probs_V[ids[0]]
+    rank = 1 + int((probs_V > probability).sum())
+    return Original(tokenizer.pieces(ids)[0], ids[0], float(probability), rank)
+
+
+def mask_positions(tokenizer: Tokenizer, encoding: Encoding) -> list[int]:
+    """The positions of [MASK] in an input.
+
+    Raises:
+        TextError: there is none.
+    """
+    positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
+    if not positions:
+        raise TextError("mask-missing")
+    return positions
+
+
+class MaskedLMTask(TaskType):
+    """Masked language modelling."""
+
+    name = "masked_lm"
+    aliases = ("mlm", "mask", "fill-mask")
+    head = "mlm"
+    command = "fill-mask"
+    page = "fill-mask"
+    can_probe = True
+
+    def can_predict(self, model: Bert) -> bool:
+        # a model that reads from left to right predicts the next token and cannot use what follows a mask
+        return super().can_predict(model) and not model.config.left_to_right
+
+    def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+        positions = mask_positions(tokenizer, encoding)
+        if not 0 <= mask < len(positions):
+            raise TextError("mask-out-of-range", mask=mask, last=len(positions) - 1)
+
+        def logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
+            return model.mlm(hidden_B1H[:, 0])[:, : tokenizer.vocab_size]
+
+        return Probe(self.name, encoding, (positions[mask],), logits, lambda id: tokenizer.pieces([id])[0])

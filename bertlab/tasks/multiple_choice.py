@@ -1,0 +1,146 @@
+"""Multiple choice: which of several texts continues a context best (Devlin et al. 2019, section 4.4).
+
+Shape legend: B batch, C choices, E examples.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import DataError
+from bertlab.config.tasks import TaskSpec
+from bertlab.nn.bert import Bert
+from bertlab.tasks.classification import judge_labels
+from bertlab.tasks.error_analysis import Confusion, Judged
+from bertlab.tasks.examples import Example, Examples, label_name, read_text
+from bertlab.tasks.features import Features, text_features
+from bertlab.tasks.inference import device_of
+from bertlab.tasks.labelled_task import LabelledTaskType
+from bertlab.tasks.loss import Loss, label_loss
+from bertlab.text.batch import Batch, LabelBatch, collate
+from bertlab.text.tokenizers.wordpiece import Encoding
+
+SMALL = 20  # so few training rows may all have the same answer
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to continue a context."""
+
+    text: str
+    """The choice."""
+    probability: float
+    """Its share among the choices offered, in 0..1."""
+    score: float
+    """Its logit."""
+
+
+def choice_loss(model: nn.Module, batch: LabelBatch) -> Loss:
+    """Mean cross-entropy of the right choice among the choices of each example."""
+    scores_BC = model.choose(model.pooled(batch.inputs.flat())).float().view(len(batch.labels_B), -1)
+    return label_loss(scores_BC, batch)
+
+
+def predict_choice(model: Bert, choices: Sequence[str], encodings: Sequence[Encoding], pad_id: int) -> list[Choice]:
+    """The probability of every choice.
+
+    Args:
+        encodings: context and choice, one for each choice.
+        pad_id: the token id of padding.
+
+    Raises:
+        MissingHead: the model has no multiple-choice output layer.
+    """
+    model.head("choose")
+    score_C = model.choose(model.pooled(collate(encodings, pad_id).to(device_of(model))))
+    return [Choice(*row) for row in zip(choices, score_C.softmax(-1).tolist(), score_C.tolist(), strict=True)]
+
+
+class MultipleChoiceTask(LabelledTaskType):
+    """Which of several texts continues a context best."""
+
+    name = "multiple_choice"
+    aliases = ("choose",)
+    head = "choose"
+    command = "choose"
+    checkpoints: ClassVar = {"en": ("comve",), "ko": ()}
+    example_tasks: ClassVar = {"en": "swag", "ko": "swag"}
+    metrics = ("accuracy",)
+    progress_metric = ("accuracy", "accuracy")
+    column_flags = ("text_column", "choice_columns")
+    required_flags = ("choice_columns", "text_column")
+    has_confusion_of_labels = True
+    fixed_columns = True
+    loss = staticmethod(choice_loss)
+
+    def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
+        if not text and not choices:
+            return spec
+        first = text or (spec.text[0] if spec.text else "")
+        return spec.replace(text=(first, *(choices or spec.text[1:])), start="" if choices else spec.start)
+
+    def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
+        context, columns = read_text(row, spec.text[0]), spec.text[1:]
+        if len(columns) == 1:
+            choices = row.get(columns[0])
+            if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
+                raise DataError("cell-is-no-list-of-texts", column=repr(columns[0]))
+        else:
+            choices = [read_text(row, column) for column in columns]
+        if len(choices) < 2:
+            raise DataError("row-with-too-few-choices")
+        start = f"{read_text(row, spec.start)} " if spec.start else ""
+        return (context, *(start + choice if choice.strip() else "" for choice in choices))
+
+    def check_texts(self, texts: tuple[str, ...], first: tuple[str, ...]) -> None:
+        if not all(text.strip() for text in texts):
+            raise DataError("row-empty")
+        if len(texts) != len(first):
+            raise DataError("row-with-other-choices", count=len(texts) - 1, first=len(first) - 1)
+
+    def read_target(self, cell: object, labels, numbered, texts: tuple[str, ...]) -> int:
+        name = label_name(cell)
+        if not name.isdecimal() or len(name) > 9 or int(name) >= len(texts) - 1:
+            raise DataError("choice-unknown", label=repr(cell)[:80], last=len(texts) - 2)
+        return int(name)
+
+    def needs_variety(self, examples: Examples) -> bool:
+        return len(examples) >= SMALL
+
+    def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
+        firsts = [row.texts[0] for row in examples for _ in row.texts[1:]]
+        seconds = [choice for row in examples for choice in row.texts[1:]]
+        return text_features(tokenizer, examples, firsts, seconds, max_tokens, group=_choices(examples))
+
+    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+        return model.choose(model.pooled(batch))
+
+    def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
+        scores_EC = np.stack(scores_I).astype(np.float64).reshape(-1, features.group)
+        powers_EC = np.exp(scores_EC - scores_EC.max(1, keepdims=True))
+        return list(powers_EC / powers_EC.sum(1, keepdims=True))
+
+    def judge(self, loaded: Checkpoint, features: Features, progress: Callable) -> tuple[list, list[Judged], Confusion]:
+        names = [str(choice + 1) for choice in range(features.group)]
+        return judge_labels(self, loaded.model, features, progress, names, lambda example: example.texts[1:])
+
+    def attention_texts(self, row: Judged, joint: str, predict: Callable) -> tuple[str, str]:
+        return row.texts[0], row.gold
+
+    def prediction_cell(self, examples: Examples, row: Example, prediction: int) -> str:
+        return str(prediction)
+
+    def parse_prediction(self, cell: str, examples: Examples) -> int:
+        if (number := int(cell)) < 0:
+            raise ValueError(cell)
+        return range(_choices(examples))[number]
+
+
+def _choices(examples: Examples) -> int:
+    """How many choices every example has."""
+    return len(examples[0].texts) - 1

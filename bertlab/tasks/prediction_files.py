@@ -1,0 +1,128 @@
+"""Files of predictions: the format of each benchmark, written and read back to be scored.
+
+GLUE: a table of index and prediction, separated by tabs, under the official names
+(https://gluebenchmark.com/faq). Tags: a token and its tag on each line and an empty line between sentences, as in
+CoNLL. Everything else: a table like GLUE's; a name in .csv is written with commas.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bertlab.config.errors import DataError
+from bertlab.config.files import system_reason, write_atomically
+from bertlab.config.tasks import TaskSpec
+from bertlab.tasks.examples import Examples
+from bertlab.text.readers.rows import read_file
+
+
+def choose_path(out: Path, task: str, default: str, spec: TaskSpec, number: int, splits: int) -> Path:
+    """The file to write: `out` itself or, where `out` is a directory, the name that the benchmark wants in it.
+
+    Args:
+        default: the name of the file where the benchmark wants none.
+        number: which of the task's splits this is.
+        splits: how many splits are written.
+
+    Raises:
+        DataError: several splits for one file.
+    """
+    if out.is_dir() or not out.suffix:
+        return out / (spec.submission[number] if number < len(spec.submission) else default)
+    if splits > 1:
+        raise DataError("out-needs-directory", task=task, path=out)
+    return out
+
+
+def write_table(path: Path, examples: Examples, predictions: Sequence, cell: Callable) -> None:
+    """Write a table of index and prediction; the file is complete or absent.
+
+    Args:
+        cell: (examples, row, prediction) -> the text of a cell.
+
+    Raises:
+        BertlabError: it cannot be written.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="," if path.suffix == ".csv" else "\t", lineterminator="\n")
+    writer.writerow(["index", "prediction"])
+    for row, prediction in zip(examples, predictions, strict=True):
+        writer.writerow([row.id, cell(examples, row, prediction)])
+    write_atomically(path, text.getvalue())
+
+
+def read_table(path: Path, examples: Examples, parse: Callable) -> list:
+    """Predictions of a table, in the order of the examples; their ids decide, not the order in the file.
+
+    Args:
+        parse: (cell, examples) -> prediction, or ValueError or IndexError.
+
+    Raises:
+        DataError: the file is invalid, an id is missing, unknown or repeated, or a prediction is not one of this task.
+    """
+    table = read_file(path)
+    names = ("index", "id"), ("prediction", "label")
+    columns = [next((name for name in options if name in table.columns), None) for options in names]
+    if None in columns:
+        raise DataError("predictions-without-columns", path=path)
+    predictions: dict[str, object] = {}
+    expected = {row.id for row in examples}
+    for number, row in enumerate(table.rows, 1):
+        id = str(row[columns[0]])
+        if id in predictions:
+            raise DataError("predictions-id-repeated", path=path, row=number, id=id)
+        if id not in expected:
+            raise DataError("predictions-id-unknown", path=path, row=number, id=id, name=examples.name)
+        cell = str(row[columns[1]]).strip()
+        try:
+            predictions[id] = parse(cell, examples)
+        except (ValueError, IndexError, OverflowError):
+            raise DataError("prediction-invalid", path=path, row=number, value=repr(cell)[:80]) from None
+    missing = [row.id for row in examples if row.id not in predictions]
+    if missing:
+        raise DataError("predictions-missing", path=path, count=len(missing), name=examples.name, first=missing[0])
+    return [predictions[row.id] for row in examples]
+
+
+def write_conll(path: Path, examples: Examples, predictions: Sequence[Sequence[str]]) -> None:
+    """Write tags in the format of CoNLL; the file is complete or absent.
+
+    Raises:
+        BertlabError: it cannot be written.
+    """
+    # a token may itself be a space, as in KLUE-NER, so a tab separates it from its tag
+    sentences = (
+        "".join(f"{token}\t{tag}\n" for token, tag in zip(row.texts, tags, strict=True))
+        for row, tags in zip(examples, predictions, strict=True)
+    )
+    write_atomically(path, "\n".join(sentences))
+
+
+def read_conll(path: Path, examples: Examples) -> list[list[str]]:
+    """Tags from a file in the format of CoNLL, in the order of the examples.
+
+    Raises:
+        DataError: the file is missing or invalid, does not fit the examples, or has an unknown tag.
+    """
+    try:
+        blocks = path.read_text(encoding="utf-8").split("\n\n")
+    except UnicodeDecodeError:
+        raise DataError("predictions-not-utf8", path=path) from None
+    except OSError as error:
+        raise DataError("predictions-unreadable", path=path, reason=system_reason(error)) from None
+    sentences = [[line for line in block.split("\n") if line] for block in blocks]
+    sentences = [sentence for sentence in sentences if sentence]
+    if len(sentences) != len(examples):
+        raise DataError(
+            "conll-sentences-differ", path=path, sentences=len(sentences), name=examples.name, expected=len(examples)
+        )
+    predictions = []
+    for number, (lines, row) in enumerate(zip(sentences, examples, strict=True), 1):
+        if len(lines) != len(row.texts):
+            raise DataError("conll-tags-differ", path=path, sentence=number, tags=len(lines), tokens=len(row.texts))
+        tags = [line.replace("\t", " ").rpartition(" ")[2] for line in lines]
+        if unknown := next((tag for tag in tags if tag not in examples.labels), None):
+            raise DataError("conll-tag-unknown", path=path, sentence=number, tag=repr(unknown))
+        predictions.append(tags)
+    return predictions

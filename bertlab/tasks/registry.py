@@ -1,0 +1,84 @@
+"""The task types: `TASK_TYPES` is their only table. A new type is one module and one row, or a call of `register`.
+
+>>> TASK_TYPES["span"].command, TASK_TYPES["classify"].name
+('answer', 'classification')
+"""
+
+from collections.abc import Iterator, Mapping
+
+from bertlab.nn.bert import Bert
+from bertlab.tasks.classification import ClassificationTask
+from bertlab.tasks.masked_lm import MaskedLMTask
+from bertlab.tasks.multiple_choice import MultipleChoiceTask
+from bertlab.tasks.regression import RegressionTask
+from bertlab.tasks.sentence_pair import SentencePairTask
+from bertlab.tasks.span.task import SpanTask
+from bertlab.tasks.tagging import TaggingTask
+from bertlab.tasks.task_type import FinetuneTaskType, TaskType
+
+
+class TaskTypes(Mapping[str, TaskType]):
+    """Task types by name; older names are found too, but not listed."""
+
+    def __init__(self, *task_types: TaskType):
+        self._by_name: dict[str, TaskType] = {}
+        self._names: dict[str, str] = {}
+        for task_type in task_types:
+            self.add(task_type)
+
+    def add(self, task_type: TaskType) -> None:
+        """Add a task type, or replace the one of this name."""
+        self._by_name[task_type.name] = task_type
+        self._names |= dict.fromkeys((task_type.name, *task_type.aliases), task_type.name)
+
+    def remove(self, name: str) -> None:
+        """Remove a task type."""
+        task_type = self._by_name.pop(name)
+        self._names = {alias: own for alias, own in self._names.items() if own != task_type.name}
+
+    def __getitem__(self, name: str) -> TaskType:
+        if not isinstance(name, str):  # a damaged record may hold anything
+            raise KeyError(name)
+        return self._by_name[self._names[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+
+TASK_TYPES = TaskTypes(
+    MaskedLMTask(),
+    SentencePairTask(),
+    ClassificationTask(),
+    RegressionTask(),
+    MultipleChoiceTask(),
+    TaggingTask(),
+    SpanTask(),
+)
+
+
+def register(task_type: TaskType) -> None:
+    """Add a task type from outside of the package; its output layer is a row of `nn.heads.HEADS`."""
+    TASK_TYPES.add(task_type)
+
+
+def finetune_types() -> list[FinetuneTaskType]:
+    """The task types that a checkpoint can be fine-tuned on."""
+    return [task_type for task_type in TASK_TYPES.values() if isinstance(task_type, FinetuneTaskType)]
+
+
+def probe_types() -> list[TaskType]:
+    """The task types whose prediction can be watched while something inside the model is changed."""
+    return [task_type for task_type in TASK_TYPES.values() if task_type.can_probe]
+
+
+def types_of(model: Bert) -> list[TaskType]:
+    """The task types that a model can predict."""
+    return [task_type for task_type in TASK_TYPES.values() if task_type.can_predict(model)]
+
+
+def types_of_command(command: str) -> list[TaskType]:
+    """The task types that a command predicts: `classify` gives labels or values."""
+    return [task_type for task_type in TASK_TYPES.values() if task_type.command == command]

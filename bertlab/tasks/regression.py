@@ -1,0 +1,107 @@
+"""Regression: one value for a text or a pair of texts, such as the similarity of two sentences (STS-B)."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import DataError
+from bertlab.nn.bert import Bert
+from bertlab.tasks.classification import Classification
+from bertlab.tasks.error_analysis import Judged
+from bertlab.tasks.examples import Example, Examples
+from bertlab.tasks.features import Features, text_features
+from bertlab.tasks.inference import device_of
+from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType
+from bertlab.tasks.loss import Loss
+from bertlab.text.batch import Batch, LabelBatch, collate
+from bertlab.text.tokenizers.wordpiece import Encoding
+
+
+def regression_loss(model: nn.Module, batch: LabelBatch) -> Loss:
+    """Mean squared error of the values."""
+    value_B, target_B = model.regress(model.pooled(batch.inputs)).float(), batch.labels_B.float()
+    error = F.l1_loss(value_B.detach(), target_B)
+    return Loss(F.mse_loss(value_B, target_B), {"error": error}, batch.inputs.attention_mask_BT.sum())
+
+
+def predict_value(model: Bert, encoding: Encoding) -> Classification:
+    """The value of a text.
+
+    Raises:
+        MissingHead: the model has no regression output layer.
+    """
+    model.head("regress")
+    return Classification((), float(model.regress(model.pooled(collate([encoding]).to(device_of(model))))[0]))
+
+
+class RegressionTask(LabelledTaskType):
+    """One value for a text or a pair of texts."""
+
+    name = "regression"
+    aliases = ("regress",)
+    head = "regress"
+    command = "classify"
+    page = "classify"
+    checkpoints: ClassVar = {"en": ("sst2", "nsmc"), "ko": ("nsmc",)}
+    example_tasks: ClassVar = {"en": "stsb", "ko": "klue_sts"}
+    metrics = ("spearman", "pearson")
+    progress_metric = ("error", "error")
+    column_flags = ("text_column", "pair_column")
+    loss = staticmethod(regression_loss)
+
+    def read_target(self, cell: object, labels, numbered, texts) -> float:
+        try:
+            value = float(cell)
+        except (TypeError, ValueError, OverflowError):
+            value = math.nan
+        if not math.isfinite(value):
+            raise DataError("cell-is-no-number", cell=repr(cell)[:80])
+        return value
+
+    def extra_facts(self, examples: Examples) -> dict:
+        values = [row.target for row in examples]
+        return {"value_range": [min(values), max(values)]}
+
+    def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
+        seconds = [row.texts[1] for row in examples] if len(examples[0].texts) > 1 else []
+        firsts = [row.texts[0] for row in examples]
+        return text_features(tokenizer, examples, firsts, seconds, max_tokens, target_dtype=torch.float32)
+
+    def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
+        return model.regress(model.pooled(batch))
+
+    def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
+        return [float(value) for value in scores_I]
+
+    def best(self, outputs: Sequence[float]) -> list[float]:
+        return list(outputs)
+
+    def judge(self, loaded: Checkpoint, features: Features, progress: Callable) -> tuple[list, list[Judged], None]:
+        values = self.outputs(loaded.model, features, ANALYSIS_BATCH, progress)
+        judged = [
+            Judged(e.id, e.texts, f"{e.target:g}", f"{value:.2f}", 0.0, None, (float(e.target), value))
+            for e, value in zip(features.examples, values, strict=True)
+        ]
+        return values, judged, None
+
+    def prediction_cell(self, examples: Examples, row: Example, prediction: float) -> str:
+        # STS-B's scale goes from 0 to 5, and GLUE refuses what lies outside
+        return f"{min(5.0, max(0.0, prediction)) if examples.spec.submission else prediction:.3f}"
+
+    def parse_prediction(self, cell: str, examples: Examples) -> float:
+        if not math.isfinite(value := float(cell)):
+            raise ValueError(cell)
+        return value
+
+    def predict_text(self, model: Bert, encoding: Encoding) -> Classification:
+        """The prediction for one text; see `predict_value`."""
+        return predict_value(model, encoding)
+
+    def table_row(self, prediction: Classification) -> dict[str, str | float]:
+        return {"value": prediction.value}

@@ -1,0 +1,98 @@
+"""Sentence-pair objectives of pre-training: next-sentence prediction (NSP) and sentence-order prediction (SOP).
+
+Source: Devlin et al. 2019, section 3.1; Lan et al. 2020 (arXiv 1909.11942), section 3.1.
+"""
+
+from dataclasses import dataclass
+
+from bertlab.nn.bert import Bert
+from bertlab.tasks.inference import device_of
+from bertlab.tasks.probe import Probe, pooled_probe
+from bertlab.tasks.task_type import TaskType
+from bertlab.text.batch import collate
+from bertlab.text.pretraining.sentence_pairs import Second
+from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
+
+
+@dataclass(frozen=True)
+class PairObjective:
+    """What the output layer on [CLS] is trained to tell about two sentences."""
+
+    name: str
+    """The prefix of its metrics: NAME_loss, NAME_accuracy."""
+    description: str
+    """How `bertlab.json` records it."""
+    head: str
+    """Its output layer, a row of `nn.heads.HEADS`."""
+    labels: tuple[str, str]
+    """What labels 0 and 1 are called."""
+
+
+PAIR_OBJECTIVES: dict[Second, PairObjective | None] = {
+    "next": PairObjective("nsp", "next sentence", "nsp", ("IsNext", "NotNext")),
+    # the same two-way output layer, so that the checkpoint is an ordinary BertForPreTraining
+    "order": PairObjective("order", "sentence order", "nsp", ("in order", "swapped")),
+    "none": None,
+}
+
+
+def describe_objectives(second: Second, left_to_right: bool = False) -> list[str]:
+    """The objectives of a pre-training run as `bertlab.json` records them.
+
+    >>> describe_objectives("order")
+    ['masked words', 'sentence order']
+    """
+    pair = PAIR_OBJECTIVES[second]
+    return ["next words" if left_to_right else "masked words", *([pair.description] if pair else [])]
+
+
+def pretraining_heads(second: Second) -> tuple[str, ...]:
+    """The output layers that pre-training with this sentence-pair objective needs."""
+    pair = PAIR_OBJECTIVES[second]
+    return ("mlm", *([pair.head] if pair else []))
+
+
+@dataclass(frozen=True)
+class NextSentence:
+    """The prediction for two sentences."""
+
+    probability: float
+    """Probability of label 0, in 0..1: that B follows A, or that both are in order."""
+    asked: str = "next"
+    """The objective of the checkpoint: "next" (NSP) or "order" (SOP)."""
+
+    @property
+    def outcomes(self) -> tuple[str, str]:
+        """The names of labels 0 and 1."""
+        return PAIR_OBJECTIVES[self.asked].labels
+
+    @property
+    def label(self) -> str:
+        """The name of the more probable label."""
+        return self.outcomes[self.probability < 0.5]
+
+
+def predict_next_sentence(model: Bert, encoding: Encoding, objective: str) -> NextSentence:
+    """Whether sentence B follows A, or whether both are in order.
+
+    Raises:
+        MissingHead: the model has no sentence-pair output layer.
+    """
+    model.head("nsp")
+    logits_2 = model.nsp(model(collate([encoding]).to(device_of(model))).pooled_BH)[0]
+    return NextSentence(float(logits_2.softmax(-1)[0]), objective)
+
+
+class SentencePairTask(TaskType):
+    """Next-sentence or sentence-order prediction."""
+
+    name = "sentence_pair"
+    aliases = ("nsp", "next", "next_sentence")
+    head = "nsp"
+    command = "next-sentence"
+    page = "next-sentence"
+    can_probe = True
+    probe_reads_pair = True
+
+    def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
+        return pooled_probe(model, self.name, encoding, model.nsp, PAIR_OBJECTIVES["next"].labels)

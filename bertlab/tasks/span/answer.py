@@ -1,0 +1,187 @@
+"""Answers of a model to questions about passages: one question at a time, or the rows of a data set.
+
+Shape legend: T tokens, K windows of one question, P tokens of the passage in a window, S spans, W words.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import nn
+
+from bertlab.nn.bert import Bert
+from bertlab.tasks.inference import device_of, inference, require_positive, softmax
+from bertlab.tasks.span.decoding import Decoded, decode_all, decode_spans
+from bertlab.tasks.span.windows import Window, span_windows, windows
+from bertlab.text.batches import score_spans
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.text.word_spans import words
+
+N_BEST = 20  # as in run_squad.py
+QUESTIONS_AT_ONCE = 512  # questions whose windows are held in memory together
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A span of the passage."""
+
+    text: str
+    """passage[start:end]."""
+    start: int
+    """Its first character in the passage."""
+    end: int
+    """The character after it."""
+    score: float
+    """S.T_i + E.T_j, a logit."""
+    probability: float
+    """Softmax of the score over the twenty best spans (or more, if more were requested) and "no answer"."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers to a question, and where in the passage they may start and end."""
+
+    answers: tuple[Answer, ...]
+    """The best spans, best first."""
+    no_answer_score: float
+    """The score of "no answer", S.C + E.C, minimum over the windows."""
+    no_answer_probability: float
+    """Its softmax beside the spans."""
+    words: tuple[tuple[int, int], ...]
+    """First character, and character after the last, of every word of the passage."""
+    start_probs: tuple[float, ...]
+    """For each word, the probability that the answer starts there: softmax over the winning window, 0 outside of it."""
+    end_probs: tuple[float, ...]
+    """The same for the answer's end."""
+    windows: tuple[tuple[int, int], ...]
+    """The characters of the passage that each window shows."""
+    best_window: int
+    """The window that the best answer was found in."""
+    null_threshold: float | None = None
+    """tau: a margin above it means "no answer"; None for a model that always answers."""
+
+    @property
+    def no_answer_margin(self) -> float:
+        """No-answer score minus the best span's (Devlin et al. 2019, section 4.3); inf without a span."""
+        return self.no_answer_score - self.answers[0].score if self.answers else float("inf")
+
+    @property
+    def refused(self) -> bool:
+        """Whether the prediction is "no answer"."""
+        return self.null_threshold is not None and self.no_answer_margin > self.null_threshold
+
+    @property
+    def text(self) -> str:
+        """The best answer; "" for no answer."""
+        return "" if self.refused or not self.answers else self.answers[0].text
+
+
+@dataclass(frozen=True)
+class SpanReading:
+    """One question read over a passage."""
+
+    passage: str
+    """The passage."""
+    windows: list[Window]
+    """What the model read, one input each."""
+    start_KT: list[np.ndarray]
+    """Start logits of every token, one array for each window."""
+    end_KT: list[np.ndarray]
+    """End logits, likewise."""
+    decoded: Decoded
+    """The spans made of them."""
+
+
+def read_passage(
+    model: Bert,
+    tokenizer: Tokenizer,
+    question: str,
+    passage: str,
+    *,
+    n_best: int = N_BEST,
+    max_answer_tokens: int = 30,
+    stride: int = 128,
+    max_tokens: int = 384,
+    batch_size: int = 8,
+    progress: Callable = iter,
+) -> SpanReading:
+    """Read every window of a question; see `Session.answer` for the arguments and errors."""
+    model.head("span")
+    require_positive(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
+    device = device_of(model)
+    inputs = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
+    start_KT, end_KT = score_spans(
+        inputs, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size, progress
+    )
+    # so that a probability does not depend on how many answers are requested, up to the usual number
+    decoded = decode_spans(inputs, start_KT, end_KT, passage, max(n_best, N_BEST), max_answer_tokens)
+    return SpanReading(passage, inputs, start_KT, end_KT, decoded)
+
+
+def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
+    """The answers of a reading."""
+    decoded, inputs = reading.decoded, reading.windows
+    *probs_S, no_answer_probability = softmax([*(span.score for span in decoded.spans), decoded.no_answer_score])
+    best = decoded.spans[0].window if decoded.spans else 0
+    words_W = words(reading.passage)
+    return Answers(
+        answers=tuple(
+            Answer(span.text, span.start, span.end, span.score, float(prob))
+            for span, prob in zip(decoded.spans[:n_best], probs_S, strict=False)
+        ),
+        no_answer_score=decoded.no_answer_score,
+        no_answer_probability=float(no_answer_probability),
+        words=tuple(words_W),
+        start_probs=_sum_by_word(inputs[best], softmax(reading.start_KT[best]), words_W),
+        end_probs=_sum_by_word(inputs[best], softmax(reading.end_KT[best]), words_W),
+        windows=tuple(shown_characters(window) for window in inputs),
+        best_window=best,
+    )
+
+
+def shown_characters(window: Window) -> tuple[int, int]:
+    """The characters of the passage that a window shows: the first, and the one after the last."""
+    offsets_P2 = window.offsets_T2[window.passage]
+    return int(offsets_P2[0, 0]), int(offsets_P2[-1, 1])
+
+
+def _sum_by_word(window: Window, probs_T: np.ndarray, words_W: list[tuple[int, int]]) -> tuple[float, ...]:
+    """The probabilities of a window's tokens, summed for each word of the whole passage."""
+    starts_W = np.array([start for start, _ in words_W], np.int64)
+    begin_P, end_P = window.offsets_T2[window.passage].T
+    word_P = np.searchsorted(starts_W, begin_P, side="right") - 1
+    counted_P = (word_P >= 0) & (end_P > begin_P)
+    return tuple(np.bincount(word_P[counted_P], probs_T[window.passage][counted_P], minlength=len(starts_W)).tolist())
+
+
+def answer_questions(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    rows: Sequence[dict],
+    *,
+    max_tokens: int = 384,
+    stride: int = 128,
+    batch_size: int = 32,
+    progress: Callable = iter,
+) -> list[Decoded]:
+    """The spans for every question of a data set, in order.
+
+    Args:
+        rows: with the columns of SQuAD; see `tasks.span.squad`.
+        progress: wraps the parts that the rows are taken in (say, `tqdm`).
+    """
+    device = device_of(model)
+    max_tokens = min(max_tokens, model.config.max_positions)
+
+    def logits(batch):
+        return model.span(model(batch.to(device)).hidden_BTH)
+
+    decoded: list[Decoded] = []
+    with inference(model):
+        for first in progress(range(0, len(rows), QUESTIONS_AT_ONCE)):
+            part = rows[first : first + QUESTIONS_AT_ONCE]
+            inputs = span_windows(
+                tokenizer, [r["question"] for r in part], [r["context"] for r in part], max_tokens, stride
+            )
+            decoded += decode_all(inputs, *score_spans(inputs, logits, tokenizer.pad_id, batch_size))
+    return decoded
