@@ -34,7 +34,7 @@ class Inputs(Protocol):
     attention_mask_BT: torch.Tensor | None
     """True for tokens, False for padding; None if there is no padding."""
     lengths: list[int]
-    """Number of tokens per row, if there is a mask."""
+    """Tokens per row, if there is a mask."""
 
 
 class Embeddings(nn.Module):
@@ -101,11 +101,9 @@ class SelfAttention(nn.Module):
         heads_BNTD = interventions.scale_heads(layer, self.dropout(probs_BNTT) @ value_BNTD)
         if trace.wants("scores"):
             trace.record("scores", scores_BNTT if mask is None else scores_BNTT.masked_fill(mask < 0, float("-inf")))
-        trace.record("query", query_BNTD)
-        trace.record("key", key_BNTD)
-        trace.record("value", value_BNTD)
-        trace.record("probs", probs_BNTT)
-        trace.record("head_outputs", heads_BNTD)
+        kinds = ("query", "key", "value", "probs", "head_outputs")
+        for kind, tensor in zip(kinds, (query_BNTD, key_BNTD, value_BNTD, probs_BNTT, heads_BNTD), strict=True):
+            trace.record(kind, tensor)
         return self.out(heads_BNTD.transpose(1, 2).flatten(2))
 
     def split_heads(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -183,14 +181,13 @@ class Encoder(nn.Module):
 
 
 class Pooler(nn.Module):
-    """tanh(W h + b) of the hidden state that represents the input (`BertModel` in google-research/bert/modeling.py)."""
+    """tanh(W h + b) of the first position, [B, T, H] -> [B, H] (`BertModel` in google-research/bert/modeling.py)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
 
     def forward(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Pool the first position -> [B, H]."""
         return torch.tanh(self.dense(hidden_BTH[:, 0]))
 
 
@@ -233,11 +230,7 @@ class Bert(TaskHeads):
     def forward(
         self, batch: Inputs, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> Encoded:
-        """Encode a batch.
-
-        Args:
-            trace: records intermediate tensors.
-            interventions: changes some of them.
+        """Encode a batch; `trace` records intermediate tensors, `interventions` change them.
 
         Raises:
             TextError: there are more tokens than positions.
@@ -252,14 +245,11 @@ class Bert(TaskHeads):
         return Encoded(hidden_BTH, self.pooler, self.pooled_positions(batch))
 
     def hidden_rows(self, batch: Inputs, rows_R: torch.Tensor) -> torch.Tensor:
-        """The last layer's output at rows_R, indices of the flattened B * T -> hidden_RH.
-
-        Undefined at padding positions.
-        """
+        """The last layer's output at rows_R, indices of B * T that are not padding -> hidden_RH."""
         return self(batch).hidden_BTH.flatten(0, 1).index_select(0, rows_R)
 
     def pooled(self, batch: Inputs) -> torch.Tensor:
-        """The pooler's output for each row of a batch -> pooled_BH."""
+        """The pooler's output for each row of a batch -> [B, H]."""
         B, T = batch.input_ids_BT.shape
         rows_B = torch.arange(B, device=batch.input_ids_BT.device) * T + self.pooled_positions(batch)
         return self.pooler(self.hidden_rows(batch, rows_B)[:, None])
@@ -299,9 +289,6 @@ def additive_mask(
 
     >>> additive_mask(torch.tensor([[True, False]]), torch.zeros(1, 2, 4, dtype=torch.float16))
     tensor([[[[    -0., -65504.]]]], dtype=torch.float16)
-    >>> additive_mask(None, torch.zeros(1, 2, 4, dtype=torch.float16), causal=True)
-    tensor([[[[     0., -65504.],
-              [     0.,      0.]]]], dtype=torch.float16)
     """
     mask, lowest = None, torch.finfo(hidden_BTH.dtype).min
     if attention_mask_BT is not None:
@@ -309,6 +296,5 @@ def additive_mask(
     if causal:
         T = hidden_BTH.shape[1]
         later_11TT = torch.full((T, T), lowest, dtype=hidden_BTH.dtype, device=hidden_BTH.device).triu(1)[None, None]
-        # the lower of the two, because their sum would be -inf
-        mask = later_11TT if mask is None else torch.minimum(mask, later_11TT)
+        mask = later_11TT if mask is None else torch.minimum(mask, later_11TT)  # their sum would be -inf
     return mask

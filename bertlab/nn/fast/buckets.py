@@ -14,8 +14,8 @@ import torch
 
 from bertlab.nn.fast.attention import padded_attention
 
-# Scores per head in one bucket, unless a single row has more: 6 MB for twelve heads. For SQuAD's passages a quarter of
-# this is as fast and four times this is a tenth slower (docs/lab-notebook.md, "Attention on CPU").
+# Scores per head in one bucket, unless a single row has more: 6 MB for twelve heads. For SQuAD's passages a quarter and
+# four times as much are no faster (docs/lab-notebook.md, "Attention on a processor, and padding").
 BUCKET_SCORES = 1 << 17
 # A bucket ends where a row would be padded by more than this share of the longest.
 MAX_PADDING = 0.2
