@@ -83,96 +83,120 @@ class SpanXray:
 
 @dataclass(frozen=True)
 class SpanAttention:
-    """Where the question's tokens and the answer's look in one window, in every head.
-
-    from_question_LNT, from_answer_LNT: attention to each token, the mean over the tokens at `question` or `answer`
-    (positions in `tokens`); each row sums to 1.
-    """
+    """The attention of question and answer in one window, for every head."""
 
     tokens: tuple[TokenRow, ...]
+    """The tokens of the window."""
     question: tuple[int, ...]
+    """Positions of the question's tokens."""
     answer: tuple[int, ...]
+    """Positions of the answer's tokens."""
     from_question_LNT: np.ndarray
+    """Attention to each token, averaged over the question's tokens; each row sums to 1."""
     from_answer_LNT: np.ndarray
+    """Attention to each token, averaged over the answer's tokens; each row sums to 1."""
 
     @property
     def question_to_answer_LN(self) -> np.ndarray:
-        """Of what the question's tokens look at, the share that falls on the answer's."""
+        """The share of the question's attention that goes to the answer."""
         return self.from_question_LNT[:, :, list(self.answer)].sum(-1)
 
     @property
     def answer_to_question_LN(self) -> np.ndarray:
-        """Of what the answer's tokens look at, the share that falls on the question's."""
+        """The share of the answer's attention that goes to the question."""
         return self.from_answer_LNT[:, :, list(self.question)].sum(-1)
 
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """Every head's attention over one input: tokens, and probs_LNTT (float32, rows sum to 1)."""
+    """Every head's attention over one input."""
 
     tokens: tuple[TokenRow, ...]
+    """The tokens of the input."""
     probs_LNTT: np.ndarray
+    """Attention probabilities, float32; rows are queries and sum to 1."""
 
 
 @dataclass(frozen=True)
 class NeuronMap:
-    """One head of one layer opened up: query_TD, key_TD, scores_TT = q.k / sqrt(D), probs_TT. Zero-based."""
+    """The parts of one attention head."""
 
     tokens: tuple[TokenRow, ...]
+    """The tokens of the input."""
     layer: int
+    """Its layer, from 0."""
     head: int
+    """Its number in that layer, from 0."""
     query_TD: np.ndarray
+    """Query vectors."""
     key_TD: np.ndarray
+    """Key vectors."""
     scores_TT: np.ndarray
+    """query . key / sqrt(D)."""
     probs_TT: np.ndarray
+    """Softmax of the scores over the keys."""
 
 
 @dataclass(frozen=True)
 class InputMap:
-    """The three embeddings of every token and their normalised sum, each [T, H]."""
+    """The three embeddings of every token and their sum."""
 
     tokens: tuple[TokenRow, ...]
+    """The tokens of the input."""
     token_TH: np.ndarray
+    """Token embeddings."""
     position_TH: np.ndarray
+    """Position embeddings."""
     token_type_TH: np.ndarray
+    """Token type embeddings."""
     sum_TH: np.ndarray
+    """Their sum after LayerNorm, which the first layer reads."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A candidate of a prediction before and after a change: its probability, and its log-odds log(p / (1 - p))."""
+    """A candidate of a prediction before and after interventions."""
 
     label: str
+    """Its text."""
     before: float
+    """Its probability before, 0..1."""
     after: float
+    """Its probability after, 0..1."""
     log_odds_before: float
+    """log(p / (1 - p)) before."""
     log_odds_after: float
+    """log(p / (1 - p)) after."""
 
 
 @dataclass(frozen=True)
 class PredictionChange:
-    """What a change inside the model did to a prediction: the best candidates before, then those that came up after.
-
-    kind: "mask", "nsp", "span" or "classify". outcomes[0] was the model's answer, outcomes[top] is it
-    after the change.
-    """
+    """The effect of interventions on a prediction."""
 
     kind: str
+    """The prediction: "mask", "nsp", "span" or "classify"."""
     outcomes: tuple[Outcome, ...]
+    """The best candidates before, the model's prediction first, then those that are among the best only after."""
     top: int
+    """Index of the prediction after the interventions."""
 
 
 @dataclass(frozen=True)
 class HeadEffects:
-    """What every head does for a prediction: effects_LN[i, n] is the change of the log-odds of `label` when head n of
-    layer layers[i] alone is knocked out; below 0 the head spoke for it. log_odds: those of the model as it is."""
+    """The effect of ablating each head on a prediction."""
 
     kind: str
+    """The prediction: "mask", "nsp", "span" or "classify"."""
     tokens: tuple[TokenRow, ...]
+    """The tokens of the input."""
     label: str
+    """What the model predicts without ablation."""
     log_odds: float
+    """The log-odds of `label` without ablation."""
     layers: tuple[int, ...]
+    """The layers whose heads were ablated."""
     effects_LN: np.ndarray
+    """[i, n]: change of the log-odds of `label` if head n of layer layers[i] is ablated; below 0 the head helps."""
 
     @property
     def probabilities_LN(self) -> np.ndarray:
@@ -182,27 +206,33 @@ class HeadEffects:
 
 @dataclass(frozen=True)
 class HeadRoles:
-    """What each head of one input mostly looks at: names_LN (of `roles.ROLES`), and share_LN, the mean attention (0..1)
-    it gives to that, over the tokens that are not special."""
+    """The role of each head in one input."""
 
     names_LN: tuple[tuple[str, ...], ...]
+    """What it mostly attends to, one of `roles.ROLES`."""
     share_LN: np.ndarray
+    """The share of its attention that goes there, 0..1, averaged over the tokens that are not special."""
 
 
 @dataclass(frozen=True)
 class Lens:
-    """What every layer would say at every position, read through the masked-word head; index 0 is the embeddings.
+    """The logit lens: the MLM head's predictions at every position, from the embeddings and from every layer's output.
 
-    pieces_LT and probs_LT: the likeliest piece and its probability. final_T: what the last layer says; rank_LT (from 1)
-    and final_probs_LT: where that piece stands in each layer.
+    Index 0 is the embeddings, index l + 1 the output of layer l.
     """
 
     tokens: tuple[TokenRow, ...]
+    """The tokens of the input."""
     pieces_LT: tuple[tuple[str, ...], ...]
+    """The most probable token."""
     probs_LT: np.ndarray
+    """Its probability."""
     final_T: tuple[str, ...]
+    """The prediction of the last layer."""
     rank_LT: np.ndarray
+    """The rank of the last layer's prediction, from 1."""
     final_probs_LT: np.ndarray
+    """The probability of the last layer's prediction."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from bertlab.nn.fast.buckets import Buckets
 from bertlab.nn.fast.dropout import keep_mask
 
 # On CPU, bfloat16 matrix products compile a kernel, in milliseconds, for every shape that was not used lately. Tokens
-# and bucket lengths are therefore rounded up to these steps by counting some padding in (docs/lab-notebook.md, "Repeated
-# shapes").
+# and bucket lengths are therefore rounded up to these steps by counting some padding in (docs/lab-notebook.md,
+# "Repeated shapes").
 TOKENS_STEP, LENGTH_STEP = 128, 32
 
 
