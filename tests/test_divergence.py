@@ -1,4 +1,4 @@
-"""A run that has gone wrong stops, names the step, and what it saved is from before."""
+"""A diverged run stops and names the step, and the state it saved is from before."""
 
 import itertools
 import json
@@ -40,7 +40,7 @@ def show(watch: DivergenceDetector, losses: list[float]) -> None:
         watch.update(loss)
 
 
-def test_noise_single_leaps_and_a_falling_loss_are_no_divergence():
+def test_noise_outliers_and_a_falling_loss_are_no_divergence():
     assert seen((500, 5.0), noise=0.5)
     assert seen((50, 5.0), (3, 12.0), (50, 5.0))
     assert seen(*((1, 10 * 0.99**step) for step in range(400)), noise=0.2)
@@ -48,7 +48,7 @@ def test_noise_single_leaps_and_a_falling_loss_are_no_divergence():
     assert seen(*([(8, 0.02), (2, 3.0)] * 40), noise=0.01)
 
 
-def test_a_lasting_leap_is_found_soon():
+def test_a_lasting_rise_is_detected_soon():
     with pytest.raises(Diverged, match=r"rose from 4\.\d\d to 7"):
         seen((REFERENCE_STEPS, 4.0), (9, 7.2))
     with raises_error(Diverged, "loss-not-finite", value="nan"):
@@ -63,7 +63,7 @@ def test_a_lasting_leap_is_found_soon():
         [0.7, 0.7, 0.7, *[9.0] * 20],
     ],
 )
-def test_a_run_ruined_in_its_first_steps_is_found_soon(begun):
+def test_divergence_in_the_first_steps_is_detected_soon(begun):
     watch = DivergenceDetector()
     with pytest.raises(Diverged, match=rf"the loss rose from {begun[0]:.2f} to "):
         show(watch, begun)
@@ -84,7 +84,7 @@ def test_a_run_ruined_in_its_first_steps_is_found_soon(begun):
         [0.001, 6.0, 2.0, 5.9, *[4.0, 0.1, 5.0] * 10],
     ],
 )
-def test_a_restless_beginning_is_no_divergence(begun):
+def test_an_unsteady_start_is_no_divergence(begun):
     show(DivergenceDetector(), begun)
 
 
@@ -106,7 +106,7 @@ def test_one_low_loss_among_high_ones_is_not_calm():
     assert watch.calm
 
 
-def test_a_watch_goes_on_from_what_was_kept_of_it():
+def test_a_detector_is_restored_from_its_fields():
     watch = DivergenceDetector()
     show(watch, [4.0] * 150 + [4.5] * 50 + [7.0] * 3)
     again = DivergenceDetector(**json.loads(json.dumps(asdict(watch))))
@@ -116,7 +116,7 @@ def test_a_watch_goes_on_from_what_was_kept_of_it():
 
 
 @pytest.mark.parametrize("over", [50, 100, 150, 200, 300, 1000, 3000])
-def test_a_slow_rise_is_found_and_nothing_is_saved_far_up(over):
+def test_a_slow_rise_is_detected_and_nothing_is_saved_high_up(over):
     levels = [4.0] * 300 + [4.0 + 2.5 * step / over for step in range(over)] + [6.5] * 300
     for seed in range(20):
         saved = []
@@ -227,14 +227,14 @@ def test_a_run_that_diverges_keeps_its_last_good_state(corpus, tmp_path, monkeyp
     assert "diverged" not in log.read_text()
 
 
-def test_before_anything_was_saved_it_says_so(corpus, tmp_path, monkeypatch):
+def test_a_run_that_diverges_before_its_first_save_says_so(corpus, tmp_path, monkeypatch):
     wrong = Wrong(2, endless)
     monkeypatch.setattr(PretrainingLoss, "__call__", lambda self, model, batch: wrong(self, model, batch))
     with pytest.raises(Diverged, match="the loss is inf at step 3; nothing was saved before"):
         list(pretrain(settings(corpus, tmp_path / "run", save_minutes=3.0)))
 
 
-def test_a_run_ruined_by_its_rate_keeps_weights_that_work(corpus, tmp_path, monkeypatch):
+def test_a_run_ruined_by_its_learning_rate_keeps_good_weights(corpus, tmp_path, monkeypatch):
     """Nothing is feigned but the schedule: 30 steps that learn, then updates that no model survives."""
     monkeypatch.setattr(OptimConfig, "learning_rate_at", lambda optim, done: 3e-3 if done < 0.5 else 1.0)
     config = settings(corpus, tmp_path / "run", steps=60)
@@ -261,12 +261,12 @@ def test_a_run_ruined_by_its_rate_keeps_weights_that_work(corpus, tmp_path, monk
         (OptimConfig(lr=1e30), "the loss is (nan|inf) at step 2; nothing was saved before"),
     ],
 )
-def test_a_rate_that_ruins_the_first_steps_stops_the_run(corpus, tmp_path, optim, line):
+def test_a_learning_rate_that_ruins_the_first_steps_stops_the_run(corpus, tmp_path, optim, line):
     with pytest.raises(Diverged, match=line):
         list(pretrain(settings(corpus, tmp_path / "run", steps=60, optim=optim)))
 
 
-def test_a_state_from_before_the_watch_was_kept_still_opens(corpus, tmp_path):
+def test_a_state_without_a_detector_still_opens(corpus, tmp_path):
     config, path = settings(corpus, tmp_path / "run"), tmp_path / "run" / "state.safetensors"
     whole = [report.loss for report in pretrain(settings(corpus, tmp_path / "whole"))]
     list(itertools.islice(pretrain(config), 6))

@@ -1,4 +1,4 @@
-"""Several processes, and batches taken in pieces: the losses of one process over whole batches, and no hanging."""
+"""Several processes and gradient accumulation give the losses of one process, and a lost process does not hang."""
 
 import itertools
 import json
@@ -120,7 +120,7 @@ def finished(process: subprocess.Popen) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("accumulate", [2, 4, 50])
-def test_a_batch_in_pieces_gives_the_losses_of_the_whole(corpus, alone, tmp_path, accumulate):
+def test_gradient_accumulation_gives_the_losses_of_whole_batches(corpus, alone, tmp_path, accumulate):
     list(itertools.islice(pretrain(settings(corpus, tmp_path / "run", accumulate=accumulate)), 12))
     same(rows(tmp_path / "run"), alone[:12])
 
@@ -135,7 +135,7 @@ def gradients(corpus: Path, accumulate: int, dtype: torch.dtype) -> dict[str, to
     return {name: p.grad.float() for name, p in model.named_parameters()}
 
 
-def test_pieces_in_bfloat16_add_up_in_float32(corpus):
+def test_gradients_in_bfloat16_accumulate_in_float32(corpus):
     """Twenty-four pieces are hardly further from the truth than one; summed in bfloat16 they would be."""
     truth = gradients(corpus, 1, torch.float32)
     near, far = gradients(corpus, 1, torch.bfloat16), gradients(corpus, 24, torch.bfloat16)
@@ -185,7 +185,7 @@ def test_a_batch_without_a_row_weighs_nothing(kind, corpus, tiny_model, tiny_tok
     tiny_model.zero_grad()
 
 
-def test_shares_of_a_batch_are_its_rows(corpus):
+def test_data_shards_are_rows_of_the_global_batch(corpus):
     tokenizer, opened = Tokenizer.load(corpus / "tokenizer"), replace(Corpus.open(corpus), block_size=16)
     whole = PairSampler(opened, tokenizer, 9, 32, seed=3)
     shares = [PairSampler(opened, tokenizer, 9, 32, seed=3, share=(r, 4)) for r in range(4)]
@@ -200,8 +200,8 @@ def test_shares_of_a_batch_are_its_rows(corpus):
 @pytest.mark.parametrize(
     ("count", "here", "helping"), [(1, 64, 2), (8, 256, 16), (8, 96, 12), (8, 8, 2), (16, 256, 32)]
 )
-def test_pairs_are_drawn_by_more_where_more_processes_need_them(monkeypatch, count, here, helping):
-    """Eight processes a machine; each draws for all, so its helpers grow with their number while there are cores."""
+def test_more_processes_have_more_loader_workers(monkeypatch, count, here, helping):
+    """With eight processes per machine; each builds global batches, so it needs more workers, up to its cores."""
     monkeypatch.setattr(distributed.os, "sched_getaffinity", lambda pid: set(range(here)), raising=False)
     monkeypatch.setattr(distributed, "world_size", lambda: count)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", str(min(8, count)))
@@ -230,7 +230,7 @@ def test_ctrl_c_stops_two_processes_after_the_same_step(corpus, alone, tmp_path)
         assert json.loads(state.metadata()["trainer"])["progress"]["step"] == step
 
 
-def test_two_processes_go_on_from_one_and_give_its_losses(corpus, alone, tmp_path):
+def test_two_processes_continue_a_run_of_one_with_its_losses(corpus, alone, tmp_path):
     """Batches of nine, so 5 rows here and 4 there, each in two pieces."""
     out = tmp_path / "run"
     list(itertools.islice(pretrain(settings(corpus, out)), 6))
@@ -252,7 +252,7 @@ def test_two_gpus_go_on_from_one_and_give_the_losses_of_a_processor(corpus, alon
     same(rows(out), alone, tolerance=1e-3)
 
 
-def test_a_process_without_a_row_keeps_step(tmp_path):
+def test_a_process_without_rows_of_a_batch_takes_part(tmp_path):
     """A corpus of one pair, a batch of nine, two processes."""
     text = tmp_path / "one.jsonl"
     text.write_text(json.dumps({"text": "The baker sold a lemon.\nThe pilot found a door."}) + "\n")
@@ -338,14 +338,14 @@ def rank_pid(parent: int, rank: int) -> int:
     raise AssertionError(f"no process of rank {rank} under {parent}")
 
 
-def test_a_mistake_is_said_once(tmp_path):
+def test_an_error_is_printed_once(tmp_path):
     process = torchrun(tmp_path / "absent", tmp_path / "run")
     _, err = process.communicate(timeout=90)
     assert process.returncode != 0
     assert err.count("is not a prepared corpus") == 1
 
 
-def test_a_second_start_ends_all_its_processes_and_harms_nothing(corpus, alone, tmp_path):
+def test_a_second_start_of_a_run_is_refused_in_all_its_processes(corpus, alone, tmp_path):
     first = pretrain(settings(corpus, tmp_path / "run"))
     begun = list(itertools.islice(first, 3))
     process = torchrun(corpus, tmp_path / "run")

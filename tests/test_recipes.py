@@ -1,4 +1,4 @@
-"""Recipes: the settings they stand for, by function and by command line, and flags that change them."""
+"""Recipes of pre-training settings, as functions and on the command line."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens"
 SMALL += ["--threads", "1", "--no-snapshots", "--no-watch", "--device", "cpu", "--precision", "float32"]
 
 
-def test_googles_is_the_papers():
+def test_the_google_recipe_has_the_papers_settings():
     config = google(Path("corpus"), Path("out"))
     assert (config.preset, config.steps, config.batch_size) == ("base", 1_000_000, 256)
     assert (config.max_tokens, config.then_tokens, config.then_share) == (128, 512, 0.1)
@@ -34,16 +34,16 @@ def test_a_keyword_changes_one_setting():
 
 
 @pytest.mark.parametrize("words", [["--recipe", "google"], ["a", "--recipe=google", "--steps", "4"]])
-def test_a_command_line_names_one(words):
+def test_the_command_line_names_a_recipe(words):
     assert recipe_from_arguments(words).recipe == "google"
 
 
 @pytest.mark.parametrize("words", [[], ["--recipe"], ["--recipe", "plain"], ["corpus", "--out", "google"]])
-def test_or_none(words):
+def test_the_command_line_names_no_recipe(words):
     assert recipe_from_arguments(words) is None
 
 
-def test_a_checkpoint_is_continued_at_a_lower_rate(corpus, tmp_path, monkeypatch):
+def test_a_checkpoint_is_continued_with_a_lower_learning_rate(corpus, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(module, "run", seen.append)
     words = ["pretrain", str(corpus), "--out", str(tmp_path / "run")]

@@ -311,7 +311,7 @@ def test_a_table_begun_before_there_was_a_choice_was_read_by_adam(tmp_path, corp
     path.write_text(json.dumps({name: value for name, value in begun.items() if name != "optim"}))
     next(reproduce(config))
     with pytest.raises(BertlabError, match="another optim"):
-        next(reproduce(replace(config, optim=replace(adam, method="muon"))))
+        next(reproduce(replace(config, optim=replace(adam, name="muon"))))
 
 
 def told_of(*ours: float) -> dict:

@@ -96,7 +96,7 @@ def test_cross_entropy_that_is_only_measured_multiplies_once():
 @pytest.mark.parametrize(
     ("progress", "expected"), [(0.0, 0.0), (0.05, 0.5), (0.1, 1.0), (0.5, 1.0), (0.9, 0.5), (1, 0)]
 )
-def test_the_rate_rises_stays_and_falls_to_zero(progress, expected):
+def test_the_learning_rate_rises_stays_and_falls_to_zero(progress, expected):
     assert OptimConfig(lr=1.0, warmup=0.1, decay=0.2).learning_rate_at(progress) == pytest.approx(expected)
 
 
@@ -243,7 +243,7 @@ def test_pretraining_learns_and_its_checkpoint_opens(corpus, tmp_path):
     )
 
 
-def test_figures_on_the_way_are_told(corpus, tmp_path):
+def test_metrics_during_the_run_are_printed(corpus, tmp_path):
     lines: list[str] = []
     config = settings(corpus, tmp_path / "run", steps=5, validation=corpus, evaluate_every=2)
     list(pretrain(replace(config, watch=False), lines.append))
@@ -261,7 +261,7 @@ def test_snapshots_are_log_spaced(corpus, tmp_path):
     assert checkpoint.load(tmp_path / "run" / "snapshots" / "step-00000010").record["steps"] == 10
 
 
-def test_time_budget_ends_at_rate_zero(corpus, tmp_path, monkeypatch):
+def test_a_time_budget_ends_with_learning_rate_zero(corpus, tmp_path, monkeypatch):
     """By a clock of our own: a step takes an eighth of a second, measuring and saving a quarter of an hour each."""
     now = [0.0]
 
@@ -287,7 +287,7 @@ def test_time_budget_ends_at_rate_zero(corpus, tmp_path, monkeypatch):
     assert reports[-1].learning_rate < 0.02 * config.optim.lr
 
 
-def test_freed_memory_goes_back_as_a_run_goes_on(corpus, tmp_path, monkeypatch):
+def test_freed_memory_is_returned_during_a_run(corpus, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(devices, "release_memory", lambda: asked.append(True))
     monkeypatch.setattr(trainer, "MALLOC_TRIM_INTERVAL", 6)
@@ -310,8 +310,8 @@ for report in pretrain(PretrainConfig(**fields)):
 """
 
 
-def test_a_killed_run_goes_on_bit_for_bit(corpus, tmp_path):
-    """In bfloat16, where more is kept than what computes; `test_optim` has float32."""
+def test_a_killed_run_continues_with_identical_losses(corpus, tmp_path):
+    """In bfloat16, where more is kept than what computes; `test_optimizers` has float32."""
     whole = settings(corpus, tmp_path / "whole", steps=40, precision="bfloat16", dropout=0.1, watch=False)
     list(pretrain(whole))
     killed = replace(whole, out=tmp_path / "killed")
@@ -512,7 +512,7 @@ def test_an_ignored_ctrl_c_stays_ignored(corpus, tmp_path, monkeypatch, ctrl_c):
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_the_command_line_says_what_ctrl_c_left(corpus, tmp_path, monkeypatch, capsys):
+def test_the_command_line_says_what_was_saved_at_ctrl_c(corpus, tmp_path, monkeypatch, capsys):
     interrupting(monkeypatch, at=2)
     words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--preset", "tiny", "--steps", "4", "--no-watch"]
     assert main([*words, "--device", "cpu", "--batch-size", "2", "--max-tokens", "16", "--precision", "float32"]) == 130
@@ -529,7 +529,7 @@ def test_a_run_killed_before_its_first_save_writes_no_row_twice(corpus, tmp_path
         assert [row["step"] for row in rows if name in row] == steps, name
 
 
-def test_a_finished_run_given_again_writes_nothing_and_says_so(corpus, tmp_path):
+def test_starting_a_finished_run_again_writes_nothing(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", validation=corpus)
     list(pretrain(config))
     files = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
@@ -950,7 +950,7 @@ def test_what_was_not_made_here_cannot_be_recorded_in(tiny_checkpoint, tmp_path,
     assert "has no bertlab.json to --record in" in capsys.readouterr().err
 
 
-def test_a_loss_that_is_no_number_stops_the_run(corpus, tmp_path):
+def test_a_loss_that_is_not_finite_stops_the_run(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", steps=60, optim=OptimConfig(lr=1e30, warmup=0.0, max_grad_norm=1e30))
     with raises_error(Diverged, "run-diverged") as caught:
         list(pretrain(config))
@@ -1057,7 +1057,7 @@ def test_the_bar_is_full_at_the_end_and_only_there(corpus, tmp_path, capsys):
     assert "100.0%" in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_the_bar_of_a_run_that_goes_on_moves(capsys):
+def test_the_bar_of_a_resumed_run_moves(capsys):
     def late():
         for step, progress in enumerate([0.9, 0.92, 0.94]):
             time.sleep(0.15)  # longer than a bar waits between two drawings

@@ -34,7 +34,7 @@ def draw_gradients(worker: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: p.grad.clone() for name, p in worker.named_parameters()}
 
 
-def test_without_bias_correction_it_is_googles_adam():
+def test_without_bias_correction_adamw_equals_googles():
     """AdamWeightDecayOptimizer of google-research/bert/optimization.py, written out."""
     config = OptimConfig(bias_correction=False, max_grad_norm=1e9, beta2=0.999)
     optimizer = Optimizer(model(), config, torch.float32)
@@ -60,7 +60,7 @@ def orthogonality(change_XH: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_muon_moves_the_matrices_of_the_layers_and_adam_the_rest(dtype):
+def test_muon_updates_hidden_matrices_and_adamw_the_rest(dtype):
     muon, adam = (
         Optimizer(model(), OptimConfig(name=name, weight_decay=0.0, max_grad_norm=1e9), dtype)
         for name in ("muon", "adamw")
@@ -87,7 +87,7 @@ def test_muon_moves_the_matrices_of_the_layers_and_adam_the_rest(dtype):
         assert torch.equal(ours.to(dtype), worker)
 
 
-def test_all_matrices_at_once_move_as_torchs_muon_moves_each(monkeypatch):
+def test_batched_muon_equals_torchs_muon(monkeypatch):
     """In float32 on both sides, which torch's does not offer."""
     monkeypatch.setattr(torch.Tensor, "bfloat16", lambda tensor: tensor.clone())
     torch.manual_seed(2)
@@ -159,7 +159,7 @@ def test_an_unknown_optimiser_is_one_line():
         Optimizer(model(), OptimConfig(name="adam"), torch.float32)
 
 
-def test_the_average_forgets_as_it_should():
+def test_the_moving_average_follows_its_definition():
     optimizer = Optimizer(model(), OptimConfig(ema=0.75), torch.float32)
     expected = None
     for step in range(30):
@@ -173,7 +173,7 @@ def test_the_average_forgets_as_it_should():
     assert optimizer.final_model is not optimizer.model
 
 
-def test_the_checkpoint_holds_the_average(corpus, tmp_path):
+def test_the_checkpoint_holds_the_moving_average(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", optim=OptimConfig(lr=1e-2))
     list(pretrain(config))
     averaged = replace(config, out=tmp_path / "averaged", optim=OptimConfig(lr=1e-2, ema=0.9))
@@ -189,7 +189,7 @@ def test_the_checkpoint_holds_the_average(corpus, tmp_path):
     [OptimConfig(name="muon", ema=0.9), OptimConfig(bias_correction=False), OptimConfig(name="muon")],
     ids=["muon and average", "no bias correction", "muon"],
 )
-def test_it_goes_on_bit_for_bit(corpus, tmp_path, optim, precision):
+def test_a_resumed_run_has_identical_losses(corpus, tmp_path, optim, precision):
     config = settings(corpus, tmp_path / "whole", steps=10, optim=optim, precision=precision)
     list(pretrain(config))
     broken = replace(config, out=tmp_path / "broken")
