@@ -149,8 +149,10 @@ def empty(spec: TaskSpec, labels: Sequence[str], spoken: str) -> None:
 # -- asking ------------------------------------------------------------------------------------------------------
 
 
-def asked(checkpoint: sessions.Checkpoint, source: Source, task: str, columns: tuple, most: int, total: int) -> bool:
-    """Whether just this is to be measured: the button was clicked, here or by who sent the link."""
+def is_requested(
+    checkpoint: sessions.Checkpoint, source: Source, task: str, columns: tuple, most: int, total: int
+) -> bool:
+    """Whether to run this evaluation: its button was clicked, here or by the sender of the link."""
     settings = (sessions.short_name(checkpoint), source.name, source.split, source.stamp, task, columns, most)
     mark = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
     if source.content is not None and url.recall("from") == "upload":
@@ -162,7 +164,7 @@ def asked(checkpoint: sessions.Checkpoint, source: Source, task: str, columns: t
 
 
 def progress(parts: Sequence) -> Iterator:
-    """A bar while the parts are asked."""
+    """Show a progress bar while the batches are evaluated."""
     bar = st.progress(0.0)
     for number, part in enumerate(parts):
         bar.progress(number / len(parts), t("evaluation-progress", share=number / len(parts)))

@@ -87,8 +87,8 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     )  # fmt: skip
     number = url.number(rank.number_input, t("xray-rank"), 1, len(seen.answers.answers), 1, key="rank") - 1
     answer, window = seen.answers.answers[number], seen.answer_windows[number]
-    asked = (question, text, window, answer.start, answer.end)
-    found = sessions.ask(checkpoint, "span_attention", *asked)
+    arguments = (question, text, window, answer.start, answer.end)
+    found = sessions.ask(checkpoint, "span_attention", *arguments)
     backwards = look == "answer"
     share_LN = found.answer_to_question_LN if backwards else found.question_to_answer_LN
     even = len(found.question if backwards else found.answer) / len(found.tokens)
@@ -97,7 +97,7 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     names = {"axes": (t("head"), t("layer")), "labels": (t("xray-share"), t("xray-even"))}
     of = f"{look}_to_{'question' if backwards else 'answer'}_LN"
     code = plots.python_lines(
-        checkpoint, "from bertlab.views import xray", f"found = session.span_attention{asked!r}",
+        checkpoint, "from bertlab.views import xray", f"found = session.span_attention{arguments!r}",
         f"figure = xray.heads_map(found.{of}, {even!r}, {(layer, head)!r}, **{names!r})",
     )  # fmt: skip
 

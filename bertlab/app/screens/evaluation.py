@@ -8,7 +8,7 @@ from bertlab.app.i18n import t
 from bertlab.app.parts import evaluation
 from bertlab.training.error_analysis import examine
 
-MOST = 500  # rows that are asked of one visit: the cores are everybody's
+MOST = 500  # rows of one evaluation, because all users share the cores
 
 frame.heading("evaluation")
 with frame.show_errors():
@@ -26,7 +26,7 @@ with frame.show_errors():
         most = url.number(
             st.slider, t("evaluation-most"), 50, MOST, 200, key="most", step=50, help=t("evaluation-most-help")
         )
-        if evaluation.asked(checkpoint, source, task, columns, most, len(rows)):
+        if evaluation.is_requested(checkpoint, source, task, columns, most, len(rows)):
             key = (source.name, source.stamp, source.split, *columns)
             found = labelled_rows.examination(checkpoint, key, rows, spec, most, evaluation.progress)
             evaluation.figures(found)

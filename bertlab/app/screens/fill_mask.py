@@ -17,7 +17,7 @@ default = examples.hidden if text == examples.sentence else ""
 
 
 def remember(numbers: set[int]) -> None:
-    """Keep which words are hidden; without its text, the address is not told."""
+    """Keep which words are masked; the address holds them only together with the text."""
     url.keep("mask", ".".join(map(str, sorted(numbers))), default, shown=len(text) <= url.LONGEST)
 
 

@@ -52,12 +52,12 @@ def table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> No
 
 def apart(settings: dict[str, list]) -> None:
     """The settings in which the runs differ; whichever are fewer are the columns."""
-    told = [["–" if value is None else str(value) for value in values] for values in settings.values()]
+    texts = [["–" if value is None else str(value) for value in values] for values in settings.values()]
     st.subheader(t("training-apart"), anchor=False)
     if len(settings) <= len(picked):
-        display.table({t("training-run"): picked, **dict(zip(settings, told, strict=True))})
+        display.table({t("training-run"): picked, **dict(zip(settings, texts, strict=True))})
     else:
-        by_run = [list(column) for column in zip(*told, strict=True)]
+        by_run = [list(column) for column in zip(*texts, strict=True)]
         display.table({t("training-flag"): list(settings), **dict(zip(picked, by_run, strict=True))})
 
 
