@@ -21,7 +21,8 @@ from bertlab.cli import main
 from bertlab.config.errors import BertlabError
 from bertlab.config.lock import exclusive_lock
 from bertlab.config.tasks import TASKS, TaskSpec, task
-from bertlab.tasks.registry import TASK_TYPES
+from bertlab.tasks.classification import ClassificationTask
+from bertlab.tasks.registry import TASK_TYPES, register
 from bertlab.tasks.task_flags import TaskFlags, spec_of_record
 from bertlab.tasks.training_data import add_task_head
 from bertlab.text.readers.rows import Rows
@@ -624,3 +625,37 @@ def test_no_network_is_one_line(tmp_path, tiny_checkpoint, monkeypatch, capsys):
     assert error.count("\n") == 1
     assert main(["finetune", "comve", *words[2:]]) == 2
     assert "not on the hub" in capsys.readouterr().err
+
+
+# -- from outside of the package ---------------------------------------------------------------------------------
+
+
+class ReversedClassification(ClassificationTask):
+    """A toy task type: classification of a text read backwards."""
+
+    name = "reversed_classification"
+    aliases = ("backwards",)
+
+    def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
+        return tuple(" ".join(reversed(text.split())) for text in super().read_texts(row, spec))
+
+
+def test_a_task_and_a_task_type_are_added_from_outside(tmp_path, tiny_checkpoint, monkeypatch):
+    row = task("sst2")
+    data = directory_of(tmp_path / "data", row)
+    monkeypatch.setitem(TASKS, "toy", row.replace(kind="reversed_classification", hub_id=""))
+    register(ReversedClassification())
+    try:
+        assert TASK_TYPES["backwards"].name == "reversed_classification"
+        list(finetune(config(tmp_path, tiny_checkpoint, "toy", data=str(data))))
+        path = tmp_path / "run" / "checkpoint"
+        opened = bertlab.load(path)
+        assert opened.record["task"]["kind"] == "reversed_classification"
+        assert opened.classify("The boats stayed in.").best.label in ("negative", "positive")
+        out = tmp_path / "predictions.tsv"
+        asked = EvaluateConfig("toy", data=str(data), checkpoint=str(path), json=True, device="cpu", out=out)
+        found = evaluate(asked)
+        assert found["examples"] == 12
+        assert evaluate(EvaluateConfig("toy", data=str(data), predictions=out)) == found
+    finally:
+        TASK_TYPES.remove("reversed_classification")
