@@ -146,7 +146,7 @@ def test_uploaded_rows_are_measured_and_a_ragged_one_is_named(shipped):
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert text("evaluation-every-used", count=13, total=13, useless=1) in [caption.value for caption in app.caption]
-    (left_out,) = [body for body in bodies(app) if "mine.jsonl: row 13" in body]
+    (left_out,) = [body for body in bodies(app) if "mine.jsonl row 13" in body]
     assert "/tmp" not in left_out
 
 
@@ -175,7 +175,7 @@ def test_the_shipped_judge_of_pairs_agrees_with_the_sample_rows(tmp_path):
     loaded = bertlab.load("stsb").loaded
     spec, path = spec_for(loaded), tmp_path / "rows.csv"
     path.write_text(sample(spec, (), "en"), encoding="utf-8")
-    assert examine(loaded, labelled_rows(path, spec), spec).figures["pearson"] > 80
+    assert examine(loaded, labelled_rows(path, spec), spec).metrics["pearson"] > 80
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped, be
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    assert any("row 2 has nothing but spaces in" in body for body in bodies(app))
+    assert any("row 2: has only spaces in" in body for body in bodies(app))
     assert text("evaluation-only-used", count=1, total=1, useless=1) in [caption.value for caption in app.caption]
 
 
