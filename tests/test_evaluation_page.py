@@ -124,6 +124,9 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     assert any("unknown label" in body for body in bodies(app)), "the row that is left out is named"
     assert text("evaluation-every-used", count=12, total=12, useless=1) in [caption.value for caption in app.caption]
     (menu,), (chart,) = saved_figures(app), app.get("plotly_chart")
+    assert {"label", "prediction", "count"} <= menu["columns"].keys()
+    assert menu["subject"].keys() == {"checkpoint", "task_type", "data"}
+    assert menu["subject"]["data"] == str(reviews)
     assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(
         json.loads(chart.proto.spec)
     )

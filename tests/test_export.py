@@ -39,6 +39,7 @@ FIGURES = {
     },
     "heads": {"before-after": {"label", "before", "after"}},
     "fill_mask": {"mask-0": {"piece", "probability"}},
+    "question": {"curves": {"word", "start", "end"}},
 }  # fmt: skip
 
 

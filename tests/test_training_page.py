@@ -15,7 +15,7 @@ from bertlab.app import url
 from bertlab.app.data import training_runs
 from bertlab.checkpoints import history
 from bertlab.config.languages import message_ids
-from bertlab.views import curves
+from bertlab.views import curves, payload
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_the_table_tells_of_many_steps_and_of_held_out_text(shipped, several):
     app = open_page("training", runs=str(several), curves='["long","stopped"]')
     row = r"<span>loss, last 100 steps</span>(.*?)</td><td><span>held-out text</span>(.*?)</td>"
     assert re.findall(row, said(app))[0] == ("2.500", f"25.0% {text('training-masked_accuracy')}")
-    assert curves.held_out(rows[:3]) is None
+    assert curves.last_held_out(rows[:3]) is None
 
 
 def test_a_figure_with_many_runs_is_higher():
@@ -140,6 +140,8 @@ def test_what_is_chosen_stays_in_the_link_and_its_figures_can_be_drawn_again(shi
     charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     for menu, chart in zip(saved_figures(app), charts, strict=True):
         assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart)
+        assert set(menu["columns"]["run"]) == {"done"}
+        assert {"split", "seconds"} < menu["columns"].keys()
     app.multiselect[0].set_value([]).run()
     assert text("training-nothing") in said(app)
 
@@ -236,7 +238,7 @@ def tuned(tmp_path) -> list[dict]:
 
 
 def test_curves_of_a_run_that_learned_the_order_of_sentences(ordered):
-    drawn = [metric for metric in curves.METRICS if curves.has(ordered, metric)]
+    drawn = [metric for metric in curves.METRICS if curves.has_metric(ordered, metric)]
     assert drawn == ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "learning_rate"]
     assert list(curves.run_curves({"a": ordered}, "loss").data[-1].y) == [pytest.approx(5.69)]
     accuracy = curves.run_curves({"a": ordered}, "order_accuracy").data
@@ -247,7 +249,7 @@ def test_curves_of_a_run_that_learned_the_order_of_sentences(ordered):
 
 
 def test_curves_of_fine_tuning_put_shares_and_percents_on_one_scale(tuned):
-    drawn = [metric for metric in curves.METRICS if curves.has(tuned, metric)]
+    drawn = [metric for metric in curves.METRICS if curves.has_metric(tuned, metric)]
     assert drawn == ["loss", "accuracy", "f1", "learning_rate"]
     lines = curves.run_curves({"a": tuned}, "accuracy").data
     assert list(lines[0].y) == [0.25, 0.5, 0.75]
@@ -296,6 +298,9 @@ def test_the_time_machine_opens_the_shipped_run(shipped, shipped_runs):
     assert app.selectbox(key="run").value == "learner"
     assert len(app.get("bidi_component")) == 1
     assert (app.query_params["at"], app.query_params["against"]) == ("10", "0")
+    subject = payload.unpack(app.get("bidi_component")[0].proto.bytes)[0]["options"]["subject"]
+    assert subject["run"] == "learner"
+    assert subject["text"] == app.text_input(key="then.en.a").value
 
 
 @pytest.mark.parametrize(("language", "run"), [("en", "learner"), ("ko", "student")])
@@ -345,7 +350,7 @@ def test_two_checkpoints_side_by_side(shipped):
     assert not errors(app)
     names = ["heads", "head", "drift", "moved-most"]
     assert [menu["name"] for menu in saved_figures(app)] == [f"compare-{name}" for name in names]
-    app.slider(key="moved").set_value(0).run()
+    app.select_slider(key="moved").set_value(0).run()
     assert app.query_params["moved"] == "0"
 
 

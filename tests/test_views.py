@@ -299,6 +299,10 @@ def test_span_curves_follow_the_words():
     assert [trace.name for trace in figure.data] == ["시작", "끝"]
     assert tuple(figure.data[0].y) == start
     assert tuple(figure.data[1].y) == end
+    assert tuple(figure.layout.yaxis.range) == (0, 1.05), "one scale for all answers"
+    assert figures.span_curves(replace(answers, start_probs=(0.1,) * 6, end_probs=(0.2,) * 6), text, zoom=True).layout[
+        "yaxis"
+    ]["range"][1] == pytest.approx(0.21)
     assert figure.layout.xaxis.ticktext[1] == "&lt;b&gt;mill&lt;/b&gt;"
     assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].x1) == (0.5, 1.5)
     assert figures.span_curves(replace(answers, answers=(), words=(), start_probs=(), end_probs=()), "").data

@@ -87,18 +87,23 @@ def head_grid(data: dict, on_change: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def save_menu(key: str, *, data: export.Columns | None = None, code: str = "") -> Iterator[None]:
+def save_menu(
+    key: str, *, data: export.Columns | None = None, code: str = "", subject: dict[str, str] | None = None
+) -> Iterator[None]:
     """Draw the enclosed Plotly chart or SVG with a menu below it that saves it.
 
     Args:
         data: the columns of the CSV file.
         code: the Python lines that draw it again.
+        subject: columns that every row of the CSV file gets; None for the checkpoint and texts of the latest query.
     """
+    if subject is None:
+        subject = sessions.subject() if code else {}
     with st.container(key=f"figure-{key}", gap="xsmall"):
         yield
         page = st.session_state["url.page"] or "start"
         about = {"name": f"{page}-{key}", "title": t(page), "lang": language(), "frame": f".st-key-figure-{key}"}
-        saved = {"columns": data and export.tidy(data), "code": code, "subject": sessions.subject() if code else {}}
+        saved = {"columns": data and export.tidy(data), "code": code, "subject": subject}
         _view("figure")(key=f"save-{key}", data=about | saved)
 
 

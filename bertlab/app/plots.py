@@ -19,6 +19,7 @@ def show(
     *,
     code: str = "",
     data: export.Columns | None = None,
+    subject: dict[str, str] | None = None,
     on_click: Callable[[list], None] | None = None,
 ) -> None:
     """Draw a Plotly figure in the app's font; `static/app.css` sets its colours. A menu below it saves it as SVG, PNG,
@@ -27,6 +28,7 @@ def show(
     Args:
         code: what `python_lines` gives; it has to run and to draw this figure (tests/test_export.py runs it).
         data: the columns of the CSV file; without them the browser takes what Plotly drew.
+        subject: columns that every row of the CSV file gets; None for the checkpoint and texts of the latest query.
         on_click: is called with the customdata of a mark that is clicked.
     """
 
@@ -35,7 +37,7 @@ def show(
             on_click(point["customdata"])
 
     figure.update_layout(font={"family": FONT, "size": 15})
-    with components.save_menu(key, data=data, code=code):
+    with components.save_menu(key, data=data, code=code, subject=subject):
         listening = {"on_select": clicked, "selection_mode": "points"} if on_click else {}
         st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, **listening)
 

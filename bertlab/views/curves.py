@@ -1,4 +1,4 @@
-"""Curves of training runs, several runs in one figure: training steps as lines, evaluations as diamonds."""
+"""Training curves, several runs in one figure: training steps as lines, measurements on held-out text as diamonds."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -8,27 +8,32 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.config.tasks import TASKS
+from bertlab.views.export import Columns
 from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, safe
 
-# beyond the colours a line is dashed as well
+# when all colours are used up, they repeat with the next dash
 DASHES = ["solid", "dash", "dot", "dashdot"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What a curve shows: the name in a step's row, "" where steps have none, and those in a measurement that add up to
-    the same. noisy: drawn faint, under its mean. hundredths: a measurement is written in percent, unlike a step."""
+    """Where the log of a run holds the values of a curve, and how they are drawn."""
 
     step: str
+    """Key in the row of a training step; "" if steps do not have it."""
     measured: tuple[str, ...] = ()
+    """Keys in a measurement on held-out text; the curve shows their sum."""
     percent: bool = False
+    """Whether the y axis shows percentages."""
     noisy: bool = True
+    """Whether the value of each step is drawn faintly under the running mean."""
     hundredths: bool = False
+    """Whether measurements are logged in percent, unlike steps."""
 
 
-# what a step of fine-tuning tells of a measure
+# keys of fine-tuning metrics in the row of a step
 _STEPS = {"accuracy": "accuracy", "exact_match": "exact"}
-# the measures of fine-tuning, by the names that evaluation gives them
+# fine-tuning metrics by the names that evaluation uses
 MEASURES = {
     name: Metric(_STEPS.get(name, ""), (name,), percent=True, hundredths=True)
     for name in dict.fromkeys(name for task in TASKS.values() for name in task.metrics)
@@ -45,11 +50,11 @@ METRICS = {
     "learning_rate": Metric("learning_rate", noisy=False),
 }
 PLACES = ("tokens", "step", "seconds")
-# pixels: of a figure, and of its legend a line, a mark with the room around it, a letter, and how wide it is
-HEIGHT, LINE, MARK, LETTER, WIDE = 300, 26, 52, 8, 440
+# pixels: height of a figure; of its legend: height of a line, width of a mark with its margins, of a letter, of all
+HEIGHT, LEGEND_LINE, LEGEND_MARK, LEGEND_LETTER, LEGEND_WIDTH = 300, 26, 52, 8, 440
 
 
-def has(rows: Iterable[Mapping], metric: str) -> bool:
+def has_metric(rows: Iterable[Mapping], metric: str) -> bool:
     """Whether any row has a value of this metric."""
     shown = METRICS.get(metric)
     return shown is not None and any(
@@ -66,24 +71,26 @@ def run_curves(
     held_out: str = "held-out text",
     axes: tuple[str, str] = ("tokens", ""),
 ) -> go.Figure:
-    """One metric of those of several runs that have it.
+    """One metric of several runs; runs that lack it are left out.
 
     Args:
         runs: the rows of each run's log, by its name.
-        metric: of `METRICS`; x: of `PLACES`.
-        log: a logarithmic x axis.
-        held_out: what the diamonds are called; axes: the words at x and y.
+        metric: a key of `METRICS`.
+        x: an item of `PLACES`.
+        log: whether the x axis is logarithmic.
+        held_out: name of the diamonds in the legend.
+        axes: titles of x and y.
     """
     figure = go.Figure(layout={"template": TEMPLATE})
     shown = METRICS[metric]
     form = ".1%" if shown.percent else ".4g"
     for number, (name, rows) in enumerate(runs.items()):
         rows = list(rows)
-        steps = [row for row in rows if _number(row.get(shown.step)) and _number(row.get(x))]
+        steps = _step_points(rows, shown, x)
         line = {
             "color": COLOURS[number % len(COLOURS)], "width": 2, "dash": DASHES[number // len(COLOURS) % len(DASHES)]
         }  # fmt: skip
-        places, values = [row[x] for row in steps], [row[shown.step] for row in steps]
+        places, values = [place for place, _ in steps], [value for _, value in steps]
         if steps and shown.noisy:
             figure.add_scatter(
                 x=places, y=values, legendgroup=name, showlegend=False, mode="lines", line={**line, "width": 1},
@@ -95,13 +102,9 @@ def run_curves(
                 x=places, y=values, name=safe(name), legendgroup=name, mode="lines" if len(steps) > 1 else "markers",
                 line=line, hovertemplate=f"{safe(name)}: %{{y:{form}}}",
             )  # fmt: skip
-        measured = [
-            (place, value)
-            for row, place in zip(rows, _places(rows, x), strict=True)
-            if place is not None and (value := _measurement(row, shown)) is not None
-        ]
+        measured = _measured_points(rows, shown, x)
         if measured:
-            # a line leads from one to the next where no steps do
+            # without steps, a line connects the measurements
             figure.add_scatter(
                 x=[place for place, _ in measured], y=[value for _, value in measured], legendgroup=name,
                 name=safe(name if not steps else f"{name}, {held_out}"), mode="markers" if steps else "lines+markers",
@@ -113,38 +116,54 @@ def run_curves(
     figure.update_xaxes(
         title={"text": safe(axes[0]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID,
         type="log" if log else "linear", nticks=6, tickformat=".3~s", hoverformat=",.0f",
-        dtick=_between(figure) if log else None,
+        dtick=_log_ticks(figure) if log else None,
     )  # fmt: skip
     figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6)
-    figure.update_yaxes(exponentformat="power")  # a rate of 0.00015 is not read as 150µ
+    figure.update_yaxes(exponentformat="power")  # not 150µ for 0.00015
     if shown.percent:
         figure.update_yaxes(tickformat=PERCENT_TICKS, rangemode="tozero")
-    # a legend of many lines makes the figure higher, and leaves the curves their room
-    figure.update_layout(height=HEIGHT + LINE * (_lines(figure) - 1), legend={"maxheight": 0.9})
+    # a longer legend makes the figure higher, so that the curves keep their height
+    figure.update_layout(height=HEIGHT + LEGEND_LINE * (_legend_lines(figure) - 1), legend={"maxheight": 0.9})
     figure.update_layout(hovermode="x unified", margin={"t": 36}, showlegend=True)
     return figure
 
 
-def held_out(rows: Iterable[Mapping]) -> tuple[str, float] | None:
-    """The first metric after the loss that a run was measured by on held-out text, and its last value; None if it was
-    not measured."""
+def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "tokens") -> Columns:
+    """The points of `run_curves` as columns: run, split (training or held-out), place on the x axis, and value.
+
+    >>> rows = [{"step": 1, "tokens": 64, "loss": 8.5}, {"step": 1, "tokens": 64, "validation": {"mlm_loss": 8.0}}]
+    >>> curve_points({"tiny": rows}, "loss")
+    {'run': ['tiny', 'tiny'], 'split': ['training', 'held-out'], 'tokens': [64, 64], 'loss': [8.5, 8.0]}
+    """
+    shown = METRICS[metric]
+    points = []
+    for name, logged in runs.items():
+        rows = list(logged)
+        points += [(name, "training", *point) for point in _step_points(rows, shown, x)]
+        points += [(name, "held-out", *point) for point in _measured_points(rows, shown, x)]
+    columns = zip(*points, strict=True) if points else ((), (), (), ())
+    return {title: list(values) for title, values in zip(("run", "split", x, metric), columns, strict=True)}
+
+
+def last_held_out(rows: Iterable[Mapping]) -> tuple[str, float] | None:
+    """The first metric except the loss that was measured on held-out text, with its last value; or None."""
     rows = list(rows)
     for name, metric in METRICS.items():
-        found = [value for row in rows if (value := _measurement(row, metric)) is not None]
-        if found and name != "loss":
-            return name, found[-1]
+        values = [value for row in rows if (value := _measurement(row, metric)) is not None]
+        if values and name != "loss":
+            return name, values[-1]
     return None
 
 
-def _lines(figure: go.Figure) -> int:
-    """About how many lines the legend of a figure half a page wide has."""
+def _legend_lines(figure: go.Figure) -> int:
+    """Estimate the number of lines in the legend of a figure that is half a page wide."""
     names = [trace.name for trace in figure.data if trace.showlegend is not False]
-    beside = max(1, WIDE // (MARK + LETTER * max(map(len, names), default=0)))
-    return max(1, math.ceil(len(names) / beside))
+    per_line = max(1, LEGEND_WIDTH // (LEGEND_MARK + LEGEND_LETTER * max(map(len, names), default=0)))
+    return max(1, math.ceil(len(names) / per_line))
 
 
 def smooth(values: list[float], reach: int = 10) -> list[float]:
-    """Each value's mean with those up to `reach` places away, fewer at the ends.
+    """Running mean over `2 * reach + 1` values, over fewer at both ends.
 
     >>> smooth([1.0, 2.0, 6.0], 1)
     [1.5, 3.0, 4.0]
@@ -155,8 +174,22 @@ def smooth(values: list[float], reach: int = 10) -> list[float]:
     return ((sums[ends] - sums[starts]) / (ends - starts)).tolist()
 
 
+def _step_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[float, float]]:
+    """(x, value) of every training step."""
+    return [(row[x], row[metric.step]) for row in rows if _number(row.get(metric.step)) and _number(row.get(x))]
+
+
+def _measured_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[float, float]]:
+    """(x, value) of every measurement on held-out text."""
+    return [
+        (place, value)
+        for row, place in zip(rows, _places(rows, x), strict=True)
+        if place is not None and (value := _measurement(row, metric)) is not None
+    ]
+
+
 def _places(rows: list[Mapping], x: str) -> list[float | None]:
-    """Where each row stands on the x axis; a measurement has no time of its own, so it gets its step's."""
+    """The x value of each row; measurements are logged without a time and get that of their step."""
     known = [(row["step"], row[x]) for row in rows if _number(row.get("step")) and _number(row.get(x))]
     if not known:
         return [None] * len(rows)
@@ -169,15 +202,18 @@ def _places(rows: list[Mapping], x: str) -> list[float | None]:
 
 
 def _measurement(row: Mapping, metric: Metric) -> float | None:
-    """What a row measured of a metric; None if it did not."""
-    told = row.get("validation")
-    found = [told[key] for key in metric.measured if _number(told.get(key))] if isinstance(told, Mapping) else []
-    return sum(found) / (100 if metric.hundredths else 1) if found else None
+    """The value of a metric that a row has from held-out text, or None."""
+    logged = row.get("validation")
+    if not isinstance(logged, Mapping):
+        return None
+    values = [logged[key] for key in metric.measured if _number(logged.get(key))]
+    return sum(values) / (100 if metric.hundredths else 1) if values else None
 
 
-def _between(figure: go.Figure) -> int | str | None:
-    """Which ticks a logarithmic axis has: powers of ten alone where these are several, else 2 and 5 between them, which
-    stand there bare; over less than one it is left to Plotly."""
+def _log_ticks(figure: go.Figure) -> int | str | None:
+    """The `dtick` of a logarithmic axis: powers of ten if it covers two decades or more, also 2 and 5 if it covers
+    one; below that None, Plotly's choice.
+    """
     places = [place for trace in figure.data for place in trace.x if place and place > 0]
     decades = math.log10(max(places) / min(places)) if places else 0.0
     return 1 if decades >= 2 else "D2" if decades >= 1 else None

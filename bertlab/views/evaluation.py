@@ -1,6 +1,6 @@
-"""Figures of an error analysis: confusion matrix, predicted against true values, results by group.
+"""Figures of an error analysis: confusion matrix, predictions against labels, results by group.
 
-The customdata of every mark names the rows it stands for, so that a page can react to a click.
+The customdata of every mark identifies its cell, row or group, so that a page can react to a click.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
 from bertlab.views.passage import plain
 
-MOST_NAMED = 14  # labels up to which every cell shows its numbers
-# wrong ones orange, right ones blue, both faint enough for ink of either theme on top
+MOST_NUMBERED = 14  # with more labels, cells are too small for numbers
+# wrong cells orange, correct ones blue, both faint enough for text in either theme
 _SHARES = [
     [0, transparent(ORANGE, 0.62)],
     [0.5, transparent(ORANGE, 0.03)],
@@ -25,56 +25,56 @@ _SHARES = [
 
 
 def confusion_map(
-    found: Confusion,
+    confusion: Confusion,
     chosen: tuple[int, int] | None = None,
     *,
-    axes: tuple[str, str] = ("said", "given"),
-    labels: tuple[str, str] = ("none", "of what was given"),
+    axes: tuple[str, str] = ("prediction", "label"),
+    labels: tuple[str, str] = ("none", "of all rows with this label"),
 ) -> go.Figure:
     """Labels (rows) by predictions (columns): counts and shares of the row, correct cells blue, wrong ones orange.
 
     Args:
-        found: the counts.
-        chosen: (label, prediction) of the cell with a frame. A cell's customdata has the same form.
+        confusion: the counts.
+        chosen: (label, prediction) of the cell to frame. A cell's customdata has the same form.
         axes: titles of the columns and the rows.
-        labels: names of "no entity" and of what the shares are shares of.
+        labels: name of "no entity", and the words after a share.
     """
-    names = [safe(short(name or labels[0], 18)) for name in found.names]
+    names = [safe(short(name or labels[0], 18)) for name in confusion.names]
     size, places = len(names), list(range(len(names)))
-    counts_GP, shares_GP = found.counts_GP, found.shares_GP
-    cell = 62 if size <= 6 else 46 if size <= MOST_NAMED else 22
+    counts_GP, shares_GP = confusion.counts_GP, confusion.shares_GP
+    cell = 62 if size <= 6 else 46 if size <= MOST_NUMBERED else 22
     figure = blank(height=110 + cell * size)
-    strong_GS = np.sqrt(shares_GP)  # so that a few wrong ones are seen
-    signed_GS = np.where(np.eye(size, dtype=bool), strong_GS, -strong_GS)
+    strength_GP = np.sqrt(shares_GP)  # so that small shares can be seen
+    signed_GP = np.where(np.eye(size, dtype=bool), strength_GP, -strength_GP)
     figure.add_heatmap(
-        z=signed_GS.round(4), zmin=-1, zmax=1, colorscale=_SHARES, xgap=3, ygap=3, showscale=False, hoverinfo="skip"
+        z=signed_GP.round(4), zmin=-1, zmax=1, colorscale=_SHARES, xgap=3, ygap=3, showscale=False, hoverinfo="skip"
     )
     # Plotly reports no clicks on a heat map, so transparent marks lie on its cells
-    shown = [(g, s) for g in places for s in places]
-    texts = [f"{counts_GP[p]:,}<br>{shares_GP[p]:.0%}" if counts_GP[p] else "" for p in shown]
+    cells = [(label, prediction) for label in places for prediction in places]
+    texts = [f"{counts_GP[cell]:,}<br>{shares_GP[cell]:.0%}" if counts_GP[cell] else "" for cell in cells]
     figure.add_scatter(
-        x=[s for _, s in shown],
-        y=[g for g, _ in shown],
-        mode="markers+text" if size <= MOST_NAMED else "markers",
+        x=[prediction for _, prediction in cells],
+        y=[label for label, _ in cells],
+        mode="markers+text" if size <= MOST_NUMBERED else "markers",
         marker={"symbol": "square", "size": 0.8 * cell, "color": "rgba(0, 0, 0, 0)"},
         text=texts,
         textfont={"size": 14 if size <= 6 else 11},
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
-        customdata=[[g, s] for g, s in shown],
+        customdata=[list(cell) for cell in cells],
         hovertext=[
-            f"{safe(axes[1])}: {names[g]}<br>{safe(axes[0])}: {names[s]}<br>"
-            f"{counts_GP[g, s]:,} · {percent(float(shares_GP[g, s]))} {safe(labels[1])}"
-            for g, s in shown
+            f"{safe(axes[1])}: {names[label]}<br>{safe(axes[0])}: {names[prediction]}<br>"
+            f"{counts_GP[label, prediction]:,} · {percent(float(shares_GP[label, prediction]))} {safe(labels[1])}"
+            for label, prediction in cells
         ],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
     if chosen is not None:
-        g, s = chosen
+        row, column = chosen
         figure.add_shape(
-            type="rect", x0=s - 0.5, x1=s + 0.5, y0=g - 0.5, y1=g + 0.5, line={"color": GREY, "width": 3}
-        )  # fmt: skip
+            type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5, line={"color": GREY, "width": 3}
+        )
     title = {"font": {"size": 13}}
     named = {"tickvals": places, "ticktext": names}
     slant = -40 if max(map(len, names)) * size > 60 else 0
@@ -85,20 +85,20 @@ def confusion_map(
     return figure
 
 
-def value_scatter(rows: Sequence[Judged], *, axes: tuple[str, str] = ("given", "said")) -> go.Figure:
+def value_scatter(rows: Sequence[Judged], *, axes: tuple[str, str] = ("label", "prediction")) -> go.Figure:
     """Labels (x) and predictions (y) of a regression, one point for each row; on the dotted line both are equal.
 
     A point's customdata is the number of its row.
     """
-    given, said = ([row.values[side] for row in rows] for side in (0, 1))
-    ends = [min([*given, *said]), max([*given, *said])]
+    labels, predictions = ([row.values[side] for row in rows] for side in (0, 1))
+    ends = [min([*labels, *predictions]), max([*labels, *predictions])]
     figure = blank(height=420)
     figure.add_scatter(
         x=ends, y=ends, mode="lines", line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         showlegend=False,
     )  # fmt: skip
     figure.add_scatter(
-        x=given, y=[round(value, 4) for value in said], mode="markers", showlegend=False,
+        x=labels, y=[round(value, 4) for value in predictions], mode="markers", showlegend=False,
         marker={"color": BLUE, "size": 9, "opacity": 0.55},
         selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 0.55}},
         customdata=[[number] for number in range(len(rows))],
@@ -146,27 +146,30 @@ def group_bars(
 
 
 def row_html(row: Judged, words: Mapping[str, str], joint: str = " ") -> str:
-    """One row to be read: its text, what was given, what was said, and how probable the model found what is given.
+    """One row as HTML: its text, its label, the prediction, and the probability of the label.
 
     Args:
-        words: what to call "given", "said", "chance" and "nothing" (an empty answer, no entity).
-        joint: what stands between tokens.
+        row: an item of `Examination.rows`.
+        words: names of "label", "prediction", "probability" and "nothing" (an empty answer, no entity).
+        joint: the text between two words.
     """
     texts = row.texts if len(row.texts) <= 2 else (joint.join(row.texts),)
     shown = "".join(f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{plain(short(t, 420))}</p>' for t in texts)
-    told = (("given", row.gold), ("said", row.prediction))
-    line = [f"{plain(words[name])}: <b>{plain(value or words['nothing'])}</b>" for name, value in told]
+    line = [
+        f"{plain(words[name])}: <b>{plain(value or words['nothing'])}</b>"
+        for name, value in (("label", row.gold), ("prediction", row.prediction))
+    ]
     if row.probability is not None:
-        line.append(f"{plain(words['chance'])}: {percent(row.probability)}")
+        line.append(f"{plain(words['probability'])}: {percent(row.probability)}")
     return f'<div dir="auto">{shown}<p class="small">{" · ".join(line)}</p></div>'
 
 
 def table(rows: Sequence[Judged], joint: str = " ") -> list[dict[str, str | float]]:
-    """Rows as a table: id, text, given, said, score, probability (empty for numbers)."""
+    """Rows as a table: id, text, label, prediction, score, and the probability of the label (empty for numbers)."""
     return [
         {
-            "id": row.id, "text": (joint if len(row.texts) > 2 else " | ").join(row.texts), "given": row.gold,
-            "said": row.prediction, "score": row.score,
+            "id": row.id, "text": (joint if len(row.texts) > 2 else " | ").join(row.texts), "label": row.gold,
+            "prediction": row.prediction, "score": row.score,
             "probability": "" if row.probability is None else row.probability,
         }
         for row in rows

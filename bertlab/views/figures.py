@@ -122,6 +122,7 @@ def span_curves(
     labels: tuple[str, str] = ("start", "end"),
     shade: str = "best answer",
     axes: tuple[str, str] = ("word of the passage", "probability"),
+    zoom: bool = False,
 ) -> go.Figure:
     """For every word of the passage, the probability that the answer starts there and that it ends there.
 
@@ -131,6 +132,7 @@ def span_curves(
         labels: names of the two curves.
         shade: name of the shading over the words of the best answer.
         axes: titles of x and y.
+        zoom: end the y axis at the highest probability instead of 100 %.
     """
     words = [passage[start:end] for start, end in answers.words]
     places = list(range(len(words)))
@@ -158,10 +160,10 @@ def span_curves(
         tickfont={"size": 12},
         title={"text": safe(axes[0]), "font": {"size": 13}},
     )
-    most = max((*answers.start_probs, *answers.end_probs), default=1) or 1
     figure.update_yaxes(
-        range=[0, min(1.02, most * 1.1)], showgrid=True, gridcolor=GRID, tickformat=PERCENT_TICKS, nticks=5
-    )
+        range=bar_range((*answers.start_probs, *answers.end_probs), zoom, space=1.05),
+        showgrid=True, gridcolor=GRID, tickformat=PERCENT_TICKS, nticks=5,
+    )  # fmt: skip
     figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}})
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     best = answers.answers[0] if answers.answers else None

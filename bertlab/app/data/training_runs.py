@@ -158,7 +158,8 @@ def snapshots_over_text(run: Path, first: str, second: str, options: dict, done:
 
     moments = timeline.timeline(run, first, second or None, ask=ask, done=done)
     sources = tuple(checkpoint(str(snapshot.path)) for snapshot in moments.snapshots)
-    return payload.with_options(_pack(run, sources, first, second, moments), options)
+    subject = {"run": run.name, "text": first} | ({"text_2": second} if second else {})
+    return payload.with_options(_pack(run, sources, first, second, moments), options | {"subject": subject})
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -249,8 +249,8 @@ def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tupl
 
     options = {"": t("evaluation-all")}
     for g, s in order:
-        given, said = (seen.names[side] or t("evaluation-nothing") for side in (g, s))
-        options[f"{g}.{s}"] = t("evaluation-cell", given=given, said=said, count=len(seen.cells[g, s]))
+        label, prediction = (seen.names[side] or t("evaluation-nothing") for side in (g, s))
+        options[f"{g}.{s}"] = t("evaluation-cell", label=label, prediction=prediction, count=len(seen.cells[g, s]))
     picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
     chosen = tuple(map(int, picked.split("."))) if picked else None
 
@@ -259,7 +259,7 @@ def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tupl
             st.session_state["cell"] = "" if option == picked else option
 
     words = {
-        "axes": (t("evaluation-said"), t("evaluation-given")),
+        "axes": (t("evaluation-prediction"), t("evaluation-label")),
         "labels": (t("evaluation-nothing"), t("evaluation-share")),
     }
     code = plots.python_lines(
@@ -267,14 +267,19 @@ def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tupl
     )
     cells = [(g, s) for g in range(len(seen.names)) for s in range(len(seen.names))]
     data = {
-        "given": [seen.names[g] for g, _ in cells], "said": [seen.names[s] for _, s in cells],
+        "label": [seen.names[g] for g, _ in cells], "prediction": [seen.names[s] for _, s in cells],
         "count": [seen.counts_GP[cell] for cell in cells], "share": [seen.shares_GP[cell] for cell in cells],
     }  # fmt: skip
     with place:
         drawing = evaluation.confusion_map(seen, chosen, **words)
-        plots.show(drawing, key="confusion", code=code, data=data, on_click=choose)
+        plots.show(drawing, key="confusion", code=code, data=data, subject=_subject(checkpoint, found), on_click=choose)
         display.explain("confusion", "right_probability")
     return seen.cells[chosen] if chosen else None
+
+
+def _subject(checkpoint: sessions.Checkpoint, found: Examination) -> dict[str, str]:
+    """The columns of every saved file that name the checkpoint, the task type and the data."""
+    return {"checkpoint": sessions.short_name(checkpoint), "task_type": found.spec.kind, "data": found.name}
 
 
 def _groups(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
@@ -301,7 +306,7 @@ def _groups(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[s
     }  # fmt: skip
     with place:
         drawing = evaluation.group_bars(groups, **names)
-        plots.show(drawing, key="groups", code=code, data=data, on_click=choose)
+        plots.show(drawing, key="groups", code=code, data=data, subject=_subject(checkpoint, found), on_click=choose)
         display.explain("right_probability")
     return groups[int(picked)].rows if picked else None
 
@@ -318,12 +323,16 @@ def _values(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[s
     def choose(row: list) -> None:
         st.session_state["cell"] = "" if str(row[0]) == picked else str(row[0])
 
-    axes = (t("evaluation-given"), t("evaluation-said"))
+    axes = (t("evaluation-label"), t("evaluation-prediction"))
     code = plots.python_lines(checkpoint, *opened, f"figure = evaluation.value_scatter(found.rows, axes={axes!r})")
+    data = {
+        "id": [row.id for row in found.rows], "text": [" | ".join(row.texts) for row in found.rows],
+        "label": [row.values[0] for row in found.rows], "prediction": [row.values[1] for row in found.rows],
+    }  # fmt: skip
     with place:
         plots.show(
             evaluation.value_scatter(found.rows, axes=axes), key="values", code=code, on_click=choose,
-            data={side: [row.values[at] for row in found.rows] for at, side in enumerate(("given", "said"))},
+            data=data, subject=_subject(checkpoint, found),
         )  # fmt: skip
     return [int(picked)] if picked else None
 
@@ -335,7 +344,7 @@ def listed(checkpoint: sessions.Checkpoint, found: Examination, members: Sequenc
     said = "evaluation-listed" if len(order) > SHOWN else "evaluation-listed-all"
     st.caption(t(said, shown=min(SHOWN, len(order)), count=len(order)))
     joint = "" if found.spec.unit == "character" else " "
-    words = {name: t(f"evaluation-{name}") for name in ("given", "said", "chance", "nothing")}
+    words = {name: t(f"evaluation-{name}") for name in ("label", "prediction", "probability", "nothing")}
     for number in order[:SHOWN]:
         row = found.rows[number]
         with st.container(border=True, key=f"example-{number}"):
@@ -343,9 +352,10 @@ def listed(checkpoint: sessions.Checkpoint, found: Examination, members: Sequenc
             left.html(evaluation.row_html(row, words, joint))
             if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=t("evaluation-open")):
                 _open(checkpoint, found.spec.kind, row, joint)
+    subject = _subject(checkpoint, found)
     st.download_button(
         t("evaluation-download", count=len(order)),
-        lambda: as_csv(evaluation.table([found.rows[number] for number in order], joint)),
+        lambda: as_csv(row | subject for row in evaluation.table([found.rows[number] for number in order], joint)),
         "evaluation.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
 

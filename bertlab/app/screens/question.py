@@ -77,14 +77,15 @@ if found:
         st.dataframe(rows, hide_index=True, column_config=columns)
     with curves:
         st.subheader(t("question-curves"), anchor=False)
+        zoom = fields.zoomed(st)
         names = {
             "labels": (t("question-start"), t("question-end")), "shade": t("question-best"),
             "axes": (t("question-word"), t("question-probability")),
         }  # fmt: skip
         code = plots.python_lines(
             checkpoint, f"passage = {text!r}", f"answers = session.answer({question!r}, passage, n_best=10)",
-            f"figure = figures.span_curves(answers, passage, **{names!r})",
+            f"figure = figures.span_curves(answers, passage, zoom={zoom}, **{names!r})",
         )  # fmt: skip
         words = [text[start:end] for start, end in found.words]
         data = {"word": words, "start": found.start_probs, "end": found.end_probs}
-        plots.show(figures.span_curves(found, text, **names), key="curves", code=code, data=data)
+        plots.show(figures.span_curves(found, text, zoom=zoom, **names), key="curves", code=code, data=data)

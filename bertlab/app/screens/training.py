@@ -63,7 +63,7 @@ def apart(settings: dict[str, list]) -> None:
 
 def measured(rows: list[dict]) -> str:
     """What a run was last found to get right of held-out text."""
-    if (found := curves.held_out(rows)) is None:
+    if (found := curves.last_held_out(rows)) is None:
         return "–"
     metric, value = found
     return f"{percent(value) if curves.METRICS[metric].percent else format(value, '.3f')} {called(metric)}"
@@ -91,7 +91,7 @@ def drawn() -> None:
     thin = {name: training_runs.thinned_log(known[name]) for name in picked if rows[name]}
     paths = {name: access.shown_path(known[name]) for name in thin}
     places = ", ".join(f"{name!r}: history.thin_log(history.read_log(Path({path!r})))" for name, path in paths.items())
-    metrics = [metric for metric in curves.METRICS if any(curves.has(found, metric) for found in thin.values())]
+    metrics = [metric for metric in curves.METRICS if any(curves.has_metric(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "held_out": t("training-held-out")}
         options["axes"] = (t(f"training-{x}"), called(metric))
@@ -103,7 +103,8 @@ def drawn() -> None:
         if number % 2 == 0:
             cells = st.columns(2)  # a row of two: one under the other, they keep their order
         with cells[number % 2]:
-            plots.show(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code)
+            points = curves.curve_points(thin, metric, x)
+            plots.show(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code, data=points)
     if metrics:
         st.caption(t("training-diamonds"))
         measures = [metric for metric in metrics if metric in curves.MEASURES]
