@@ -361,7 +361,7 @@ def test_two_inputs_of_different_length_and_what_they_leave_out(shipped):
     assert len(app.get("plotly_chart")) == 4
     app.text_input(key="a2").set_value("기차는 아침 일곱 시에 떠난다").run()
     assert len(errors(app)) == 1
-    assert "share no piece" in errors(app)[0]
+    assert text("compare-nothing-shared") in errors(app)[0]
 
 
 def test_a_checkpoint_that_is_not_there_is_one_line_and_the_fields_stay(shipped):

@@ -335,7 +335,7 @@ def test_nsp_gauge_is_cut_at_the_probability(chance):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_plotly_reads_no_markup_in_safe_text(text):
-    assert not re.search(r"<[^ ]|%\{|[\x00-\x1f]", figures.safe(text))
+    assert not re.search(r"<[^ ]|%\{|[\x00-\x1f]", figures.escape_markup(text))
 
 
 # passages

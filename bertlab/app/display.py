@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertlab.app.i18n import t
 from bertlab.app.numbers import NUMBERS
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 
 def explain(*keys: str) -> None:
@@ -60,4 +60,4 @@ def table(columns: dict[str, list[str]]) -> None:
 
 def _breakable(text: str) -> str:
     """Escape a text and allow a line break after the "/" of a path and the "_" of a name."""
-    return re.sub(r"(?<=\w[/_])(?=\w\w)", "<wbr>", plain(text))
+    return re.sub(r"(?<=\w[/_])(?=\w\w)", "<wbr>", escape_html(text))

@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlExcepti
 from bertlab.app.i18n import error_text, t
 from bertlab.config.crash_log import unexpected_error
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 PROGRESS_DELAY = 0.3  # seconds of work before a progress bar appears
 
@@ -34,7 +34,7 @@ def note(text: str, kind: str = "info") -> None:
         kind: "info" or "error".
     """
     role = "alert" if kind == "error" else "status"
-    shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", plain(text))
+    shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
     st.html(f'<div class="note {kind}" role="{role}" dir="auto">{shown}</div>')
 
 

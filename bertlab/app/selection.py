@@ -20,7 +20,7 @@ from bertlab.config.languages import DEFAULT, language_of, languages, message_id
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
 from bertlab.text.word_spans import MASK
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 
 def open_checkpoint(prediction: str, *texts: str) -> sessions.Checkpoint:
@@ -39,7 +39,7 @@ def open_checkpoint(prediction: str, *texts: str) -> sessions.Checkpoint:
     checkpoint = _select(prediction, texts)
     session = sessions.session(checkpoint)
     name = os.path.basename(session.name)
-    st.sidebar.html(f'<p class="small"><b>{plain(name)}</b><br>{describe_size(session.config)}</p>')
+    st.sidebar.html(f'<p class="small"><b>{escape_html(name)}</b><br>{describe_size(session.config)}</p>')
     picked = st.session_state.get("opened", sessions.AUTO)
     if picked != sessions.AUTO and sessions.checkpoint(picked) != checkpoint:
         frame.note(t("checkpoint-replaced", chosen=os.path.basename(picked), used=name))

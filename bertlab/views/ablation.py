@@ -6,7 +6,7 @@ Both take the dictionary that `training.paper.reproduce.result` returns.
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from bertlab.views.figures import BLUE, GREY, TEMPLATE, safe
+from bertlab.views.figures import BLUE, GREY, TEMPLATE, escape_markup
 
 
 def markdown(result: dict) -> list[str]:
@@ -41,7 +41,7 @@ def figure(result: dict) -> go.Figure:
 
     Differences are comparable where the results themselves are not, since model size and data differ from the paper's.
     """
-    titles = [safe(_head(column)) for column in result["columns"].values()]
+    titles = [escape_markup(_head(column)) for column in result["columns"].values()]
     drawn = make_subplots(1, max(1, len(titles)), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
     names = [name for name in result["rows"] if name != result["against"]]
     for place, column in enumerate(result["columns"], 1):
@@ -54,7 +54,7 @@ def figure(result: dict) -> go.Figure:
                 values.append(cell[key] - base[key] if known else None)
                 errors.append((cell["spread"] or 0) if known and key == "mean" else 0)
             drawn.add_bar(
-                x=values, y=[safe(result["rows"][name]["title"]) for name in names], orientation="h", name=who,
+                x=values, y=[escape_markup(result["rows"][name]["title"]) for name in names], orientation="h", name=who,
                 marker={"color": colour, "pattern": {"shape": "" if key == "mean" else "/"}}, legendgroup=who,
                 showlegend=place == 1, error_x={"array": errors, "visible": any(errors)},
                 hovertemplate=f"%{{y}}, {who}: %{{x:+.2f}}<extra></extra>", row=1, col=place,
@@ -62,7 +62,8 @@ def figure(result: dict) -> go.Figure:
     begin = result["rows"].get(result["against"], {"title": result["against"]})["title"]
     drawn.update_layout(
         template=TEMPLATE, height=170 + 56 * len(names), barmode="group", legend={"y": -0.12, "yanchor": "top"},
-        title={"text": safe(f"{result['title']}: difference from “{begin}”"), "x": 0.01}, margin={"t": 84, "l": 8},
+        title={"text": escape_markup(f"{result['title']}: difference from “{begin}”"), "x": 0.01},
+        margin={"t": 84, "l": 8},
     )  # fmt: skip
     drawn.update_yaxes(autorange="reversed", automargin=True)
     drawn.update_xaxes(zeroline=True, zerolinecolor=GREY)

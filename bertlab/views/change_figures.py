@@ -18,10 +18,10 @@ from bertlab.views.figures import (
     ORANGE,
     PERCENT_TICKS,
     bar_range,
-    blank,
+    empty_figure,
+    escape_markup,
     name_rows,
-    safe,
-    short,
+    shorten,
     shorten_to_width,
 )
 from bertlab.views.numbers import percent, signed
@@ -50,17 +50,17 @@ def before_after(
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in shown]
     # a minimum height, so that what follows does not move
     rows = max(len(shown), USUAL)
-    figure = blank(height=70 + 44 * rows)
+    figure = empty_figure(height=70 + 44 * rows)
     parts = ((labels[1], BLUE, [o.after for o in shown]), (labels[0], GREY, [o.before for o in shown]))
     changes = [f"{percent(o.after)}  ({signed(o.log_odds_after - o.log_odds_before, 2)})" for o in shown]
     for (label, colour, values), texts in zip(parts, (changes, [percent(o.before) for o in shown]), strict=True):
         figure.add_bar(
-            x=values, y=list(range(len(shown))), orientation="h", name=safe(label), text=texts,
+            x=values, y=list(range(len(shown))), orientation="h", name=escape_markup(label), text=texts,
             marker={"color": colour, "cornerradius": 3}, textposition="outside", cliponaxis=False,
-            customdata=[safe(short(title, 60)) for title in titles],
-            hovertemplate=f"%{{customdata}}<br>{safe(label)}: %{{text}}<extra></extra>",
+            customdata=[escape_markup(shorten(title, 60)) for title in titles],
+            hovertemplate=f"%{{customdata}}<br>{escape_markup(label)}: %{{text}}<extra></extra>",
         )  # fmt: skip
-    ticks = [safe(shorten_to_width(title, 15, tail=6)) for title in titles]
+    ticks = [escape_markup(shorten_to_width(title, 15, tail=6)) for title in titles]
     figure.update_yaxes(
         tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6,
         range=[len(shown) - rows - 0.5, len(shown) - 0.5],
@@ -78,10 +78,10 @@ def head_map(
 
     Blue heads help (the log-odds fall without them), orange heads hurt.
     """
-    head = safe(axes[0])
+    head = escape_markup(axes[0])
     limit = max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
     count = effects.effects_LN.shape[1]
-    figure = blank(height=130 + 34 * len(effects.layers))
+    figure = empty_figure(height=130 + 34 * len(effects.layers))
     texts = [
         ["" if round(value, 1) == 0 else signed(value, 1) for value in row]
         for row in effects.effects_LN.astype(float).tolist()
@@ -93,7 +93,7 @@ def head_map(
         textfont={"size": 13 if count <= 8 else 10}, customdata=np.round(effects.probabilities_LN, 4),
         colorbar={
             "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.7, "thickness": 10, "nticks": 5,
-            "title": {"text": safe(odds), "side": "bottom", "font": {"size": 12}},
+            "title": {"text": escape_markup(odds), "side": "bottom", "font": {"size": 12}},
         },
         hovertemplate=f"%{{y}}, {head} %{{x}}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
     )  # fmt: skip
@@ -123,18 +123,18 @@ def lens_grid(
     """
     layers = len(lens.probs_LT)
     places = list(range(len(lens.tokens)))[first:][:count]
-    tokens = [safe(piece) for piece in piece_labels(lens.tokens)]
-    pieces = [[safe(shorten_to_width(row[at], 8)) for at in places] for row in lens.pieces_LT]
+    tokens = [escape_markup(piece) for piece in piece_labels(lens.tokens)]
+    pieces = [[escape_markup(shorten_to_width(row[at], 8)) for at in places] for row in lens.pieces_LT]
     hover = [
         [
-            f"{tokens[at]}<br>{safe(labels[0])}: {safe(row[at])}<br>"
-            f"{safe(labels[1])}: {percent(float(lens.probs_LT[layer, at]))}<br>"
-            f"{safe(labels[2])} ({safe(lens.final_T[at])}): {int(lens.rank_LT[layer, at])}"
+            f"{tokens[at]}<br>{escape_markup(labels[0])}: {escape_markup(row[at])}<br>"
+            f"{escape_markup(labels[1])}: {percent(float(lens.probs_LT[layer, at]))}<br>"
+            f"{escape_markup(labels[2])} ({escape_markup(lens.final_T[at])}): {int(lens.rank_LT[layer, at])}"
             for at in places
         ]
         for layer, row in enumerate(lens.pieces_LT)
     ]
-    figure = blank(height=150 + 38 * layers)
+    figure = empty_figure(height=150 + 38 * layers)
     figure.add_heatmap(
         z=lens.probs_LT[:, places].astype(float).round(4), x=places, y=list(range(layers)), zmin=0, zmax=1, text=pieces,
         texttemplate="%{text}" if len(places) <= FITTING else None, textfont={"size": 12}, colorscale=FAINT_TO_BLUE,
@@ -142,13 +142,13 @@ def lens_grid(
         colorbar={
             "orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom",
             "len": 190, "lenmode": "pixels", "thickness": 10, "tickformat": PERCENT_TICKS, "tickvals": [0, 0.5, 1],
-            "outlinewidth": 0, "title": {"text": safe(labels[1]), "side": "top"},
+            "outlinewidth": 0, "title": {"text": escape_markup(labels[1]), "side": "top"},
         },
     )  # fmt: skip
     figure.update_xaxes(tickvals=places, ticktext=[tokens[at] for at in places], tickangle=-45)
     figure.update_yaxes(
         tickvals=list(range(layers)), ticklabelstandoff=6,
-        ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in range(layers - 1))],
+        ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in range(layers - 1))],
     )  # fmt: skip
     if chosen in places:
         figure.add_shape(
@@ -169,21 +169,21 @@ def lens_depth(
     logarithmic, 1 on top).
     """
     places = list(range(len(lens.probs_LT)))
-    figure = blank(height=300)
+    figure = empty_figure(height=300)
     # arrows name the axes, since Plotly would rotate their titles
     for label, values_LT, colour, symbol, dash, yaxis in (
         (f"← {labels[0]}", lens.final_probs_LT, BLUE, "circle", "solid", "y"),
         (f"{labels[1]} →", lens.rank_LT, ORANGE, "diamond", "dot", "y2"),
     ):
         figure.add_scatter(
-            x=places, y=values_LT[:, position].astype(float).tolist(), name=safe(label), yaxis=yaxis,
+            x=places, y=values_LT[:, position].astype(float).tolist(), name=escape_markup(label), yaxis=yaxis,
             mode="lines+markers", line={"color": colour, "width": 2.5, "dash": dash},
             marker={"size": 8, "symbol": symbol}, hovertemplate="%{y:.1%}" if yaxis == "y" else "%{y}",
         )  # fmt: skip
     figure.update_xaxes(
         tickvals=places,
-        ticktext=[safe(rows[1]), *(safe(rows[0].format(n)) for n in places[:-1])],
-        title=safe(axis),
+        ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in places[:-1])],
+        title=escape_markup(axis),
         range=[-0.5, len(places) - 0.5],
     )
     top = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from bertlab.config.tasks import TASKS
 from bertlab.views.export import Columns
-from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, safe
+from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, escape_markup
 
 # when all colours are used up, they repeat with the next dash
 DASHES = ["solid", "dash", "dot", "dashdot"]
@@ -99,26 +99,30 @@ def run_curves(
             values = smooth(values)
         if steps:
             figure.add_scatter(
-                x=places, y=values, name=safe(name), legendgroup=name, mode="lines" if len(steps) > 1 else "markers",
-                line=line, hovertemplate=f"{safe(name)}: %{{y:{form}}}",
+                x=places, y=values, name=escape_markup(name), legendgroup=name,
+                mode="lines" if len(steps) > 1 else "markers",
+                line=line, hovertemplate=f"{escape_markup(name)}: %{{y:{form}}}",
             )  # fmt: skip
         measured = _measured_points(rows, shown, x)
         if measured:
             # without steps, a line connects the measurements
             figure.add_scatter(
                 x=[place for place, _ in measured], y=[value for _, value in measured], legendgroup=name,
-                name=safe(name if not steps else f"{name}, {held_out}"), mode="markers" if steps else "lines+markers",
+                name=escape_markup(name if not steps else f"{name}, {held_out}"),
+                mode="markers" if steps else "lines+markers",
                 showlegend=not steps, line=line,
                 marker={"symbol": "diamond", "size": 9, "color": line["color"], "line": {"width": 1, "color": GREY}},
-                hovertemplate=f"{safe(name)}, {safe(held_out)}: %{{y:{form}}}",
+                hovertemplate=f"{escape_markup(name)}, {escape_markup(held_out)}: %{{y:{form}}}",
             )  # fmt: skip
     figure.update_traces(hoverlabel={"namelength": 0})
     figure.update_xaxes(
-        title={"text": safe(axes[0]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID,
+        title={"text": escape_markup(axes[0]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID,
         type="log" if log else "linear", nticks=6, tickformat=".3~s", hoverformat=",.0f",
         dtick=_log_ticks(figure) if log else None,
     )  # fmt: skip
-    figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6)
+    figure.update_yaxes(
+        title={"text": escape_markup(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6
+    )
     figure.update_yaxes(exponentformat="power")  # not 150µ for 0.00015
     if shown.percent:
         figure.update_yaxes(tickformat=PERCENT_TICKS, rangemode="tozero")

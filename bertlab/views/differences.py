@@ -10,7 +10,17 @@ import plotly.graph_objects as go
 
 from bertlab.explore.compare import Comparison
 from bertlab.views.curves import GRID
-from bertlab.views.figures import BLUE, DIVERGING, FAINT_TO_BLUE, GREY, ORANGE, TEMPLATE, name_rows, safe, signs
+from bertlab.views.figures import (
+    BLUE,
+    DIVERGING,
+    FAINT_TO_BLUE,
+    GREY,
+    ORANGE,
+    TEMPLATE,
+    escape_markup,
+    name_rows,
+    signs,
+)
 
 LONGEST = 64  # units that a matrix names on its axes
 ROOMY = 40  # units whose cells have room for a sign
@@ -28,7 +38,7 @@ def head_differences(
     signed_LN = found.signed_LN
     layers = len(signed_LN)
     limit = float(np.abs(signed_LN).max()) or 1.0
-    place = f"%{{y}} · {safe(labels[1])} %{{x}}"
+    place = f"%{{y}} · {escape_markup(labels[1])} %{{x}}"
     figure = _figure(130 + min(46, max(22, 560 // layers)) * layers)
     figure.add_heatmap(
         z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
@@ -48,7 +58,7 @@ def head_differences(
         marker={"symbol": "square", "size": 22, "color": "rgba(0, 0, 0, 0)"}, selected=clear, unselected=clear,
         customdata=[list(place) for place in places], showlegend=False,
     )  # fmt: skip
-    figure.update_xaxes(title={"text": safe(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
+    figure.update_xaxes(title={"text": escape_markup(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
     name_rows(figure, labels[0], range(layers))
     return figure
 
@@ -60,7 +70,7 @@ def head_difference(found: Comparison, layer: int, head: int, *, label: str = ""
     """
     difference_UU = found.difference_UU(layer, head)
     limit = float(np.abs(difference_UU).max()) or 1.0
-    names = [safe(unit.label) for unit in found.units]
+    names = [escape_markup(unit.label) for unit in found.units]
     places = list(range(len(names)))
     # one height for usual sentences: what stands below does not move with their length
     figure = _figure(190 + max(440, 5 * len(names)))
@@ -93,11 +103,11 @@ def layer_drift(
     values = (np.diagonal(found.cka_LM), found.drift_LU.mean(1))
     for name, value_L, colour, dash in zip(labels, values, (BLUE, ORANGE), ("solid", "dot"), strict=True):
         figure.add_scatter(
-            x=layers, y=value_L.round(4).tolist(), name=safe(name), mode="lines+markers",
+            x=layers, y=value_L.round(4).tolist(), name=escape_markup(name), mode="lines+markers",
             line={"color": colour, "width": 2.5, "dash": dash}, hovertemplate="%{y:.3f}",
             marker={"size": 7, "symbol": "circle" if dash == "solid" else "diamond"},
         )  # fmt: skip
-    figure.update_xaxes(title={"text": safe(axis), "font": {"size": 13}}, **_ticks(len(layers), embeddings))
+    figure.update_xaxes(title={"text": escape_markup(axis), "font": {"size": 13}}, **_ticks(len(layers), embeddings))
     figure.update_yaxes(showgrid=True, gridcolor=GRID, rangemode="tozero", nticks=6)
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     return figure
@@ -116,10 +126,12 @@ def layer_similarity(
         hovertemplate="%{y} · %{x}: %{z:.3f}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(
-        title={"text": safe(axes[0]), "font": {"size": 13}}, side="top", **_ticks(found.cka_LM.shape[1], embeddings)
+        title={"text": escape_markup(axes[0]), "font": {"size": 13}},
+        side="top",
+        **_ticks(found.cka_LM.shape[1], embeddings),
     )
     figure.update_yaxes(
-        title={"text": safe(axes[1]), "font": {"size": 13}},
+        title={"text": escape_markup(axes[1]), "font": {"size": 13}},
         autorange="reversed",
         **_ticks(len(found.cka_LM), embeddings),
     )
@@ -136,14 +148,14 @@ def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str =
         marker={"color": BLUE, "cornerradius": 4}, text=[f"{drift_U[at]:.3f}" for at in order],
         textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
-    names = [safe(found.units[at].label) for at in order]
+    names = [escape_markup(found.units[at].label) for at in order]
     # few units leave room below, and what stands there does not move
     figure.update_yaxes(
         tickvals=list(range(len(order))), ticktext=names, ticklabelstandoff=6,
         range=[len(order) - top - 0.5, len(order) - 0.5],
     )  # fmt: skip
     figure.update_xaxes(
-        range=[0, max(float(drift_U.max()) * 1.18, 1e-6)], title={"text": safe(axis), "font": {"size": 13}},
+        range=[0, max(float(drift_U.max()) * 1.18, 1e-6)], title={"text": escape_markup(axis), "font": {"size": 13}},
         showgrid=True, gridcolor=GRID, nticks=6,
     )  # fmt: skip
     return figure
@@ -151,12 +163,12 @@ def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str =
 
 def _ticks(count: int, embeddings: str) -> dict:
     """The ticks of hidden states: the embeddings, then the outputs of layer 0, 1 ..., numbered as everywhere else."""
-    return {"tickvals": list(range(count)), "ticktext": [safe(embeddings), *map(str, range(count - 1))]}
+    return {"tickvals": list(range(count)), "ticktext": [escape_markup(embeddings), *map(str, range(count - 1))]}
 
 
 def _bar(title: str) -> dict:
     return {
-        "title": {"text": safe(title), "side": "bottom", "font": {"size": 12}}, "thickness": 10, "nticks": 5,
+        "title": {"text": escape_markup(title), "side": "bottom", "font": {"size": 12}}, "thickness": 10, "nticks": 5,
         "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.8,
     }  # fmt: skip
 

@@ -9,10 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.tasks.error_analysis import Confusion, Group, Judged
-from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, blank, safe, short
+from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup, shorten
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 MOST_NUMBERED = 14  # with more labels, cells are too small for numbers
 # wrong cells orange, correct ones blue, both faint enough for text in either theme
@@ -39,11 +39,11 @@ def confusion_map(
         axes: titles of the columns and the rows.
         labels: name of "no entity", and the words after a share.
     """
-    names = [safe(short(name or labels[0], 18)) for name in confusion.names]
+    names = [escape_markup(shorten(name or labels[0], 18)) for name in confusion.names]
     size, places = len(names), list(range(len(names)))
     counts_GP, shares_GP = confusion.counts_GP, confusion.shares_GP
     cell = 62 if size <= 6 else 46 if size <= MOST_NUMBERED else 22
-    figure = blank(height=110 + cell * size)
+    figure = empty_figure(height=110 + cell * size)
     strength_GP = np.sqrt(shares_GP)  # so that small shares can be seen
     signed_GP = np.where(np.eye(size, dtype=bool), strength_GP, -strength_GP)
     figure.add_heatmap(
@@ -63,8 +63,9 @@ def confusion_map(
         unselected={"marker": {"opacity": 1}},
         customdata=[list(cell) for cell in cells],
         hovertext=[
-            f"{safe(axes[1])}: {names[label]}<br>{safe(axes[0])}: {names[prediction]}<br>"
-            f"{counts_GP[label, prediction]:,} · {percent(float(shares_GP[label, prediction]))} {safe(labels[1])}"
+            f"{escape_markup(axes[1])}: {names[label]}<br>{escape_markup(axes[0])}: {names[prediction]}<br>"
+            f"{counts_GP[label, prediction]:,} · {percent(float(shares_GP[label, prediction]))} "
+            f"{escape_markup(labels[1])}"
             for label, prediction in cells
         ],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -79,9 +80,11 @@ def confusion_map(
     named = {"tickvals": places, "ticktext": names}
     slant = -40 if max(map(len, names)) * size > 60 else 0
     figure.update_xaxes(
-        side="top", range=[-0.5, size - 0.5], tickangle=slant, title={"text": safe(axes[0]), **title}, **named
+        side="top", range=[-0.5, size - 0.5], tickangle=slant, title={"text": escape_markup(axes[0]), **title}, **named
     )
-    figure.update_yaxes(range=[size - 0.5, -0.5], title={"text": safe(axes[1]), **title}, ticklabelstandoff=6, **named)
+    figure.update_yaxes(
+        range=[size - 0.5, -0.5], title={"text": escape_markup(axes[1]), **title}, ticklabelstandoff=6, **named
+    )
     return figure
 
 
@@ -92,7 +95,7 @@ def value_scatter(rows: Sequence[Judged], *, axes: tuple[str, str] = ("label", "
     """
     labels, predictions = ([row.values[side] for row in rows] for side in (0, 1))
     ends = [min([*labels, *predictions]), max([*labels, *predictions])]
-    figure = blank(height=420)
+    figure = empty_figure(height=420)
     figure.add_scatter(
         x=ends, y=ends, mode="lines", line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         showlegend=False,
@@ -102,12 +105,12 @@ def value_scatter(rows: Sequence[Judged], *, axes: tuple[str, str] = ("label", "
         marker={"color": BLUE, "size": 9, "opacity": 0.55},
         selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 0.55}},
         customdata=[[number] for number in range(len(rows))],
-        text=[safe(short(" · ".join(row.texts), 70)) for row in rows],
+        text=[escape_markup(shorten(" · ".join(row.texts), 70)) for row in rows],
         hovertemplate="%{text}<br>%{x:.2f} → %{y:.2f}<extra></extra>",
     )  # fmt: skip
     title = {"font": {"size": 13}}
-    figure.update_xaxes(title={"text": safe(axes[0]), **title}, showgrid=True, gridcolor=GRID)
-    figure.update_yaxes(title={"text": safe(axes[1]), **title}, showgrid=True, gridcolor=GRID)
+    figure.update_xaxes(title={"text": escape_markup(axes[0]), **title}, showgrid=True, gridcolor=GRID)
+    figure.update_yaxes(title={"text": escape_markup(axes[1]), **title}, showgrid=True, gridcolor=GRID)
     return figure
 
 
@@ -123,23 +126,23 @@ def group_bars(
     A bar's customdata is the number of its group.
     """
     places = list(range(len(groups)))
-    figure = blank(height=90 + 52 * len(groups))
+    figure = empty_figure(height=90 + 52 * len(groups))
     for name, values, colour, pattern in (
         (labels[0], [group.f1 for group in groups], BLUE, ""),
         (labels[1], [group.exact_match for group in groups], ORANGE, "/"),
     ):
         figure.add_bar(
-            x=[round(value, 3) for value in values], y=places, orientation="h", name=safe(name),
+            x=[round(value, 3) for value in values], y=places, orientation="h", name=escape_markup(name),
             marker={"color": colour, "pattern": {"shape": pattern, "size": 5}, "cornerradius": 3},
             text=[f"{value:.0f}" for value in values], textposition="outside", cliponaxis=False,
-            customdata=[[place] for place in places], hovertemplate=f"{safe(name)}: %{{x:.1f}}<extra></extra>",
+            customdata=[[place] for place in places], hovertemplate=f"{escape_markup(name)}: %{{x:.1f}}<extra></extra>",
             selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
         )  # fmt: skip
-    names = [f"{safe(group.name or other)} ({len(group.rows):,})" for group in groups]
+    names = [f"{escape_markup(group.name or other)} ({len(group.rows):,})" for group in groups]
     figure.update_yaxes(tickvals=places, ticktext=names, autorange="reversed", ticklabelstandoff=6)
     figure.update_xaxes(
         range=[0, 108], tickvals=[0, 25, 50, 75, 100], showgrid=True, gridcolor=GRID,
-        title={"text": safe(axis), "font": {"size": 13}},
+        title={"text": escape_markup(axis), "font": {"size": 13}},
     )  # fmt: skip
     figure.update_layout(bargap=0.3, margin={"t": 40})
     return figure
@@ -154,13 +157,15 @@ def row_html(row: Judged, words: Mapping[str, str], joint: str = " ") -> str:
         joint: the text between two words.
     """
     texts = row.texts if len(row.texts) <= 2 else (joint.join(row.texts),)
-    shown = "".join(f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{plain(short(t, 420))}</p>' for t in texts)
+    shown = "".join(
+        f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{escape_html(shorten(t, 420))}</p>' for t in texts
+    )
     line = [
-        f"{plain(words[name])}: <b>{plain(value or words['nothing'])}</b>"
+        f"{escape_html(words[name])}: <b>{escape_html(value or words['nothing'])}</b>"
         for name, value in (("label", row.gold), ("prediction", row.prediction))
     ]
     if row.probability is not None:
-        line.append(f"{plain(words['probability'])}: {percent(row.probability)}")
+        line.append(f"{escape_html(words['probability'])}: {percent(row.probability)}")
     return f'<div dir="auto">{shown}<p class="small">{" · ".join(line)}</p></div>'
 
 

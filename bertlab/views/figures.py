@@ -77,7 +77,7 @@ def mask_bars(
     best, shown = shown[:1], shown[::-1]
     marked = [own is not None and candidate.id == own.id for candidate in shown]
     probabilities = [candidate.probability for candidate in shown]
-    figure = blank(height=44 + 34 * len(shown) + (32 if title else 0))
+    figure = empty_figure(height=44 + 34 * len(shown) + (32 if title else 0))
     figure.add_bar(
         x=probabilities,
         y=list(range(len(shown))),
@@ -88,19 +88,21 @@ def mask_bars(
             "cornerradius": 4,
         },
         text=[
-            percent(probability) + (f"  {safe(original.format(f'{own.rank:,}'))}" if mark else "")
+            percent(probability) + (f"  {escape_markup(original.format(f'{own.rank:,}'))}" if mark else "")
             for probability, mark in zip(probabilities, marked, strict=True)
         ],
         textposition="outside",
         cliponaxis=False,
-        customdata=[safe(candidate.piece) for candidate in shown],
+        customdata=[escape_markup(candidate.piece) for candidate in shown],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
     # positions, not the words themselves: two pieces may look alike, and Plotly would read "2024" as a number
-    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=[safe(c.piece) for c in shown], ticklabelstandoff=6)
+    figure.update_yaxes(
+        tickvals=list(range(len(shown))), ticktext=[escape_markup(c.piece) for c in shown], ticklabelstandoff=6
+    )
     figure.update_xaxes(range=bar_range(probabilities, zoom, space=1.9 if any(marked) else 1.2), visible=False)
     if title:
-        figure.update_layout(title={"text": safe(title), "font": {"size": 15}}, margin={"t": 44})
+        figure.update_layout(title={"text": escape_markup(title), "font": {"size": 15}}, margin={"t": 44})
     return figure
 
 
@@ -136,35 +138,35 @@ def span_curves(
     """
     words = [passage[start:end] for start, end in answers.words]
     places = list(range(len(words)))
-    figure = blank(height=300)
+    figure = empty_figure(height=300)
     for name, probabilities, colour, dash in zip(
         labels, (answers.start_probs, answers.end_probs), (BLUE, ORANGE), ("solid", "dot"), strict=True
     ):
         figure.add_scatter(
             x=places,
             y=list(probabilities),
-            name=safe(name),
+            name=escape_markup(name),
             mode="lines+markers" if len(places) <= 120 else "lines",
             line={"color": colour, "width": 2.5, "dash": dash, "shape": "linear"},
             marker={"size": 6, "symbol": "circle" if dash == "solid" else "diamond"},
             fill="tozeroy",
             fillcolor=transparent(colour, 0.12),
-            customdata=[safe(short(word, 28)) for word in words],
+            customdata=[escape_markup(shorten(word, 28)) for word in words],
             hovertemplate="%{customdata}: %{y:.3f}",
         )
     step = max(1, -(-len(words) // 12))
     figure.update_xaxes(
         tickvals=places[::step],
-        ticktext=[safe(short(word, 14)) for word in words[::step]],
+        ticktext=[escape_markup(shorten(word, 14)) for word in words[::step]],
         tickangle=-40,
         tickfont={"size": 12},
-        title={"text": safe(axes[0]), "font": {"size": 13}},
+        title={"text": escape_markup(axes[0]), "font": {"size": 13}},
     )
     figure.update_yaxes(
         range=bar_range((*answers.start_probs, *answers.end_probs), zoom, space=1.05),
         showgrid=True, gridcolor=GRID, tickformat=PERCENT_TICKS, nticks=5,
     )  # fmt: skip
-    figure.update_yaxes(title={"text": safe(axes[1]), "font": {"size": 13}})
+    figure.update_yaxes(title={"text": escape_markup(axes[1]), "font": {"size": 13}})
     figure.update_layout(hovermode="x unified", margin={"t": 40})
     best = answers.answers[0] if answers.answers else None
     if best:
@@ -172,7 +174,7 @@ def span_curves(
         if inside:
             figure.add_vrect(
                 inside[0] - 0.5, inside[-1] + 0.5, fillcolor=BLUE, opacity=0.3, line_width=0, layer="below",
-                name=safe(shade), showlegend=True,
+                name=escape_markup(shade), showlegend=True,
             )  # fmt: skip
     return figure
 
@@ -185,10 +187,10 @@ def embedding_strips(
     Each heat map has its own scale and shows at most 96 dimensions. Blue is positive, orange negative.
     """
     parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
-    pieces = [safe(piece) for piece in piece_labels(embeddings.tokens)]
+    pieces = [escape_markup(piece) for piece in piece_labels(embeddings.tokens)]
     rows = list(range(len(pieces)))
     # a minimum height, so that what follows does not move while a user types
-    figure = blank(height=96 + max(600, 17 * len(pieces)))
+    figure = empty_figure(height=96 + max(600, 17 * len(pieces)))
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
@@ -198,7 +200,7 @@ def embedding_strips(
         figure.add_heatmap(
             z=shown.round(4),
             y=rows,
-            name=safe(label),
+            name=escape_markup(label),
             xaxis=f"x{suffix}",
             yaxis="y",
             zmin=-(limit or 1.0),
@@ -207,7 +209,7 @@ def embedding_strips(
             showscale=False,
             ygap=3,
             customdata=np.repeat(np.array(pieces, object)[:, None], shown.shape[1], axis=1),
-            hovertemplate=safe(label) + "<br>%{customdata} [%{x}]: %{z:.3f}<extra></extra>",
+            hovertemplate=escape_markup(label) + "<br>%{customdata} [%{x}]: %{z:.3f}<extra></extra>",
         )
         left = column * (width + gap)
         figure.update_layout(
@@ -216,7 +218,7 @@ def embedding_strips(
                     "domain": [left, left + width],
                     "anchor": "y",
                     "side": "top",
-                    "title": {"text": safe(label), "font": {"size": 13}, "standoff": 4},
+                    "title": {"text": escape_markup(label), "font": {"size": 13}, "standoff": 4},
                     "showticklabels": False,
                 }
             }
@@ -228,9 +230,9 @@ def embedding_strips(
 def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
     """One head as a heat map: rows attend to columns; the colour follows the square root of the probability."""
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
-    pieces = [safe(piece) for piece in piece_labels(attention.tokens)]
+    pieces = [escape_markup(piece) for piece in piece_labels(attention.tokens)]
     places, ticks = list(range(len(pieces))), (0, 0.1, 0.25, 0.5, 1)
-    figure = blank(height=140 + 18 * min(len(pieces), 40))
+    figure = empty_figure(height=140 + 18 * min(len(pieces), 40))
     figure.add_heatmap(
         z=np.sqrt(probs_TT).round(4), zmin=0, zmax=1, colorscale=PALETTE["sequential"],
         name=f"layer {layer}, head {head}",
@@ -253,9 +255,9 @@ def query_token_figure(neuron: NeuronMap, token: int | None = None) -> go.Figure
     """
     if token is None or not 0 <= token < len(neuron.tokens):
         token = next((row.position for row in neuron.tokens if not row.special), 0)
-    pieces = [safe(piece) for piece in piece_labels(neuron.tokens)]
+    pieces = [escape_markup(piece) for piece in piece_labels(neuron.tokens)]
     places = list(range(len(pieces)))
-    figure = blank(height=360)
+    figure = empty_figure(height=360)
     figure.add_scatter(
         x=places, y=neuron.scores_TT[token].astype(float).round(4).tolist(), name="q·k / √D", mode="lines+markers",
         line={"color": ORANGE, "dash": "dot"}, marker={"symbol": "diamond"}, yaxis="y2",
@@ -277,16 +279,16 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) ->
         answer: from `Session.next_sentence`.
         labels: names of the two outcomes; None for those of the fact.
     """
-    figure = blank(height=112)
+    figure = empty_figure(height=112)
     shares = (answer.probability, 1 - answer.probability)
     for share, label, colour in zip(shares, labels or answer.outcomes, (BLUE, ORANGE), strict=True):
         figure.add_bar(
             x=[share],
             y=[0],
             orientation="h",
-            name=f"{safe(label)} {percent(share)}",
+            name=f"{escape_markup(label)} {percent(share)}",
             marker={"color": colour},
-            hovertemplate=f"{safe(label)}: {percent(share)}<extra></extra>",
+            hovertemplate=f"{escape_markup(label)}: {percent(share)}<extra></extra>",
         )
     figure.add_vline(0.5, line={"color": PALETTE["themes"]["light"]["ground"], "width": 2, "dash": "dot"})
     figure.update_xaxes(range=[0, 1], ticklabeloverflow="allow", **_PERCENTS)
@@ -297,17 +299,17 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) ->
     return figure
 
 
-def safe(text: str) -> str:
+def escape_markup(text: str) -> str:
     """Escape a text for Plotly, which reads HTML and its own placeholders in labels.
 
-    >>> safe("<b>x</b> %{y}")
+    >>> escape_markup("<b>x</b> %{y}")
     '&lt;b&gt;x&lt;/b&gt; %&#123;y}'
     """
     visible = "".join(chr(0x2400 + ord(letter)) if ord(letter) < 32 else letter for letter in text)
     return escape(visible, quote=False).replace("%{", "%&#123;").encode("utf-8", "replace").decode()
 
 
-def blank(height: int) -> go.Figure:
+def empty_figure(height: int) -> go.Figure:
     """An empty figure with the common template. height: in pixels."""
     return go.Figure(layout={"template": TEMPLATE, "height": height})
 
@@ -317,7 +319,7 @@ def name_rows(figure: go.Figure, word: str, layers: Sequence[int]) -> None:
 
     Plotly would rotate a title of the axis, which makes Hangul unreadable.
     """
-    names = [f"{safe(word)} {layer}" for layer in layers]
+    names = [f"{escape_markup(word)} {layer}" for layer in layers]
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", ticklabelstandoff=6)
 
 
@@ -330,7 +332,7 @@ def signs(values: np.ndarray, limit: float, least: float = 0.1) -> list[list[str
     return [["" if abs(v) < least * limit else "+" if v > 0 else "−" for v in row] for row in values]
 
 
-def short(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Shorten a text to at most `most` letters, with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
 

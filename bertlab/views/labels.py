@@ -8,10 +8,20 @@ import plotly.graph_objects as go
 from bertlab.explore.facts import WordEffects
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.tagging import Tags
-from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, blank, display_width, safe, short
+from bertlab.views.figures import (
+    BLUE,
+    FAINT_TO_BLUE,
+    GREY,
+    GRID,
+    ORANGE,
+    display_width,
+    empty_figure,
+    escape_markup,
+    shorten,
+)
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.palette import PALETTE, transparent
-from bertlab.views.passage import FONT, plain
+from bertlab.views.passage import FONT, escape_html
 
 # each entity type has a line of its own beside its colour, for readers without colour vision
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "solid", "dashed"), strict=False))
@@ -21,15 +31,16 @@ def label_bars(prediction: Classification) -> go.Figure:
     """Every label with its probability, in the order of the checkpoint; the most probable one is blue."""
     shown = prediction.labels[::-1]
     probabilities = [share.probability for share in shown]
-    figure = blank(height=44 + 40 * len(shown))
+    figure = empty_figure(height=44 + 40 * len(shown))
     figure.add_bar(
         x=probabilities, y=list(range(len(shown))), orientation="h",
         marker={"color": [BLUE if share == prediction.best else GREY for share in shown], "cornerradius": 4},
         text=[percent(probability) for probability in probabilities], textposition="outside", cliponaxis=False,
-        customdata=[safe(share.label) for share in shown], hovertemplate="%{customdata}: %{text}<extra></extra>",
+        customdata=[escape_markup(share.label) for share in shown],
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
     )  # fmt: skip
     figure.update_yaxes(
-        tickvals=list(range(len(shown))), ticktext=[safe(short(share.label, 28)) for share in shown],
+        tickvals=list(range(len(shown))), ticktext=[escape_markup(shorten(share.label, 28)) for share in shown],
         ticklabelstandoff=6,
     )  # fmt: skip
     figure.update_xaxes(range=[0, 1.18], visible=False)
@@ -42,7 +53,7 @@ def value_scale(prediction: Classification, value_range: tuple[float, float]) ->
     Args:
         taught: the smallest and the largest value of the training data.
     """
-    figure = blank(height=104)
+    figure = empty_figure(height=104)
     low, high = value_range
     place = min(max(prediction.value, low), high)
     figure.add_scatter(
@@ -64,15 +75,17 @@ def value_scale(prediction: Classification, value_range: tuple[float, float]) ->
 def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:
     """A column for every word: up and blue where it helps the prediction, down and orange where it hurts."""
     drops = [word.effect for word in effects.words]
-    figure = blank(height=280)
+    figure = empty_figure(height=280)
     figure.add_bar(
         x=list(range(len(drops))), y=drops,
         marker={"color": [BLUE if drop >= 0 else ORANGE for drop in drops], "cornerradius": 3},
-        customdata=[safe(word.text) for word in effects.words],
+        customdata=[escape_markup(word.text) for word in effects.words],
         hovertemplate="%{customdata}: %{y:+.2f}<extra></extra>",
     )  # fmt: skip
     _name_columns(figure, [word.text for word in effects.words])
-    figure.update_yaxes(title=safe(axis), zeroline=True, zerolinecolor=GRID, showgrid=True, gridcolor=GRID, nticks=5)
+    figure.update_yaxes(
+        title=escape_markup(axis), zeroline=True, zerolinecolor=GRID, showgrid=True, gridcolor=GRID, nticks=5
+    )
     return figure
 
 
@@ -94,10 +107,10 @@ def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) 
                 f"color: inherit; background: {transparent(colour, round(0.5 * share, 3))}; border-radius: 3px; "
                 f"padding: 1px 0; border-bottom: 3px {line} {transparent(colour, round(share, 3))};"
             )
-            parts.append(plain(text[place : word.start]))
-            parts.append(f'<mark style="{style}" title="{word.effect:+.2f}">{plain(word.text)}</mark>')
+            parts.append(escape_html(text[place : word.start]))
+            parts.append(f'<mark style="{style}" title="{word.effect:+.2f}">{escape_html(word.text)}</mark>')
             place = word.end
-    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{plain(text[place:])}</div>'
+    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[place:])}</div>'
 
 
 def tagged_html(text: str, tags: Tags) -> str:
@@ -121,11 +134,11 @@ def tagged_html(text: str, tags: Tags) -> str:
             f"border-radius: 4px 4px 0 0; padding: 2px 3px;"
         )
         tip = escape(" | ".join(_top(shares) for shares in inside))
-        name = f'<small style="font-weight: 600; opacity: 0.85; margin-left: 4px;">{plain(label)}</small>'
-        parts.append(plain(text[place:start]))
-        parts.append(f'<mark tabindex="0" style="{style}" title="{tip}">{plain(text[start:end])}{name}</mark>')
+        name = f'<small style="font-weight: 600; opacity: 0.85; margin-left: 4px;">{escape_html(label)}</small>'
+        parts.append(escape_html(text[place:start]))
+        parts.append(f'<mark tabindex="0" style="{style}" title="{tip}">{escape_html(text[start:end])}{name}</mark>')
         place = end
-    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{plain(text[place:])}</div>'
+    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[place:])}</div>'
 
 
 def entity_types(tags: Tags) -> Sequence[str]:
@@ -139,27 +152,27 @@ def entity_types(tags: Tags) -> Sequence[str]:
 
 def tag_heat(tags: Tags) -> go.Figure:
     """The probability of every tag (rows) for every word (columns)."""
-    figure = blank(height=90 + 30 * len(tags.labels))
+    figure = empty_figure(height=90 + 30 * len(tags.labels))
     figure.add_heatmap(
         z=[[word.probabilities[k] for word in tags.words] for k in range(len(tags.labels))],
         zmin=0, zmax=1, xgap=1, ygap=1, colorscale=FAINT_TO_BLUE,
-        customdata=[[safe(word.text) for word in tags.words]] * len(tags.labels),
-        text=[[safe(label)] * len(tags.words) for label in tags.labels], showscale=False,
+        customdata=[[escape_markup(word.text) for word in tags.words]] * len(tags.labels),
+        text=[[escape_markup(label)] * len(tags.words) for label in tags.labels], showscale=False,
         hovertemplate="%{customdata} · %{text}: %{z:.1%}<extra></extra>",
     )  # fmt: skip
     _name_columns(figure, [word.text for word in tags.words])
-    labels = [safe(label) for label in tags.labels]
+    labels = [escape_markup(label) for label in tags.labels]
     figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, autorange="reversed", ticklabelstandoff=6)
     return figure
 
 
 def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
     """Write words below their columns, rotated as far as needed to fit on a telephone."""
-    names = [short(word, 14) for word in words]
+    names = [shorten(word, 14) for word in words]
     letters = sum(display_width(name) + 2 for name in names)
     angle = 0 if letters <= 36 else -60 if len(names) <= 16 else -90
     figure.update_xaxes(
-        tickvals=list(range(len(names))), ticktext=list(map(safe, names)), tickangle=angle,
+        tickvals=list(range(len(names))), ticktext=list(map(escape_markup, names)), tickangle=angle,
         tickfont={"size": 14 if angle == 0 else 12 if len(names) <= 22 else 10},
     )  # fmt: skip
 

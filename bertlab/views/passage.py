@@ -33,7 +33,7 @@ def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
     edges = sorted({0, len(passage), *(start for start, *_ in spans), *(end for _, end, *_ in spans)})
     html = []
     for start, end in pairwise(edges):
-        text = plain(passage[start:end])
+        text = escape_html(passage[start:end])
         over = [(rank, answer) for left, right, rank, answer in spans if left <= start and end <= right]
         html.append(_mark(text, over) if over else text)
     return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(html)}</div>'
@@ -50,7 +50,7 @@ def tokens_html(tokens: Sequence[TokenRow]) -> str:
             f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "
             f"background: {transparent(colour, 0.16)}; border-bottom: 2px {line} {colour}; opacity: {opacity};"
         )
-        html.append(f'<bdi style="{style}" title="{row.position}: id {row.id}">{plain(label)}</bdi>')
+        html.append(f'<bdi style="{style}" title="{row.position}: id {row.id}">{escape_html(label)}</bdi>')
     return f'<div class="bl-tokens" style="overflow-wrap: anywhere;">{" ".join(html)}</div>'
 
 
@@ -66,7 +66,7 @@ def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
     return f'<mark style="{style}" title="{escape(title)}">{text}</mark>'
 
 
-def plain(text: str) -> str:
+def escape_html(text: str) -> str:
     """Escape a text for HTML; a lone surrogate becomes "?"."""
     # a lone surrogate cannot be sent as UTF-8
     return escape(text.encode("utf-8", "replace").decode())

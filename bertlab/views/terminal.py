@@ -28,10 +28,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
     """The proposals for every mask, under the text."""
-    lines = [plain(text)]
+    lines = [printable(text)]
     for number, fill in enumerate(fills, 1):
         lines += ["", *([f"[MASK] number {number}"] if len(fills) > 1 else [])]
-        rows = [(plain(c.piece), bar(c.probability), percent(c.probability)) for c in fill.candidates]
+        rows = [(printable(c.piece), bar(c.probability), percent(c.probability)) for c in fill.candidates]
         lines += table(rows, "<<>")
     return lines
 
@@ -40,7 +40,7 @@ def next_sentence_lines(first: str, second: str, fact: NextSentence) -> list[str
     """Both sentences, and how probable it is that they follow each other."""
     shares = zip(fact.outcomes, (fact.probability, 1 - fact.probability), strict=True)
     rows = [(label, bar(share), percent(share)) for label, share in shares]
-    return [f"A  {plain(first)}", f"B  {plain(second)}", "", *table(rows, "<<>")]
+    return [f"A  {printable(first)}", f"B  {printable(second)}", "", *table(rows, "<<>")]
 
 
 def answer_lines(passage: str, found: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
@@ -61,11 +61,11 @@ def answer_lines(passage: str, found: Answers, mark: tuple[str, str] = ("»", "�
         before, after = passage[: best.start][-CONTEXT:], passage[best.end :][:CONTEXT]
         left = "…" if best.start > CONTEXT else ""
         right = "…" if len(passage) - best.end > CONTEXT else ""
-        lines = [left + plain(before) + mark[0] + plain(best.text) + mark[1] + plain(after) + right, ""]
+        lines = [left + printable(before) + mark[0] + printable(best.text) + mark[1] + printable(after) + right, ""]
     rows = [("answer", "", "probability", "score", "characters")]
     for answer in found.answers:
         place = f"{answer.start}-{answer.end}"
-        rows.append((shorten(plain(answer.text), 48), bar(answer.probability), percent(answer.probability),
+        rows.append((shorten(printable(answer.text), 48), bar(answer.probability), percent(answer.probability),
                      f"{answer.score:.2f}", place))  # fmt: skip
     share = found.no_answer_probability
     rows.append(("(no answer)", bar(share), percent(share), f"{found.no_answer_score:.2f}", ""))
@@ -78,18 +78,18 @@ def answer_lines(passage: str, found: Answers, mark: tuple[str, str] = ("»", "�
 def classification_lines(texts: Sequence[str], fact: Classification) -> list[str]:
     """The text or the pair, and its labels, most probable first; or its value."""
     names = ("",) if len(texts) == 1 else ("A  ", "B  ")
-    lines = [name + plain(text) for name, text in zip(names, texts, strict=True)]
+    lines = [name + printable(text) for name, text in zip(names, texts, strict=True)]
     if fact.value is not None:
         return [*lines, "", f"value  {fact.value:.3f}"]
     ranked = sorted(fact.labels, key=lambda share: -share.probability)
-    rows = [(plain(share.label), bar(share.probability), percent(share.probability)) for share in ranked]
+    rows = [(printable(share.label), bar(share.probability), percent(share.probability)) for share in ranked]
     return [*lines, "", *table(rows, "<<>")]
 
 
 def choice_lines(context: str, choices: Sequence[Choice]) -> list[str]:
     """The context, and the choices in their own order."""
-    rows = [(shorten(plain(c.text), 64), bar(c.probability), percent(c.probability)) for c in choices]
-    return [plain(context), "", *table(rows, "<<>")]
+    rows = [(shorten(printable(c.text), 64), bar(c.probability), percent(c.probability)) for c in choices]
+    return [printable(context), "", *table(rows, "<<>")]
 
 
 def tag_lines(text: str, found: Tags, words: bool = False) -> list[str]:
@@ -98,17 +98,19 @@ def tag_lines(text: str, found: Tags, words: bool = False) -> list[str]:
     for entity in found.entities:
         shown += f"{text[place : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
         place = entity.end
-    lines = [plain(shown + text[place:]), ""]
+    lines = [printable(shown + text[place:]), ""]
     if words or not is_entity_scheme(found.labels):
         rows = [("word", "tag", "", "", "characters")]
         for word in found.words:
             best = max(word.probabilities)
-            rows.append((plain(word.text), word.tag, bar(best), percent(best), f"{word.start}-{word.end}"))
+            rows.append((printable(word.text), word.tag, bar(best), percent(best), f"{word.start}-{word.end}"))
     else:
         rows = [("entity", "type", "", "", "characters")]
         for entity in found.entities:
             share = entity.probability
-            rows.append((plain(entity.text), entity.label, bar(share), percent(share), f"{entity.start}-{entity.end}"))
+            rows.append(
+                (printable(entity.text), entity.label, bar(share), percent(share), f"{entity.start}-{entity.end}")
+            )
     return [*lines, *(table(rows, "<<<>>") if len(rows) > 1 else ["no entities"])]
 
 
@@ -121,7 +123,7 @@ def attention_lines(
         layer, head: only these; both together show one head in full.
         specials: count [CLS] and [SEP] too; many heads rest on them.
     """
-    names = [plain(label) for label in piece_labels(attention.tokens)]
+    names = [printable(label) for label in piece_labels(attention.tokens)]
     shown = [row.position for row in attention.tokens if specials or not row.special]
     probs_LNTT = attention.probs_LNTT[:, :, shown][:, :, :, shown]
     names = [names[position] for position in shown]
@@ -158,21 +160,21 @@ def table(rows: Iterable[Sequence[str]], align: str) -> list[str]:
     ['tea    9', '찻잔  10']
     """
     rows = list(rows)
-    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(display_columns, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         cells = []
         for cell, width, side in zip(row, widths, align, strict=True):
-            space = " " * (width - columns(cell))
+            space = " " * (width - display_columns(cell))
             cells.append(cell + space if side == "<" else space + cell)
         lines.append("  ".join(cells).rstrip())
     return lines
 
 
-def columns(text: str) -> int:
+def display_columns(text: str) -> int:
     """How many columns a terminal gives a text: two for a wide character, none for a combining one.
 
-    >>> columns("tea"), columns("찻잔"), columns("e\\u0301")
+    >>> display_columns("tea"), display_columns("찻잔"), display_columns("e\\u0301")
     (3, 4, 1)
     """
     return sum(
@@ -187,17 +189,17 @@ def shorten(text: str, width: int) -> str:
     >>> shorten("a green teapot", 8)
     'a green…'
     """
-    if columns(text) <= width:
+    if display_columns(text) <= width:
         return text
-    while columns(text) > width - 1:
+    while display_columns(text) > width - 1:
         text = text[:-1]
     return f"{text}…"
 
 
-def plain(text: str) -> str:
+def printable(text: str) -> str:
     """A text as one line that only shows: spaces and line breaks as spaces, what would steer the terminal as �.
 
-    >>> plain("red\\x1b[31m\\nand\\tgreen \\u202e.")
+    >>> printable("red\\x1b[31m\\nand\\tgreen \\u202e.")
     'red�[31m and green �.'
     """
     return "".join(" " if c.isspace() else "�" if _steers(c) else c for c in text)

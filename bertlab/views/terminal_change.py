@@ -8,13 +8,13 @@ from math import exp
 from bertlab.explore.facts import HeadEffects, JointFill, Lens, PredictionChange
 from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
-from bertlab.views.terminal import bar, plain, shorten, table
+from bertlab.views.terminal import bar, printable, shorten, table
 
 
 def effect_lines(found: HeadEffects) -> list[str]:
     """Layers down, heads across: the change of the log-odds without that head."""
     before = 1 / (1 + exp(-found.log_odds))
-    title = f"{plain(found.label) or '(no answer)'}  {percent(before)}; change of its log-odds without each head"
+    title = f"{printable(found.label) or '(no answer)'}  {percent(before)}; change of its log-odds without each head"
     rows = [("layer", *(str(head) for head in range(found.effects_LN.shape[1])))]
     rows += [
         (str(layer), *(f"{effect:+.2f}" for effect in effects_N))
@@ -28,7 +28,7 @@ def operation_lines(found: PredictionChange) -> list[str]:
     rows = [("", "", "before", "after", "", "log-odds")]
     for number, outcome in enumerate(found.outcomes):
         mark, change = ">" if number == found.top else "", outcome.log_odds_after - outcome.log_odds_before
-        name = shorten(plain(outcome.label) or "(no answer)", 40)
+        name = shorten(printable(outcome.label) or "(no answer)", 40)
         rows.append((mark, name, percent(outcome.before), percent(outcome.after), bar(outcome.after), f"{change:+.2f}"))
     return table(rows, "<<>><>")
 
@@ -39,12 +39,12 @@ def lens_lines(found: Lens) -> list[str]:
     rows = [names]
     for at, label in enumerate(piece_labels(found.tokens)):
         layers = zip(found.pieces_LT, found.rank_LT, strict=True)
-        rows.append([plain(label), *(f"{shorten(plain(row[at]), 12)} ({rank[at]})" for row, rank in layers)])
+        rows.append([printable(label), *(f"{shorten(printable(row[at]), 12)} ({rank[at]})" for row, rank in layers)])
     return [*table(rows, "<" * len(names)), "", "in brackets: the rank of the last layer's word in that layer"]
 
 
 def joint_lines(found: JointFill) -> list[str]:
     """The likeliest together, best first, then what each mask would take alone."""
-    rows = [(plain(filling.text), f"{filling.probability:.3g}", "") for filling in found.fillings]
-    rows.append((plain(found.alone.text), f"{found.alone.probability:.3g}", "each mask alone"))
+    rows = [(printable(filling.text), f"{filling.probability:.3g}", "") for filling in found.fillings]
+    rows.append((printable(found.alone.text), f"{found.alone.probability:.3g}", "each mask alone"))
     return table(rows, "<><")

@@ -22,14 +22,14 @@ from bertlab.views.figures import (
     GRID,
     ORANGE,
     PERCENT_TICKS,
-    blank,
+    empty_figure,
+    escape_markup,
     name_rows,
-    safe,
-    short,
+    shorten,
 )
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
-from bertlab.views.passage import FONT, plain
+from bertlab.views.passage import FONT, escape_html
 from bertlab.views.pieces import piece_labels
 
 COLUMN = 30  # pixels of the tallest column
@@ -72,7 +72,7 @@ def columns_html(
         gap = passage[place : token.start]
         if gap:
             close()
-            html.append(plain(gap))
+            html.append(escape_html(gap))
         # a character may have several pieces, whose offsets then begin alike
         inside.append(_column(reading, token, passage[max(token.start, place) : token.end], height_2T, labels))
         place = max(place, token.end)
@@ -91,11 +91,11 @@ def _column(reading: WindowReading, token: TokenRow, text: str, height_2T: np.nd
     hatch = f"repeating-linear-gradient(45deg, {ORANGE} 0 3px, {ORANGE}99 3px 5px)"
     down = f'<span style="{bar} height: {down_height:.1f}px; background: {hatch};"></span>'
     half = f"display: flex; flex-direction: column; height: {COLUMN}px;"
-    title = plain(f"{text} · {labels[0]} {percent(start)} · {labels[1]} {percent(end)}")
+    title = escape_html(f"{text} · {labels[0]} {percent(start)} · {labels[1]} {percent(end)}")
     return (
         f'<span style="display: inline-flex; flex-direction: column; vertical-align: middle;" title="{title}">'
         f'<span style="{half} justify-content: flex-end;">{up}</span>'
-        f'<span style="{ground} white-space: pre; text-align: center; border-radius: 3px;">{plain(text)}</span>'
+        f'<span style="{ground} white-space: pre; text-align: center; border-radius: 3px;">{escape_html(text)}</span>'
         f'<span style="{half}">{down}</span></span>'
     )
 
@@ -118,12 +118,12 @@ def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str
         badges = "".join(_badge(rank, a) for rank, a in spans if a.start == start)
         over = [(lane[i], rank) for i, (rank, a) in enumerate(spans) if a.start <= start and end <= a.end]
         if not over:
-            html.append(plain(passage[start:end]))
+            html.append(escape_html(passage[start:end]))
             continue
         strokes = ", ".join(_stroke(place, rank, depth) for place, rank in over)
         weight = 600 if any(rank == 0 for _, rank in over) else 400
         style = f"color: inherit; background: {strokes}; padding-bottom: {depth + 2}px; font-weight: {weight};"
-        html.append(f'{badges}<mark style="{style}">{plain(passage[start:end])}</mark>')
+        html.append(f'{badges}<mark style="{style}">{escape_html(passage[start:end])}</mark>')
     height = f"line-height: calc(1.9em + {depth}px);"
     return f'<div class="bl-spans" dir="auto" style="{FONT} {height}">{"".join(html)}</div>'
 
@@ -163,8 +163,8 @@ def threshold_strip(
     line stands at `tau`. labels: of both parts.
     """
     flips = min(max(seen.margin, -bound), bound)
-    best = short(seen.answers.answers[0].text, 40) if seen.answers.answers else ""
-    figure = blank(height=116)
+    best = shorten(seen.answers.answers[0].text, 40) if seen.answers.answers else ""
+    figure = empty_figure(height=116)
     parts = ((-bound, flips, labels[0], GREY, "/"), (flips, bound, f"{labels[1]}: {best}", BLUE, ""))
     for low, high, label, colour, pattern in parts:
         figure.add_bar(
@@ -172,9 +172,9 @@ def threshold_strip(
             y=[0],
             base=[low],
             orientation="h",
-            name=safe(label),
+            name=escape_markup(label),
             marker={"color": colour, "pattern": {"shape": pattern}},
-            hovertemplate=f"{safe(label)}<extra></extra>",
+            hovertemplate=f"{escape_markup(label)}<extra></extra>",
         )
     figure.add_vline(min(max(tau, -bound), bound), line={"color": ORANGE, "width": 3})
     figure.update_xaxes(range=[-bound, bound], nticks=9, zeroline=False)
@@ -195,16 +195,19 @@ def windows_figure(
     """
     rows = [str(number + 1) for number in range(len(seen.readings))]
     winner = seen.answers.best_window
-    figure = blank(height=110 + 26 * len(rows))
-    texts = [safe(short(passage[slice(*reading.answer)], 60)) if reading.answer else "" for reading in seen.readings]
+    figure = empty_figure(height=110 + 26 * len(rows))
+    texts = [
+        escape_markup(shorten(passage[slice(*reading.answer)], 60)) if reading.answer else ""
+        for reading in seen.readings
+    ]
     figure.add_bar(
         x=[reading.end - reading.start for reading in seen.readings],
         y=rows,
         base=[reading.start for reading in seen.readings],
         orientation="h",
-        name=safe(labels[0]),
+        name=escape_markup(labels[0]),
         marker={"color": [BLUE if row == winner else GREY for row in range(len(rows))], "opacity": 0.55},
-        hovertemplate=f"{safe(labels[0])} %{{y}}: %{{base}} – %{{x}}<extra></extra>",
+        hovertemplate=f"{escape_markup(labels[0])} %{{y}}: %{{base}} – %{{x}}<extra></extra>",
         showlegend=False,
     )
     found = [(row, reading) for row, reading in zip(rows, seen.readings, strict=True) if reading.answer]
@@ -212,7 +215,7 @@ def windows_figure(
         x=[sum(reading.answer) / 2 for _, reading in found],
         y=[row for row, _ in found],
         mode="markers",
-        name=safe(labels[1]),
+        name=escape_markup(labels[1]),
         marker={"color": "rgba(0, 0, 0, 0)", "size": 12, "symbol": "circle", "line": {"color": BLUE, "width": 3}},
         customdata=[text for text, reading in zip(texts, seen.readings, strict=True) if reading.answer],
         hovertemplate="%{customdata}<extra></extra>",
@@ -227,18 +230,23 @@ def windows_figure(
             y=rows,
             xaxis="x2",
             mode="markers",
-            name=safe(name),
+            name=escape_markup(name),
             marker={"color": colour, "size": 11, "symbol": symbol, "line": {"width": 2}},
-            customdata=texts if name == labels[1] else [safe(labels[2])] * len(rows),
+            customdata=texts if name == labels[1] else [escape_markup(labels[2])] * len(rows),
             hovertemplate="%{customdata}: %{x:.2f}<extra></extra>",
         )
     title = {"font": {"size": 13}}
     figure.update_layout(
-        xaxis={"domain": [0, 0.6], "range": [0, len(passage)], "title": {"text": safe(axes[0]), **title}, "nticks": 5},
+        xaxis={
+            "domain": [0, 0.6],
+            "range": [0, len(passage)],
+            "title": {"text": escape_markup(axes[0]), **title},
+            "nticks": 5,
+        },
         xaxis2={
             "domain": [0.68, 1],
             "anchor": "y",
-            "title": {"text": safe(axes[1]), **title},
+            "title": {"text": escape_markup(axes[1]), **title},
             "showgrid": True,
             "gridcolor": GRID,
             "zeroline": False,
@@ -250,7 +258,10 @@ def windows_figure(
     )
     # the number of a window is a name, not a place on a scale
     figure.update_yaxes(
-        type="category", categoryorder="array", categoryarray=rows[::-1], title={"text": safe(labels[0]), **title}
+        type="category",
+        categoryorder="array",
+        categoryarray=rows[::-1],
+        title={"text": escape_markup(labels[0]), **title},
     )
     return figure
 
@@ -273,7 +284,7 @@ def heads_map(
     """
     layers, heads = share_LN.shape
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
-    figure = blank(height=90 + 34 * layers)
+    figure = empty_figure(height=90 + 34 * layers)
     flat = share_LN.ravel().astype(float)
     figure.add_scatter(
         x=[head for _, head in places],
@@ -296,15 +307,15 @@ def heads_map(
                 "nticks": 5,
                 "thickness": 10,
                 "outlinewidth": 0,
-                "title": {"text": safe(labels[0])},
+                "title": {"text": escape_markup(labels[0])},
             },
         },
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
-        hovertemplate=f"%{{y}} · {safe(axes[0])} %{{x}}<br>{safe(labels[0])} %{{marker.color:.1%}}"
-        f"<br>%{{customdata[2]:.1f}} × {safe(labels[1])}<extra></extra>",
+        hovertemplate=f"%{{y}} · {escape_markup(axes[0])} %{{x}}<br>{escape_markup(labels[0])} %{{marker.color:.1%}}"
+        f"<br>%{{customdata[2]:.1f}} × {escape_markup(labels[1])}<extra></extra>",
     )
-    title = {"text": safe(axes[0]), "font": {"size": 13}}
+    title = {"text": escape_markup(axes[0]), "font": {"size": 13}}
     figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title=title)
     name_rows(figure, axes[1], range(layers))
     figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)  # as much air as beside them
@@ -326,5 +337,5 @@ def attended_tokens_html(found: SpanAttention, layer: int, head: int, *, from_an
             f"display: inline-block; margin: 0 2px 4px 0; padding: 0 4px; border-radius: 4px; "
             f"background: {transparent(BLUE, round(0.85 * share / most, 3))}; {under}"
         )
-        html.append(f'<bdi style="{style}" title="{percent(share)}">{plain(label)}</bdi>')
+        html.append(f'<bdi style="{style}" title="{percent(share)}">{escape_html(label)}</bdi>')
     return f'<div class="bl-looks" style="overflow-wrap: anywhere; line-height: 1.6;">{" ".join(html)}</div>'

@@ -25,7 +25,7 @@ from bertlab.tasks.task_flags import finetune_type
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 QUESTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # a page -> what is asked there
 SPLITS = ["validation", "test", "train"]
@@ -217,7 +217,7 @@ def _left_out(lines: Sequence[str]) -> None:
     frame.note(t("evaluation-left-out", count=many, first=lines[0]))
     title = "evaluation-left-out-all" if many <= NAMED else "evaluation-left-out-some"
     with st.expander(t(title, count=many, shown=NAMED)):
-        rows = "".join(f'<li dir="auto">{plain(line)}</li>' for line in lines[:NAMED])
+        rows = "".join(f'<li dir="auto">{escape_html(line)}</li>' for line in lines[:NAMED])
         st.html(f'<ul class="small">{rows}</ul>')
 
 

@@ -21,7 +21,7 @@ from bertlab.text.word_spans import MASK
 from bertlab.views.change_figures import WEAKEST
 from bertlab.views.figures import DIVERGING
 from bertlab.views.numbers import percent
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 from bertlab.views.pieces import piece_labels
 
 CHIPS = 18  # changes with a button of their own
@@ -204,7 +204,7 @@ def limit(effects: HeadEffects) -> float:
 def said(change: PredictionChange, names: dict[str, str]) -> str:
     """The prediction before and after in one line of HTML."""
     first, top = change.outcomes[0], change.outcomes[change.top]
-    word, now = (plain(names.get(outcome.label, outcome.label)) for outcome in (first, top))
+    word, now = (escape_html(names.get(outcome.label, outcome.label)) for outcome in (first, top))
     line = t("heads-said", word=f"<b>{word}</b>", before=percent(first.before), after=f"<b>{percent(first.after)}</b>")
     if change.top:
         line += t("heads-said-now", word=f"<b>{now}</b>", after=percent(top.after))

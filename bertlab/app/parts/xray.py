@@ -7,7 +7,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.explore.facts import SpanXray, WindowReading
 from bertlab.views import columns, xray
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 LONG = 2_500  # characters beyond which a passage gets a box to scroll in
 
@@ -17,7 +17,7 @@ def decision(checkpoint: sessions.Checkpoint, question: str, text: str, seen: Sp
     tau = fields.threshold(st, checkpoint)
     best = seen.answers.answers[0]
     if seen.margin <= tau:
-        st.html(f'<p class="say">{t("xray-says", tau=tau)} <b dir="auto">{plain(best.text)}</b></p>')
+        st.html(f'<p class="say">{t("xray-says", tau=tau)} <b dir="auto">{escape_html(best.text)}</b></p>')
     else:
         st.html(f'<p class="say">{t("xray-silent", tau=tau)}</p>')
     names = {"labels": (t("xray-none"), t("xray-answer"))}

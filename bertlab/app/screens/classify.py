@@ -9,7 +9,7 @@ from bertlab.app.parts import batch
 from bertlab.text.word_spans import words
 from bertlab.views import labels
 from bertlab.views.numbers import SignedNumber, percent
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 EAGER = 40  # words that are weighed at every keystroke; each takes a forward pass
 
@@ -39,7 +39,7 @@ def answer(checkpoint: sessions.Checkpoint, text: str, pair: str) -> None:
     with left.container(key="label"):
         if said.value is None:
             best = said.best
-            st.html(f'<p class="say"><b>{plain(best.label)}</b> · {percent(best.probability)}</p>')
+            st.html(f'<p class="say"><b>{escape_html(best.label)}</b> · {percent(best.probability)}</p>')
             code = plots.python_lines(checkpoint, *opened, "figure = labels.label_bars(said)")
             data = {"label": [s.label for s in said.labels], "probability": [s.probability for s in said.labels]}
             plots.show(labels.label_bars(said), key="labels", code=code, data=data)

@@ -8,7 +8,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.text.word_spans import MASK
 from bertlab.views import change_figures, columns
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 from bertlab.views.pieces import piece_labels
 
 CELL = 52  # pixels for a word
@@ -50,7 +50,7 @@ with frame.show_errors():
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("depth-depth"), anchor=False)
-        said = t("depth-final", word=plain(lens.final_T[position]), at=position)
+        said = t("depth-final", word=escape_html(lens.final_T[position]), at=position)
         st.html(f'<p class="small" dir="auto">{said}</p>')
         names = {
             "labels": (t("depth-probability"), t("depth-rank")),

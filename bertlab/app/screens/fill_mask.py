@@ -7,7 +7,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.text.word_spans import MASK, carry_over, mask_spans, words
 from bertlab.views import figures
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 frame.heading("fill-mask")
 examples = selection.examples_for("fill-mask")
@@ -50,7 +50,7 @@ with st.container(key="proposals"), frame.show_errors():
     for number, (fill, word) in enumerate(zip(fills, behind, strict=False)):
         title = t("fill-mask-mask", number=number + 1) if word == MASK else t("fill-mask-hidden", word=word)
         with cells[number % len(cells)]:
-            st.html(f'<p class="say" dir="auto">{plain(title)}</p>')
+            st.html(f'<p class="say" dir="auto">{escape_html(title)}</p>')
             code = plots.python_lines(
                 checkpoint,
                 f"fills = session.fill_mask({masked!r}, **{asked!r})",

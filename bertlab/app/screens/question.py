@@ -9,7 +9,7 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 MAX_QUESTION = 64  # pieces of a question that `Session.answer` reads
 
@@ -38,7 +38,7 @@ with right.container(key="answers"), frame.show_errors():
     would_refuse = own and found.refused
     found = replace(found, null_threshold=threshold)
     faint = " faint" * found.refused
-    said = f"<b>{plain(best.text)}</b> · {percent(best.probability)}"
+    said = f"<b>{escape_html(best.text)}</b> · {percent(best.probability)}"
     if found.refused:
         st.html(f'<p class="say" role="status"><b>{t("question-refused")}</b></p>')
         said = f"{t('question-otherwise')} {said}"

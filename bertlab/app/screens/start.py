@@ -9,7 +9,7 @@ from bertlab.app.i18n import t
 from bertlab.app.pages import SECTIONS, in_section, page_for
 from bertlab.app.parts import preview
 from bertlab.config.languages import message_ids
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 PAGES_IN_A_ROW = 3
 FIGURES = {
@@ -30,7 +30,7 @@ def card(name: str) -> None:
     config, record = sessions.about(name)
     opened = st.session_state.get("opened") == name
     mark = f"<span>✓ {t('start-open')}</span>" if opened else ""
-    st.html(f'<p class="name">{plain(name)}{mark}</p>')
+    st.html(f'<p class="name">{escape_html(name)}{mark}</p>')
     if f"card-{name}" in message_ids():
         st.html(f'<p class="small">{t(f"card-{name}")}</p>')
     measured = record.get("validation") or {}
@@ -55,7 +55,7 @@ with frame.show_errors():
     st.caption(t("start-arcs", layer=layer))
 
 for section in SECTIONS[1:]:
-    st.html(f'<p class="small">{plain(t(f"section-{section}"))}</p>')
+    st.html(f'<p class="small">{escape_html(t(f"section-{section}"))}</p>')
     # columns for every row: cards of a row are alike high, and a telephone shows them in the menu's order
     pages = in_section(section)
     for row in (pages[n : n + PAGES_IN_A_ROW] for n in range(0, len(pages), PAGES_IN_A_ROW)):

@@ -10,7 +10,7 @@ from bertlab.app.parts import evaluation
 from bertlab.checkpoints import history
 from bertlab.views import curves
 from bertlab.views.numbers import percent
-from bertlab.views.passage import plain
+from bertlab.views.passage import escape_html
 
 RUNS = "runs"  # where runs are looked for until another directory is named
 AGAIN = 5  # seconds between looks at a run that is under way
@@ -114,7 +114,7 @@ def drawn() -> None:
     if said:
         st.subheader(t("training-watched"), anchor=False)
     for name, found in said.items():
-        st.html(f'<p class="name" dir="auto">{plain(name)}</p>')
+        st.html(f'<p class="name" dir="auto">{escape_html(name)}</p>')
         guesses = [
             " | ".join(" · ".join(f"{piece} {percent(share)}" for piece, share in mask) for mask in row.guesses)
             for row in found
