@@ -9,7 +9,7 @@ import pytest
 from support.errors import raises_error
 from support.view_facts import attention, decode, long_attention, neuron, rows
 
-from bertlab.config.errors import TextError
+from bertlab.config.errors import BertlabError, TextError
 from bertlab.explore.facts import InputMap
 from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
 from bertlab.tasks.sentence_pair import NextSentence
@@ -93,7 +93,7 @@ def test_long_maps_travel_as_an_overview_and_the_heads_asked_for():
     thumbs = decode(blocks[0], header["scale"]).reshape(4, 12, 64, 64)
     assert thumbs[3, 5, 0, 0] == pytest.approx(fact.probs_LNTT[3, 5, :8, :8].max(), abs=0.004)
     assert thumbs[1, 2, 63, 7] == pytest.approx(fact.probs_LNTT[1, 2, 504:, 56:64].max(), abs=0.004)
-    everything = decoded(payload.AttentionPack(fact).complete())[1]
+    everything = decoded(payload.AttentionPack(fact).complete_bytes())[1]
     assert sorted(everything) == [0, 1, 2, 3]
 
 
@@ -108,7 +108,7 @@ def test_long_maps_travel_as_an_overview_and_the_heads_asked_for():
     ],
 )
 def test_a_state_says_which_heads_it_needs(state, wanted):
-    assert payload.AttentionPack(long_attention(800, layers=2, heads=4)).wanted(state) == wanted
+    assert payload.AttentionPack(long_attention(800, layers=2, heads=4)).visible_heads(state) == wanted
 
 
 def test_pieces_know_their_words():
@@ -166,11 +166,11 @@ def test_neuron_payload_is_exact():
 
 def test_facts_that_do_not_belong_together_are_refused():
     fact = attention()
-    with pytest.raises(ValueError, match="15 tokens"):
+    with raises_error(BertlabError, "view-shape-mismatch", tokens=15):
         payload.AttentionPack(replace(fact, tokens=fact.tokens[1:])).bytes()
-    with pytest.raises(ValueError, match="15 tokens"):
+    with raises_error(BertlabError, "view-shape-mismatch", tokens=15):
         payload.neuron_bytes(replace(neuron(), tokens=fact.tokens[1:]))
-    with pytest.raises(ValueError, match="not a payload"):
+    with raises_error(BertlabError, "view-payload-invalid"):
         payload.unpack(b"PK\x03\x04 something else")
 
 

@@ -162,9 +162,9 @@ def test_the_tallest_column_is_the_highest_probability(session):
     for logarithmic in (False, True):
         heights = [float(h) for h in re.findall(r"[; ]height: ([\d.]+)px; background: (?!rgba)", xray.columns_html(
             PASSAGE, reading, logarithmic=logarithmic))]  # fmt: skip
-        assert max(heights) <= xray.COLUMN
+        assert max(heights) <= xray.COLUMN_HEIGHT
         if not logarithmic:
-            assert max(heights) == xray.COLUMN
+            assert max(heights) == xray.COLUMN_HEIGHT
     assert min(heights) >= 0
 
 

@@ -13,8 +13,16 @@ from bertlab.app.i18n import language, t
 from bertlab.text.word_spans import MASK
 from bertlab.text.word_spans import words as find_words
 from bertlab.views import assets, export, figures
+from bertlab.views.palette import PALETTE
 
 STATIC = Path(__file__).parent / "static"
+
+
+def page_style() -> None:
+    """Apply the style sheet of the app; the palette's colours are CSS variables in it."""
+    colours = " ".join(f"--bertlab-{name}: {PALETTE[name]};" for name in ("blue", "orange"))
+    css = (STATIC / "app.css").read_text(encoding="utf-8")
+    st.html(f"<style>:root {{ {colours} }}\n{css}</style>")
 
 
 def canvas(view: str, payload: bytes) -> None:

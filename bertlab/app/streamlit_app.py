@@ -20,7 +20,7 @@ from bertlab.app.pages import PAGES, SECTIONS, in_section  # noqa: E402
 server.prepare()
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
 st.logo(components.STATIC / "logo.svg", size="large")
-st.html(components.STATIC / "app.css")
+components.page_style()
 url.read()
 # The folder of the pages is not called "pages": a deep link would make Streamlit run a file of it without this one.
 sections = {

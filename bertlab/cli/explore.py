@@ -73,7 +73,7 @@ class Heads(QueryOptions):
 
 def heads(config: Heads) -> None:
     from bertlab.tasks.registry import TASK_TYPES
-    from bertlab.views.terminal_change import effect_lines, operation_lines
+    from bertlab.views.terminal_change import effect_lines, prediction_change_lines
 
     (text,) = read_texts(config.text)
     session = open_session(config, TASK_TYPES[config.ask].command if config.ask in TASK_TYPES else "fill-mask", text)
@@ -81,7 +81,7 @@ def heads(config: Heads) -> None:
         operation = session.intervene(
             config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask
         )
-        print_result(config, session, operation, lambda: operation_lines(operation))
+        print_result(config, session, operation, lambda: prediction_change_lines(operation))
     else:
         effects = session.head_effects(config.ask, text, config.pair, mask=config.mask)
         print_result(config, session, effects, lambda: effect_lines(effects))

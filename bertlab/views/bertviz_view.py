@@ -13,6 +13,7 @@ from importlib.metadata import files
 from bertlab.config.errors import BertlabError, TextError
 from bertlab.explore.facts import AttentionMap
 from bertlab.views import assets
+from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.pieces import piece_labels
 
 MAX_TOKENS = 64
@@ -49,14 +50,14 @@ _PAGE = """<!doctype html>
 <title>bertviz</title>
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ margin: 12px; font-family: system-ui, sans-serif; background: #fdfcfa; color: #20262d; }}
-svg text {{ fill: #1f2430; }}
+body {{ margin: 12px; font-family: system-ui, sans-serif; background: {light[ground]}; color: {light[ink]}; }}
+svg text {{ fill: {light[ink]}; }}
 select {{ font: inherit; }}
 @media (prefers-color-scheme: dark) {{
-  body {{ background: #15181d; color: #e8e9ec; }}
-  svg text {{ fill: #e6e9ef; }}
-  svg rect.background {{ fill: #3a4150; }}
-  /* thousands of nearly transparent lines would darken a dark ground; a group of their own does not */
+  body {{ background: {dark[ground]}; color: {dark[ink]}; }}
+  svg text {{ fill: {dark[ink]}; }}
+  svg rect.background {{ fill: {shade}; }}
+  /* thousands of nearly transparent lines would darken a dark background; blended as a group they do not */
   #attention {{ mix-blend-mode: screen; }}
 }}
 </style>
@@ -111,6 +112,8 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0) -> str:
         "second": second,
     }
     return _PAGE.format(
+        **PALETTE["themes"],
+        shade=transparent(PALETTE["grey"], 0.35),
         root=_ROOT,
         jquery=assets.static("vendor/jquery.slim.min.js"),
         d3=assets.static("vendor/d3.min.js"),
@@ -127,7 +130,7 @@ def _inline(value) -> str:
 
 
 def _head_view_script() -> str:
-    found = [path for path in files("bertviz") or () if path.parts == ("bertviz", "head_view.js")]
-    if not found:
+    scripts = [path for path in files("bertviz") or () if path.parts == ("bertviz", "head_view.js")]
+    if not scripts:
         raise BertlabError("bertviz-incomplete")
-    return found[0].read_text(encoding="utf-8")
+    return scripts[0].read_text(encoding="utf-8")

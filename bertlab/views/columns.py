@@ -67,21 +67,21 @@ def lens(fact: Lens) -> Columns:
 def lens_at(fact: Lens, position: int) -> Columns:
     """The rows of `lens` at one position."""
     columns = lens(fact)
-    kept = [row for row, at in enumerate(columns["position"]) if at == position]
-    return {name: [values[row] for row in kept] for name, values in columns.items()}
+    rows = [row for row, at in enumerate(columns["position"]) if at == position]
+    return {name: [values[row] for row in rows] for name, values in columns.items()}
 
 
-def head_differences(found: Comparison) -> Columns:
+def head_differences(comparison: Comparison) -> Columns:
     """For every head: the Jensen-Shannon distance of the two sides, and how much farther away the second attends."""
-    return heads({"js_distance": found.js_LN, "farther": found.farther_LN})
+    return heads({"js_distance": comparison.js_LN, "farther": comparison.farther_LN})
 
 
-def head_difference(found: Comparison, layer: int, head: int) -> Columns:
+def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:
     """One head's attention on both sides, for every pair of tokens."""
-    size = range(len(found.units))
+    size = range(len(comparison.units))
     pairs = [(query, key) for query in size for key in size]
-    labels = [unit.label for unit in found.units]
-    first, second = found.first_LNUU[layer, head], found.second_MNUU[layer, head]
+    labels = [unit.label for unit in comparison.units]
+    first, second = comparison.first_LNUU[layer, head], comparison.second_MNUU[layer, head]
     return {
         "layer": [layer] * len(pairs), "head": [head] * len(pairs),
         "query_position": [query for query, _ in pairs], "query": [labels[query] for query, _ in pairs],
@@ -91,10 +91,10 @@ def head_difference(found: Comparison, layer: int, head: int) -> Columns:
     }  # fmt: skip
 
 
-def layer_drift(found: Comparison) -> Columns:
+def layer_drift(comparison: Comparison) -> Columns:
     """For every layer: linear CKA, and the mean cosine distance."""
-    distances = found.drift_LU.mean(1).astype(float)
-    cka = np.diagonal(found.cka_LM).astype(float)
+    distances = comparison.drift_LU.mean(1).astype(float)
+    cka = np.diagonal(comparison.cka_LM).astype(float)
     return {
         "layer": list(map(_layer_name, range(len(distances)))),
         "linear_cka": cka.tolist(),
@@ -102,35 +102,35 @@ def layer_drift(found: Comparison) -> Columns:
     }
 
 
-def layer_similarity(found: Comparison) -> Columns:
+def layer_similarity(comparison: Comparison) -> Columns:
     """Linear CKA of every layer of the first side with every layer of the second."""
-    places = list(np.ndindex(*found.cka_LM.shape))
+    places = list(np.ndindex(*comparison.cka_LM.shape))
     return {
         "first_layer": [_layer_name(first) for first, _ in places],
         "second_layer": [_layer_name(second) for _, second in places],
-        "linear_cka": [float(found.cka_LM[place]) for place in places],
+        "linear_cka": [float(comparison.cka_LM[place]) for place in places],
     }
 
 
-def moved_most(found: Comparison, layer: int) -> Columns:
+def moved_most(comparison: Comparison, layer: int) -> Columns:
     """The cosine distance of every token in one layer, largest first."""
-    order = np.argsort(-found.drift_LU[layer], kind="stable").tolist()
+    order = np.argsort(-comparison.drift_LU[layer], kind="stable").tolist()
     return {
-        "layer": [_layer_name(layer % len(found.drift_LU))] * len(order),
+        "layer": [_layer_name(layer % len(comparison.drift_LU))] * len(order),
         "position": order,
-        "first": [found.units[at].first for at in order],
-        "second": [found.units[at].second for at in order],
-        "cosine_distance": [float(found.drift_LU[layer, at]) for at in order],
+        "first": [comparison.units[at].first for at in order],
+        "second": [comparison.units[at].second for at in order],
+        "cosine_distance": [float(comparison.drift_LU[layer, at]) for at in order],
     }
 
 
-def windows(seen: SpanXray, passage: str) -> Columns:
+def windows(span_xray: SpanXray, passage: str) -> Columns:
     """For every window of a passage: its characters, its best span, and both scores."""
     return {
-        "window": list(range(1, len(seen.readings) + 1)),
-        "start": [reading.start for reading in seen.readings],
-        "end": [reading.end for reading in seen.readings],
-        "answer": [passage[slice(*reading.answer)] if reading.answer else "" for reading in seen.readings],
-        "score": [reading.score if reading.answer else None for reading in seen.readings],
-        "no_answer_score": [reading.no_answer_score for reading in seen.readings],
+        "window": list(range(1, len(span_xray.readings) + 1)),
+        "start": [reading.start for reading in span_xray.readings],
+        "end": [reading.end for reading in span_xray.readings],
+        "answer": [passage[slice(*reading.answer)] if reading.answer else "" for reading in span_xray.readings],
+        "score": [reading.score if reading.answer else None for reading in span_xray.readings],
+        "no_answer_score": [reading.no_answer_score for reading in span_xray.readings],
     }

@@ -8,6 +8,7 @@ Shape legend: U units, N heads, L layers (of the first), M layers (of the second
 import numpy as np
 import plotly.graph_objects as go
 
+from bertlab.config.errors import BertlabError
 from bertlab.explore.compare import Comparison
 from bertlab.views.curves import GRID
 from bertlab.views.figures import (
@@ -22,27 +23,31 @@ from bertlab.views.figures import (
     signs,
 )
 
-LONGEST = 64  # units that a matrix names on its axes
-ROOMY = 40  # units whose cells have room for a sign
+MAX_NAMED_UNITS = 64  # with more units, a matrix has no tick labels
+MAX_SIGNED_UNITS = 40  # with more units, cells are too small for a sign
 
 
 def head_differences(
-    found: Comparison, *, chosen: tuple[int, int] | None = None, labels: tuple[str, str, str] = ("layer", "head", "")
+    comparison: Comparison,
+    *,
+    chosen: tuple[int, int] | None = None,
+    labels: tuple[str, str, str] = ("layer", "head", ""),
 ) -> go.Figure:
     """Layers x heads: the Jensen-Shannon distance of each head, positive where the second side attends farther away.
 
     Args:
+        comparison: from `explore.compare`.
         chosen: (layer, head) to frame.
-        labels: layer, head, and what stands beside the scale.
+        labels: names of a layer and of a head, and the title of the scale.
     """
-    signed_LN = found.signed_LN
+    signed_LN = comparison.signed_LN
     layers = len(signed_LN)
     limit = float(np.abs(signed_LN).max()) or 1.0
     place = f"%{{y}} · {escape_markup(labels[1])} %{{x}}"
     figure = _figure(130 + min(46, max(22, 560 // layers)) * layers)
     figure.add_heatmap(
         z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
-        customdata=found.farther_LN.round(2), colorbar=_bar(labels[2]), text=signs(signed_LN, limit),
+        customdata=comparison.farther_LN.round(2), colorbar=_bar(labels[2]), text=signs(signed_LN, limit),
         texttemplate="%{text}", hovertemplate=f"{place}: %{{z:+.3f}} (%{{customdata:+.2f}})<extra></extra>",
     )  # fmt: skip
     if chosen:
@@ -50,7 +55,7 @@ def head_differences(
         figure.add_shape(
             type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5, line={"color": GREY, "width": 3}
         )
-    # a heatmap reports no clicks; the marks that do are transparent
+    # Plotly reports no clicks on a heat map, so transparent marks lie on its cells
     places = [(layer, head) for layer in range(layers) for head in range(signed_LN.shape[1])]
     clear = {"marker": {"opacity": 0}}
     figure.add_scatter(
@@ -63,44 +68,57 @@ def head_differences(
     return figure
 
 
-def head_difference(found: Comparison, layer: int, head: int, *, label: str = "") -> go.Figure:
+def head_difference(comparison: Comparison, layer: int, head: int, *, label: str = "") -> go.Figure:
     """One head's attention on the second side minus that on the first; rows attend to columns.
 
-    label: title of the scale.
+    Args:
+        comparison: from `explore.compare`.
+        layer: from 0.
+        head: from 0.
+        label: title of the scale.
     """
-    difference_UU = found.difference_UU(layer, head)
+    difference_UU = comparison.difference_UU(layer, head)
     limit = float(np.abs(difference_UU).max()) or 1.0
-    names = [escape_markup(unit.label) for unit in found.units]
+    names = [escape_markup(unit.label) for unit in comparison.units]
     places = list(range(len(names)))
-    # one height for usual sentences: what stands below does not move with their length
+    # the same height for all usual sentences, so that what follows does not move
     figure = _figure(190 + max(440, 5 * len(names)))
     figure.add_heatmap(
         z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1, colorbar=_bar(label),
         customdata=[[f"{one} → {other}" for other in names] for one in names],
         hovertemplate="%{customdata}: %{z:+.3f}<extra></extra>",
     )  # fmt: skip
-    if len(names) <= ROOMY:
+    if len(names) <= MAX_SIGNED_UNITS:
         figure.update_traces(text=signs(difference_UU, limit, 0.2), texttemplate="%{text}", textfont={"size": 11})
-    named = {"tickvals": places, "ticktext": names} if len(names) <= LONGEST else {"showticklabels": False}
+    named = {"tickvals": places, "ticktext": names} if len(names) <= MAX_NAMED_UNITS else {"showticklabels": False}
     figure.update_xaxes(side="top", tickangle=-90, tickfont={"size": 11}, **named)
     figure.update_yaxes(autorange="reversed", tickfont={"size": 11}, **named)
     return figure
 
 
 def layer_drift(
-    found: Comparison,
+    comparison: Comparison,
     *,
     labels: tuple[str, str] = ("linear CKA", "cosine distance"),
     axis: str = "layer",
     embeddings: str = "embeddings",
 ) -> go.Figure:
-    """By layer (0: the embeddings): how alike both sides arrange the units (linear CKA), and how far their vectors have
-    turned on average. Raises ValueError for sides of different depth or width: see `layer_similarity`."""
-    if found.drift_LU is None:
-        raise ValueError("sides of different depth or width have no common layers: draw layer_similarity")
-    layers = list(range(len(found.drift_LU)))
+    """For the embeddings and every layer: the linear CKA of both sides and the mean cosine distance of their vectors.
+
+    Args:
+        comparison: from `explore.compare`.
+        labels: names of the two curves.
+        axis: title of the x axis.
+        embeddings: name of the embeddings, which come before layer 0.
+
+    Raises:
+        BertlabError: the sides differ in depth or width; `layer_similarity` draws such sides.
+    """
+    if comparison.drift_LU is None:
+        raise BertlabError("compare-layers-differ")
+    layers = list(range(len(comparison.drift_LU)))
     figure = _figure(300)
-    values = (np.diagonal(found.cka_LM), found.drift_LU.mean(1))
+    values = (np.diagonal(comparison.cka_LM), comparison.drift_LU.mean(1))
     for name, value_L, colour, dash in zip(labels, values, (BLUE, ORANGE), ("solid", "dot"), strict=True):
         figure.add_scatter(
             x=layers, y=value_L.round(4).tolist(), name=escape_markup(name), mode="lines+markers",
@@ -114,33 +132,40 @@ def layer_drift(
 
 
 def layer_similarity(
-    found: Comparison,
+    comparison: Comparison,
     *,
     axes: tuple[str, str] = ("layer of the second", "layer of the first"),
     embeddings: str = "embeddings",
 ) -> go.Figure:
     """Linear CKA of every layer of the first side with every layer of the second."""
-    figure = _figure(150 + 26 * len(found.cka_LM))
+    figure = _figure(150 + 26 * len(comparison.cka_LM))
     figure.add_heatmap(
-        z=found.cka_LM.round(4), zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, colorbar=_bar("CKA"),
+        z=comparison.cka_LM.round(4), zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, colorbar=_bar("CKA"),
         hovertemplate="%{y} · %{x}: %{z:.3f}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(
         title={"text": escape_markup(axes[0]), "font": {"size": 13}},
         side="top",
-        **_ticks(found.cka_LM.shape[1], embeddings),
+        **_ticks(comparison.cka_LM.shape[1], embeddings),
     )
     figure.update_yaxes(
         title={"text": escape_markup(axes[1]), "font": {"size": 13}},
         autorange="reversed",
-        **_ticks(len(found.cka_LM), embeddings),
+        **_ticks(len(comparison.cka_LM), embeddings),
     )
     return figure
 
 
-def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str = "cosine distance") -> go.Figure:
-    """The tokens with the largest cosine distance in a layer (0: the embeddings, -1: the last), largest on top."""
-    drift_U = found.drift_LU[layer]
+def moved_most(comparison: Comparison, layer: int = -1, *, top: int = 12, axis: str = "cosine distance") -> go.Figure:
+    """The `top` tokens with the largest cosine distance in one layer, largest first.
+
+    Args:
+        comparison: from `explore.compare`.
+        layer: the hidden state: 0 for the embeddings, n + 1 for the output of layer n, -1 for the last.
+        top: how many tokens to draw.
+        axis: title of the x axis.
+    """
+    drift_U = comparison.drift_LU[layer]
     order = np.argsort(-drift_U, kind="stable")[:top][::-1]
     figure = _figure(70 + 30 * top)
     figure.add_bar(
@@ -148,8 +173,8 @@ def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str =
         marker={"color": BLUE, "cornerradius": 4}, text=[f"{drift_U[at]:.3f}" for at in order],
         textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
-    names = [escape_markup(found.units[at].label) for at in order]
-    # few units leave room below, and what stands there does not move
+    names = [escape_markup(comparison.units[at].label) for at in order]
+    # the same height for fewer tokens, so that what follows does not move
     figure.update_yaxes(
         tickvals=list(range(len(order))), ticktext=names, ticklabelstandoff=6,
         range=[len(order) - top - 0.5, len(order) - 0.5],
@@ -162,7 +187,7 @@ def moved_most(found: Comparison, layer: int = -1, *, top: int = 12, axis: str =
 
 
 def _ticks(count: int, embeddings: str) -> dict:
-    """The ticks of hidden states: the embeddings, then the outputs of layer 0, 1 ..., numbered as everywhere else."""
+    """The ticks of the hidden states: the embeddings, then the outputs of layers 0, 1 and so on."""
     return {"tickvals": list(range(count)), "ticktext": [escape_markup(embeddings), *map(str, range(count - 1))]}
 
 

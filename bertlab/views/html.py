@@ -40,7 +40,7 @@ h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap:
 
 def attention_html(attention: AttentionMap, *, title: str = "Attention", options: dict | None = None) -> str:
     """The attention view as one offline page with every layer in it; options as for `payload.AttentionPack`."""
-    return packed_html("attention", payload.AttentionPack(attention).complete(options), title)
+    return packed_html("attention", payload.AttentionPack(attention).complete_bytes(options), title)
 
 
 def neuron_html(neuron: NeuronMap, *, title: str = "Neuron view", options: dict | None = None) -> str:

@@ -1,9 +1,8 @@
-"""Facts -> bytes that the canvas views draw from: a JSON header and compressed blocks in one envelope.
+"""Payloads of the canvas views: a JSON header and compressed blocks of numbers in one byte string.
 
-Layout: b"BLAB", the header's size (uint32, little endian), the header (JSON, ASCII), then the blocks that the header
-lists, each a zlib stream. One block is one layer or one head, so that a browser inflates only what it draws.
-
-Knows nothing of models, files, hosts or JavaScript; `static/payload.js` is the reader of this layout.
+Layout: b"BLAB", the size of the header (uint32, little endian), the header (JSON, ASCII), then the blocks that the
+header lists, each a zlib stream. One block is one layer or one head, so that a browser inflates only what it draws.
+`static/payload.js` reads this layout.
 
 Shape legend: T tokens, N heads, L layers, S side of a thumbnail.
 """
@@ -16,29 +15,34 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from bertlab.config.errors import BertlabError
 from bertlab.explore.facts import AttentionMap, NeuronMap, TokenRow
 from bertlab.explore.timeline import Timeline
 from bertlab.views.pieces import piece_labels, word_numbers
 
 MAGIC = b"BLAB"
-WHOLE = 12 * 12 * 128 * 128  # probabilities; a larger map travels layer by layer
-BUDGET = 940_000  # bytes that the blocks of a whole map may take
-EXACT = BUDGET // 2  # maps of fewer probabilities travel in 16 bits each
+WHOLE = 12 * 12 * 128 * 128  # maps of at most this many probabilities are sent at once, larger ones in parts
+BUDGET = 940_000  # most bytes for the blocks of a map that is sent at once
+EXACT = BUDGET // 2  # maps of at most this many probabilities are sent with 16 bits each
 POWERS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
-SIDE = 64
+SIDE = 64  # rows and columns of a thumbnail
 
 
 class AttentionPack:
-    """An AttentionMap as codes, a fourth of its size or less, ready to be sent whole or a few heads at a time.
+    """An attention map in a quarter of its size or less, to be sent at once or a few heads at a time. Immutable.
 
-    Packing costs one pass over the probabilities; what is sent then costs only its own compression. Immutable.
+    Packing takes one pass over the probabilities; sending a part then costs only the compression of that part.
 
-    Precision, largest error of a probability p: 0.00001 up to 470,000 probabilities (12 x 12 heads and 57 tokens).
-    Above, one byte holds round(255 p^power); the power is the smallest of 0.5 .. 1 whose bytes fit the budget, so
-    that small values stay apart: at 0.5 the error is sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is 0.002 everywhere;
-    0.004 is never exceeded.
+    Up to 470,000 probabilities (12 x 12 heads and 57 tokens), the largest error of a probability p is 0.00001. Above,
+    one byte holds round(255 p^power) with the smallest power in 0.5 .. 1 that fits the budget, since small powers
+    resolve small probabilities: at 0.5 the error is sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is 0.002 everywhere.
+    It never exceeds 0.004.
 
-    Raises ValueError when the tokens and the probabilities do not belong together.
+    Args:
+        attention: from `Session.attention`.
+
+    Raises:
+        BertlabError: the numbers of tokens and of probabilities differ.
     """
 
     def __init__(self, attention: AttentionMap):
@@ -46,44 +50,46 @@ class AttentionPack:
         self.layers, self.heads, size = _shape(attention)
         self.whole = probs_LNTT.size <= WHOLE
         header = {"kind": "attention", **_about(attention.tokens), "layers": self.layers, "heads": self.heads}
-        # a sum over keys with fixed irregular weights feels every probability and is far quicker to hash than all
+        # a weighted sum over the keys depends on every probability and is much faster to hash than all of them
         weights_T = np.sin(np.arange(1, size + 1, dtype=np.float32))
         header["id"] = _digest(json.dumps(header).encode(), np.ascontiguousarray(probs_LNTT @ weights_T).tobytes())
         coder = _Coder(probs_LNTT)
         self._header = header | {"scale": coder.scale, "error": coder.error}
         overview = not self.whole and size > SIDE
         self._thumbs = [({"kind": "thumbs", "side": SIDE}, _squeeze(coder(_thumbs(probs_LNTT))))] if overview else []
-        # a map that goes whole is kept compressed, of a longer one the codes: most of its heads nobody asks for
+        # a map that is sent at once is stored compressed; a longer one is not, since few of its heads are ever sent
         self._layers = [coder(probs_NTT) for probs_NTT in probs_LNTT]
         if self.whole:
             self._layers = [_squeeze(codes) for codes in self._layers]
 
     def bytes(self, state: dict | None = None, options: dict | None = None) -> bytes:
-        """What the view needs to show `state` (as it reports it; junk in it counts as the default).
+        """The payload that the view needs to show `state`.
 
-        options: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines} for the view.
+        A map of at most 12 x 12 x 128 x 128 probabilities is sent at once, in 1 MB or less. For a longer one, the
+        payload has the overview (every head reduced to 64 x 64 by maxima) and the heads of one layer that the state
+        shows in full; when the user opens others, the view reports its new state, to be passed to another call.
 
-        A map of at most 12 x 12 x 128 x 128 probabilities goes whole, in 1 MB or less. Of a longer one go the overview
-        (every head shrunk to 64 x 64 by maxima) and the heads of one layer that the state shows in full; when the
-        reader turns to others the view reports it, and a call with that state gives what is missing.
+        Args:
+            state: the state that the view reports; invalid values count as the default.
+            options: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines} for the view.
         """
         if self.whole:
-            return self.complete(options)
-        layer, heads = self.wanted(state or {})
+            return self.complete_bytes(options)
+        layer, heads = self.visible_heads(state or {})
         codes = memoryview(self._layers[layer])
         area = len(codes) // self.heads  # a map this long has one byte for each probability
         parts = [(n, codes[n * area : (n + 1) * area]) for n in heads]
         blocks = [({"kind": "head", "layer": layer, "head": n}, _squeeze(part)) for n, part in parts]
         return _envelope(dict(self._header), [*self._thumbs, *blocks], options)
 
-    def complete(self, options: dict | None = None) -> bytes:
-        """Every layer in full whatever the length: for a file that has no one to ask."""
+    def complete_bytes(self, options: dict | None = None) -> bytes:
+        """A payload with every layer, whatever its length, for a file that cannot load more later."""
         layers = self._layers if self.whole else map(_squeeze, self._layers)
         blocks = [({"kind": "layer", "layer": n}, packed) for n, packed in enumerate(layers)]
         return _envelope(dict(self._header), [*self._thumbs, *blocks], options)
 
-    def wanted(self, state: dict) -> tuple[int, tuple[int, ...]]:
-        """The layer, and its heads that a state shows in full: among lines those switched on, else the one opened."""
+    def visible_heads(self, state: dict) -> tuple[int, tuple[int, ...]]:
+        """The layer and its heads that a state shows in full: the selected ones as lines, else the opened one."""
         layer, head = (_whole(state.get(name), limit) for name, limit in (("layer", self.layers), ("head", self.heads)))
         if self.whole or (state.get("view") != "lines" and (self._thumbs or state.get("view") in ("grid", "matrix"))):
             return layer, (head,)
@@ -93,15 +99,18 @@ class AttentionPack:
 
 
 def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
-    """What the neuron view draws from: one head's q, k, scores and probabilities, exact (float32).
+    """The payload of the neuron view: queries, keys, scores and probabilities of one head in float32.
 
-    Raises ValueError when the tokens and the arrays do not belong together.
+    Raises:
+        BertlabError: the numbers of tokens and of rows in the arrays differ.
     """
     size = len(neuron.tokens)
-    if neuron.query_TD.shape != neuron.key_TD.shape or neuron.query_TD.shape[0] != size:
-        raise ValueError(f"{size} tokens, but q is {neuron.query_TD.shape} and k is {neuron.key_TD.shape}")
-    if neuron.scores_TT.shape != (size, size) or neuron.probs_TT.shape != (size, size):
-        raise ValueError(f"{size} tokens, but scores are {neuron.scores_TT.shape}, probs {neuron.probs_TT.shape}")
+    for vectors_TD in (neuron.query_TD, neuron.key_TD):
+        if vectors_TD.shape != (size, neuron.query_TD.shape[1]):
+            raise BertlabError("view-shape-mismatch", tokens=size, shape=str(vectors_TD.shape))
+    for values_TT in (neuron.scores_TT, neuron.probs_TT):
+        if values_TT.shape != (size, size):
+            raise BertlabError("view-shape-mismatch", tokens=size, shape=str(values_TT.shape))
     arrays = {"query": neuron.query_TD, "key": neuron.key_TD, "scores": neuron.scores_TT, "probs": neuron.probs_TT}
     raw = {name: np.ascontiguousarray(array, "<f4").tobytes() for name, array in arrays.items()}
     header = {
@@ -118,10 +127,16 @@ def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
 def timeline_bytes(
     timeline: Timeline, *, title: str = "", log: Iterable[Mapping] = (), options: dict | None = None
 ) -> bytes:
-    """What the time machine draws from: for every snapshot all heads' attention (a byte holds round(255 sqrt(p)), so
-    the error of p is sqrt(p) / 255 or less), the words behind each mask, the chance that B follows A; and the curve.
+    """The payload of the time machine: for every snapshot the attention of all heads, the candidates for each mask and
+    the probability that B follows A; and the training curve.
 
-    title: the run's name; log: rows of its (thinned) log, of which step, tokens, loss and accuracies are drawn.
+    A byte holds round(255 sqrt(p)), so that the error of a probability p is at most sqrt(p) / 255.
+
+    Args:
+        timeline: from `explore.timeline`.
+        title: the name of the run.
+        log: rows of its log, thinned; their steps and losses are drawn.
+        options: as for `AttentionPack.bytes`.
     """
     layers, heads = timeline.probs[0].shape[:2]
     curve = [row for row in log if "loss" in row]
@@ -136,7 +151,7 @@ def timeline_bytes(
             for track in timeline.tracks
         ],
         "follows": timeline.follows,
-        # numbers that are none (a run that diverged) are null in JSON
+        # JSON has no NaN, which a diverged run logs: it becomes null
         "curve": {name: [_finite(row.get(name)) for row in curve] for name in ("step", "loss", "mlm_loss")},
     }  # fmt: skip
     table = _table(0.5)
@@ -146,14 +161,18 @@ def timeline_bytes(
 
 
 def with_options(payload: bytes, options: dict | None) -> bytes:
-    """The same payload with other options in its header; the blocks are not touched, so this costs next to nothing."""
+    """Replace the options in the header of a payload; fast, since the blocks are not decompressed."""
     header, body = _open(payload)
     header["options"] = options or {}
     return _seal(header, body)
 
 
 def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
-    """The header and the inflated blocks. Raises ValueError for anything that is not a payload."""
+    """The header and the decompressed blocks of a payload.
+
+    Raises:
+        BertlabError: it is not a payload.
+    """
     header, body = _open(payload)
     blocks, at = [], 0
     for block in header["blocks"]:
@@ -165,7 +184,7 @@ def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
 def _shape(attention: AttentionMap) -> tuple[int, int, int]:
     shape = attention.probs_LNTT.shape
     if len(shape) != 4 or shape[2] != shape[3] or shape[2] != len(attention.tokens):
-        raise ValueError(f"{len(attention.tokens)} tokens, but the attention's shape is {shape}")
+        raise BertlabError("view-shape-mismatch", tokens=len(attention.tokens), shape=str(shape))
     return shape[0], shape[1], shape[2]
 
 
@@ -175,7 +194,7 @@ def _about(tokens: tuple[TokenRow, ...]) -> dict:
         "tokens": piece_labels(tokens),
         "segments": [row.segment for row in tokens],
         "hideable": [row.position for row in tokens if row.special and row.start == row.end],
-        # only where some word has several pieces
+        # only if some word has several pieces
         **({"words": numbers} if numbers and numbers[-1] + 1 < len(numbers) else {}),
     }
 
@@ -185,7 +204,7 @@ def _whole(value, limit: int) -> int:
 
 
 class _Coder:
-    """Probabilities -> bytes, on the finest scale that fits the budget."""
+    """Encodes probabilities as bytes on the finest scale that fits the budget."""
 
     def __init__(self, probs_LNTT: np.ndarray):
         if probs_LNTT.size <= EXACT:
@@ -193,7 +212,7 @@ class _Coder:
             return
         power = POWERS[0]
         if probs_LNTT.size <= WHOLE:
-            # bytes needed, from the entropy of the codes that each power would give
+            # the compressed size is estimated by the entropy of the codes that each power gives
             counts = np.bincount(_fine(probs_LNTT).ravel(), minlength=65536)
             fitting = (p for p in POWERS if _entropy(np.bincount(_table(p), counts, 256)) / 8 <= BUDGET)
             power = next(fitting, POWERS[-1])
@@ -215,21 +234,21 @@ def _table(power: float) -> np.ndarray:
 
 
 def _entropy(counts: np.ndarray) -> float:
-    """Bits that symbols of these counts need in all."""
+    """The entropy of symbols with these counts, times their number: the bits that they need together."""
     counts = counts[counts > 0]
     return float(-(counts * np.log2(counts / counts.sum())).sum())
 
 
 def _thumbs(probs_LNTT: np.ndarray) -> np.ndarray:
     size = probs_LNTT.shape[-1]
-    # bin of token i is floor(i * SIDE / size): the same rule as in the reader
+    # token i is in bin floor(i * SIDE / size), the same rule as in static/data.js
     starts = -(-np.arange(SIDE) * size // SIDE)
     return np.maximum.reduceat(np.maximum.reduceat(probs_LNTT, starts, axis=3), starts, axis=2)
 
 
 def _squeeze(raw: bytes) -> bytes:
-    # attention codes repeat in runs, hardly in patterns: run-length matching is as small as a search, and five
-    # times quicker
+    # attention codes repeat in runs rather than patterns: run-length matching compresses as well as a full search and
+    # is five times faster
     packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
     return packer.compress(raw) + packer.flush()
 
@@ -258,6 +277,6 @@ def _seal(header: dict, body: bytes) -> bytes:
 
 def _open(payload: bytes) -> tuple[dict, bytes]:
     if payload[:4] != MAGIC or len(payload) < 8:
-        raise ValueError("not a payload of these views")
+        raise BertlabError("view-payload-invalid")
     size = struct.unpack("<I", payload[4:8])[0]
     return json.loads(payload[8 : 8 + size]), payload[8 + size :]

@@ -1,6 +1,6 @@
-"""Facts as lines for a terminal: aligned columns, bars of eighths of a block, an answer marked in its passage.
+"""Predictions and attention as lines for a terminal: aligned columns, bars, and an answer marked in its passage.
 
-What a user typed is shown as text: nothing in it can move the cursor or change a colour. Knows no model.
+Control characters in a user's text are replaced, so that it cannot move the cursor or change a colour.
 
 Shape legend: T tokens, N heads, L layers.
 """
@@ -21,13 +21,13 @@ from bertlab.tasks.tagging import Tags
 from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 
-BAR = 24
-CONTEXT = 160
+BAR_WIDTH = 24  # columns of the terminal
+CONTEXT = 160  # characters of the passage shown before and after an answer
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
-    """The proposals for every mask, under the text."""
+    """The text, then the candidates for every mask."""
     lines = [printable(text)]
     for number, fill in enumerate(fills, 1):
         lines += ["", *([f"[MASK] number {number}"] if len(fills) > 1 else [])]
@@ -37,46 +37,49 @@ def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
 
 
 def next_sentence_lines(first: str, second: str, fact: NextSentence) -> list[str]:
-    """Both sentences, and how probable it is that they follow each other."""
+    """Both sentences, then the probabilities that B follows A and that it does not."""
     shares = zip(fact.outcomes, (fact.probability, 1 - fact.probability), strict=True)
     rows = [(label, bar(share), percent(share)) for label, share in shares]
     return [f"A  {printable(first)}", f"B  {printable(second)}", "", *table(rows, "<<>")]
 
 
-def answer_lines(passage: str, found: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
-    """The best answer in its passage, then the n-best and the no-answer; or that there is none.
+def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
+    """The best answer marked in its passage, or a line that the question is not answered; then all candidates.
 
     Args:
-        mark: what is put before and after the answer.
+        passage: the text that was searched.
+        answers: from `Session.answer`.
+        mark: text before and after the best answer.
     """
     lines = []
-    if found.refused:
-        ahead, wanted = -found.no_answer_margin, -found.null_threshold
+    if answers.refused:
+        lead, least_lead = -answers.no_answer_margin, -answers.null_threshold
         lines = [
-            f"no answer: the best span scores {ahead:+.2f} beside it, and this checkpoint asks for {wanted:+.2f}",
+            f"no answer: the best span scores {lead:+.2f} relative to no answer; this checkpoint requires "
+            f"{least_lead:+.2f}",
             "",
         ]
-    elif found.answers:
-        best = found.answers[0]
+    elif answers.answers:
+        best = answers.answers[0]
         before, after = passage[: best.start][-CONTEXT:], passage[best.end :][:CONTEXT]
         left = "…" if best.start > CONTEXT else ""
         right = "…" if len(passage) - best.end > CONTEXT else ""
         lines = [left + printable(before) + mark[0] + printable(best.text) + mark[1] + printable(after) + right, ""]
     rows = [("answer", "", "probability", "score", "characters")]
-    for answer in found.answers:
+    for answer in answers.answers:
         place = f"{answer.start}-{answer.end}"
         rows.append((shorten(printable(answer.text), 48), bar(answer.probability), percent(answer.probability),
                      f"{answer.score:.2f}", place))  # fmt: skip
-    share = found.no_answer_probability
-    rows.append(("(no answer)", bar(share), percent(share), f"{found.no_answer_score:.2f}", ""))
+    share = answers.no_answer_probability
+    rows.append(("(no answer)", bar(share), percent(share), f"{answers.no_answer_score:.2f}", ""))
     lines += table(rows, "<<>>>")
-    if len(found.windows) > 1:
-        lines += ["", f"read in {len(found.windows)} windows; the answer is from number {found.best_window + 1}"]
+    if len(answers.windows) > 1:
+        lines += ["", f"read in {len(answers.windows)} windows; the answer is from number {answers.best_window + 1}"]
     return lines
 
 
 def classification_lines(texts: Sequence[str], fact: Classification) -> list[str]:
-    """The text or the pair, and its labels, most probable first; or its value."""
+    """The text or the pair, then the labels, most probable first; for a regression the value."""
     names = ("",) if len(texts) == 1 else ("A  ", "B  ")
     lines = [name + printable(text) for name, text in zip(names, texts, strict=True)]
     if fact.value is not None:
@@ -87,26 +90,32 @@ def classification_lines(texts: Sequence[str], fact: Classification) -> list[str
 
 
 def choice_lines(context: str, choices: Sequence[Choice]) -> list[str]:
-    """The context, and the choices in their own order."""
+    """The context, then the choices in their original order."""
     rows = [(shorten(printable(c.text), 64), bar(c.probability), percent(c.probability)) for c in choices]
     return [printable(context), "", *table(rows, "<<>")]
 
 
-def tag_lines(text: str, found: Tags, words: bool = False) -> list[str]:
-    """The entities of a text with their types in brackets, then one row for each; or one row for each word."""
+def tag_lines(text: str, tags: Tags, words: bool = False) -> list[str]:
+    """The text with its entities and their types in brackets, then one row for each entity.
+
+    Args:
+        text: the text that was tagged.
+        tags: from `Session.tag`.
+        words: one row for each word instead; always so for tags that do not mark entities.
+    """
     shown, place = "", 0
-    for entity in found.entities:
+    for entity in tags.entities:
         shown += f"{text[place : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
         place = entity.end
     lines = [printable(shown + text[place:]), ""]
-    if words or not is_entity_scheme(found.labels):
+    if words or not is_entity_scheme(tags.labels):
         rows = [("word", "tag", "", "", "characters")]
-        for word in found.words:
+        for word in tags.words:
             best = max(word.probabilities)
             rows.append((printable(word.text), word.tag, bar(best), percent(best), f"{word.start}-{word.end}"))
     else:
         rows = [("entity", "type", "", "", "characters")]
-        for entity in found.entities:
+        for entity in tags.entities:
             share = entity.probability
             rows.append(
                 (printable(entity.text), entity.label, bar(share), percent(share), f"{entity.start}-{entity.end}")
@@ -117,24 +126,26 @@ def tag_lines(text: str, found: Tags, words: bool = False) -> list[str]:
 def attention_lines(
     attention: AttentionMap, layer: int | None = None, head: int | None = None, specials: bool = False
 ) -> list[str]:
-    """The strongest pair of every head; of a single head, where each token looks.
+    """The largest attention probability of every head; for a single head, the top three keys of every token.
 
     Args:
-        layer, head: only these; both together show one head in full.
-        specials: count [CLS] and [SEP] too; many heads rest on them.
+        attention: from `Session.attention`.
+        layer: show only this layer; None for all.
+        head: show only this head of every layer; None for all.
+        specials: include [CLS] and [SEP], which receive most of the attention of many heads.
     """
     names = [printable(label) for label in piece_labels(attention.tokens)]
     shown = [row.position for row in attention.tokens if specials or not row.special]
     probs_LNTT = attention.probs_LNTT[:, :, shown][:, :, :, shown]
     names = [names[position] for position in shown]
     if layer is not None and head is not None:
-        rows = [("token", "looks at", "", "", "then at")]
+        rows = [("token", "attends to", "", "", "then to")]
         for name, probs_T in zip(names, probs_LNTT[layer, head], strict=True):
             first, *others = np.argsort(-probs_T, kind="stable")[:3]
             then = "  ".join(f"{names[other]} {probs_T[other]:.2f}" for other in others)
             rows.append((name, names[first], bar(probs_T[first]), f"{probs_T[first]:.2f}", then))
         return table(rows, "<<<><")
-    rows = [("layer", "head", "token", "looks at", "", "")]
+    rows = [("layer", "head", "token", "attends to", "", "")]
     for l, n in np.ndindex(probs_LNTT.shape[:2]):  # noqa: E741
         if layer in (None, l) and head in (None, n):
             query, key = np.unravel_index(probs_LNTT[l, n].argmax(), probs_LNTT[l, n].shape)
@@ -143,8 +154,8 @@ def attention_lines(
     return table(rows, ">><<<>")
 
 
-def bar(share: float, width: int = BAR) -> str:
-    """A share in 0..1 as a bar of at most `width` columns.
+def bar(share: float, width: int = BAR_WIDTH) -> str:
+    """Draw a share in 0..1 as a bar of at most `width` columns.
 
     >>> bar(0.5, 3), bar(1.0, 3)
     ('█▌', '███')
@@ -154,7 +165,11 @@ def bar(share: float, width: int = BAR) -> str:
 
 
 def table(rows: Iterable[Sequence[str]], align: str) -> list[str]:
-    """Columns two spaces apart; align: < or > for each.
+    """Align rows in columns that are two spaces apart.
+
+    Args:
+        rows: the cells of every row.
+        align: one character for each column: < for left, > for right.
 
     >>> table([("tea", "9"), ("찻잔", "10")], "<>")
     ['tea    9', '찻잔  10']
@@ -172,7 +187,7 @@ def table(rows: Iterable[Sequence[str]], align: str) -> list[str]:
 
 
 def display_columns(text: str) -> int:
-    """How many columns a terminal gives a text: two for a wide character, none for a combining one.
+    """The width of a text in a terminal: two columns for a wide character, none for a combining one.
 
     >>> display_columns("tea"), display_columns("찻잔"), display_columns("e\\u0301")
     (3, 4, 1)
@@ -184,7 +199,7 @@ def display_columns(text: str) -> int:
 
 
 def shorten(text: str, width: int) -> str:
-    """The text, or its beginning and an ellipsis where it takes more than `width` columns.
+    """Shorten a text to at most `width` columns, with an ellipsis.
 
     >>> shorten("a green teapot", 8)
     'a green…'
@@ -197,15 +212,15 @@ def shorten(text: str, width: int) -> str:
 
 
 def printable(text: str) -> str:
-    """A text as one line that only shows: spaces and line breaks as spaces, what would steer the terminal as �.
+    """A text as one printable line: tabs and line breaks become spaces, control characters �.
 
     >>> printable("red\\x1b[31m\\nand\\tgreen \\u202e.")
     'red�[31m and green �.'
     """
-    return "".join(" " if c.isspace() else "�" if _steers(c) else c for c in text)
+    return "".join(" " if c.isspace() else "�" if _is_control(c) else c for c in text)
 
 
-def _steers(character: str) -> bool:
+def _is_control(character: str) -> bool:
     return (
         unicodedata.category(character) in ("Cc", "Cs")
         or character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

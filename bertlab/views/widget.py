@@ -35,7 +35,7 @@ class AttentionWidget(anywidget.AnyWidget):
 
     def figure(self) -> go.Figure:
         """The head that is open in the view, as a Plotly figure: among lines, the first that is switched on."""
-        layer, heads = self._pack.wanted(self.state)
+        layer, heads = self._pack.visible_heads(self.state)
         head = (self.state.get("heads") or [heads[0]])[0] if self.state.get("view") == "lines" else heads[0]
         return figures.attention_map(self._attention, layer, head)
 
@@ -48,8 +48,8 @@ class AttentionWidget(anywidget.AnyWidget):
         return self._pack
 
     def _fetch(self, change) -> None:
-        wanted = self._pack.wanted(change["new"])
-        if wanted != self._pack.wanted(change["old"]) and not self._pack.whole:
+        visible = self._pack.visible_heads(change["new"])
+        if visible != self._pack.visible_heads(change["old"]) and not self._pack.whole:
             self.payload = self._pack.bytes(change["new"], self._options)
 
 

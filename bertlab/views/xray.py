@@ -1,8 +1,7 @@
-"""What stands behind an answer, drawn: columns of start and end at every word, spans that overlap, the threshold, the
-windows, and the heads between question and answer.
+"""Figures of the answer x-ray: start and end probabilities of every word, overlapping spans, the no-answer threshold,
+the windows of a passage, and the heads between question and answer.
 
-Facts in, HTML or Plotly figures out, as `passage` and `figures` have them: all text is drawn as text, on a light and a
-dark ground, and no colour carries meaning alone. Knows no model, no page and no language: words are arguments.
+HTML and Plotly figures as in `passage` and `figures`: text is escaped, and colours never carry meaning alone.
 """
 
 from collections.abc import Sequence
@@ -32,20 +31,24 @@ from bertlab.views.palette import transparent
 from bertlab.views.passage import FONT, escape_html
 from bertlab.views.pieces import piece_labels
 
-COLUMN = 30  # pixels of the tallest column
-LANE = 5  # pixels from one underline to the next
-# colour, and how long a dash and its gap are: told apart without seeing colours
+COLUMN_HEIGHT = 30  # pixels of the tallest column
+LANE_HEIGHT = 5  # pixels from one underline to the next
+# colour, dash and gap in pixels: dashes distinguish the underlines without colour vision
 _STROKES = tuple(zip(COLOURS, (1, 8, 3, 12, 5), (0, 4, 3, 3, 5), strict=False))
 
 
 def columns_html(
     passage: str, reading: WindowReading, *, labels: tuple[str, str] = ("start", "end"), logarithmic: bool = False
 ) -> str:
-    """A window's passage, and at every piece a column upwards, the probability that the answer starts there, and one
-    downwards, that it ends there; [CLS], no answer, comes first. The window's own best span has a ground.
+    """The passage of a window with two columns at every token: upwards the probability that the answer starts there,
+    downwards that it ends there. [CLS], no answer, comes first; the window's best span has a background.
 
-    The tallest column is the window's highest probability; what a column says exactly is in its title. Logarithmic
-    columns are as tall as their share of the way from 0.001 % to 100 %, so that small ones can be seen.
+    Args:
+        passage: the whole passage.
+        reading: the window.
+        labels: names of start and end, for the tooltip with the exact probabilities.
+        logarithmic: columns from 0.001 % to 100 % on a logarithmic scale, so that small ones can be seen; else the
+            tallest column is the highest probability of the window.
     """
     most = max(float(reading.start_probs_T.max()), float(reading.end_probs_T.max()))
     height_2T = np.stack([reading.start_probs_T, reading.end_probs_T]) / most
@@ -73,7 +76,7 @@ def columns_html(
         if gap:
             close()
             html.append(escape_html(gap))
-        # a character may have several pieces, whose offsets then begin alike
+        # the tokens of one character have the same offsets
         inside.append(_column(reading, token, passage[max(token.start, place) : token.end], height_2T, labels))
         place = max(place, token.end)
     close()
@@ -81,16 +84,16 @@ def columns_html(
 
 
 def _column(reading: WindowReading, token: TokenRow, text: str, height_2T: np.ndarray, labels: tuple[str, str]) -> str:
-    up_height, down_height = COLUMN * height_2T[:, token.position]
+    up_height, down_height = COLUMN_HEIGHT * height_2T[:, token.position]
     start, end = float(reading.start_probs_T[token.position]), float(reading.end_probs_T[token.position])
     best = reading.answer and token.segment == 1 and reading.answer[0] <= token.start < reading.answer[1]
     ground = f"background: {transparent(BLUE, 0.18)};" if best else ""
     bar = "display: block; min-height: 1px; min-width: 4px; width: 70%; max-width: 1.1em; margin: 0 auto;"
     up = f'<span style="{bar} height: {up_height:.1f}px; background: {BLUE};"></span>'
-    # hatched, so that start and end differ without colour too
+    # hatched, so that start and end differ without colour vision too
     hatch = f"repeating-linear-gradient(45deg, {ORANGE} 0 3px, {ORANGE}99 3px 5px)"
     down = f'<span style="{bar} height: {down_height:.1f}px; background: {hatch};"></span>'
-    half = f"display: flex; flex-direction: column; height: {COLUMN}px;"
+    half = f"display: flex; flex-direction: column; height: {COLUMN_HEIGHT}px;"
     title = escape_html(f"{text} · {labels[0]} {percent(start)} · {labels[1]} {percent(end)}")
     return (
         f'<span style="display: inline-flex; flex-direction: column; vertical-align: middle;" title="{title}">'
@@ -101,8 +104,9 @@ def _column(reading: WindowReading, token: TokenRow, text: str, height_2T: np.nd
 
 
 def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str:
-    """The passage with its first `show` answers underlined, overlapping ones in lanes below each other; at the head of
-    each its place and its score.
+    """The passage with its first `show` answers underlined, each preceded by its rank and score.
+
+    The underlines of overlapping answers lie below each other.
 
     >>> answers = [Answer("old mill", 4, 12, 8.0, 0.6), Answer("mill", 8, 12, 3.0, 0.2)]
     >>> html = spans_html("The old mill", answers)
@@ -111,7 +115,7 @@ def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str
     """
     spans = [(rank, answer) for rank, answer in enumerate(answers[:show]) if answer.start < answer.end]
     lane = _lanes([(answer.start, answer.end) for _, answer in spans])
-    depth = LANE * (max(lane, default=0) + 1)
+    depth = LANE_HEIGHT * (max(lane, default=0) + 1)
     edges = sorted({0, len(passage), *(a.start for _, a in spans), *(a.end for _, a in spans)})
     html = []
     for start, end in pairwise(edges):
@@ -140,11 +144,11 @@ def _badge(rank: int, answer: Answer) -> str:
 def _stroke(lane: int, rank: int, depth: int) -> str:
     colour, dash, gap = _STROKES[rank % len(_STROKES)]
     line = f"repeating-linear-gradient(90deg, {colour} 0 {dash}px, transparent {dash}px {dash + gap}px)"
-    return f"{line} 0 calc(100% - {depth - LANE * (lane + 1)}px) / 100% 3px no-repeat"
+    return f"{line} 0 calc(100% - {depth - LANE_HEIGHT * (lane + 1)}px) / 100% 3px no-repeat"
 
 
 def _lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
-    """For each span the first lane where no earlier one overlaps it.
+    """For each span, the first lane in which no earlier span overlaps it.
 
     >>> _lanes([(0, 4), (2, 6), (5, 9)])
     [0, 1, 0]
@@ -157,13 +161,18 @@ def _lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def threshold_strip(
-    seen: SpanXray, tau: float, bound: float, *, labels: tuple[str, str] = ("no answer", "answer")
+    span_xray: SpanXray, tau: float, bound: float, *, labels: tuple[str, str] = ("no answer", "answer")
 ) -> go.Figure:
-    """What is answered at every threshold from -bound to bound: nothing up to the margin, the best span above it; a
-    line stands at `tau`. labels: of both parts.
+    """The outcome at every threshold from -bound to bound: no answer up to the margin, the best span above it.
+
+    Args:
+        span_xray: from `Session.xray`.
+        tau: the threshold to mark with a line.
+        bound: the end of the axis.
+        labels: names of the two outcomes.
     """
-    flips = min(max(seen.margin, -bound), bound)
-    best = shorten(seen.answers.answers[0].text, 40) if seen.answers.answers else ""
+    flips = min(max(span_xray.margin, -bound), bound)
+    best = shorten(span_xray.answers.answers[0].text, 40) if span_xray.answers.answers else ""
     figure = empty_figure(height=116)
     parts = ((-bound, flips, labels[0], GREY, "/"), (flips, bound, f"{labels[1]}: {best}", BLUE, ""))
     for low, high, label, colour, pattern in parts:
@@ -184,46 +193,52 @@ def threshold_strip(
 
 
 def windows_figure(
-    seen: SpanXray,
+    span_xray: SpanXray,
     passage: str,
     *,
     labels: tuple[str, str, str] = ("window", "best span", "no answer"),
     axes: tuple[str, str] = ("characters of the passage", "score"),
 ) -> go.Figure:
-    """Windows as bars over the passage they show, the winner in blue, each with its own best span; beside them the
-    score of that span and of no answer. labels: a window, its best span, no answer; axes: of the two halves.
+    """The windows as bars over the passage, each with its best span; to the right the scores of that span and of no
+    answer. The window with the best answer is blue.
+
+    Args:
+        span_xray: from `Session.xray`.
+        passage: its text.
+        labels: names of a window, its best span, and no answer.
+        axes: titles of the x axes of both halves.
     """
-    rows = [str(number + 1) for number in range(len(seen.readings))]
-    winner = seen.answers.best_window
+    rows = [str(number + 1) for number in range(len(span_xray.readings))]
+    winner = span_xray.answers.best_window
     figure = empty_figure(height=110 + 26 * len(rows))
     texts = [
         escape_markup(shorten(passage[slice(*reading.answer)], 60)) if reading.answer else ""
-        for reading in seen.readings
+        for reading in span_xray.readings
     ]
     figure.add_bar(
-        x=[reading.end - reading.start for reading in seen.readings],
+        x=[reading.end - reading.start for reading in span_xray.readings],
         y=rows,
-        base=[reading.start for reading in seen.readings],
+        base=[reading.start for reading in span_xray.readings],
         orientation="h",
         name=escape_markup(labels[0]),
         marker={"color": [BLUE if row == winner else GREY for row in range(len(rows))], "opacity": 0.55},
         hovertemplate=f"{escape_markup(labels[0])} %{{y}}: %{{base}} – %{{x}}<extra></extra>",
         showlegend=False,
     )
-    found = [(row, reading) for row, reading in zip(rows, seen.readings, strict=True) if reading.answer]
+    answered = [(row, reading) for row, reading in zip(rows, span_xray.readings, strict=True) if reading.answer]
     figure.add_scatter(
-        x=[sum(reading.answer) / 2 for _, reading in found],
-        y=[row for row, _ in found],
+        x=[sum(reading.answer) / 2 for _, reading in answered],
+        y=[row for row, _ in answered],
         mode="markers",
         name=escape_markup(labels[1]),
         marker={"color": "rgba(0, 0, 0, 0)", "size": 12, "symbol": "circle", "line": {"color": BLUE, "width": 3}},
-        customdata=[text for text, reading in zip(texts, seen.readings, strict=True) if reading.answer],
+        customdata=[text for text, reading in zip(texts, span_xray.readings, strict=True) if reading.answer],
         hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,
     )
     for name, values, colour, symbol in (
-        (labels[1], [reading.score if reading.answer else None for reading in seen.readings], BLUE, "circle"),
-        (labels[2], [reading.no_answer_score for reading in seen.readings], ORANGE, "diamond-open"),
+        (labels[1], [reading.score if reading.answer else None for reading in span_xray.readings], BLUE, "circle"),
+        (labels[2], [reading.no_answer_score for reading in span_xray.readings], ORANGE, "diamond-open"),
     ):
         figure.add_scatter(
             x=values,
@@ -256,7 +271,7 @@ def windows_figure(
         bargap=0.25,
         margin={"t": 40},
     )
-    # the number of a window is a name, not a place on a scale
+    # window numbers are names, not places on a scale
     figure.update_yaxes(
         type="category",
         categoryorder="array",
@@ -274,13 +289,16 @@ def heads_map(
     axes: tuple[str, str] = ("head", "layer"),
     labels: tuple[str, str] = ("share", "times even"),
 ) -> go.Figure:
-    """A square for each head, the darker the larger its share of attention; `chosen` has a frame. A square's customdata
-    is (layer, head), so that a click on it can be told.
+    """A square for each head, darker for a larger share of attention.
+
+    The customdata of a square begins with layer and head, so that a page can react to a click.
 
     Args:
-        even: the share of a head that looks everywhere alike.
-        chosen: layer and head, from zero.
-        labels: what the share and its ratio to `even` are called.
+        share_LN: the share of attention of every head.
+        even: the share of a head that attends to all tokens equally.
+        chosen: (layer, head) to frame, counted from 0.
+        axes: titles of the columns and the rows.
+        labels: names of the share and of its ratio to `even`.
     """
     layers, heads = share_LN.shape
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
@@ -293,7 +311,7 @@ def heads_map(
         customdata=[[layer, head, share / even] for (layer, head), share in zip(places, flat, strict=True)],
         marker={
             "symbol": "square",
-            "size": 24 if heads < 9 else 17,  # twelve stand side by side on a telephone
+            "size": 24 if heads < 9 else 17,  # so that twelve fit on a phone
             "color": flat.round(5),
             "colorscale": FAINT_TO_BLUE,
             "cmin": 0,
@@ -318,18 +336,25 @@ def heads_map(
     title = {"text": escape_markup(axes[0]), "font": {"size": 13}}
     figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title=title)
     name_rows(figure, axes[1], range(layers))
-    figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)  # as much air as beside them
+    figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)  # the same margin as beside the squares
     return figure
 
 
-def attended_tokens_html(found: SpanAttention, layer: int, head: int, *, from_answer: bool = False) -> str:
-    """The tokens of a window, each the darker the more the question's tokens (or the answer's) look at it in one head;
-    the question has a solid line under it, the answer a dashed one. The exact share is in the title.
+def attended_tokens_html(attention: SpanAttention, layer: int, head: int, *, from_answer: bool = False) -> str:
+    """The tokens of a window, darker the more attention one head gives them from the question.
+
+    The question has a solid underline, the answer a dashed one; the tooltip of a token has the exact share.
+
+    Args:
+        attention: from `Session.span_attention`.
+        layer: from 0.
+        head: from 0.
+        from_answer: show the attention from the answer instead of the question.
     """
-    share_T = (found.from_answer_LNT if from_answer else found.from_question_LNT)[layer, head]
+    share_T = (attention.from_answer_LNT if from_answer else attention.from_question_LNT)[layer, head]
     most = float(share_T.max()) or 1.0
-    question, answer, html = set(found.question), set(found.answer), []
-    for token, label in zip(found.tokens, piece_labels(found.tokens), strict=True):
+    question, answer, html = set(attention.question), set(attention.answer), []
+    for token, label in zip(attention.tokens, piece_labels(attention.tokens), strict=True):
         share = float(share_T[token.position])
         line = "solid" if token.position in question else "dashed" if token.position in answer else ""
         under = f"border-bottom: 3px {line} {BLUE if line == 'solid' else ORANGE};" if line else ""

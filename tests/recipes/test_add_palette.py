@@ -7,7 +7,7 @@ import sys
 
 DRAW = """
 import json
-from bertlab.explore.facts import Candidate, MaskFill
+from bertlab.tasks.masked_lm import Candidate, MaskFill
 from bertlab.views import assets, figures
 figure = figures.mask_bars(MaskFill(1, 0, 6, (Candidate("tea", 5, 0.4),)))
 print(json.dumps([list(figure.data[0].marker.color), assets.module("attention")]))

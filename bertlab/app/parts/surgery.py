@@ -21,6 +21,7 @@ from bertlab.text.word_spans import MASK
 from bertlab.views.change_figures import WEAKEST
 from bertlab.views.figures import DIVERGING
 from bertlab.views.numbers import percent
+from bertlab.views.palette import PALETTE
 from bertlab.views.passage import escape_html
 from bertlab.views.pieces import piece_labels
 
@@ -179,14 +180,18 @@ def grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: Hea
     ]
     data = {
         "layers": config.num_layers, "heads": config.num_heads, "log": line, "texts": texts, "roles": named,
-        "colours": {"helps": DIVERGING[-1][1], "hurts": DIVERGING[0][1]},
+        "colours": {
+            "helps": DIVERGING[-1][1], "hurts": DIVERGING[0][1],
+            "dark": PALETTE["themes"]["dark"]["ground"], "light": PALETTE["themes"]["light"]["ground"],
+        },
         "heard": st.session_state.get("heads.heard"),
         "out": [f"{layer}.{head}" for layer, head in sorted(read(line, config).heads)],
     }  # fmt: skip
     if effects is not None:
         data |= {
             "effects": effects.effects_LN.astype(float).round(4).tolist(), "limit": limit(effects),
-            "chances": effects.probabilities_LN.round(6).tolist(), "before": 1 / (1 + float(np.exp(-effects.log_odds))),
+            "probabilities": effects.probabilities_LN.round(6).tolist(),
+            "before": 1 / (1 + float(np.exp(-effects.log_odds))),
         }  # fmt: skip
 
     def changed(new_line: str) -> None:

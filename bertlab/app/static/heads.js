@@ -1,6 +1,6 @@
 // Layers x heads to click: a click toggles, a double-click leaves a head alone in its layer, a layer's name toggles all of it.
-// What was done is a line of changes (`bertlab.explore.intervention_syntax`), sent whole, so that a lost or late message does no harm.
-const WAIT = 230; // milliseconds in which a second click makes a double-click
+// All changes are sent as one line (`bertlab.explore.intervention_syntax`), so that a lost or late message does no harm.
+const DOUBLE_CLICK = 230; // milliseconds between the two clicks of a double-click, at most
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".heads");
@@ -41,8 +41,8 @@ function build(root, send) {
   const cell = (event) => event.target.closest?.("button");
   grid.onclick = (event) => cell(event) && clicked(root, cell(event), event.detail === 0, send);
   grid.onkeydown = (event) => pressed(root, cell(event), event, send);
-  // focusin and focusout have no property of their own to set
-  for (const kind of ["pointerover", "focusin"]) grid.addEventListener(kind, (event) => tell(root, cell(event)));
+  // there are no onfocusin and onfocusout properties
+  for (const kind of ["pointerover", "focusin"]) grid.addEventListener(kind, (event) => showTip(root, cell(event)));
   for (const kind of ["pointerleave", "focusout"]) grid.addEventListener(kind, () => { tip.hidden = true; });
 }
 
@@ -67,7 +67,7 @@ function clicked(root, button, byKey, send) {
   }
   flush(root, send);
   toggle(state.out, part);
-  state.waiting = { part, timer: setTimeout(() => flush(root, send), byKey ? 0 : WAIT) };
+  state.waiting = { part, timer: setTimeout(() => flush(root, send), byKey ? 0 : DOUBLE_CLICK) };
   paint(root);
 }
 
@@ -121,15 +121,15 @@ function colour({ helps, hurts }, value, limit) {
   return `color-mix(in srgb, ${value < 0 ? helps : hurts} ${(100 * share).toFixed(1)}%, transparent)`;
 }
 
-/** What can be read on a full colour, whatever the theme; on a weak one the theme's own ink. */
-function ink(value, limit) {
+/** The colour of a cell's number: readable on a strong colour in either theme; "" on a weak one, for the theme's own. */
+function ink({ dark, light }, value, limit) {
   const share = Math.abs(value) / limit;
-  return value > 0 ? (share > 0.6 ? "#14171d" : "") : share > 0.75 ? "#ffffff" : "";
+  return value > 0 ? (share > 0.6 ? dark : "") : share > 0.75 ? light : "";
 }
 
-function about(root, layer, head) {
-  const { effects, chances, roles, texts, before } = root.data, lines = [fill(texts.head, { layer, head })];
-  if (effects) lines.push(fill(texts.effect, { effect: signed(effects[layer][head]), before: percent(before), after: percent(chances[layer][head]) }));
+function describe(root, layer, head) {
+  const { effects, probabilities, roles, texts, before } = root.data, lines = [fill(texts.head, { layer, head })];
+  if (effects) lines.push(fill(texts.effect, { effect: signed(effects[layer][head]), before: percent(before), after: percent(probabilities[layer][head]) }));
   if (roles) lines.push(fill(texts.role, { role: texts.roles[roles[layer][head][0]], share: percent(roles[layer][head][1]) }));
   if (root.state.out.has(name(layer, head))) lines.push(texts.out);
   return lines;
@@ -149,10 +149,10 @@ function paint(root) {
     const out = state.out.has(name(layer, head)), value = effects?.[layer][head];
     button.className = out ? "out" : "";
     button.setAttribute("aria-pressed", out);
-    button.setAttribute("aria-label", about(root, layer, head).join(" · "));
+    button.setAttribute("aria-label", describe(root, layer, head).join(" · "));
     button.style.backgroundColor = value === undefined ? "" : colour(data.colours, value, limit);
-    button.style.color = value === undefined ? "" : ink(value, limit);
-    // where a cell is too narrow for a number, its sign stands there: never colour alone
+    button.style.color = value === undefined ? "" : ink(data.colours, value, limit);
+    // a cell that is too narrow for a number shows its sign, so that colour is never the only difference
     if (value === undefined || Math.abs(value) < 0.05) delete button.dataset.sign;
     else button.dataset.sign = value < 0 ? "−" : "+";
     button.textContent = out ? "×" : value === undefined || Math.abs(value) < 0.05 ? "" : signed(value, 1);
@@ -166,12 +166,12 @@ function paint(root) {
   root.querySelector(".hint").textContent = texts.hint;
 }
 
-function tell(root, button) {
+function showTip(root, button) {
   const tip = root.querySelector(".tip");
   const { layer, head } = button ? place(button) : { head: null };
   tip.hidden = head === null;
   if (head === null) return;
-  const [title, ...lines] = about(root, layer, head);
+  const [title, ...lines] = describe(root, layer, head);
   tip.replaceChildren(element("b", {}, title), ...lines.map((line) => element("div", {}, line)));
   const frame = root.getBoundingClientRect(), box = button.getBoundingClientRect();
   const left = box.right - frame.left + 8;

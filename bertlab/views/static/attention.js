@@ -7,6 +7,7 @@ import { element, handle } from "./dom.js";
 import { Grid } from "./grid.js";
 import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
+import { PALETTE } from "./palette.js";
 import { received } from "./payload.js";
 import { literal, saveMenu } from "./save.js";
 import { History, START, VIEWS, ZOOMS, digest, sensible } from "./state.js";
@@ -451,7 +452,7 @@ function swatch(colour) {
 
 function readable(hex) {
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  return 0.299 * r + 0.587 * g + 0.114 * b > 115 ? "#101319" : "#ffffff";
+  return 0.299 * r + 0.587 * g + 0.114 * b > 115 ? PALETTE.themes.dark.ground : PALETTE.themes.light.ground;
 }
 
 /**

@@ -47,7 +47,7 @@ function themed(ink, ground, accent, family, size) {
   const css = ([r, g, b], alpha = 1) => `rgba(${r}, ${g}, ${b}, ${alpha})`;
   return {
     dark, ink: css(ink), ground: css(ground), muted: css(ink, 0.58), faint: css(ink, 0.3), hair: css(ink, 0.12), wash: css(ink, 0.05),
-    accent: css(accent), accentSoft: css(accent, 0.16), found: colours.found, segments: colours.segments,
+    accent: css(accent), accentSoft: css(accent, 0.16), search: colours.search, segments: colours.segments,
     positive: colours.positive, negative: colours.negative, ramp: [ground, ...colours.ramp],
     family, size, css,
   };

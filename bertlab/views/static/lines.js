@@ -234,7 +234,7 @@ export class Lines {
         context.fillRect(edge - (side === "query" ? -3 : 6), y - this.step / 2 + (this.step > 6 ? 1 : 0), 3, this.step - (this.step > 6 ? 2 : 0));
         if (view.found.has(position)) {
           context.globalAlpha = 1;
-          context.fillStyle = theme.found;
+          context.fillStyle = theme.search;
           const high = Math.max(Math.min(this.step, size + 8), 3);
           context.fillRect(side === "query" ? edge - this.column : edge - 4, y - high / 2, this.column + 4, high);
         }

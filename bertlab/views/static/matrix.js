@@ -179,7 +179,7 @@ export class Matrix {
       const tint = theme.segments[data.segments[list[i]] === 1 ? 1 : 0];
       if (lit) {
         const ink = context.fillStyle;
-        context.fillStyle = theme.found;
+        context.fillStyle = theme.search;
         const thick = Math.max(3, Math.min(this.cell, size + 4));
         if (across) context.fillRect(middle - thick / 2, 0, thick, this.heading);
         else context.fillRect(this.labels - room - 8, middle - thick / 2, room + 8, thick);
