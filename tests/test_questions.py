@@ -68,14 +68,14 @@ def test_a_row_that_is_no_question_stops_by_its_name(tmp_path, row, id):
 
 
 def test_or_is_left_out_and_named(tmp_path, capsys):
-    complaints = InvalidRows("skip", shown=2)
+    complaints = InvalidRows("skip", max_printed=2)
     kept = read_squad(write(tmp_path / "rows.json", spoilt()), complaints)
     assert [row["id"] for row in kept] == ["0", "4", "5"]
     assert len(complaints) == 3
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 3
     assert "row 2 (id 0): repeats" in said[0]
-    assert said[2].endswith("only counted")
+    assert said[2].endswith("not printed")
     with raises_error(DataError, "no-questions"):
         read_squad(write(tmp_path / "none.json", spoilt()[2:3]), InvalidRows("skip"))
 
@@ -132,7 +132,7 @@ def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path
     assert squad(said, rows)["exact_match"] == 100.0
     with raises_row_error("answer-not-in-passage", row=3, answer="'a unicorn'"):
         keep_answer_in_place(rows, False)
-    kept, _ = keep_answer_in_place(rows, False, complaints := InvalidRows("skip", shown=0))
+    kept, _ = keep_answer_in_place(rows, False, complaints := InvalidRows("skip", max_printed=0))
     assert [row["where"][1] for row in kept] == [1, 2, 4]
     assert len(complaints) == 1
     with raises_row_error("cell-is-no-number", row=4):
@@ -160,7 +160,7 @@ def test_a_row_keeps_its_number_through_every_filter(tmp_path, tiny_checkpoint, 
     stories[3]["answers"] = {"text": ["a unicorn"], "answer_start": [3]}
     data = write(tmp_path / "rows.json", stories)
     list(finetune(config(tmp_path, tiny_checkpoint, task="squad", data=data, invalid="skip")))
-    first, second = (line for line in capsys.readouterr().err.splitlines() if line.startswith("left out"))
+    first, second = (line for line in capsys.readouterr().err.splitlines() if line.startswith("skipped"))
     assert "rows.json row 2 (id 1): " in first
     assert "rows.json row 4 (id 3): " in second
 

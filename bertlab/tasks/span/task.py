@@ -280,7 +280,7 @@ class SpanTask(FinetuneTaskType):
         self, source: str | Path, split: str, spec: TaskSpec, limits: Limits | None = None
     ) -> SourceRows:
         split = choose_split(source, split, spec)
-        invalid_rows = InvalidRows("skip", shown=0)
+        invalid_rows = InvalidRows("skip", max_printed=0)
         questions = read_rows(source, split, invalid_rows, spec, limits=limits)
         name = split_name(source, split, find_split(source, split))
         columns = ("id", "question", "context", "answers")

@@ -1,4 +1,4 @@
-"""What to do with a row that cannot be used: stop the command, or leave the row out. Either way the row is named."""
+"""Handle rows that cannot be used: stop the command or skip the row. The error names the row in both cases."""
 
 import sys
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ InvalidRowAction = Literal["stop", "skip"]
 
 
 def invalid_row(source: object, row: int, reason: object, id: str | None = None) -> DataError:
-    """The error that names a row which cannot be used.
+    """Make the error for a row that cannot be used.
 
     Args:
         source: the file or data set.
@@ -31,7 +31,7 @@ def invalid_row(source: object, row: int, reason: object, id: str | None = None)
 class InvalidRows:
     """Receives the errors about rows that cannot be used, and stops or counts them.
 
-    >>> invalid_rows = InvalidRows("skip", shown=0)
+    >>> invalid_rows = InvalidRows("skip", max_printed=0)
     >>> from bertlab.config.languages import Message
     >>> invalid_rows.report(invalid_row("a.csv", 3, Message("row-without-text")))
     >>> len(invalid_rows)
@@ -40,13 +40,13 @@ class InvalidRows:
 
     action: InvalidRowAction = "stop"
     """"stop" raises at the first invalid row; "skip" keeps every error and prints the first few to standard error."""
-    shown: int = 10
-    """How many errors "skip" prints; the rest are only counted."""
+    max_printed: int = 10
+    """How many errors "skip" prints; further ones are only counted."""
     errors: list[BertlabError] = field(default_factory=list)
-    """The errors of the rows left out, in order."""
+    """The errors of the skipped rows, in order."""
 
     def report(self, error: BertlabError) -> None:
-        """Take the error of one row.
+        """Raise or record the error of one row.
 
         Raises:
             DataError: `action` is "stop"; the message also names the flag that skips such rows.
@@ -54,14 +54,10 @@ class InvalidRows:
         if self.action == "stop":
             raise DataError("invalid-row-stops", error=error)
         self.errors.append(error)
-        if len(self.errors) <= self.shown:
-            print(f"left out: {error}", file=sys.stderr)
-        elif len(self.errors) == self.shown + 1:
-            print("left out: more invalid rows, which are only counted", file=sys.stderr)
-
-    def __call__(self, line: str) -> None:
-        """Transitional: take the error of one row as a sentence."""
-        self.report(DataError(line))
+        if len(self.errors) <= self.max_printed:
+            print(f"skipped: {error}", file=sys.stderr)
+        elif len(self.errors) == self.max_printed + 1:
+            print("skipped: further invalid rows are counted but not printed", file=sys.stderr)
 
     @property
     def lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""JSON lines (an object a line) and JSON files (an array of objects, lines, or one object)."""
+"""Read JSON lines (one object per line) and JSON files (an array of objects, JSON lines, or a single object)."""
 
 import codecs
 import json
@@ -12,16 +12,17 @@ from bertlab.text.readers.data_file import BUFFER_BYTES, MAX_ROW_BYTES, SAMPLE_B
 from bertlab.text.readers.encoding import is_unicode
 from bertlab.text.readers.registry import FileFormat, Record, Section
 
-BLANK = b"\xef\xbb\xbf \t\r\n"  # what may stand before a value: a byte order mark and white space
+BLANK = b"\xef\xbb\xbf \t\r\n"  # bytes allowed before a value: a byte order mark and white space
 JSON_TYPES = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
 WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 DECODER = json.JSONDecoder()
-WITHOUT_INTEGERS = json.JSONDecoder(parse_int=len)  # finds the end of a value with an integer that Python does not read
+# Finds where a value ends without converting its integers, which fails for integers of too many digits.
+LENIENT_DECODER = json.JSONDecoder(parse_int=len)
 TOO_LONG_INTEGER = Message("row-integer-too-long")
 
 
 class JsonLines(FileFormat):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     suffixes = (".jsonl",)
     same_columns = False
@@ -36,7 +37,7 @@ class JsonLines(FileFormat):
 
 
 class Json(FileFormat):
-    """An array of objects, one object over several lines, or JSON lines."""
+    """An array of objects, a single object over several lines, or JSON lines."""
 
     suffixes = (".json",)
     same_columns = False
@@ -52,7 +53,7 @@ LINES = JsonLines()
 
 
 def cut_at_lines(file: DataFile, size: int) -> list[Section]:
-    """Sections of a seekable file that end with the line in which they reach `size` bytes."""
+    """Split a seekable file into sections of about `size` bytes; each ends at the end of a line."""
     starts = [0]
     with file.open() as stream:
         while starts[-1] + size < file.size:
@@ -63,30 +64,35 @@ def cut_at_lines(file: DataFile, size: int) -> list[Section]:
 
 
 def sections_between(starts: list[int], size: int) -> list[Section]:
-    """Sections that begin at some bytes and reach the end of the file; the last start may be that end."""
+    """Return the sections that begin at the given byte offsets; each reaches to the next, the last to the end.
+
+    Args:
+        starts: byte offsets in ascending order; the last one may be the end of the file.
+        size: the size of the file in bytes.
+    """
     ends = [*starts[1:], size] if starts[-1] < size else starts[1:]
     edges = [starts[0], *ends]
     return [Section(first, last, last - first) for first, last in pairwise(edges)]
 
 
 def parse_line(number: int, line: bytes, encoding: str) -> Record:
-    """A line of JSON as a record."""
+    """Parse one line of JSON into a record."""
     if len(line) > MAX_ROW_BYTES:
         return Record(number, None, Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20))
     try:
         return as_record(number, json.loads(line.decode(encoding)))
     except UnicodeDecodeError as error:
-        return Record(number, None, undecodable(error, encoding))
+        return Record(number, None, decoding_message(error, encoding))
     except json.JSONDecodeError as error:
         return Record(number, None, Message("row-not-json", reason=error.msg))
     except RecursionError:
         return Record(number, None, Message("row-json-too-deep"))
-    except ValueError:  # Python reads no integers of more digits than `sys.get_int_max_str_digits`
+    except ValueError:  # the integer has more digits than `sys.get_int_max_str_digits()` allows
         return Record(number, None, TOO_LONG_INTEGER)
 
 
 def as_record(number: int, value: object) -> Record:
-    """A JSON value as a record; only an object is a row."""
+    """Make a record of a JSON value; any value but an object is an invalid row."""
     if not isinstance(value, dict):
         return Record(number, None, Message("row-not-an-object", type=json_type(value)))
     if not all(map(is_unicode, value)):
@@ -95,7 +101,7 @@ def as_record(number: int, value: object) -> Record:
 
 
 def json_type(value: object) -> str:
-    """The type of a value as JSON calls it.
+    """Return the JSON name of a value's type.
 
     >>> json_type([1]), json_type(None)
     ('array', 'null')
@@ -103,15 +109,15 @@ def json_type(value: object) -> str:
     return "null" if value is None else JSON_TYPES.get(type(value), type(value).__name__)
 
 
-def undecodable(error: UnicodeDecodeError, encoding: str) -> Message:
-    """The reason for a row with bytes that its encoding does not have."""
+def decoding_message(error: UnicodeDecodeError, encoding: str) -> Message:
+    """Describe the byte of a row that is invalid in its encoding."""
     name = encoding.removesuffix("-sig").upper()
     value = f"{error.object[error.start]:#04x}"
     return Message("row-not-decodable", encoding=name, byte=error.start + 1, value=value)
 
 
 def _has_lines(file: DataFile) -> bool:
-    """Whether a .json file has a value a line: it begins with no array, and its first line is a value by itself."""
+    """Whether a .json file has one value per line: it is not an array, and its first line is a complete value."""
     start = file.sample.lstrip(BLANK)
     if file.is_utf_16 or start[:1] == b"[":
         return False
@@ -123,23 +129,24 @@ def _has_lines(file: DataFile) -> bool:
 
 
 def _read_values(file: DataFile) -> Iterator[Record]:
-    """The elements of an array, or values one after another, decoded as they come."""
+    """Yield the elements of an array, or consecutive values, decoding the file in blocks."""
     decoder = codecs.getincrementaldecoder(file.encoding)()
-    text, position, number, in_array, ended, size = "", 0, 0, False, False, BUFFER_BYTES
+    text, position, number, in_array, at_end, size = "", 0, 0, False, False, BUFFER_BYTES
     with file.open() as stream:
 
-        def more() -> bool:
-            nonlocal text, position, ended
-            data = stream.read(max(size, len(text)))  # doubling, so that a long value is not decoded too often
-            text, position, ended = text[position:] + decoder.decode(data, final=not data), 0, not data
-            return not ended
+        def read_block() -> bool:
+            """Append the next block to `text`; return whether there was one."""
+            nonlocal text, position, at_end
+            data = stream.read(max(size, len(text)))  # doubles, so that a long value is parsed only a few times
+            text, position, at_end = text[position:] + decoder.decode(data, final=not data), 0, not data
+            return not at_end
 
         def skip_blank() -> str:
             """Move to the next character that is not white space; "" at the end."""
             nonlocal position
             while True:
                 position = WHITE_SPACE.match(text, position).end()
-                if position < len(text) or not more():
+                if position < len(text) or not read_block():
                     return text[position : position + 1]
 
         try:
@@ -150,40 +157,42 @@ def _read_values(file: DataFile) -> Iterator[Record]:
             while skip_blank() or in_array:
                 try:
                     value, end = DECODER.raw_decode(text, position)
-                    if end == len(text) and not ended:  # a number may go on
-                        more()
+                    if end == len(text) and not at_end:  # a number may continue in the next block
+                        read_block()
                         continue
                 except json.JSONDecodeError as error:
                     cut_off = error.msg.startswith("Unterminated string") or error.pos > len(text) - 16
-                    if cut_off and not ended and len(text) - position <= MAX_ROW_BYTES:
-                        more()
+                    if cut_off and not at_end and len(text) - position <= MAX_ROW_BYTES:
+                        read_block()
                         continue
                     too_long = Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20)
                     not_json = Message("row-not-json", reason=error.msg)
-                    yield _last(number + 1, too_long if cut_off and not ended else not_json, in_array)
+                    yield _unreadable_row(number + 1, too_long if cut_off and not at_end else not_json, in_array)
                     return
                 except DataError:
                     raise
-                except ValueError:  # an integer of too many digits
-                    value, end = TOO_LONG_INTEGER, WITHOUT_INTEGERS.raw_decode(text, position)[1]
+                except ValueError:  # an integer with too many digits
+                    value, end = TOO_LONG_INTEGER, LENIENT_DECODER.raw_decode(text, position)[1]
                 number, position = number + 1, end
                 if file.limits.lines is not None and number > file.limits.lines:
                     raise DataError("file-too-many-lines", path=file.name, lines=file.limits.lines)
                 yield Record(number, None, value) if value is TOO_LONG_INTEGER else as_record(number, value)
                 if in_array:
-                    mark = skip_blank()
+                    separator = skip_blank()
                     position += 1
-                    if mark == "]":
+                    if separator == "]":
                         return
-                    if mark != ",":
-                        yield _last(number + 1, Message("row-not-json", reason="Expecting ',' or ']'"), in_array)
+                    if separator != ",":
+                        yield _unreadable_row(
+                            number + 1, Message("row-not-json", reason="Expecting ',' or ']'"), in_array
+                        )
                         return
         except UnicodeDecodeError as error:
-            yield _last(number + 1, undecodable(error, file.encoding), in_array)
+            yield _unreadable_row(number + 1, decoding_message(error, file.encoding), in_array)
         except RecursionError:
-            yield _last(number + 1, Message("row-json-too-deep"), in_array)
+            yield _unreadable_row(number + 1, Message("row-json-too-deep"), in_array)
 
 
-def _last(number: int, reason: Message, in_array: bool) -> Record:
-    """An invalid row of an array, whose end cannot be found, so that no row after it can be read."""
+def _unreadable_row(number: int, reason: Message, in_array: bool) -> Record:
+    """Make the record of an invalid value; in an array, where such a value ends is unknown, so reading stops there."""
     return Record(number, None, Message("rows-after-unreadable", reason=reason) if in_array else reason)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from bertlab.config.errors import DataError, first_line
 from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import DataFile
-from bertlab.text.readers.json_values import undecodable
+from bertlab.text.readers.json_values import decoding_message
 from bertlab.text.readers.registry import FileFormat, Record, Section
 from bertlab.text.readers.tables import check_repeated
 
@@ -132,7 +132,7 @@ def _record(row, number: int) -> Record:
         try:
             values[column] = array[0].as_py()
         except UnicodeDecodeError as error:
-            return Record(number, None, undecodable(error, "utf-8"))
+            return Record(number, None, decoding_message(error, "utf-8"))
         except (ValueError, OverflowError) as error:
             return Record(number, None, Message("row-value-unreadable", column=column, reason=first_line(error)))
     return Record(number, values)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from bertlab.text.readers.data_file import DataFile
-from bertlab.text.readers.json_values import sections_between, undecodable
+from bertlab.text.readers.json_values import decoding_message, sections_between
 from bertlab.text.readers.registry import FileFormat, Record, Section
 
 DOCUMENT_BYTES = 1 << 20  # of a text without blank lines, or of a line, that become one document
@@ -36,7 +36,7 @@ class PlainText(FileFormat):
             try:
                 text = content.decode(file.encoding).replace("\r\n", "\n").rstrip("\n")
             except UnicodeDecodeError as error:
-                return Record(first + 1, None, undecodable(error, file.encoding))
+                return Record(first + 1, None, decoding_message(error, file.encoding))
             return Record(first + 1, {"text": text})
 
         with file.open() as stream:

@@ -9,7 +9,7 @@ from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import MAX_ROW_BYTES, SAMPLE_BYTES, DataFile
 from bertlab.text.readers.encoding import is_unicode
-from bertlab.text.readers.json_values import cut_at_lines, sections_between, undecodable
+from bertlab.text.readers.json_values import cut_at_lines, decoding_message, sections_between
 from bertlab.text.readers.registry import FileFormat, Record, Section, shorten_names
 
 
@@ -152,7 +152,7 @@ def _undecodable(field: str, encoding: str) -> Message | None:
     try:
         field.encode(encoding.removesuffix("-sig"), "surrogateescape").decode(encoding)
     except UnicodeDecodeError as error:
-        return undecodable(error, encoding)
+        return decoding_message(error, encoding)
     return None
 
 

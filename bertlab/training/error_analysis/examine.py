@@ -67,7 +67,7 @@ def examine(
     Raises:
         BertlabError: rows that are not the task's, or labels that are not the checkpoint's.
     """
-    task_type, invalid_rows = finetune_type(spec.kind), InvalidRows("skip", shown=0)
+    task_type, invalid_rows = finetune_type(spec.kind), InvalidRows("skip", max_printed=0)
     try:
         examples = task_type.read_analysis_examples(rows, spec, loaded, invalid_rows)
     except DataError as error:
