@@ -78,7 +78,7 @@ def test_documents_of_one_sentence_do_not_reveal_the_label(share):
 
 def test_a_single_document_has_only_is_next_pairs():
     for copies in (1, 5):
-        lonely = documents([[10] * 50]).repeated(np.array([copies]))
+        lonely = documents([[10] * 50]).repeat(np.array([copies]))
         pairs = make_pairs(lonely, 64, np.random.default_rng(0))
         assert len(pairs)
         assert (pairs.label_E == IS_NEXT).all()
@@ -96,7 +96,7 @@ def test_sources_of_few_documents_share_their_random_second_sentences():
 
 
 def test_copies_of_a_document_do_not_count_as_other_documents():
-    library = documents([[10] * 50] * 20).repeated(np.array([40] + [1] * 19))
+    library = documents([[10] * 50] * 20).repeat(np.array([40] + [1] * 19))
     pairs = make_pairs(library, 64, np.random.default_rng(0))
     random = pairs.label_E == NOT_NEXT
     assert random.sum() > 200

@@ -190,7 +190,7 @@ def _draw(corpus: Corpus, seed: int, epoch: int, nth: int, max_tokens: int, seco
     documents = corpus.documents(block)
     rng = np.random.default_rng([seed, epoch, nth])
     if (times_D := corpus.repetitions(block, rng)) is not None:
-        documents = documents.repeated(times_D)
+        documents = documents.repeat(times_D)
     pairs = make_pairs(documents, max_tokens, rng, second=second)
     return documents, pairs, rng.permutation(len(pairs))
 

@@ -1,11 +1,12 @@
 """Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
 
-As in `create_pretraining_data.py` of google-research/bert, but drawn anew each epoch, and with three changes so that
-length and source do not reveal the label (a classifier of lengths alone must stay near 50 %). A random B comes from a
-document of the same source and has the length of the B it replaces. A sentence longer than half a pair is cut, so that
-a chunk has at least two. A single last sentence joins the chunk before it, or is left out. Sources of few documents,
-such as files of one text each, count as one source, since nothing could be drawn from them alone. A document of one
-sentence is cut at a random place, and its random Bs are the ends of other such documents.
+As in `create_pretraining_data.py` of google-research/bert, but with new random pairs in every epoch, and changed so
+that length and source do not reveal the label (a classifier that sees only lengths must stay near 50 %). A random B
+comes from a document of the same source and has the length of the B that it replaces. A sentence longer than half a
+pair is cut, so that every chunk has at least two sentences. A single last sentence joins the chunk before it, or is
+left out. Sources with few documents, such as files with one text each, count as one source, since they offer too few
+other documents to draw from. A document with one sentence is cut at a random place, and its random Bs are the ends of
+other such documents.
 
 Two later objectives use the same chunks: sentence-order prediction (ALBERT, Lan et al. 2019, section 3.1), and one run
 of text without a second sentence (RoBERTa's DOC-SENTENCES, Liu et al. 2019, section 4.2).
@@ -20,7 +21,7 @@ import numpy as np
 
 IS_NEXT, NOT_NEXT = 0, 1
 IN_ORDER, SWAPPED = 0, 1
-MIN_DOCUMENTS = 16  # random Bs of a source with fewer documents come from all such small sources
+MIN_DOCUMENTS = 16  # sources with fewer documents are pooled to draw random Bs from
 
 Second = Literal["next", "order", "none"]
 
@@ -36,32 +37,32 @@ class Documents:
     document_start: np.ndarray
     """Where each document begins in `segment_start`, and where the last one ends: D + 1 positions."""
     source_D: np.ndarray
-    """The number of each document's source."""
+    """The index of each document's source."""
     original_D: np.ndarray
-    """The number of each document; copies of one document have the same number."""
+    """An index that identifies each document; all copies of a document share it."""
 
     def __len__(self) -> int:
         return len(self.source_D)
 
-    def repeated(self, times_D: np.ndarray) -> "Documents":
+    def repeat(self, times_D: np.ndarray) -> "Documents":
         """Repeat each document `times_D` times.
 
-        >>> starts, which = np.array([0, 1, 2, 3]), np.array([0, 1])
-        >>> two = Documents(np.array([7, 8, 9]), starts, np.array([0, 1, 3]), source_D=which, original_D=which)
-        >>> two.repeated(np.array([0, 2])).tokens
+        >>> starts, index = np.array([0, 1, 2, 3]), np.array([0, 1])
+        >>> two = Documents(np.array([7, 8, 9]), starts, np.array([0, 1, 3]), source_D=index, original_D=index)
+        >>> two.repeat(np.array([0, 2])).tokens
         array([8, 9, 8, 9])
         """
-        which = np.repeat(np.arange(len(self)), times_D)
-        spans = [slice(*self.document_start[d : d + 2]) for d in which]
+        index = np.repeat(np.arange(len(self)), times_D)
+        spans = [slice(*self.document_start[d : d + 2]) for d in index]
         segments = [self.segment_start[span.start : span.stop + 1] for span in spans]
         lengths = [np.diff(starts) for starts in segments]
         tokens = [self.tokens[starts[0] : starts[-1]] for starts in segments]
         return Documents(
             np.concatenate([self.tokens[:0], *tokens]),
             offsets(np.concatenate([np.zeros(0, np.int64), *lengths])),
-            offsets(np.array([len(some) for some in lengths], np.int64)),
-            self.source_D[which],
-            self.original_D[which],
+            offsets(np.array([len(document) for document in lengths], np.int64)),
+            self.source_D[index],
+            self.original_D[index],
         )
 
 
@@ -72,17 +73,17 @@ class Pairs:
     a_start_E: np.ndarray
     """Where A begins."""
     a_length_E: np.ndarray
-    """Tokens of A."""
+    """The number of tokens in A."""
     b_start_E: np.ndarray
     """Where B begins."""
     b_length_E: np.ndarray
-    """Tokens of B; 0 without a second sentence."""
+    """The number of tokens in B; 0 without a second sentence."""
     label_E: np.ndarray
     """`IS_NEXT` or `NOT_NEXT`; in sentence-order prediction, `IN_ORDER` or `SWAPPED`."""
     document_a_E: np.ndarray
-    """The document of A."""
+    """The index of the document that A comes from."""
     document_b_E: np.ndarray
-    """The document of B."""
+    """The index of the document that B comes from."""
 
     def __len__(self) -> int:
         return len(self.label_E)
@@ -98,22 +99,23 @@ def make_pairs(
     """Cut every document into pairs that fill `max_tokens` with [CLS] A [SEP] B [SEP].
 
     Args:
-        documents: the documents of a block.
-        max_tokens: tokens of a pair with [CLS] and both [SEP].
-        rng: decides everything random.
-        short_probability: the share of pairs that are filled to a random shorter length.
-        second: "next": half of the pairs keep their own B; the others get one from another document of the same source,
-            and the sentences they did not use are used again. Where there is no other document, all keep their own B.
-            "order": every pair keeps its own B, and half of them are swapped. "none": [CLS] A [SEP].
+        documents: the documents to cut.
+        max_tokens: maximum length of a pair with [CLS] and both [SEP], in tokens.
+        rng: the source of randomness.
+        short_probability: the share of documents whose pairs have a random shorter length instead.
+        second: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get a B
+            from another document of the same source, and the B that it replaces is used for the next pair. Without
+            another document, all keep their B. "order": every pair keeps its B, and half of the pairs are swapped.
+            "none": one segment, [CLS] A [SEP].
     """
     if second == "none":
         return _runs(documents, max_tokens - 2, rng, short_probability)
     longest = max(1, (max_tokens - 3) // 2)
     tokens_D = np.diff(documents.segment_start[documents.document_start])
     cuts_D = [_cuts(documents, d, longest) for d in range(len(documents))]
-    lone_D = np.array([len(cuts) == 2 and cuts[1] - cuts[0] > 1 for cuts in cuts_D], dtype=bool)
-    candidates_D = _candidates(documents.original_D, 2 * documents.source_D + lone_D)
-    for d in lone_D.nonzero()[0]:
+    one_sentence_D = np.array([len(cuts) == 2 and cuts[1] - cuts[0] > 1 for cuts in cuts_D], dtype=bool)
+    candidates_D = _candidates(documents.original_D, 2 * documents.source_D + one_sentence_D)
+    for d in one_sentence_D.nonzero()[0]:
         begin, end = cuts_D[d]
         cuts_D[d] = np.array([begin, rng.integers(begin + 1, end), end])
     rows: list[tuple[int, ...]] = []
@@ -134,14 +136,14 @@ def make_pairs(
             if second == "next" and len(candidates) and rng.random() < 0.5:
                 label, first_next = NOT_NEXT, middle
                 full = cuts[last] - cuts[first] >= target
-                wanted = target - (a[1] - a[0]) if full else b[1] - b[0]
-                other = _other_document(candidates, d, documents.original_D, tokens_D, wanted, rng)
-                if lone_D[d] and lone_D[other]:  # B begins within a sentence, as its own one would
+                length_b = target - (a[1] - a[0]) if full else b[1] - b[0]
+                other = _other_document(candidates, d, documents.original_D, tokens_D, length_b, rng)
+                if one_sentence_D[d] and one_sentence_D[other]:  # B begins within a sentence, like the B it replaces
                     begin, _, end = cuts_D[other]
-                    b = (max(begin, end - max(1, wanted)), end)
+                    b = (max(begin, end - max(1, length_b)), end)
                 else:
-                    b = _random_span(cuts_D[other], max(1, wanted), full, rng)
-            a, b = _truncated(a, b, target, rng)
+                    b = _random_span(cuts_D[other], max(1, length_b), full, rng)
+            a, b = _truncate(a, b, target, rng)
             if second == "order" and rng.random() < 0.5:
                 label, a, b = SWAPPED, b, a
             rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, other))
@@ -160,7 +162,7 @@ def offsets(lengths: np.ndarray) -> np.ndarray:
 
 
 def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_probability: float) -> Pairs:
-    """Every document in runs of whole sentences, each run cut to its target length; no sentence is used twice."""
+    """Cut every document into runs of whole sentences, truncated to a target length; no sentence is used twice."""
     rows = []
     for d in range(len(documents)):
         short = rng.random() < short_probability
@@ -175,11 +177,16 @@ def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_pr
     return Pairs(*np.array(rows, dtype=np.int64).reshape(-1, 7).T)
 
 
-def _candidates(original_D: np.ndarray, kind_D: np.ndarray) -> list[np.ndarray]:
-    """The documents that random Bs of each document may come from: those of its kind, or of all small kinds."""
+def _candidates(original_D: np.ndarray, group_D: np.ndarray) -> list[np.ndarray]:
+    """For each document, the documents that its random Bs may come from: those of its group, or of all small groups.
+
+    Args:
+        original_D: as in `Documents`.
+        group_D: the group of each document, by source and by whether it has one sentence.
+    """
     _, first = np.unique(original_D, return_index=True)
-    count_K = np.bincount(kind_D[first])
-    pool_D = np.where(count_K[kind_D] < MIN_DOCUMENTS, -1, kind_D)
+    count_G = np.bincount(group_D[first])
+    pool_D = np.where(count_G[group_D] < MIN_DOCUMENTS, -1, group_D)
     pools = {pool: np.flatnonzero(pool_D == pool) for pool in np.unique(pool_D)}
     for pool, members in pools.items():
         if len(np.unique(original_D[members])) == 1:
@@ -192,56 +199,60 @@ def _other_document(
     d: int,
     original_D: np.ndarray,
     tokens_D: np.ndarray,
-    wanted: int,
+    min_tokens: int,
     rng: np.random.Generator,
 ) -> int:
     """Draw a document that is neither d nor a copy of it.
 
-    Of a few that are drawn, the first that is long enough is taken, so that random Bs are not shorter than others.
+    Several are drawn, and the first with at least `min_tokens` tokens is used, so that random Bs are as long as others.
     """
-    drawn = candidates[rng.integers(0, len(candidates), 16)]
-    drawn = drawn[original_D[drawn] != original_D[d]]
-    if not len(drawn):
-        drawn = candidates[original_D[candidates] != original_D[d]]
-    enough = drawn[tokens_D[drawn] >= wanted]
-    return int(enough[0] if len(enough) else drawn[np.argmax(tokens_D[drawn])])
+    sample = candidates[rng.integers(0, len(candidates), 16)]
+    sample = sample[original_D[sample] != original_D[d]]
+    if not len(sample):
+        sample = candidates[original_D[candidates] != original_D[d]]
+    long = sample[tokens_D[sample] >= min_tokens]
+    return int(long[0] if len(long) else sample[np.argmax(tokens_D[sample])])
 
 
 def _cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
-    """Where the sentences of a document begin, and its end; long ones are cut into equal parts of at most `longest`."""
+    """Where each sentence of a document begins, then where the document ends.
+
+    A sentence of more than `longest` tokens is cut into equal parts.
+    """
     begin, end = documents.document_start[d], documents.document_start[d + 1]
     starts = documents.segment_start[begin : end + 1]
     lengths = np.diff(starts)
-    pieces = -(-lengths // longest)
-    if (pieces > 1).any():
-        which = np.repeat(np.arange(len(lengths)), pieces)
-        nth = np.arange(len(which)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-        starts = np.append(starts[which] + nth * lengths[which] // pieces[which], starts[-1])
+    parts = -(-lengths // longest)
+    if (parts > 1).any():
+        sentence = np.repeat(np.arange(len(lengths)), parts)
+        nth = np.arange(len(sentence)) - np.repeat(np.cumsum(parts) - parts, parts)
+        starts = np.append(starts[sentence] + nth * lengths[sentence] // parts[sentence], starts[-1])
     return starts
 
 
 def _chunk_end(cuts: list[int], first: int, target: int) -> int:
+    """The end of the chunk that begins at `first`: at least two sentences, and `target` tokens where they exist."""
     last = min(first + 2, len(cuts) - 1)
     while last < len(cuts) - 1 and cuts[last] - cuts[first] < target:
         last += 1
-    lone = last == len(cuts) - 2
-    return last + 1 if lone else last
+    single_remains = last == len(cuts) - 2
+    return last + 1 if single_remains else last
 
 
-def _random_span(cuts: np.ndarray, wanted: int, reach: bool, rng: np.random.Generator) -> tuple[int, int]:
-    """Whole sentences from a random place of a document: up to `wanted` tokens or the first end beyond (`reach`)."""
-    latest = max(0, int(cuts.searchsorted(cuts[-1] - wanted, side="right")) - 1)
+def _random_span(cuts: np.ndarray, length: int, at_least: bool, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw whole sentences of about `length` tokens from a document; with `at_least`, no fewer where it has enough."""
+    latest = max(0, int(cuts.searchsorted(cuts[-1] - length, side="right")) - 1)
     first = int(rng.integers(0, latest + 1))
     start = int(cuts[first])
-    if reach:
-        end = int(cuts[first + 1 :].searchsorted(start + wanted))
+    if at_least:
+        end = int(cuts[first + 1 :].searchsorted(start + length))
     else:
-        end = int(np.abs(cuts[first + 1 :] - (start + wanted)).argmin())
+        end = int(np.abs(cuts[first + 1 :] - (start + length)).argmin())
     return start, int(cuts[min(first + 1 + end, len(cuts) - 1)])
 
 
-def _truncated(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.random.Generator):
-    """Remove tokens from the longer side, each from its front or its back at random, until both fit."""
+def _truncate(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.random.Generator):
+    """Remove tokens from the longer span until both fit in `target`, each at random from its front or its back."""
     length_a, length_b = a[1] - a[0], b[1] - b[0]
     excess = max(0, length_a + length_b - target)
     uneven = min(excess, abs(length_a - length_b))
