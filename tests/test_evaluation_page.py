@@ -137,7 +137,7 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     opening = [b for b in again.button if (b.key or "").startswith("open-")]
     assert opening
     opening[0].click().run()
-    assert again.session_state["url.kept"]["a"].startswith("Green tea number")
+    assert again.session_state["url.values"]["a"].startswith("Green tea number")
 
 
 def test_uploaded_rows_are_measured_and_a_ragged_one_is_named(shipped):
@@ -216,7 +216,7 @@ def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless,
     left_out = ("row 1 is empty",) * useless
     usable = total if kind == "span" else total - useless  # questions are counted without invalid ones
     found = Examination("rows", TASK_TYPES[kind].default_spec(), {}, (None,) * asked, total, usable, left_out)
-    assert evaluation.share(found) == text(id, count=asked, total=usable, useless=useless)
+    assert evaluation.coverage(found) == text(id, count=asked, total=usable, useless=useless)
 
 
 def test_correlations_are_no_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):

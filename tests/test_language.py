@@ -42,7 +42,7 @@ SHOWING = {
 PASSING_ON = {"text_line", "text", "number", "choice", "flag"}
 NAMED = {"label", "labels", "help", "placeholder", "axes", "shade", "body", "caption", "title"}
 # names that are the same in every language
-NAMES = {"bertviz", "English", "한국어", "auto", "[CLS]", "[SEP]", "[MASK]", "CSV", "HTML", "SVG", "PNG", "CKA"}
+NAMES = {"bertviz", "English", "한국어", "auto", "[CLS]", "[SEP]", "[MASK]", "CSV", "HTML", "SVG", "PNG", "CKA", "ID"}
 
 
 @cache

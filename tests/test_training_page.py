@@ -66,7 +66,7 @@ def test_what_is_drawn_at_first_was_made_by_one_command(shipped, several):
 
 def test_another_directory_brings_its_own_runs_the_latest_first_of_all(shipped, several, monkeypatch):
     monkeypatch.setenv("BERTLAB_RUNS", str(several))
-    monkeypatch.setattr(url, "ONE_CHANGE", 0.0)
+    monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)
     other = several / "other"
     for number in range(6):
         shutil.copytree(several / "done", other / f"run{number}")

@@ -36,16 +36,16 @@ def canvas(view: str, payload: bytes) -> None:
     def changed() -> None:
         state = st.session_state[view].get("state")
         if isinstance(state, dict):
-            url.keep_picture(url.picture() | state)
+            url.store_view_state(url.view_state() | state)
 
-    url.keep_picture(url.picture())
+    url.store_view_state(url.view_state())
     _view(view)(key=view, data=payload, on_state_change=changed)
-    url.write()
+    url.write_address()
 
 
 def canvas_options() -> dict:
     """Options of a canvas view beside its data: interface language and the initial state."""
-    return {"lang": language(), "state": url.arrived()}
+    return {"lang": language(), "state": url.initial_view_state()}
 
 
 def words(text: str, hidden: set[int], *, on_click: Callable[[int], None]) -> None:

@@ -23,7 +23,7 @@ def text_line(place, label: str, default: str, *, key: str, **settings) -> str:
 
 def note_too_long_for_link(place, text: str) -> None:
     """Show a caption under a text that is too long to be part of the address."""
-    if len(text) > url.LONGEST:
+    if len(text) > url.MAX_TEXT_LENGTH:
         place.caption(t("long-link"))
 
 
@@ -63,7 +63,9 @@ def column(place, label: str, guess: str, names: Sequence[str], key: str) -> str
 def position(place, label: str, tokens: Sequence[str], default: int, *, key: str) -> int:
     """A choice of a position in a text by its token."""
     numbers = range(len(tokens))
-    return url.among(place.selectbox, label, numbers, default, key=key, format_func=lambda at: f"{at} · {tokens[at]}")
+    return url.integer_choice(
+        place.selectbox, label, numbers, default, key=key, format_func=lambda at: f"{at} · {tokens[at]}"
+    )
 
 
 def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key: str, **settings) -> int:
@@ -77,7 +79,9 @@ def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key
         0 for the embeddings, n + 1 for the output of layer n. The address holds the same number.
     """
     names = [state_name(state) for state in range(layers + 1)]
-    return url.among(widget, label, range(layers + 1), default, key=key, format_func=names.__getitem__, **settings)
+    return url.integer_choice(
+        widget, label, range(layers + 1), default, key=key, format_func=names.__getitem__, **settings
+    )
 
 
 def state_name(state: int) -> str:

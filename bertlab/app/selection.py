@@ -74,12 +74,12 @@ def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str
     """Go to the attention page with this checkpoint and these texts.
 
     Args:
-        picture: values of `url.PICTURE` to set in the view.
+        picture: values of `url.VIEW_STATE` to set in the view.
     """
     values = {"a": first, "b": second, "checkpoint": sessions.short_name(checkpoint), "look": "heads"}
     for name, value in values.items():
-        url.keep(name, value)
-    url.keep_picture(url.PICTURE | picture)
+        url.store(name, value)
+    url.store_view_state(url.VIEW_STATE | picture)
     st.switch_page(PAGES["attention"].script)
 
 

@@ -21,7 +21,7 @@ server.prepare()
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
 st.logo(components.STATIC / "logo.svg", size="large")
 components.page_style()
-url.read()
+url.read_address()
 # The folder of the pages is not called "pages": a deep link would make Streamlit run a file of it without this one.
 sections = {
     section and t(f"section-{section}"): [
@@ -31,9 +31,9 @@ sections = {
     for section in SECTIONS
 }
 page = st.navigation(sections, expanded=True)
-url.arrive(page.url_path)
+url.enter_page(page.url_path)
 sidebar.language_and_undo()
 sidebar.checkpoint(used=PAGES[page.url_path or "start"].uses_checkpoint)
 with frame.show_errors():
     page.run()
-url.write(last=True)
+url.write_address(last=True)

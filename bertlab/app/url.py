@@ -1,9 +1,9 @@
-"""What the address remembers: everything a reader has typed or chosen, so that a copied link reproduces the screen.
+"""The state in the address: everything the user has typed or chosen, so that a copied link reproduces the screen.
 
-Values are kept as strings under short names. A link brings them at first; within a session they outlive a change of
-page; the browser's back button brings earlier ones again. Knows no page and no model.
+Values are stored as strings under short names. At first they come from the link; within a session they survive a
+change of page, and the browser's back button restores earlier ones. This module depends on no page and no model.
 
-Streamlit's own binding of widgets (`bind="query-params"`) is not used: it loses what a link brought when the next page
+Streamlit's own binding of widgets (`bind="query-params"`) is not used: it loses the value of a link when the next page
 has a field of the same name, and it cannot leave out a text that is too long for a link.
 """
 
@@ -15,71 +15,77 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-# A longer text is left out: a server refuses a request line of more than 64 kB, and Hangul takes nine bytes a letter.
-LONGEST = 4_000
+# A longer text is left out: a server refuses a request line of more than 64 kB, and a Hangul syllable takes nine bytes.
+MAX_TEXT_LENGTH = 4_000
 
-# What a step back of the browser leaves as it is: it belongs to the window, not to the page.
-STAYING = ("lang", "checkpoint")
-ONE_CHANGE = 1.0  # seconds within which changes of the same fields, letters typed one after another, are one to undo
+# The browser's back button does not change these: they belong to the session, not to a page.
+SESSION_WIDE = ("lang", "checkpoint")
+SAME_CHANGE_SECONDS = 1.0  # changes of the same fields within this time, such as typed letters, are undone as one
 
-# What a reader can set in the views, as `views/static` reports it, and where each begins.
-PICTURE = {
+# What can be set in the canvas views, as `views/static` reports it, with the initial values.
+VIEW_STATE = {
     "view": "auto", "layer": 0, "head": 0, "heads": None, "filter": "all", "hide": False, "renorm": False, "fit": False,
     "tokens": [], "side": "query", "merge": False, "zoom": 100, "find": "", "token": None,
     "at": None, "against": None,
 }  # fmt: skip
 
 
-# -- the life of a run -----------------------------------------------------------------------------------------
+# -- the stages of a script run ----------------------------------------------------------------------------------
 
 
-def read() -> None:
-    """At the start of a run: a new session takes what its link says."""
-    if "url.kept" not in st.session_state:
-        st.session_state["url.kept"] = kept = st.query_params.to_dict()
-        if "tau" in kept:  # links of before there was a switch always let BERT refuse
-            kept.setdefault("refuse", "1")
-        st.session_state["url.defaults"], st.session_state["url.names"] = {}, set()
+def read_address() -> None:
+    """Fill the values of a new session from its link. Called at the start of a run."""
+    if "url.values" not in st.session_state:
+        st.session_state["url.values"] = values = st.query_params.to_dict()
+        if "tau" in values:  # links from before this switch existed always allowed "no answer"
+            values.setdefault("refuse", "1")
+        st.session_state["url.defaults"], st.session_state["url.page_values"] = {}, set()
 
 
-def arrive(page: str) -> None:
-    """Once the page is known: find out whether the reader comes from another one, or went back; take what that says."""
+def enter_page(page: str) -> None:
+    """Record the current page; after a step back, restore the values of the address."""
     state = st.session_state
     moved, back = state.get("url.page") != page, _went_back()
     if back:
         if not moved:
-            for name in state["url.want"].keys() - STAYING:
-                state["url.kept"].pop(name, None)
-        state["url.kept"] |= {name: value for name, value in st.query_params.to_dict().items() if name not in STAYING}
-    undone = state.pop("url.undone", False)
-    state["url.page"], state["url.fresh"], state["url.want"] = page, moved or back or undone, {}
-    state["url.names"] = set()
-    state.pop("figures.subject", None)  # of the run before
-    state["url.quiet"] = moved or back  # what differs now was not changed on this page
+            for name in state["url.address"].keys() - SESSION_WIDE:
+                state["url.values"].pop(name, None)
+        state["url.values"] |= {
+            name: value for name, value in st.query_params.to_dict().items() if name not in SESSION_WIDE
+        }
+    undone = state.pop("url.after_undo", False)
+    state["url.page"], state["url.fresh"], state["url.address"] = page, moved or back or undone, {}
+    state["url.page_values"] = set()
+    state.pop("figures.subject", None)  # left from the previous run
+    state["url.skip_undo"] = moved or back  # differences are not changes made on this page
     if state["url.fresh"]:
-        state["url.arrived"] = picture()
+        state["url.initial_view_state"] = view_state()
 
 
-def show(view: str) -> None:
-    """Say which of a page's views is on screen: one that comes anew is told what is set by now."""
+def enter_view(view: str) -> None:
+    """Record which view of a page is on screen. A view that newly appears starts with the current state."""
     state = st.session_state
     if state.get("url.view") != view:
-        state["url.view"], state["url.arrived"] = view, picture()
+        state["url.view"], state["url.initial_view_state"] = view, view_state()
 
 
 def _went_back() -> bool:
-    """Whether the browser's back or forward button asked for this run; no public function of Streamlit tells."""
+    """Whether the browser's back or forward button caused this run. Streamlit has no public function for it."""
     context = get_script_run_ctx()
     return bool(getattr(context, "is_history_navigation", False)) and "url.page" in st.session_state
 
 
-def write(*, last: bool = False) -> None:
-    """Show in the address what was kept. last: at the end of a run; a fragment is a run by itself."""
-    want = st.session_state["url.want"]
-    if want != st.query_params.to_dict():
-        st.query_params.from_dict(want)
+def write_address(*, last: bool = False) -> None:
+    """Write the stored values to the address.
+
+    Args:
+        last: whether the run ends here. A fragment is a run of its own.
+    """
+    address = st.session_state["url.address"]
+    if address != st.query_params.to_dict():
+        st.query_params.from_dict(address)
     if last or getattr(get_script_run_ctx(), "fragment_ids_this_run", None):
-        _remember()
+        _record_changes()
     if last:
         st.session_state["url.fresh"] = False
 
@@ -87,31 +93,35 @@ def write(*, last: bool = False) -> None:
 # -- undo ------------------------------------------------------------------------------------------------------
 
 
-def _remember() -> None:
-    """Put what was changed since the last run on the pile of this page, as it was before."""
+def _record_changes() -> None:
+    """Push the previous values of what changed since the last run onto this page's undo stack."""
     state, page = st.session_state, st.session_state["url.page"]
-    seen, piles = state.setdefault("url.seen", {}), state.setdefault("url.piles", {})
-    before, now = seen.get(page, {}), {name: state["url.kept"][name] for name in state["url.names"]}
+    snapshots, stacks = state.setdefault("url.page_snapshots", {}), state.setdefault("url.undo_stacks", {})
+    before, now = snapshots.get(page, {}), {name: state["url.values"][name] for name in state["url.page_values"]}
     changed = {name: old for name, old in before.items() if now.get(name, old) != old and name != "lang"}
-    seen[page] = before | now
-    if changed and not state["url.quiet"]:
-        last, at = state.get("url.last", ({}, 0.0))
-        pile = piles.setdefault(page, [])
-        if not (pile and last == (page, *changed) and time.monotonic() - at < ONE_CHANGE):
-            pile.append(changed)
-        state["url.last"] = ((page, *changed), time.monotonic())
+    snapshots[page] = before | now
+    if changed and not state["url.skip_undo"]:
+        last, at = state.get("url.last_change", ({}, 0.0))
+        stack = stacks.setdefault(page, [])
+        if not (stack and last == (page, *changed) and time.monotonic() - at < SAME_CHANGE_SECONDS):
+            stack.append(changed)
+        state["url.last_change"] = ((page, *changed), time.monotonic())
 
 
 def undo() -> bool:
-    """Before a run: take back the latest change made on this page; whether there was one. Language stays."""
+    """Take back the latest change made on this page. Called before a run; the language stays.
+
+    Returns:
+        whether there was a change to take back.
+    """
     state = st.session_state
-    pile = state.get("url.piles", {}).get(state["url.page"], [])
-    if not pile:
+    stack = state.get("url.undo_stacks", {}).get(state["url.page"], [])
+    if not stack:
         return False
-    was = pile.pop()
-    state["url.kept"] |= was
-    state["url.seen"][state["url.page"]] |= was
-    state["url.undone"], state["url.last"] = True, ((), 0.0)
+    previous = stack.pop()
+    state["url.values"] |= previous
+    state["url.page_snapshots"][state["url.page"]] |= previous
+    state["url.after_undo"], state["url.last_change"] = True, ((), 0.0)
     return True
 
 
@@ -119,57 +129,62 @@ def undo() -> bool:
 
 
 def recall(name: str, default: str = "") -> str:
-    """What was kept under this name."""
-    return st.session_state["url.kept"].get(name, default)
+    """The stored value of a name."""
+    return st.session_state["url.values"].get(name, default)
 
 
-def keep(name: str, value: str, default: str = "", *, shown: bool = True) -> None:
-    """Remember a value; the address stays bare of defaults, of texts too long for it, and of what is not `shown`."""
+def store(name: str, value: str, default: str = "", *, shown: bool = True) -> None:
+    """Store a value. The address omits defaults, texts too long for it, and values that are not `shown`."""
     state = st.session_state
-    state["url.kept"][name], state["url.defaults"][name] = value, default
-    state["url.names"].add(name)
-    want = state["url.want"]
-    want.pop(name, None)
-    if shown and value != default and len(value) <= LONGEST:
-        want[name] = value
+    state["url.values"][name], state["url.defaults"][name] = value, default
+    state["url.page_values"].add(name)
+    address = state["url.address"]
+    address.pop(name, None)
+    if shown and value != default and len(value) <= MAX_TEXT_LENGTH:
+        address[name] = value
 
 
 def _follow(name: str, default: str, key: str) -> None:
-    """A field that still holds its default takes the new one when that has changed: an example in another language."""
+    """Give a field that still holds its old default the new one, such as the example in another language."""
     state = st.session_state
     old = state["url.defaults"].get(name, default)
     untouched = key not in state or str(state[key]) == old
-    if old != default and state["url.kept"].get(name) == old and untouched:
-        state["url.kept"][name] = default
-        state.get("url.seen", {}).get(state["url.page"], {}).pop(name, None)  # not the reader's change: no undo
+    if old != default and state["url.values"].get(name) == old and untouched:
+        state["url.values"][name] = default
+        state.get("url.page_snapshots", {}).get(state["url.page"], {}).pop(
+            name, None
+        )  # the user did not change it: no undo
         state.pop(key, None)
 
 
 def _seed(key: str, value) -> None:
-    """Give a widget its value when it appears, or when the reader has come from elsewhere."""
+    """Set a widget's value when it appears, or when the user comes from another page."""
     if st.session_state["url.fresh"] or key not in st.session_state:
         st.session_state[key] = value
 
 
 def _drawn(widget: Callable, label: str, *place, key: str, **settings):
-    """The widget, its value in the session also its own default: a browser that was still fetching the code of the
-    field when somebody clicked on another has missed what was set, and draws the default."""
-    value, taken = st.session_state[key], inspect.signature(widget).parameters
-    if "index" in taken:
+    """Draw a widget whose default is its value in the session.
+
+    A browser that is still loading the code of the field when the user clicks on another misses a value set in the
+    session, and draws the default.
+    """
+    value, parameters = st.session_state[key], inspect.signature(widget).parameters
+    if "index" in parameters:
         options = settings.pop("options")
-        options = [*options, value] if value and value not in options else options  # a path that somebody has typed
+        options = [*options, value] if value and value not in options else options  # a typed path
         settings |= {"options": options, "index": options.index(value) if value in options else None}
     else:
-        settings["value" if "value" in taken else "default"] = value
+        settings["value" if "value" in parameters else "default"] = value
     return widget(label, *place, key=key, **settings)
 
 
 def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:
-    """A text field, or a choice that takes new options."""
+    """A text field, or a choice that accepts new options."""
     _follow(key, default, key)
     _seed(key, recall(key, default))
     value = _drawn(widget, label, key=key, **settings) or ""  # a choice without options is None
-    keep(key, value, default)
+    store(key, value, default)
     return value
 
 
@@ -177,96 +192,103 @@ def flag(widget: Callable, label: str, *, key: str, **settings) -> bool:
     """A toggle that is off by default; "1" in the address while it is on."""
     _seed(key, recall(key, "0") == "1")
     value = _drawn(widget, label, key=key, **settings)
-    keep(key, str(int(value)), "0")
+    store(key, str(int(value)), "0")
     return value
 
 
 def number(
     widget: Callable, label: str, low: float, high: float, default: float, *, key: str, name: str = "", **settings
 ) -> float:
-    """A slider or number field, of whole numbers if its default is one. name: what it is called in the address, if not
-    as its key."""
+    """A slider or number field, of whole numbers if its default is one.
+
+    Args:
+        name: its name in the address. Default: its key.
+    """
     name = name or key
-    _bound(low, high, default, key, name)
+    _seed_within(low, high, default, key, name)
     value = _drawn(widget, label, low, high, key=key, **settings)
-    keep(name, str(value), str(default))
+    store(name, str(value), str(default))
     return value
 
 
-def among(widget: Callable, label: str, numbers: range, default: int, *, key: str, **settings) -> int:
-    """A choice of one of some neighbouring numbers, which `format_func` may give names."""
-    _bound(numbers[0], numbers[-1], default, key, key)
+def integer_choice(widget: Callable, label: str, numbers: range, default: int, *, key: str, **settings) -> int:
+    """A choice from a range of whole numbers, which `format_func` may name."""
+    _seed_within(numbers[0], numbers[-1], default, key, key)
     value = _drawn(widget, label, key=key, options=numbers, **settings)
-    keep(key, str(value), str(default))
+    store(key, str(value), str(default))
     return value
 
 
-def _bound(low: float, high: float, default: float, key: str, name: str) -> None:
-    """Seed the widget of a number, within its bounds."""
+def _seed_within(low: float, high: float, default: float, key: str, name: str) -> None:
+    """Set a number widget's value, limited to its bounds."""
     _follow(name, str(default), key)
     _seed(key, _read(recall(name, str(default)), default))
     st.session_state[key] = min(max(st.session_state[key], low), high)
 
 
 def choice(widget: Callable, label: str, options: list[str], *, key: str, **settings) -> str:
-    """A choice (radio, segmented control) whose value, not its translated label, is in the address.
+    """A choice (radio, segmented control). The address holds its value, not the translated label.
 
-    The first option is the default, and what a link with an unknown option gets.
+    The first option is the default, also for a link with an unknown option.
     """
     _follow(key, options[0], key)
-    kept = recall(key, options[0])
-    _seed(key, kept if kept in options else options[0])
+    stored = recall(key, options[0])
+    _seed(key, stored if stored in options else options[0])
     value = _drawn(widget, label, key=key, options=options, **settings)
-    keep(key, value, options[0])
+    store(key, value, options[0])
     return value
 
 
-def several(
+def multiple_choice(
     widget: Callable, label: str, options: list[str], default: list[str], *, key: str, of: str = "", **settings
 ) -> list[str]:
-    """A choice of any number of options; those of a link that are not there are passed over.
+    """A choice of any number of options. Options of a link that do not exist are ignored.
 
-    of: what the options belong to, a directory say; when the reader goes to another, the choice begins anew.
+    Args:
+        of: what the options belong to, such as a directory. When it changes, the choice returns to the default.
     """
     written = _written(default)
-    if last(f"{key}.of", of) != of:
-        st.session_state["url.kept"].pop(key, None)
+    if swap_previous(f"{key}.of", of) != of:
+        st.session_state["url.values"].pop(key, None)
         st.session_state.pop(key, None)
-    kept = _read(recall(key, written), default)
-    kept = [option for option in kept if option in options] if isinstance(kept, list) else default
-    _seed(key, kept)
+    stored = _read(recall(key, written), default)
+    stored = [option for option in stored if option in options] if isinstance(stored, list) else default
+    _seed(key, stored)
     st.session_state[key] = [option for option in st.session_state[key] if option in options]
     value = _drawn(widget, label, key=key, options=options, **settings)
-    keep(key, _written(value), written)
+    store(key, _written(value), written)
     return value
 
 
-def last(name: str, now):
-    """What this was when the page was drawn last, and from now on `now`; that itself where the reader has come from
-    elsewhere or took something back."""
+def swap_previous(name: str, now):
+    """Return the value of a name in the previous run, and store `now` for the next one.
+
+    Returns:
+        the previous value; `now` where the user has come from another page or undone a change.
+    """
     state = st.session_state
     before = now if state["url.fresh"] else state.get(f"{name}.last", now)
     state[f"{name}.last"] = now
     return before
 
 
-# -- what is set in a picture ----------------------------------------------------------------------------------
+# -- the state of the canvas views -------------------------------------------------------------------------------
 
 
-def picture() -> dict:
-    """What is set in the attention and neuron views: `PICTURE` with what the link or the reader changed."""
-    return {name: _read(recall(name, _written(default)), default) for name, default in PICTURE.items()}
+def view_state() -> dict:
+    """The state of the attention and neuron views: `VIEW_STATE` with the changes of the link and the user."""
+    return {name: _read(recall(name, _written(default)), default) for name, default in VIEW_STATE.items()}
 
 
-def arrived() -> dict:
-    """What was set as the view opened: it is told it once, and from then on reports what is changed."""
-    return st.session_state["url.arrived"]
+def initial_view_state() -> dict:
+    """The state with which the view opened. It receives this once, and reports changes from then on."""
+    return st.session_state["url.initial_view_state"]
 
 
-def keep_picture(state: dict) -> None:
-    """Keep what is set in a view."""
-    for name, default in PICTURE.items():
-        keep(name, _written(state.get(name, default)), _written(default))
+def store_view_state(state: dict) -> None:
+    """Store the state of a view."""
+    for name, default in VIEW_STATE.items():
+        store(name, _written(state.get(name, default)), _written(default))
 
 
 def _written(value) -> str:
@@ -274,7 +296,7 @@ def _written(value) -> str:
 
 
 def _read(text: str, default):
-    """A value of the default's kind; the default for anything else. Lists and None are checked by the views."""
+    """Parse a value of the default's type; return the default for anything else. The views check lists and None."""
     if isinstance(default, str):
         return text
     try:

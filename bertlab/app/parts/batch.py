@@ -1,4 +1,4 @@
-"""Many texts at once: paste or upload them, look at what is said of each, download it. Computes nothing."""
+"""Predictions for many texts at once: paste or upload them, view the predictions, download them. Computes nothing."""
 
 import csv
 import io
@@ -17,27 +17,40 @@ from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, read_file
 
-MOST = 2_000  # rows that are asked of one visit: the cores are everybody's
+MAX_ROWS = 2_000  # rows predicted per click, because all users share the cores
 Texts = list[tuple[str, str | None]]
-# what is said of a row -> its column; a given table may well have a column `label` of its own
-ANSWERS = {"label": "predicted", "value": "predicted", "entities": "predicted_entities", "tags": "predicted_tags"}
-TOLD = (*dict.fromkeys(ANSWERS.values()), "probability", "error")  # the columns that have a name in each language
+# a prediction's field -> its column; the user's table may have a column `label` of its own
+PREDICTION_COLUMNS = {
+    "label": "predicted",
+    "value": "predicted",
+    "entities": "predicted_entities",
+    "tags": "predicted_tags",
+}
+TRANSLATED_COLUMNS = (
+    *dict.fromkeys(PREDICTION_COLUMNS.values()),
+    "probability",
+    "error",
+)  # columns with a translated name
 
 
-def box(checkpoint: sessions.Checkpoint, question: str) -> None:
-    """The box at the foot of a page. question: "classify" or "tag"."""
+def batch_panel(checkpoint: sessions.Checkpoint, question: str) -> None:
+    """Draw the panel at the bottom of a page.
+
+    Args:
+        question: "classify" or "tag".
+    """
     with st.expander(t("batch"), icon=":material/table_rows:"), frame.show_errors():
         left, right = st.columns(2)
         pasted = url.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{question}", placeholder=t("batch-paste-help")
         )
         upload = right.file_uploader(t("batch-file"), upload_suffixes(), key=f"upload-{question}")
-        table = _uploaded(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
+        table = _read_upload(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
         if table and not upload:
-            said = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-bare"
-            st.caption(t(said, rows=len(table), columns=len(table.columns)))
+            id = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-bare"
+            st.caption(t(id, rows=len(table), columns=len(table.columns)))
         texts = (
-            _chosen(table, question, checkpoint)
+            _selected_texts(table, question, checkpoint)
             if table
             else [(line, None) for line in pasted.splitlines() if line.strip()]
         )
@@ -47,79 +60,90 @@ def box(checkpoint: sessions.Checkpoint, question: str) -> None:
         if all(pair is None for _, pair in texts) and selection.needs_pair(checkpoint, question):
             frame.note(t("batch-pairs"))
             return
-        if len(texts) > MOST:
-            frame.note(t("batch-most", most=MOST, count=len(texts)))
-        lacking = [any(part is not None and not part.strip() for part in row) for row in texts]
-        if any(lacking):
-            frame.note(t("batch-missing", count=sum(lacking), first=1 + lacking.index(True)))
-        kept, asked = f"batch-said-{question}", (checkpoint, question, tuple(texts[:MOST]))
-        if st.button(t("batch-ask", count=min(len(texts), MOST)), icon=":material/play_arrow:", key=f"ask-{question}"):
-            said = predict_texts(sessions.session(checkpoint), question, texts[:MOST], _progress)
-            st.session_state[kept] = (asked, said)
-        found = st.session_state.get(kept)
-        if found and found[0] == asked:
-            said = [row | {"error": error_text(row["error"]) if row["error"] else ""} for row in found[1]]
-            if unanswered := sum(bool(row["error"]) for row in said):
-                frame.note(t("batch-unanswered", count=unanswered, of=len(said)))
-            rows = beside(_given(table, texts)[: len(said)], said)
-            told = TOLD if table else ("text", *TOLD)  # the columns of a table keep their own names
-            st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in told})
+        if len(texts) > MAX_ROWS:
+            frame.note(t("batch-most", most=MAX_ROWS, count=len(texts)))
+        has_empty_text = [any(part is not None and not part.strip() for part in row) for row in texts]
+        if any(has_empty_text):
+            frame.note(t("batch-missing", count=sum(has_empty_text), first=1 + has_empty_text.index(True)))
+        key, query = f"batch-predictions-{question}", (checkpoint, question, tuple(texts[:MAX_ROWS]))
+        if st.button(
+            t("batch-ask", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{question}"
+        ):
+            predictions = predict_texts(sessions.session(checkpoint), question, texts[:MAX_ROWS], _progress)
+            st.session_state[key] = (query, predictions)
+        stored = st.session_state.get(key)
+        if stored and stored[0] == query:
+            predictions = [row | {"error": error_text(row["error"]) if row["error"] else ""} for row in stored[1]]
+            if failed := sum(bool(row["error"]) for row in predictions):
+                frame.note(t("batch-unanswered", count=failed, of=len(predictions)))
+            rows = append_predictions(_input_rows(table, texts)[: len(predictions)], predictions)
+            # the columns of an uploaded table keep their own names
+            translated = TRANSLATED_COLUMNS if table else ("text", *TRANSLATED_COLUMNS)
+            st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in translated})
             st.download_button(
                 t("batch-download"), as_csv(rows), f"{question}.csv", "text/csv", on_click="ignore",
                 icon=":material/download:",
             )  # fmt: skip
 
 
-def _uploaded(upload) -> Rows:
-    """Raises DataError: it cannot be read."""
+def _read_upload(upload) -> Rows:
+    """Read the rows of an uploaded file.
+
+    Raises:
+        DataError: it cannot be read.
+    """
     with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
         return read_file(path, UPLOAD_LIMITS)
 
 
-def _chosen(table: Rows, question: str, checkpoint: sessions.Checkpoint) -> Texts:
-    """The texts of a table in the columns that are chosen."""
+def _selected_texts(table: Rows, question: str, checkpoint: sessions.Checkpoint) -> Texts:
+    """Select the text columns of a table, and return their texts."""
     left, right = st.columns(2)
     text = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
     text = fields.column(left, t("batch-column"), text, table.columns, f"text-{question}")
     pair = ""
     if "pair_column" in types_of_command(question)[0].column_flags:
-        taught = sessions.session(checkpoint).texts
-        nameless = "2" if taught == 2 and table.columns == ("1", "2") else ""
-        pair = "" if taught == 1 else guess_column(table.columns, PAIR_NAMES) or nameless
+        trained_texts = sessions.session(checkpoint).texts
+        unnamed = "2" if trained_texts == 2 and table.columns == ("1", "2") else ""
+        pair = "" if trained_texts == 1 else guess_column(table.columns, PAIR_NAMES) or unnamed
         pair = fields.column(right, t("batch-pair"), pair, ["", *table.columns], f"pair-{question}")
     return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in table.rows]
 
 
-def _given(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
-    """What was given, row by row: every column of a table, or the lines."""
+def _input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
+    """The rows of the input: every column of a table, or the typed lines."""
     if table:
         return [{column: _cell(row.get(column)) for column in table.columns} for row in table.rows]
     return [{"text": text} for text, _ in texts]
 
 
-def beside(given: Sequence[dict], said: Sequence[dict]) -> list[dict]:
-    """The given rows with what was said of each behind them, as `predict_texts` has it, in columns that no given one is
-    called.
+def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> list[dict]:
+    """Append the columns of the predictions to the rows, renamed where a row already has a column of that name.
 
-    >>> beside([{"id": "7", "label": "1"}], [{"text": "Tea.", "label": "no", "error": ""}])
+    Args:
+        rows: the input, one dictionary of columns each.
+        predictions: those of `predict_texts`, one for each row.
+
+    >>> append_predictions([{"id": "7", "label": "1"}], [{"text": "Tea.", "label": "no", "error": ""}])
     [{'id': '7', 'label': '1', 'predicted': 'no', 'error': ''}]
-    >>> beside([{"predicted": "yes", "Error": "none"}], [{"text": "Tea.", "label": "no", "error": ""}])
+    >>> append_predictions([{"predicted": "yes", "Error": "none"}], [{"text": "Tea.", "label": "no", "error": ""}])
     [{'predicted': 'yes', 'Error': 'none', 'predicted_2': 'no', 'error_2': ''}]
     """
-    taken = {column.lower() for row in given[:1] for column in row}
+    used = {column.lower() for row in rows[:1] for column in row}
     names = {}
-    for column in (column for row in said[:1] for column in row if column not in ("text", "pair")):
-        wanted = ANSWERS.get(column, column)
-        more = (f"{wanted}_{number}" for number in count(2))
-        names[column] = next(name for name in chain([wanted], more) if name.lower() not in taken)
-        taken.add(names[column].lower())
+    for column in (column for row in predictions[:1] for column in row if column not in ("text", "pair")):
+        base = PREDICTION_COLUMNS.get(column, column)
+        numbered = (f"{base}_{number}" for number in count(2))
+        names[column] = next(name for name in chain([base], numbered) if name.lower() not in used)
+        used.add(names[column].lower())
     return [
-        own | {name: answer[column] for column, name in names.items()} for own, answer in zip(given, said, strict=True)
+        row | {name: prediction[column] for column, name in names.items()}
+        for row, prediction in zip(rows, predictions, strict=True)
     ]
 
 
 def _cell(value: object) -> str:
-    """A cell as text; a row without it, null and NaN have none."""
+    """A cell as text; "" for a missing cell, null and NaN."""
     return "" if value is None or value != value else str(value)
 
 
@@ -132,7 +156,7 @@ def _progress(texts: Sequence) -> Iterator:
 
 
 def as_csv(rows: Iterable[dict]) -> bytes:
-    """A table as CSV; the mark in front tells spreadsheets that it is UTF-8, Hangul included."""
+    """Encode a table as CSV. A byte order mark tells spreadsheets that the file is UTF-8."""
     rows, file = list(rows), io.StringIO(newline="")
     writer = csv.DictWriter(file, list(rows[0]))
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""The pieces of the page *compare*: heads that differ, layers that drifted, words that moved. Knows no model."""
+"""The parts of the comparison page: differences by head, by layer and by token. Computes nothing."""
 
 from collections.abc import Callable
 
@@ -13,33 +13,33 @@ from bertlab.config.config import ModelConfig
 from bertlab.explore.compare import Comparison
 from bertlab.views import columns, differences
 
-LONG = 100  # tokens beyond which the page does not hold the data of its figures
+MAX_SAVED_TOKENS = 100  # the page of a longer text does not contain the data of its figures
 
 
 def steps(second: sessions.Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None) -> list[str]:
-    """The lines that come to `found`, for the figures' own."""
-    given = [texts[0], texts[1] or None, *((others[0], others[1] or None) if others else ())]
+    """The Python lines that compute the comparison, for the code of the figures."""
+    arguments = [texts[0], texts[1] or None, *((others[0], others[1] or None) if others else ())]
     return [
         "from bertlab.explore.compare import compare",
         "from bertlab.views import differences",
         f"other = bertlab.load({sessions.short_name(second)!r})",
-        f"found = compare(session, other, {', '.join(map(repr, given))})",
+        f"found = compare(session, other, {', '.join(map(repr, arguments))})",
     ]
 
 
 def remarks(found: Comparison, *, of_inputs: bool) -> None:
-    """What was not compared as it stands."""
+    """Show notes on what could not be compared token by token."""
     if found.by == "words":
         frame.note(t("compare-words"))
     first, second = found.left_out
     if first or second:
         frame.note(t("compare-left-out", first=first, second=second))
     elif of_inputs:
-        frame.note(t("compare-whole"))  # a line too, so that the figures stay where they are
+        frame.note(t("compare-whole"))  # also one line, so that the figures do not move
 
 
 def heads(found: Comparison, config: ModelConfig, first: sessions.Checkpoint, code: list[str]) -> None:
-    """The heads that differ, and one of them in full: the most different until another is chosen."""
+    """Show the difference of every head, and one head in full: by default the one that differs most."""
     if not found.same_heads:
         frame.note(t("compare-other-heads"))
         return
@@ -60,7 +60,7 @@ def heads(found: Comparison, config: ModelConfig, first: sessions.Checkpoint, co
 
 
 def layers(found: Comparison, first: sessions.Checkpoint, code: list[str]) -> None:
-    """Drift by layer and what moved most; where depth or width differ, every layer against every layer."""
+    """Show the drift by layer and the tokens that moved most; unpaired layers are compared each with each."""
     if found.drift_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
         axes, embeddings = (t("compare-layer-second"), t("compare-layer-first")), t("depth-embeddings")
@@ -82,7 +82,7 @@ def layers(found: Comparison, first: sessions.Checkpoint, code: list[str]) -> No
 
 
 def _choose_head(place: list) -> None:
-    """Show the head that was clicked."""
+    """Select the clicked head."""
     for part, value in zip(("layer", "head"), place[:2], strict=True):
         st.session_state[f"neuron.compare.{part}"] = int(value)
 
@@ -91,10 +91,10 @@ def _draw(
     figure: Callable[..., go.Figure], found: Comparison, source: tuple[sessions.Checkpoint, list[str]], key: str,
     *values, on_click: Callable[[list], None] | None = None, **options,
 ) -> None:  # fmt: skip
-    """One of the figures, with the lines that draw it again."""
+    """Draw a figure, with the Python lines that draw it again."""
     first, code = source
-    given = "".join(f", {value!r}" for value in values) + "".join(f", {name}={options[name]!r}" for name in options)
-    lines = plots.python_lines(first, *code, f"figure = differences.{figure.__name__}(found{given})")
-    # every pair of tokens of a long text would make the page slow: the browser then takes what it drew
-    data = getattr(columns, figure.__name__)(found, *values) if len(found.units) <= LONG else None
+    arguments = "".join(f", {value!r}" for value in values) + "".join(f", {name}={options[name]!r}" for name in options)
+    lines = plots.python_lines(first, *code, f"figure = differences.{figure.__name__}(found{arguments})")
+    # every pair of tokens of a long text would slow the page down: the browser then saves the data it drew
+    data = getattr(columns, figure.__name__)(found, *values) if len(found.units) <= MAX_SAVED_TOKENS else None
     plots.show(figure(found, *values, **options), key=key, code=lines, data=data, on_click=on_click)

@@ -1,5 +1,4 @@
-"""The parts of the evaluation of a checkpoint: which rows, which columns, figures, picture, examples. Computes
-nothing."""
+"""The parts of the evaluation page: rows, columns, metrics, chart and examples. Computes nothing."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
@@ -27,13 +26,13 @@ from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
 from bertlab.views.passage import escape_html
 
-QUESTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # a page -> what is asked there
+QUESTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # page -> its prediction
 SPLITS = ["validation", "test", "train"]
 LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags", "gold", "answer")
-SHOWN = 20  # examples in the list
-NAMED = 20  # rows left out that are named
-BARE = {"null_threshold", "pearson", "spearman", "matthews"}  # figures that are no shares of anything
-# a figure by name -> what explains it; span's F1 is another than a label's
+MAX_EXAMPLES = 20  # examples in the list
+MAX_INVALID_ROWS = 20  # invalid rows in the list
+NOT_PERCENT = {"null_threshold", "pearson", "spearman", "matthews"}  # metrics that are not percentages
+# metric -> the key of its explanation; the F1 of spans and that of labels are defined differently
 EXPLAINED = {
     "accuracy": "accuracy", "f1": "f1_class", "f1_from_3": "f1_class", "matthews": "mcc", "pearson": "pearson",
     "spearman": "spearman", "entity_f1": "f1_entity", "entity_precision": "f1_entity", "entity_recall": "f1_entity",
@@ -43,15 +42,19 @@ EXPLAINED = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows are from. content: what was pasted or uploaded; None for a path. stamp: tells contents apart."""
+    """Where labelled rows come from."""
 
     name: str
+    """A path, or the name of the file that was pasted or uploaded."""
     split: str
+    """Which split of a directory."""
     content: bytes | None = None
+    """The pasted or uploaded content; None for a path."""
     stamp: str = ""
+    """A hash of the content."""
 
 
-# -- what is measured, and on what -------------------------------------------------------------------------------
+# -- the task and the rows ---------------------------------------------------------------------------------------
 
 
 def question() -> str:
@@ -71,14 +74,14 @@ def question() -> str:
 
 
 def task(loaded: Checkpoint) -> str:
-    """The task of the catalogue to measure by; "" is the one that the checkpoint was fine-tuned on."""
+    """Choose the task whose metrics are computed; "" is the one that the checkpoint was fine-tuned on."""
     kinds = {task_type.name for task_type in finetune_types() if task_type.head in loaded.heads}
     named = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind in kinds}
     return fields.choice(st.selectbox, t("evaluation-task"), named, "task", help=t("evaluation-task-help"))
 
 
 def source(spec: TaskSpec) -> Source | None:
-    """The rows to take: a path, an upload, or what is pasted; None as long as none are named."""
+    """Choose the rows: a path, an upload or pasted text. None while there are none."""
     ways = {name: t(f"evaluation-from-{name}") for name in ("path", "paste", "upload")}
     way = fields.choice(st.segmented_control, t("evaluation-from"), ways, "from", required=True)
     if way == "path":
@@ -89,25 +92,29 @@ def source(spec: TaskSpec) -> Source | None:
         return Source(path.strip(), split) if path.strip() else None
     if way == "paste":
         pasted = url.text(st.text_area, t("evaluation-paste"), "", key="pasted", height=180)
-        return _sent(f"rows{_suffix(pasted, spec)}", pasted.encode("utf-8", "replace")) if pasted.strip() else None
+        return (
+            _source_of_content(f"rows{_suffix(pasted, spec)}", pasted.encode("utf-8", "replace"))
+            if pasted.strip()
+            else None
+        )
     upload = st.file_uploader(t("evaluation-upload"), upload_suffixes(), key="evaluation-upload")
-    return _sent(Path(upload.name).name, upload.getvalue()) if upload else None
+    return _source_of_content(Path(upload.name).name, upload.getvalue()) if upload else None
 
 
 def _suffix(pasted: str, spec: TaskSpec) -> str:
-    """What a file with these rows would be called: a table copied from a spreadsheet has tabs."""
+    """The file suffix that fits pasted rows. A table copied from a spreadsheet has tabs."""
     pasted = pasted.lstrip("\n")
     if pasted.lstrip()[:1] in ("{", "["):
         return finetune_type(spec.kind).json_suffix
     return ".tsv" if "\t" in pasted.partition("\n")[0] else ".csv"
 
 
-def _sent(name: str, content: bytes) -> Source:
+def _source_of_content(name: str, content: bytes) -> Source:
     return Source(name, "validation", content, hashlib.blake2s(content).hexdigest())
 
 
 def columns(spec: TaskSpec, rows: SourceRows) -> tuple[tuple[str, ...], str]:
-    """The columns of the texts and of the label, guessed and open to change; empty where they are fixed."""
+    """Choose the columns of the texts and of the label, which are guessed first; empty where the task fixes them."""
     task_type = finetune_type(spec.kind)
     if task_type.fixed_columns:
         return (), ""
@@ -130,23 +137,26 @@ def columns(spec: TaskSpec, rows: SourceRows) -> tuple[tuple[str, ...], str]:
     return texts, "" if own and label == guess else label
 
 
-def empty(spec: TaskSpec, labels: Sequence[str], spoken: str) -> None:
-    """What to give, while nothing is given: in words, and as rows that can be tried. spoken: the checkpoint's
-    language."""
+def show_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> None:
+    """Explain which rows are needed, and offer sample rows to try.
+
+    Args:
+        language: that of the checkpoint.
+    """
     frame.note(t(f"evaluation-empty-{spec.kind}"))
-    rows = sample(spec, labels, spoken)
+    rows = sample(spec, labels, language)
     st.code(rows, language=None, wrap_lines=True)
 
-    def take() -> None:
+    def insert() -> None:
         for name, value in {"from": "paste", "pasted": rows}.items():
             st.session_state[name] = value
-            url.keep(name, value)
+            url.store(name, value)
 
-    st.button(t("evaluation-try"), icon=":material/content_paste:", on_click=take)
+    st.button(t("evaluation-try"), icon=":material/content_paste:", on_click=insert)
     display.explain("right_probability")
 
 
-# -- asking ------------------------------------------------------------------------------------------------------
+# -- running the evaluation --------------------------------------------------------------------------------------
 
 
 def is_requested(
@@ -159,7 +169,7 @@ def is_requested(
         st.caption(t("evaluation-unlinked"))
     clicked = st.button(t("evaluation-run", count=min(most, total)), icon=":material/play_arrow:", type="primary")
     ran = mark if clicked else url.recall("ran")
-    url.keep("ran", ran)
+    url.store("ran", ran)
     return ran == mark
 
 
@@ -173,7 +183,7 @@ def progress(parts: Sequence) -> Iterator:
 
 
 def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most: int) -> tuple[str, ...]:
-    """Python lines that measure the same."""
+    """The Python lines that compute the same metrics."""
     name = source.name if source.content is not None else str(Path(source.name).expanduser())
     return (
         "from bertlab.training.error_analysis import examine", "from bertlab.views import evaluation",
@@ -183,59 +193,63 @@ def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most:
     )  # fmt: skip
 
 
-# -- what was found ----------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------
 
 
-def figures(found: Examination) -> None:
-    """The task's measures, how many rows they are of, and what they mean."""
+def show_metrics(found: Examination) -> None:
+    """Show the task's metrics, the number of rows they were computed on, and their explanations."""
     shown = {name: value for name, value in found.metrics.items() if name not in ("examples", "total")}
-    told = {name: f"{SignedNumber(value):.1f}{'%' * (name not in BARE)}" for name, value in shown.items()}
-    cells = "".join(f"<div><b>{value}</b><span>{t(f'measure-{name}')}</span></div>" for name, value in told.items())
+    texts = {name: f"{SignedNumber(value):.1f}{'%' * (name not in NOT_PERCENT)}" for name, value in shown.items()}
+    cells = "".join(f"<div><b>{value}</b><span>{t(f'measure-{name}')}</span></div>" for name, value in texts.items())
     st.html(f'<div class="figures">{cells}</div>')
-    st.caption(share(found))
+    st.caption(coverage(found))
     if found.confusion and finetune_type(found.spec.kind).has_confusion_of_labels:
         st.caption(t("evaluation-majority", share=found.confusion.majority_share))
     if found.left_out:
-        _left_out([error_text(line) for line in found.left_out])
+        _show_invalid_rows([error_text(line) for line in found.left_out])
     display.explain(*explanations(shown))
 
 
-def share(found: Examination) -> str:
-    """Of which rows the figures are: all that can be used, or some from all over; and how many cannot be."""
-    useless = len(found.left_out)
+def coverage(found: Examination) -> str:
+    """Which rows the metrics cover: all valid rows or an even sample of them, and how many rows are invalid."""
+    invalid = len(found.left_out)
     usable = found.usable
     some = "rows" if len(found.rows) < usable else "only" if usable == 1 else "every"
-    return t(f"evaluation-{some}{'-used' if useless else ''}", count=len(found.rows), total=usable, useless=useless)
+    return t(f"evaluation-{some}{'-used' if invalid else ''}", count=len(found.rows), total=usable, useless=invalid)
 
 
-def _left_out(lines: Sequence[str]) -> None:
-    """Rows that cannot be used: the first in a note, more of them in a list below it, so that each can be put right."""
-    many = len(lines)
-    if many == 1:
+def _show_invalid_rows(lines: Sequence[str]) -> None:
+    """Show the first error of the invalid rows in a note, and more of them in a list below it."""
+    count = len(lines)
+    if count == 1:
         frame.note(t("evaluation-left-out-one", first=lines[0]))
         return
-    frame.note(t("evaluation-left-out", count=many, first=lines[0]))
-    title = "evaluation-left-out-all" if many <= NAMED else "evaluation-left-out-some"
-    with st.expander(t(title, count=many, shown=NAMED)):
-        rows = "".join(f'<li dir="auto">{escape_html(line)}</li>' for line in lines[:NAMED])
+    frame.note(t("evaluation-left-out", count=count, first=lines[0]))
+    title = "evaluation-left-out-all" if count <= MAX_INVALID_ROWS else "evaluation-left-out-some"
+    with st.expander(t(title, count=count, shown=MAX_INVALID_ROWS)):
+        rows = "".join(f'<li dir="auto">{escape_html(line)}</li>' for line in lines[:MAX_INVALID_ROWS])
         st.html(f'<ul class="small">{rows}</ul>')
 
 
-def explanations(measures: Collection[str]) -> list[str]:
-    """What explains some measures, by name."""
-    explained = EXPLAINED | ({"f1": "f1"} if "exact_match" in measures else {})
-    return list(dict.fromkeys(explained[name] for name in measures if name in explained))
+def explanations(metrics: Collection[str]) -> list[str]:
+    """The keys of the explanations of some metrics."""
+    explained = EXPLAINED | ({"f1": "f1"} if "exact_match" in metrics else {})
+    return list(dict.fromkeys(explained[name] for name in metrics if name in explained))
 
 
-def picture(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
-    """The picture of its kind; gives the rows that the reader has chosen in it, None for all."""
+def chart(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+    """Draw the chart that fits the task type.
+
+    Returns:
+        the numbers of the rows that are selected in it; None for all rows.
+    """
     if found.confusion:
         return _confusion(checkpoint, found, opened)
     return _groups(checkpoint, found, opened) if found.groups else _values(checkpoint, found, opened)
 
 
 def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
-    seen = found.confusion
+    confusion = found.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
     st.caption(
         t(
@@ -244,13 +258,13 @@ def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tupl
             else "evaluation-confusion-tag"
         )
     )
-    place = st.container()  # the picture stands above the field, and shows what is chosen there
-    order = sorted(seen.cells, key=lambda cell: (cell[0] == cell[1], -len(seen.cells[cell])))
+    place = st.container()  # the chart is above the field whose choice it marks
+    order = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))
 
     options = {"": t("evaluation-all")}
     for g, s in order:
-        label, prediction = (seen.names[side] or t("evaluation-nothing") for side in (g, s))
-        options[f"{g}.{s}"] = t("evaluation-cell", label=label, prediction=prediction, count=len(seen.cells[g, s]))
+        label, prediction = (confusion.names[side] or t("evaluation-nothing") for side in (g, s))
+        options[f"{g}.{s}"] = t("evaluation-cell", label=label, prediction=prediction, count=len(confusion.cells[g, s]))
     picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
     chosen = tuple(map(int, picked.split("."))) if picked else None
 
@@ -265,16 +279,16 @@ def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tupl
     code = plots.python_lines(
         checkpoint, *opened, f"figure = evaluation.confusion_map(found.confusion, {chosen!r}, **{words!r})"
     )
-    cells = [(g, s) for g in range(len(seen.names)) for s in range(len(seen.names))]
+    cells = [(g, s) for g in range(len(confusion.names)) for s in range(len(confusion.names))]
     data = {
-        "label": [seen.names[g] for g, _ in cells], "prediction": [seen.names[s] for _, s in cells],
-        "count": [seen.counts_GP[cell] for cell in cells], "share": [seen.shares_GP[cell] for cell in cells],
+        "label": [confusion.names[g] for g, _ in cells], "prediction": [confusion.names[s] for _, s in cells],
+        "count": [confusion.counts_GP[cell] for cell in cells], "share": [confusion.shares_GP[cell] for cell in cells],
     }  # fmt: skip
     with place:
-        drawing = evaluation.confusion_map(seen, chosen, **words)
+        drawing = evaluation.confusion_map(confusion, chosen, **words)
         plots.show(drawing, key="confusion", code=code, data=data, subject=_subject(checkpoint, found), on_click=choose)
         display.explain("confusion", "right_probability")
-    return seen.cells[chosen] if chosen else None
+    return confusion.cells[chosen] if chosen else None
 
 
 def _subject(checkpoint: sessions.Checkpoint, found: Examination) -> dict[str, str]:
@@ -337,15 +351,15 @@ def _values(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[s
     return [int(picked)] if picked else None
 
 
-def listed(checkpoint: sessions.Checkpoint, found: Examination, members: Sequence[int] | None) -> None:
-    """The hardest of the chosen rows, each with a way into the attention page; and all of them as a file."""
+def list_examples(checkpoint: sessions.Checkpoint, found: Examination, members: Sequence[int] | None) -> None:
+    """List the hardest of the selected rows, each with a link to its attention, and offer all of them as a file."""
     order = found.hardest(members)
     st.subheader(t("evaluation-hardest" if members is None else "evaluation-chosen"), anchor=False)
-    said = "evaluation-listed" if len(order) > SHOWN else "evaluation-listed-all"
-    st.caption(t(said, shown=min(SHOWN, len(order)), count=len(order)))
+    id = "evaluation-listed" if len(order) > MAX_EXAMPLES else "evaluation-listed-all"
+    st.caption(t(id, shown=min(MAX_EXAMPLES, len(order)), count=len(order)))
     joint = "" if found.spec.unit == "character" else " "
     words = {name: t(f"evaluation-{name}") for name in ("label", "prediction", "probability", "nothing")}
-    for number in order[:SHOWN]:
+    for number in order[:MAX_EXAMPLES]:
         row = found.rows[number]
         with st.container(border=True, key=f"example-{number}"):
             left, right = st.columns([5, 1], vertical_alignment="center")

@@ -1,5 +1,5 @@
-"""The controls of head surgery: what is asked, the grid of heads, the list of changes with its undo, and the tools that
-make one. The changes are one line (`bertlab.explore.intervention_syntax`) in the address. Computes nothing.
+"""The controls of head surgery: text fields, the grid of heads, the list of changes with undo, and the tools that add a
+change. The address holds the changes as one line (`bertlab.explore.intervention_syntax`). Computes nothing.
 """
 
 import shlex
@@ -25,31 +25,41 @@ from bertlab.views.palette import PALETTE
 from bertlab.views.passage import escape_html
 from bertlab.views.pieces import piece_labels
 
-CHIPS = 18  # changes with a button of their own
-ROLES = ("previous", "next", "itself", "same")  # [CLS] and [SEP] are called so in every language
+MAX_BUTTONS = 18  # changes that get a button of their own
+ROLES = ("previous", "next", "itself", "same")  # [CLS] and [SEP] have the same name in every language
 GRID = ("label", "out", "whole", "loss", "gain", "wait", "hint")
+# a head that helps the prediction has the colour of positive values, one that hurts it that of negative values
+COLOURS = {
+    "helps": DIVERGING[-1][1], "hurts": DIVERGING[0][1],
+    "dark": PALETTE["themes"]["dark"]["ground"], "light": PALETTE["themes"]["light"]["ground"],
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A prediction to watch: as `Session.intervene` takes it."""
+class ProbeInput:
+    """The input of `Session.intervene`: the prediction that is observed under changes."""
 
     kind: str
+    """The name of a task type that can be probed."""
     text: str
+    """The text, or the question."""
     pair: str | None
+    """The second text, or the passage; None for none."""
     mask: int = 0
+    """Which [MASK] of the text is predicted, counted from zero."""
 
     @property
     def values(self) -> tuple[str, str, str | None]:
+        """The positional arguments of `Session.intervene`."""
         return self.kind, self.text, self.pair
 
 
-def question() -> Asked:
-    """Which prediction to watch, and its texts."""
+def probe_fields() -> ProbeInput:
+    """The fields for the prediction that is observed and for its texts."""
     left, right = st.columns([4, 1])
     names = [task_type.name for task_type in probe_types()]
-    if (linked := url.recall("ask", names[0])) in TASK_TYPES:  # older links have older names
-        url.keep("ask", TASK_TYPES[linked].name, names[0])
+    if (linked := url.recall("ask", names[0])) in TASK_TYPES:  # older links use older names
+        url.store("ask", TASK_TYPES[linked].name, names[0])
     kind = url.choice(
         left.segmented_control, t("heads-ask"), names, key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads-ask-{kind}"),
@@ -58,70 +68,70 @@ def question() -> Asked:
     return FIELDS.get(kind, _text_field)(kind, examples, right)
 
 
-def _sentence_fields(kind: str, examples: Examples, right) -> Asked:
-    return Asked(kind, *fields.sentence_pair(*examples.pair))
+def _sentence_fields(kind: str, examples: Examples, right) -> ProbeInput:
+    return ProbeInput(kind, *fields.sentence_pair(*examples.pair))
 
 
-def _question_fields(kind: str, examples: Examples, right) -> Asked:
-    asked = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
+def _question_fields(kind: str, examples: Examples, right) -> ProbeInput:
+    question = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
     passage = url.text(st.text_area, t("question-passage"), examples.passage, key="passage", height=130)
     fields.note_too_long_for_link(st, passage)
-    return Asked(kind, asked, passage)
+    return ProbeInput(kind, question, passage)
 
 
-def _text_field(kind: str, examples: Examples, right) -> Asked:
-    return Asked(kind, fields.text_line(st, t("heads-text"), examples.judged, key="judged"), None)
+def _text_field(kind: str, examples: Examples, right) -> ProbeInput:
+    return ProbeInput(kind, fields.text_line(st, t("heads-text"), examples.judged, key="judged"), None)
 
 
-def _mask_fields(kind: str, examples: Examples, right) -> Asked:
+def _mask_fields(kind: str, examples: Examples, right) -> ProbeInput:
     text = fields.text_line(st, t("heads-text"), examples.masked, key="masked", help=t("heads-text-help"))
     masks = text.count(MASK)
     if masks < 2:
-        return Asked(kind, text, None)
+        return ProbeInput(kind, text, None)
     named = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
-    # a mask by its number, where a second one moves nothing
-    mask = url.among(right.selectbox, t("heads-mask"), range(1, masks + 1), 1, key="which", **named)
-    return Asked(kind, text, None, mask - 1)
+    # beside the text, so that a second [MASK] does not move the page
+    mask = url.integer_choice(right.selectbox, t("heads-mask"), range(1, masks + 1), 1, key="which", **named)
+    return ProbeInput(kind, text, None, mask - 1)
 
 
-# task type -> the fields of its texts; a type without a row has one field
+# task type -> the fields of its texts; a type without an entry has one text field
 FIELDS = {"masked_lm": _mask_fields, "sentence_pair": _sentence_fields, "span": _question_fields}
 
 
-# -- the line of changes -------------------------------------------------------------------------------------------
+# -- the line of changes -----------------------------------------------------------------------------------------
 
 
-def kept() -> str:
-    """The changes so far."""
+def stored_changes() -> str:
+    """The line of changes in the address."""
     line = url.recall("changes")
-    url.keep("changes", line)
+    url.store("changes", line)
     fields.note_too_long_for_link(st, line)
     return line
 
 
-def keep(line: str) -> None:
-    """Have these changes and no others."""
-    url.keep("changes", line)
+def store_changes(line: str) -> None:
+    """Replace the line of changes."""
+    url.store("changes", line)
 
 
-def read(line: str, config: ModelConfig) -> changes.Changes:
-    """What the line comes to; nothing for one that cannot be read, which asking the model says."""
+def parse_changes(line: str, config: ModelConfig) -> changes.Changes:
+    """The changes of a line; none for an invalid line, which the prediction reports as an error."""
     try:
         return changes.resolve(line, config.num_heads)
     except InterventionError:
         return changes.resolve("", config.num_heads)
 
 
-def chips(line: str, config: ModelConfig) -> None:
-    """Every change with a button that takes it back; the last one undone; all undone."""
-    made = read(line, config)
-    whole = [n for n in range(config.num_layers) if all((n, head) in made.heads for head in range(config.num_heads))]
-    single = sorted(head for head in made.heads if head[0] not in whole)
+def change_buttons(line: str, config: ModelConfig) -> None:
+    """A button for each change that removes it, and buttons that undo the last change or all of them."""
+    parsed = parse_changes(line, config)
+    whole = [n for n in range(config.num_layers) if all((n, head) in parsed.heads for head in range(config.num_heads))]
+    single = sorted(head for head in parsed.heads if head[0] not in whole)
     shown = [(t("heads-chip-layer", layer=layer), f"{layer}s") for layer in whole]
     shown += [(t("heads-chip-head", layer=layer, head=head), f"{layer}.{head}") for layer, head in single]
-    for layer, head, position in made.rows:
+    for layer, head, position in parsed.rows:
         shown.append((t("heads-chip-row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}"))
-    for layer, position in made.patches:
+    for layer, position in parsed.patches:
         place = changes.EVERY if position is None else str(position)
         name = (
             t("heads-chip-patches", state=fields.state_name(layer))
@@ -130,15 +140,23 @@ def chips(line: str, config: ModelConfig) -> None:
         )
         shown.append((name, f"p{layer}.{place}"))
     with st.container(horizontal=True, gap="xsmall", key="heads-undo"):
-        st.button(t("heads-undo"), on_click=keep, args=(changes.undo(line),), disabled=not line, icon=":material/undo:")
-        st.button(t("heads-reset"), on_click=keep, args=("",), disabled=not line, icon=":material/restart_alt:")
+        st.button(
+            t("heads-undo"),
+            on_click=store_changes,
+            args=(changes.undo(line),),
+            disabled=not line,
+            icon=":material/undo:",
+        )
+        st.button(
+            t("heads-reset"), on_click=store_changes, args=("",), disabled=not line, icon=":material/restart_alt:"
+        )
     with st.container(horizontal=True, gap="xsmall", key="heads-changes"):
-        for name, part in shown[:CHIPS]:
+        for name, part in shown[:MAX_BUTTONS]:
             back = changes.add(line, part, config.num_heads)
-            st.button(name, key=f"back-{part}", on_click=keep, args=(back,), help=t("heads-chip-back"),
+            st.button(name, key=f"back-{part}", on_click=store_changes, args=(back,), help=t("heads-chip-back"),
                       icon=":material/close:", type="tertiary")  # fmt: skip
-        if len(shown) > CHIPS:
-            st.caption(t("heads-chip-more", count=len(shown) - CHIPS))
+        if len(shown) > MAX_BUTTONS:
+            st.caption(t("heads-chip-more", count=len(shown) - MAX_BUTTONS))
         if not shown:
             st.caption(t("heads-none"))
 
@@ -146,27 +164,29 @@ def chips(line: str, config: ModelConfig) -> None:
 # -- the grid ------------------------------------------------------------------------------------------------------
 
 
-def measured(checkpoint: sessions.Checkpoint, asked: Asked) -> HeadEffects | None:
-    """The effect of every head, once `measure` has found it."""
-    if st.session_state.get("heads.measured") != (checkpoint, asked):
+def measured_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput) -> HeadEffects | None:
+    """The effect of every head, or None until `measure_effects` has computed it."""
+    if st.session_state.get("heads.measured") != (checkpoint, probe_input):
         return None
-    return sessions.head_effects(checkpoint, asked.values, asked.mask)
+    return sessions.head_effects(checkpoint, probe_input.values, probe_input.mask)
 
 
-def measure(checkpoint: sessions.Checkpoint, asked: Asked, place) -> None:
-    """Find the effect of every head, layer by layer, with a bar in this place; then show the page again.
+def measure_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput, place) -> None:
+    """Compute the effect of every head, layer by layer, with a progress bar, then run the page again.
 
-    A layer that is found is kept: whatever the reader does meanwhile interrupts this, and it goes on from there.
+    Finished layers are cached: a user action interrupts the computation, and the next run continues from there.
     """
     bar = place.progress(0.0, t("heads-measuring"))
-    sessions.head_effects(checkpoint, asked.values, asked.mask, lambda share: bar.progress(share, t("heads-measuring")))
-    st.session_state["heads.measured"] = (checkpoint, asked)
-    url.write()
+    sessions.head_effects(
+        checkpoint, probe_input.values, probe_input.mask, lambda share: bar.progress(share, t("heads-measuring"))
+    )
+    st.session_state["heads.measured"] = (checkpoint, probe_input)
+    url.write_address()
     st.rerun()
 
 
 def grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: HeadRoles) -> None:
-    """Layers x heads to click, coloured by what each does for the prediction."""
+    """The grid of layers and heads to click, coloured by the effect of each head on the prediction."""
     texts = {name: t(f"heads-grid-{name}") for name in GRID} | {
         "layer": t("heads-grid-layer", layer="{layer}"),
         "head": t("heads-grid-head", layer="{layer}", head="{head}"),
@@ -180,33 +200,30 @@ def grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: Hea
     ]
     data = {
         "layers": config.num_layers, "heads": config.num_heads, "log": line, "texts": texts, "roles": named,
-        "colours": {
-            "helps": DIVERGING[-1][1], "hurts": DIVERGING[0][1],
-            "dark": PALETTE["themes"]["dark"]["ground"], "light": PALETTE["themes"]["light"]["ground"],
-        },
-        "heard": st.session_state.get("heads.heard"),
-        "out": [f"{layer}.{head}" for layer, head in sorted(read(line, config).heads)],
+        "colours": COLOURS,
+        "received": st.session_state.get("heads.received"),
+        "out": [f"{layer}.{head}" for layer, head in sorted(parse_changes(line, config).heads)],
     }  # fmt: skip
     if effects is not None:
         data |= {
-            "effects": effects.effects_LN.astype(float).round(4).tolist(), "limit": limit(effects),
+            "effects": effects.effects_LN.astype(float).round(4).tolist(), "limit": colour_limit(effects),
             "probabilities": effects.probabilities_LN.round(6).tolist(),
             "before": 1 / (1 + float(np.exp(-effects.log_odds))),
         }  # fmt: skip
 
     def changed(new_line: str) -> None:
-        st.session_state["heads.heard"] = new_line
-        keep(changes.shorten(new_line, config.num_heads))
+        st.session_state["heads.received"] = new_line
+        store_changes(changes.shorten(new_line, config.num_heads))
 
     components.head_grid(data, changed)
 
 
-def limit(effects: HeadEffects) -> float:
-    """The log-odds at which the colours are full."""
+def colour_limit(effects: HeadEffects) -> float:
+    """The change of log-odds at which the colours reach their full strength."""
     return max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
 
 
-def said(change: PredictionChange, names: dict[str, str]) -> str:
+def prediction_line(change: PredictionChange, names: dict[str, str]) -> str:
     """The prediction before and after in one line of HTML."""
     first, top = change.outcomes[0], change.outcomes[change.top]
     word, now = (escape_html(names.get(outcome.label, outcome.label)) for outcome in (first, top))
@@ -219,37 +236,37 @@ def said(change: PredictionChange, names: dict[str, str]) -> str:
 # -- tools -----------------------------------------------------------------------------------------------------------
 
 
-def _where(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
-    """Choose a position of a text by its piece."""
+def _position_field(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
+    """A choice of a position by its token."""
     names = piece_labels(tokens)
     return fields.position(place, t("heads-position"), names, min(default, len(names) - 1), key=key)
 
 
-def row_tool(line: str, checkpoint: sessions.Checkpoint, asked: Asked, tokens: tuple[TokenRow, ...]) -> None:
-    """One row of attention by hand: alike everywhere, one position only, or numbers."""
+def row_tool(line: str, checkpoint: sessions.Checkpoint, probe_input: ProbeInput, tokens: tuple[TokenRow, ...]) -> None:
+    """Set one row of attention: uniform, all on one position, or numbers typed by the user."""
     st.caption(t("heads-row-lead"))
     config = sessions.session(checkpoint).config
     cells = st.columns([1, 1, 2])
     layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, 0, key="row.layer")
     head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, 0, key="row.head")
-    position = _where(cells[2], tokens, "row.from")
+    position = _position_field(cells[2], tokens, "row.from")
     how = url.choice(
         st.segmented_control, t("heads-row-how"), ["uniform", "one", "hand"], key="row.how", required=True,
         format_func=lambda how: t(f"heads-row-{how}"),
     )  # fmt: skip
     weights: list[tuple[int, float]] = []
     if how == "one":
-        weights = [(_where(st, tokens, "row.to"), 1.0)]
+        weights = [(_position_field(st, tokens, "row.to"), 1.0)]
     if how == "hand":
         own_T = sessions.ask(
-            checkpoint, "attention_row", asked.text, asked.pair, layer=layer, head=head, position=position
+            checkpoint, "attention_row", probe_input.text, probe_input.pair, layer=layer, head=head, position=position
         )
-        own_T = own_T.astype(float)  # in float32 0.225 is less, and would be cut to 0.224
+        own_T = own_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
         now, new = t("heads-row-now"), t("heads-row-new")
         rows = {t("heads-row-piece"): piece_labels(tokens), now: own_T.round(4), new: own_T.round(3)}
         number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
         edited = st.data_editor(
-            rows, key=f"row-{layer}-{head}-{position}-{hash(asked)}", disabled=[t("heads-row-piece"), now],
+            rows, key=f"row-{layer}-{head}-{position}-{hash(probe_input)}", disabled=[t("heads-row-piece"), now],
             column_config={now: st.column_config.NumberColumn(format="%.4f"), new: number}, height=320,
         )  # fmt: skip
         weights = [(at, float(weight)) for at, weight in enumerate(edited[new]) if weight and weight > 0]
@@ -258,45 +275,49 @@ def row_tool(line: str, checkpoint: sessions.Checkpoint, asked: Asked, tokens: t
         frame.note(t("heads-row-empty"), "error")
     part = changes.row_part((layer, head, position), weights)
     st.button(
-        t("heads-put"), on_click=keep, args=(changes.add(line, part, config.num_heads),), key="put-row",
+        t("heads-put"), on_click=store_changes, args=(changes.add(line, part, config.num_heads),), key="put-row",
         icon=":material/check:", disabled=how == "hand" and not weights,
     )  # fmt: skip
 
 
 def patch_tool(line: str, checkpoint: sessions.Checkpoint, other: str, tokens: tuple[TokenRow, ...]) -> None:
-    """A hidden state of another sentence, put into this one."""
+    """Patch a hidden state of another sentence into this one."""
     config = sessions.session(checkpoint).config
-    theirs = sessions.ask(checkpoint, "encode", other)
+    other_tokens = sessions.ask(checkpoint, "encode", other)
     cells = st.columns([1, 2, 1, 2], vertical_alignment="bottom")
     from_layer = fields.hidden_state(cells[0].selectbox, t("heads-patch-from"), config.num_layers, 0, key="patch.layer")
-    from_position = _where(cells[1], theirs, "patch.from", 1)
+    from_position = _position_field(cells[1], other_tokens, "patch.from", 1)
     layer = fields.hidden_state(cells[2].selectbox, t("heads-patch-to"), config.num_layers, 0, key="patch.into")
-    position = _where(cells[3], tokens, "patch.to", 1)
+    position = _position_field(cells[3], tokens, "patch.to", 1)
     one = changes.patch_part((layer, position), (from_layer, from_position))
     every = changes.patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
         for name, part in ((t("heads-put"), one), (t("heads-patch-every"), every)):
-            st.button(name, on_click=keep, args=(changes.add(line, part, config.num_heads),), icon=":material/check:")
+            st.button(
+                name, on_click=store_changes, args=(changes.add(line, part, config.num_heads),), icon=":material/check:"
+            )
     st.caption(t("heads-patch-help"))
 
 
 def keep_tool(line: str, checkpoint: sessions.Checkpoint) -> None:
-    """The command that takes the knocked-out heads away for good."""
+    """Show the command that removes the knocked-out heads permanently."""
     config = sessions.session(checkpoint).config
-    made = read(line, config)
+    parsed = parse_changes(line, config)
     st.caption(t("heads-keep-lead"))
-    if not made.heads:
+    if not parsed.heads:
         frame.note(t("heads-keep-none"))
         return
-    if made.rows or made.patches:
+    if parsed.rows or parsed.patches:
         st.caption(t("heads-keep-only"))
-    gone = sorted(made.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)})
-    heads = ",".join(f"{layer}.{head}" for layer, head in gone)
+    knocked_out = sorted(
+        parsed.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)}
+    )
+    heads = ",".join(f"{layer}.{head}" for layer, head in knocked_out)
     command = ["bertlab", "export", "pruned", "--checkpoint", sessions.short_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
     total = sum(parameter.numel() for parameter in sessions.session(checkpoint).model.parameters())
     vocabulary = config.vocab_size * config.hidden_size
-    shares = {"share": percent(weights * len(gone) / total), "vocabulary": percent(vocabulary / total)}
-    st.caption(t("heads-keep-size", heads=len(gone), **shares))
+    shares = {"share": percent(weights * len(knocked_out) / total), "vocabulary": percent(vocabulary / total)}
+    st.caption(t("heads-keep-size", heads=len(knocked_out), **shares))
     st.caption(t("heads-keep-opens"))

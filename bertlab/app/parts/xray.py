@@ -1,4 +1,4 @@
-"""The parts of the x-ray of an answer: threshold, spans, windows, columns, heads. Computes nothing."""
+"""The parts of the answer x-ray: threshold, spans, windows, probabilities of start and end, heads. Computes nothing."""
 
 import streamlit as st
 
@@ -9,11 +9,11 @@ from bertlab.explore.facts import SpanXray, WindowReading
 from bertlab.views import columns, xray
 from bertlab.views.passage import escape_html
 
-LONG = 2_500  # characters beyond which a passage gets a box to scroll in
+SCROLL_LENGTH = 2_500  # characters; a longer passage is shown in a scrolling box
 
 
 def decision(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanXray) -> None:
-    """What is answered at a threshold, and where that flips."""
+    """Show the answer at the chosen threshold, and the threshold at which it changes."""
     tau = fields.threshold(st, checkpoint)
     best = seen.answers.answers[0]
     if seen.margin <= tau:
@@ -32,7 +32,11 @@ def decision(checkpoint: sessions.Checkpoint, question: str, text: str, seen: Sp
 
 
 def windows(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanXray) -> int:
-    """The windows and their scores; gives the one that the reader looks into."""
+    """Show the windows and their scores.
+
+    Returns:
+        the number of the selected window, counted from zero.
+    """
     st.subheader(t("xray-windows"), anchor=False)
     count, best = len(seen.readings), seen.answers.best_window
     if count == 1:
@@ -51,17 +55,17 @@ def windows(checkpoint: sessions.Checkpoint, question: str, text: str, seen: Spa
 
 
 def spans(text: str, seen: SpanXray) -> None:
-    """The n-best as underlines in the passage."""
+    """Underline the n best spans in the passage."""
     st.subheader(t("xray-spans"), anchor=False)
     st.caption(t("xray-spans-lead"))
     show = url.number(st.slider, t("xray-show"), 1, 10, 4, key="show")
-    box = "passage" if len(text) > LONG else "whole"
+    box = "passage" if len(text) > SCROLL_LENGTH else "whole"
     st.html(f'<div class="{box}">{xray.spans_html(text, seen.answers.answers, show=show)}</div>')
     display.explain("answer_probability", "span_score")
 
 
 def probability_columns(text: str, reading: WindowReading) -> None:
-    """The two distributions of one window at its words."""
+    """Show the probabilities of start and end at the words of one window."""
     st.subheader(t("xray-columns"), anchor=False)
     most = float(max(reading.start_probs_T.max(), reading.end_probs_T.max()))
     st.caption(t("xray-columns-lead", most=most))
@@ -78,7 +82,7 @@ def probability_columns(text: str, reading: WindowReading) -> None:
 @st.fragment
 @frame.show_errors()
 def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanXray) -> None:
-    """Where question and answer look, head by head; a click on a head shows its words."""
+    """Show the attention between question and answer by head; a click on a head shows its words."""
     st.subheader(t("xray-heads"), anchor=False)
     side, rank = st.columns([3, 1], vertical_alignment="bottom")
     look = url.choice(
@@ -89,35 +93,35 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     answer, window = seen.answers.answers[number], seen.answer_windows[number]
     arguments = (question, text, window, answer.start, answer.end)
     found = sessions.ask(checkpoint, "span_attention", *arguments)
-    backwards = look == "answer"
-    share_LN = found.answer_to_question_LN if backwards else found.question_to_answer_LN
-    even = len(found.question if backwards else found.answer) / len(found.tokens)
+    from_answer = look == "answer"
+    share_LN = found.answer_to_question_LN if from_answer else found.question_to_answer_LN
+    uniform = len(found.question if from_answer else found.answer) / len(found.tokens)
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = fields.layer_and_head(sessions.session(checkpoint).config, strongest, "between.")
     names = {"axes": (t("head"), t("layer")), "labels": (t("xray-share"), t("xray-even"))}
-    of = f"{look}_to_{'question' if backwards else 'answer'}_LN"
+    of = f"{look}_to_{'question' if from_answer else 'answer'}_LN"
     code = plots.python_lines(
         checkpoint, "from bertlab.views import xray", f"found = session.span_attention{arguments!r}",
-        f"figure = xray.heads_map(found.{of}, {even!r}, {(layer, head)!r}, **{names!r})",
+        f"figure = xray.heads_map(found.{of}, {uniform!r}, {(layer, head)!r}, **{names!r})",
     )  # fmt: skip
 
     def choose(place: list) -> None:
         for part, value in zip(("layer", "head"), place[:2], strict=True):
             st.session_state[f"neuron.between.{part}"] = int(value)
 
-    data = columns.heads({"share": share_LN, "times_uniform": share_LN / even})
+    data = columns.heads({"share": share_LN, "times_uniform": share_LN / uniform})
     plots.show(
-        xray.heads_map(share_LN, even, (layer, head), **names), key="heads", code=code, data=data, on_click=choose
+        xray.heads_map(share_LN, uniform, (layer, head), **names), key="heads", code=code, data=data, on_click=choose
     )  # fmt: skip
     share = float(share_LN[layer, head])
-    st.html(f'<p class="small">{t("xray-head", layer=layer, head=head, share=share, ratio=share / even)}</p>')
-    st.html(xray.attended_tokens_html(found, layer, head, from_answer=backwards))
+    st.html(f'<p class="small">{t("xray-head", layer=layer, head=head, share=share, ratio=share / uniform)}</p>')
+    st.html(xray.attended_tokens_html(found, layer, head, from_answer=from_answer))
     display.explain("attention_mass", "attention")
     if st.button(t("xray-open"), icon=":material/hub:"):
         reading = seen.readings[window]
-        looking = list(found.answer if backwards else found.question)
+        queries = list(found.answer if from_answer else found.question)
         selection.open_attention_page(
             checkpoint, question, text[reading.start : reading.end],
-            layer=layer, heads=[head], head=head, tokens=looking,
+            layer=layer, heads=[head], head=head, tokens=queries,
         )  # fmt: skip
-    url.write()
+    url.write_address()

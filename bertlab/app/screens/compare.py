@@ -1,4 +1,4 @@
-"""Before and after: two checkpoints on one input, or two inputs to one checkpoint, held against each other."""
+"""Comparison: two checkpoints on one input, or two inputs of one checkpoint."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ SIDES = {"before": "strongest", "after": "squad"}  # before and after fine-tunin
 
 
 def side(place, key: str) -> sessions.Checkpoint:
-    """One of the two checkpoints, picked here and not in the sidebar."""
+    """One of the two checkpoints. It is chosen on this page, not in the sidebar."""
     shipped = list(bertlab.shipped())
     default = SIDES[key] if SIDES[key] in shipped else sessions.AUTO
     picked = url.text(
@@ -29,7 +29,7 @@ between = url.choice(
     format_func=lambda what: t(f"compare-{what}"), label_visibility="collapsed",
 )  # fmt: skip
 with frame.show_errors():
-    others = None
+    other_texts = None
     if between == "checkpoints":
         left, right = st.columns(2)
         first, second = side(left, "before"), side(right, "after")
@@ -42,13 +42,13 @@ with frame.show_errors():
         texts = fields.sentence_pair(*examples.pair)
         st.html(f'<p class="small">{t("compare-second")}</p>')
         left, right = st.columns(2)
-        others = (
+        other_texts = (
             fields.text_line(left, t("sentence-a"), examples.pair[0], key="a2"),
             fields.text_line(right, t("sentence-b"), examples.changed, key="b2"),
         )
     with st.container(key="comparison"), frame.show_errors(), st.spinner(t("compare-working")):
-        found = sessions.comparison(first, second, texts, others)
-        code = compare.steps(second, texts, others)
-        compare.remarks(found, of_inputs=others is not None)
-        compare.heads(found, sessions.session(first).config, first, code)
-        compare.layers(found, first, code)
+        comparison = sessions.comparison(first, second, texts, other_texts)
+        code = compare.steps(second, texts, other_texts)
+        compare.remarks(comparison, of_inputs=other_texts is not None)
+        compare.heads(comparison, sessions.session(first).config, first, code)
+        compare.layers(comparison, first, code)

@@ -1,5 +1,5 @@
-"""Depth lens: what every layer would say at every position, how the last word fares on the way, and several masks
-filled together."""
+"""Logit lens: the prediction of every layer at every position, the probability of the final prediction by layer, and
+several masks filled jointly."""
 
 import streamlit as st
 
@@ -11,12 +11,12 @@ from bertlab.views import change_figures, columns
 from bertlab.views.passage import escape_html
 from bertlab.views.pieces import piece_labels
 
-CELL = 52  # pixels for a word
-# as wide as its words need, and opened where the one that is followed is in sight (browsers that know how)
+CELL = 52  # pixels for a token
+# The grid is as wide as its tokens need. Browsers with `scroll-initial-target` open it at the selected position.
 WIDTH = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ position: relative; }}
 .st-key-lens::after {{ content: ""; position: absolute; left: {}px; width: 1px; height: 1px;
 scroll-initial-target: nearest; }}</style>"""
-LONGEST = 48  # pieces whose grid is drawn at once; a longer text is seen through a window
+MAX_COLUMNS = 48  # positions in the grid; a longer text is shown around the selected position
 
 frame.heading("depth")
 text = fields.text_line(
@@ -30,8 +30,8 @@ with frame.show_errors():
     masks = [at for at, piece in enumerate(pieces) if piece == MASK]
     default = masks[0] if masks else min(1, len(pieces) - 1)
     position = fields.position(st, t("depth-position"), pieces, default, key="at")
-    first = max(0, min(position - LONGEST // 2, len(pieces) - LONGEST))
-    shown = range(first, min(first + LONGEST, len(pieces)))
+    first = max(0, min(position - MAX_COLUMNS // 2, len(pieces) - MAX_COLUMNS))
+    shown = range(first, min(first + MAX_COLUMNS, len(pieces)))
     if len(shown) < len(pieces):
         st.caption(t("depth-part", first=shown[0], last=shown[-1], count=len(pieces)))
     words = {
@@ -50,8 +50,8 @@ with frame.show_errors():
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("depth-depth"), anchor=False)
-        said = t("depth-final", word=escape_html(lens.final_T[position]), at=position)
-        st.html(f'<p class="small" dir="auto">{said}</p>')
+        sentence = t("depth-final", word=escape_html(lens.final_T[position]), at=position)
+        st.html(f'<p class="small" dir="auto">{sentence}</p>')
         names = {
             "labels": (t("depth-probability"), t("depth-rank")),
             "rows": ("{}", "0"),
@@ -72,15 +72,15 @@ with frame.show_errors():
             frame.note(t("depth-joint-few"))
         else:
             beams = url.number(st.slider, t("depth-beams"), 1, 20, 5, key="beams")
-            found = sessions.ask(checkpoint, "fill_jointly", text, beams)
+            filled = sessions.ask(checkpoint, "fill_jointly", text, beams)
             rows = {
-                t("depth-probability"): [100 * filling.probability for filling in (*found.fillings, found.alone)],
-                t("depth-joint-words"): [" · ".join(filling.pieces) for filling in (*found.fillings, found.alone)],
-                t("depth-joint-how"): [*[t("depth-joint-beam")] * len(found.fillings), t("depth-joint-alone")],
+                t("depth-probability"): [100 * filling.probability for filling in (*filled.fillings, filled.alone)],
+                t("depth-joint-words"): [" · ".join(filling.pieces) for filling in (*filled.fillings, filled.alone)],
+                t("depth-joint-how"): [*[t("depth-joint-beam")] * len(filled.fillings), t("depth-joint-alone")],
             }
             number = st.column_config.NumberColumn(format="%.3g%%", width=90)
             st.dataframe(rows, hide_index=True, column_config={t("depth-probability"): number})
-            same = found.alone.pieces == found.fillings[0].pieces
-            better = found.fillings[0].probability / max(found.alone.probability, 1e-300)
+            same = filled.alone.pieces == filled.fillings[0].pieces
+            better = filled.fillings[0].probability / max(filled.alone.probability, 1e-300)
             st.caption(t("depth-joint-same") if same else t("depth-joint-better", times=f"{better:.3g}"))
             display.explain("joint_probability")

@@ -1,4 +1,4 @@
-"""Evaluation: a checkpoint on labelled rows, its figures, what it takes for what, and what it finds hardest."""
+"""Evaluation: the metrics of a checkpoint on labelled rows, its confusion matrix, and the hardest examples."""
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from bertlab.app.i18n import t
 from bertlab.app.parts import evaluation
 from bertlab.training.error_analysis import examine
 
-MOST = 500  # rows of one evaluation, because all users share the cores
+MAX_ROWS = 500  # rows of one evaluation, because all users share the cores
 
 frame.heading("evaluation")
 with frame.show_errors():
@@ -18,18 +18,18 @@ with frame.show_errors():
     spec = examine.spec_for(loaded, task)
     source = evaluation.source(spec)
     if source is None:
-        evaluation.empty(spec, loaded.config.labels, sessions.session(checkpoint).language)
+        evaluation.show_sample_rows(spec, loaded.config.labels, sessions.session(checkpoint).language)
     else:
         rows = labelled_rows.read(source.name, source.content, spec, source.split)
         columns = evaluation.columns(spec, rows)
         spec = examine.spec_for(loaded, task, *columns)
         most = url.number(
-            st.slider, t("evaluation-most"), 50, MOST, 200, key="most", step=50, help=t("evaluation-most-help")
+            st.slider, t("evaluation-most"), 50, MAX_ROWS, 200, key="most", step=50, help=t("evaluation-most-help")
         )
         if evaluation.is_requested(checkpoint, source, task, columns, most, len(rows)):
             key = (source.name, source.stamp, source.split, *columns)
             found = labelled_rows.examination(checkpoint, key, rows, spec, most, evaluation.progress)
-            evaluation.figures(found)
+            evaluation.show_metrics(found)
             opened = evaluation.steps(source, task, columns, most)
-            members = evaluation.picture(checkpoint, found, opened)
-            evaluation.listed(checkpoint, found, members)
+            members = evaluation.chart(checkpoint, found, opened)
+            evaluation.list_examples(checkpoint, found, members)

@@ -1,4 +1,4 @@
-"""Fill mask: hide a word by clicking it and see what the model would put there."""
+"""Fill mask: mask words by clicking them, and see the predictions for each."""
 
 import streamlit as st
 
@@ -12,48 +12,50 @@ from bertlab.views.passage import escape_html
 frame.heading("fill-mask")
 examples = selection.examples_for("fill-mask")
 text = fields.text_line(st, t("fill-mask-text"), examples.sentence, key="text", help=t("fill-mask-text-help"))
-found = words(text)
+word_spans = words(text)
 default = examples.hidden if text == examples.sentence else ""
 
 
-def remember(numbers: set[int]) -> None:
-    """Keep which words are masked; the address holds them only together with the text."""
-    url.keep("mask", ".".join(map(str, sorted(numbers))), default, shown=len(text) <= url.LONGEST)
+def store_masked_words(numbers: set[int]) -> None:
+    """Store which words are masked. The address holds them only together with the text."""
+    url.store("mask", ".".join(map(str, sorted(numbers))), default, shown=len(text) <= url.MAX_TEXT_LENGTH)
 
 
 # compared as strings: a link may hold any number of digits
-asked = set(url.recall("mask", default).split("."))
-now = [text[start:end] for start, end in found]
-before = url.last("mask", now)
-if before != now:  # the text was edited: a hidden word stays hidden where it went
-    kept = carry_over({number for number in range(len(before)) if str(number) in asked}, before, now)
-    asked = set(default.split(".")) if default else set(map(str, kept))
-hidden = {number for number, word in enumerate(now) if str(number) in asked and word != MASK}
-remember(hidden)
-components.words(text, hidden, on_click=lambda number: remember(hidden ^ {number}))
+numbers = set(url.recall("mask", default).split("."))
+now = [text[start:end] for start, end in word_spans]
+before = url.swap_previous("mask", now)
+if before != now:  # the text was edited: a masked word stays masked at its new place
+    carried = carry_over({number for number in range(len(before)) if str(number) in numbers}, before, now)
+    numbers = set(default.split(".")) if default else set(map(str, carried))
+hidden = {number for number, word in enumerate(now) if str(number) in numbers and word != MASK}
+store_masked_words(hidden)
+components.words(text, hidden, on_click=lambda number: store_masked_words(hidden ^ {number}))
 left, right = st.columns([3, 2], vertical_alignment="center")
-left.button(t("fill-mask-reset"), on_click=remember, args=(set(),), disabled=not hidden, icon=":material/undo:")
+left.button(
+    t("fill-mask-reset"), on_click=store_masked_words, args=(set(),), disabled=not hidden, icon=":material/undo:"
+)
 top_k = url.number(right.slider, t("fill-mask-top"), 3, 20, 8, key="top")
 
 with st.container(key="proposals"), frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
-    masked = mask_spans(text, [found[number] for number in hidden])
-    behind = [
-        text[start:end] for number, (start, end) in enumerate(found) if number in hidden or text[start:end] == MASK
+    masked = mask_spans(text, [word_spans[number] for number in hidden])
+    originals = [
+        text[start:end] for number, (start, end) in enumerate(word_spans) if number in hidden or text[start:end] == MASK
     ]
-    asked = {"top_k": top_k, "originals": ["" if word == MASK else word for word in behind]}
-    fills = sessions.ask(checkpoint, "fill_mask", masked, **asked) if MASK in masked else []
+    options = {"top_k": top_k, "originals": ["" if word == MASK else word for word in originals]}
+    fills = sessions.ask(checkpoint, "fill_mask", masked, **options) if MASK in masked else []
     if not fills:
-        frame.note(t("fill-mask-none" if found else "fill-mask-empty"))
+        frame.note(t("fill-mask-none" if word_spans else "fill-mask-empty"))
     bars = {"zoom": fields.zoomed(st), "original": t("fill-mask-original", rank="{}")} if fills else {}
     cells = st.columns(min(len(fills), 2)) if fills else []
-    for number, (fill, word) in enumerate(zip(fills, behind, strict=False)):
+    for number, (fill, word) in enumerate(zip(fills, originals, strict=False)):
         title = t("fill-mask-mask", number=number + 1) if word == MASK else t("fill-mask-hidden", word=word)
         with cells[number % len(cells)]:
             st.html(f'<p class="say" dir="auto">{escape_html(title)}</p>')
             code = plots.python_lines(
                 checkpoint,
-                f"fills = session.fill_mask({masked!r}, **{asked!r})",
+                f"fills = session.fill_mask({masked!r}, **{options!r})",
                 f"figure = figures.mask_bars(fills[{number}], **{bars!r})",
             )
             data = {name: [getattr(row, name) for row in fill.candidates] for name in ("piece", "id", "probability")}

@@ -1,5 +1,5 @@
-"""Head surgery: knock out heads, write a row of attention, patch a hidden state, and see one prediction before and
-after; a map of what every head does for it."""
+"""Head surgery: knock out heads, set a row of attention or patch a hidden state, and compare one prediction before and
+after; a map of the effect of every head."""
 
 import streamlit as st
 
@@ -13,30 +13,32 @@ from bertlab.views import change_figures, columns
 TOOLS = ("none", "row", "patch", "keep", "map")
 
 frame.heading("heads")
-asked, line = surgery.question(), surgery.kept()
+probe_input, line = surgery.probe_fields(), surgery.stored_changes()
 names = {name: t(f"heads-name-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint(TASK_TYPES[asked.kind].command, asked.text, asked.pair or "")
+    checkpoint = selection.open_checkpoint(
+        TASK_TYPES[probe_input.kind].command, probe_input.text, probe_input.pair or ""
+    )
     config = sessions.session(checkpoint).config
-    # a mistake in the text is said here once, before anything is drawn
-    sessions.ask(checkpoint, "intervene", *asked.values, mask=asked.mask)
-    tokens = sessions.ask(checkpoint, "encode", asked.text, asked.pair)
-    effects = surgery.measured(checkpoint, asked)
+    # an error in the text is shown once, before anything is drawn
+    sessions.ask(checkpoint, "intervene", *probe_input.values, mask=probe_input.mask)
+    tokens = sessions.ask(checkpoint, "encode", probe_input.text, probe_input.pair)
+    effects = surgery.measured_effects(checkpoint, probe_input)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        surgery.grid(line, config, effects, sessions.ask(checkpoint, "head_roles", asked.text, asked.pair))
-        surgery.chips(line, config)
+        surgery.grid(line, config, effects, sessions.ask(checkpoint, "head_roles", probe_input.text, probe_input.pair))
+        surgery.change_buttons(line, config)
         display.explain("knockout", "patch")
         progress = st.container(key="heads-progress")
     tool = url.choice(
         st.segmented_control, t("heads-tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads-tool-{tool}"),
     )  # fmt: skip
-    example = selection.examples_for(TASK_TYPES[asked.kind].command).other
+    example = selection.examples_for(TASK_TYPES[probe_input.kind].command).other
     other = url.recall("other", example)
     with frame.show_errors():
         if tool == "row":
-            surgery.row_tool(line, checkpoint, asked, tokens)
+            surgery.row_tool(line, checkpoint, probe_input, tokens)
         elif tool == "patch":
             st.caption(t("heads-patch-lead"))
             other = fields.text_line(st, t("heads-patch-other"), example, key="other")
@@ -47,29 +49,29 @@ with frame.show_errors():
             axes = (t("head"), t("layer"))
             code = plots.python_lines(
                 checkpoint, "from bertlab.views import change_figures",
-                f"effects = session.head_effects(*{asked.values!r}, mask={asked.mask})",
+                f"effects = session.head_effects(*{probe_input.values!r}, mask={probe_input.mask})",
                 f"figure = change_figures.head_map(effects, axes={axes!r}, odds={t('heads-odds')!r})",
             )  # fmt: skip
             drawing = change_figures.head_map(effects, axes=axes, odds=t("heads-odds"))
             plots.show(drawing, key="head-map", code=code, data=columns.head_effects(effects))
-    url.keep("other", other, example)
+    url.store("other", other, example)
     with right.container(key="heads-result"), frame.show_errors():
-        options = {"changes": line, "other": other, "mask": asked.mask}
-        found = sessions.ask(checkpoint, "intervene", *asked.values, **options)
-        st.html(surgery.said(found, names))
+        options = {"changes": line, "other": other, "mask": probe_input.mask}
+        change = sessions.ask(checkpoint, "intervene", *probe_input.values, **options)
+        st.html(surgery.prediction_line(change, names))
         words = {"labels": (t("heads-before"), t("heads-after")), "names": names, "zoom": fields.zoomed(st)}
         code = plots.python_lines(
             checkpoint, "from bertlab.views import change_figures",
-            f"change = session.intervene(*{asked.values!r}, **{options!r})",
+            f"change = session.intervene(*{probe_input.values!r}, **{options!r})",
             f"figure = change_figures.before_after(change, **{words!r})",
         )  # fmt: skip
         plots.show(
-            change_figures.before_after(found, **words),
+            change_figures.before_after(change, **words),
             key="before-after",
             code=code,
-            data=columns.prediction_change(found),
+            data=columns.prediction_change(change),
         )
-        if asked.kind == "span":
+        if probe_input.kind == "span":
             st.caption(t("heads-spans"))
     if effects is None:
-        surgery.measure(checkpoint, asked, progress)
+        surgery.measure_effects(checkpoint, probe_input, progress)

@@ -1,4 +1,4 @@
-"""Input: the pieces of a text, their ids, and the three embeddings of each."""
+"""Input: the tokens of a text, their ids, and the three embeddings of each."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Next sentence: does the second sentence follow the first?"""
+"""Next sentence: the probability that the second sentence follows the first."""
 
 import streamlit as st
 
@@ -9,8 +9,8 @@ from bertlab.views import figures
 from bertlab.views.numbers import percent
 
 
-def put(first: str, second: str) -> None:
-    """Write both sentences."""
+def fill_fields(first: str, second: str) -> None:
+    """Put both sentences into their fields."""
     st.session_state["first"], st.session_state["second"] = first, second
 
 
@@ -19,25 +19,25 @@ follows = selection.examples_for("next-sentence").follows
 first = fields.text_line(st, t("next-sentence-first"), follows["follow"][0], key="first")
 second = fields.text_line(st, t("next-sentence-second"), follows["follow"][1], key="second")
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.button(t("next-sentence-swap"), on_click=put, args=(second, first), icon=":material/swap_vert:")
+    st.button(t("next-sentence-swap"), on_click=fill_fields, args=(second, first), icon=":material/swap_vert:")
     for name, pair in follows.items():
-        st.button(t(f"next-sentence-{name}"), on_click=put, args=pair, type="tertiary")
+        st.button(t(f"next-sentence-{name}"), on_click=fill_fields, args=pair, type="tertiary")
 
 with st.container(key="verdict"), frame.show_errors():
     checkpoint = selection.open_checkpoint("next-sentence", first, second)
     answer = sessions.ask(checkpoint, "next_sentence", first, second)
     labels = (t(f"next-sentence-yes-{answer.asked}"), t(f"next-sentence-no-{answer.asked}"))
-    chances = (answer.probability, 1 - answer.probability)
-    said = [f"{label} {percent(chance)}" for label, chance in zip(labels, chances, strict=True)]
-    likely = chances.index(max(chances))
-    said[likely] = f"<b>{said[likely]}</b>"
-    st.html(f'<p class="say">{" · ".join(said)}</p>')
+    probabilities = (answer.probability, 1 - answer.probability)
+    parts = [f"{label} {percent(probability)}" for label, probability in zip(labels, probabilities, strict=True)]
+    likelier = probabilities.index(max(probabilities))
+    parts[likelier] = f"<b>{parts[likelier]}</b>"
+    st.html(f'<p class="say">{" · ".join(parts)}</p>')
     code = plots.python_lines(
         checkpoint, f"answer = session.next_sentence({first!r}, {second!r})",
         f"figure = figures.nsp_gauge(answer, labels={labels!r}).update_layout(showlegend=False)",
     )  # fmt: skip
     gauge = figures.nsp_gauge(answer, labels=labels).update_layout(showlegend=False)
-    plots.show(gauge, key="gauge", code=code, data={"label": labels, "probability": chances})
+    plots.show(gauge, key="gauge", code=code, data={"label": labels, "probability": probabilities})
     if answer.asked == "order":
         frame.note(t("next-sentence-order"))
     display.explain("nsp_probability")

@@ -1,4 +1,4 @@
-"""Question answering: the answer lit up in its passage, the other spans weighed, and the two curves behind them."""
+"""Question answering: the answer in its passage, the other spans, and the probabilities of start and end."""
 
 from dataclasses import replace
 
@@ -22,51 +22,51 @@ with left:
     fields.note_too_long_for_link(st, text)
     with st.container(horizontal=True, gap="xsmall"):
         for example in examples.questions:
-            asked = {"question": example, "passage": examples.passage}
-            st.button(example, type="tertiary", on_click=st.session_state.update, args=(asked,))
+            fields_of_example = {"question": example, "passage": examples.passage}
+            st.button(example, type="tertiary", on_click=st.session_state.update, args=(fields_of_example,))
 
-found = None
+answers = None
 with right.container(key="answers"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
     if sessions.count_tokens(checkpoint, question) > MAX_QUESTION:
         st.caption(t("question-long", limit=MAX_QUESTION))
     with st.spinner(t("question-reading")):
-        found = sessions.reading(checkpoint, question, text, frame.progress_bar(st.empty(), "question-parts")).answers
-    best, own = found.answers[0], found.null_threshold is not None
-    refuses = own and url.flag(st.toggle, t("question-refuse"), key="refuse", help=t("question-refuse-help"))
+        answers = sessions.reading(checkpoint, question, text, frame.progress_bar(st.empty(), "question-parts")).answers
+    best, has_threshold = answers.answers[0], answers.null_threshold is not None
+    refuses = has_threshold and url.flag(st.toggle, t("question-refuse"), key="refuse", help=t("question-refuse-help"))
     threshold = fields.threshold(st, checkpoint) if refuses else None
-    would_refuse = own and found.refused
-    found = replace(found, null_threshold=threshold)
-    faint = " faint" * found.refused
-    said = f"<b>{escape_html(best.text)}</b> · {percent(best.probability)}"
-    if found.refused:
+    would_refuse = has_threshold and answers.refused
+    answers = replace(answers, null_threshold=threshold)
+    faint = " faint" * answers.refused
+    line = f"<b>{escape_html(best.text)}</b> · {percent(best.probability)}"
+    if answers.refused:
         st.html(f'<p class="say" role="status"><b>{t("question-refused")}</b></p>')
-        said = f"{t('question-otherwise')} {said}"
-    st.html(f'<p class="{faint or "say"}" dir="auto">{said}</p>')
-    st.html(f'<div class="passage{faint}">{passage.highlight(text, found.answers)}</div>')
+        line = f"{t('question-otherwise')} {line}"
+    st.html(f'<p class="{faint or "say"}" dir="auto">{line}</p>')
+    st.html(f'<div class="passage{faint}">{passage.highlight(text, answers.answers)}</div>')
     if refuses:
-        outcome = "question-refused-score" if found.refused else "question-answered-score"
-        st.caption(t(outcome, margin=found.no_answer_margin, tau=threshold))
-    if len(found.windows) > 1:
-        st.caption(t("question-windows", count=len(found.windows), best=found.best_window + 1))
-    st.caption(t("question-none", probability=found.no_answer_probability))
+        outcome = "question-refused-score" if answers.refused else "question-answered-score"
+        st.caption(t(outcome, margin=answers.no_answer_margin, tau=threshold))
+    if len(answers.windows) > 1:
+        st.caption(t("question-windows", count=len(answers.windows), best=answers.best_window + 1))
+    st.caption(t("question-none", probability=answers.no_answer_probability))
     if would_refuse and not refuses:
         frame.note(t("question-would-refuse"))
-    elif not own and found.no_answer_probability > best.probability:
+    elif not has_threshold and answers.no_answer_probability > best.probability:
         frame.note(t("question-doubt"))
 
-if found:
+if answers:
     display.explain("answer_probability", "span_score", "no_answer", "tau", "start_end")
     lower, curves = st.columns([5, 4], gap="medium")
     with lower:
         st.subheader(t("question-more"), anchor=False, help=t("question-more-help"))
-        # the numbers first: on a narrow screen a long answer runs out to the right
+        # the numbers come first: on a narrow screen a long answer is cut off at the right
         rows = {
-            t("question-probability"): [100 * answer.probability for answer in found.answers],
-            t("question-score"): [answer.score for answer in found.answers],
-            # short, so that answers which begin alike are told apart; then whole, to scroll to and to save
-            t("question-answer"): [figures.shorten_to_width(answer.text, 26, tail=10) for answer in found.answers],
-            t("question-whole"): [answer.text for answer in found.answers],
+            t("question-probability"): [100 * answer.probability for answer in answers.answers],
+            t("question-score"): [answer.score for answer in answers.answers],
+            # shortened in the middle, so that answers with the same beginning differ; the whole text follows
+            t("question-answer"): [figures.shorten_to_width(answer.text, 26, tail=10) for answer in answers.answers],
+            t("question-whole"): [answer.text for answer in answers.answers],
         }
         columns = {
             t("question-probability"): st.column_config.ProgressColumn(
@@ -86,6 +86,6 @@ if found:
             checkpoint, f"passage = {text!r}", f"answers = session.answer({question!r}, passage, n_best=10)",
             f"figure = figures.span_curves(answers, passage, zoom={zoom}, **{names!r})",
         )  # fmt: skip
-        words = [text[start:end] for start, end in found.words]
-        data = {"word": words, "start": found.start_probs, "end": found.end_probs}
-        plots.show(figures.span_curves(found, text, zoom=zoom, **names), key="curves", code=code, data=data)
+        words = [text[start:end] for start, end in answers.words]
+        data = {"word": words, "start": answers.start_probs, "end": answers.end_probs}
+        plots.show(figures.span_curves(answers, text, zoom=zoom, **names), key="curves", code=code, data=data)

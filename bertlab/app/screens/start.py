@@ -1,4 +1,4 @@
-"""Start: what this is, what it can do, and which BERT to look into."""
+"""Start: what the app is, its pages, and the shipped checkpoints to choose from."""
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ from bertlab.config.languages import message_ids
 from bertlab.views.passage import escape_html
 
 PAGES_IN_A_ROW = 3
-FIGURES = {
+METRIC_FORMATS = {
     "masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%",
     "accuracy": "{:.1f}%", "entity_f1": "{:.1f}%", "spearman": "{:.1f}",
 }  # fmt: skip
@@ -20,25 +20,27 @@ EXPLAINED = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy",
 
 
 def open_checkpoint(name: str) -> None:
-    """Make a checkpoint the one that every page reads."""
+    """Select a checkpoint for every page."""
     st.session_state["checkpoint"] = name
 
 
 def card(name: str) -> None:
-    """A shipped checkpoint: what it is, what was measured on it, and a button that opens it; in the place of the
-    button, where it is open, the way to a page that asks it."""
+    """Draw the card of a shipped checkpoint: description, metrics, size, and a button that opens it.
+
+    If it is open, a link to a page that uses it takes the place of the button.
+    """
     config, record = sessions.about(name)
     opened = st.session_state.get("opened") == name
     mark = f"<span>✓ {t('start-open')}</span>" if opened else ""
     st.html(f'<p class="name">{escape_html(name)}{mark}</p>')
     if f"card-{name}" in message_ids():
         st.html(f'<p class="small">{t(f"card-{name}")}</p>')
-    measured = record.get("validation") or {}
-    shown = [(form.format(measured[key]), t(f"figure-{key}")) for key, form in FIGURES.items() if key in measured]
+    metrics = record.get("validation") or {}
+    shown = [(form.format(metrics[key]), t(f"figure-{key}")) for key, form in METRIC_FORMATS.items() if key in metrics]
     cells = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in shown[:2])
     st.html(f'<div class="figures">{cells}</div>' if cells else "<div></div>")
     st.html(f'<p class="small">{selection.describe_size(config)}</p>')
-    st.space("stretch")  # the buttons of all cards stand on one line
+    st.space("stretch")  # aligns the buttons of all cards
     if opened:
         page = page_for(sessions.session(sessions.checkpoint(name)).heads)
         with st.container(key="chosen"):
@@ -56,7 +58,7 @@ with frame.show_errors():
 
 for section in SECTIONS[1:]:
     st.html(f'<p class="small">{escape_html(t(f"section-{section}"))}</p>')
-    # columns for every row: cards of a row are alike high, and a telephone shows them in the menu's order
+    # separate columns for every row: its cards have the same height, and a phone shows them in the order of the menu
     pages = in_section(section)
     for row in (pages[n : n + PAGES_IN_A_ROW] for n in range(0, len(pages), PAGES_IN_A_ROW)):
         for page, cell in zip(row, st.columns(PAGES_IN_A_ROW), strict=False):

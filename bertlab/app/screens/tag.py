@@ -1,4 +1,4 @@
-"""Tag: the names, places and so on of a text, lit up in it, and how sure the tagger is of each word."""
+"""Tag: the named entities of a text, highlighted in it, and the probability of every tag at each word."""
 
 import streamlit as st
 
@@ -36,4 +36,4 @@ with frame.show_errors():
     display.explain("tag_probability")
     if st.button(t("classify-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text)
-    batch.box(checkpoint, "tag")
+    batch.batch_panel(checkpoint, "tag")

@@ -1,4 +1,4 @@
-"""Time machine: one slider over the snapshots of a training run."""
+"""Time machine: the predictions and attention of every snapshot of a training run, with a slider over the steps."""
 
 import time
 from pathlib import Path
@@ -20,11 +20,11 @@ picked = url.text(
 
 @st.fragment
 @frame.show_errors()
-def machine(run: Path, first: str, second: str) -> None:
-    """Every snapshot asked, a bar while that goes on, and the picture."""
+def show_timeline(run: Path, first: str, second: str) -> None:
+    """Compute the predictions of every snapshot with a progress bar, and draw the view."""
     place, began = st.empty(), time.monotonic()
 
-    def done(count: int, of: int) -> None:
+    def show_progress(count: int, of: int) -> None:
         if time.monotonic() - began > frame.PROGRESS_DELAY:
             place.progress(count / of, t("time-machine-working", done=count, of=of))
 
@@ -36,7 +36,9 @@ def machine(run: Path, first: str, second: str) -> None:
         'page = html.timeline_html(moments, options={"state": state})',
         'Path("time-machine.html").write_text(page, encoding="utf-8")',
     )  # fmt: skip
-    packed = training_runs.snapshots_over_text(run, first, second, components.canvas_options() | {"code": code}, done)
+    packed = training_runs.snapshots_over_text(
+        run, first, second, components.canvas_options() | {"code": code}, show_progress
+    )
     place.empty()
     components.canvas("timeline", packed)
     display.explain("attention", "mask_probability", "nsp_probability", "loss")
@@ -45,13 +47,15 @@ def machine(run: Path, first: str, second: str) -> None:
 with frame.show_errors():
     if picked:
         run = training_runs.open_run(picked)
-        spoken = training_runs.language_of(run)
-        first, second = examples_in(spoken).moment
+        run_language = training_runs.language_of(run)
+        first, second = examples_in(run_language).moment
         left, right = st.columns(2)
-        # a text for each language, so that a run of the other one begins with its own
-        a = fields.text_line(left, t("time-machine-a"), first, key=f"then.{spoken}.a")
-        b = fields.text_line(right, t("sentence-b"), second, key=f"then.{spoken}.b", placeholder=t("sentence-b-empty"))
+        # one key per language, so that a run of another language opens with its own example
+        a = fields.text_line(left, t("time-machine-a"), first, key=f"then.{run_language}.a")
+        b = fields.text_line(
+            right, t("sentence-b"), second, key=f"then.{run_language}.b", placeholder=t("sentence-b-empty")
+        )
         with st.container(key="moments"):
-            machine(run, a, b)
+            show_timeline(run, a, b)
     else:
         frame.note_with_command(t("run-none"), training_runs.EXAMPLE_COMMAND)

@@ -1,4 +1,4 @@
-"""Training: the curves of every run in a directory, live while one is under way."""
+"""Training: the curves of the runs in a directory, updated while a run is in progress."""
 
 import streamlit as st
 
@@ -12,10 +12,10 @@ from bertlab.views import curves
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
-RUNS = "runs"  # where runs are looked for until another directory is named
-AGAIN = 5  # seconds between looks at a run that is under way
-AT_FIRST = 4  # runs drawn until some are chosen
-ROWS_OF_WATCHED = 200
+RUNS = "runs"  # the default directory of runs
+REFRESH_SECONDS = 5  # between updates of a run in progress
+DEFAULT_RUNS = 4  # runs drawn by default
+MAX_WATCHED_ROWS = 200
 
 frame.heading("training")
 directory = fields.text_line(st, t("training-directory"), RUNS, key="runs", help=t("training-directory-help"))
@@ -23,8 +23,8 @@ known = training_runs.find(directory)
 own = {name: path for name, path in known.items() if name not in history.shipped_runs()}
 if known and not own and directory.strip() not in ("", RUNS):
     frame.note(t("training-none", directory=directory[:100]), "error")
-default = training_runs.latest(own or known, AT_FIRST, language())
-picked = url.several(
+default = training_runs.latest(own or known, DEFAULT_RUNS, language())
+picked = url.multiple_choice(
     st.multiselect, t("training-runs"), list(known), default, key="curves",
     of=directory, placeholder=t("training-choose"),
 )  # fmt: skip
@@ -34,8 +34,8 @@ x = url.choice(left.segmented_control, t("training-x"), list(curves.PLACES), key
 scale = url.choice(right.segmented_control, t("training-scale"), ["linear", "log"], key="scale", **shown)
 
 
-def table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> None:
-    """A row for each run: how it stands and the last of its numbers."""
+def status_table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> None:
+    """Show a row for each run: its state and its latest metrics."""
     last = {name: next((row for row in reversed(rows[name]) if history.is_step(row)), {}) for name in ends}
     numbers = {
         "step": [f"{end.step:,}" for end in ends.values()],
@@ -43,15 +43,15 @@ def table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> No
         "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in ends],
         "speed": [display.format_or_dash(history.tokens_per_second(rows[name]), ",.0f") for name in ends],
         "recent": [display.format_or_dash(history.recent_mean(rows[name], "loss"), ".3f") for name in ends],
-        "held-out": [measured(rows[name]) for name in ends],
+        "held-out": [held_out_metric(rows[name]) for name in ends],
     }
     states = [t(f"training-state-{end.state}") for end in ends.values()]
     columns = {"run": list(ends), "state": states} | numbers
     display.table({t(f"training-{name}", steps=history.RECENT_STEPS): values for name, values in columns.items()})
 
 
-def apart(settings: dict[str, list]) -> None:
-    """The settings in which the runs differ; whichever are fewer are the columns."""
+def settings_table(settings: dict[str, list]) -> None:
+    """Show the settings in which the runs differ. The fewer of settings and runs are the columns."""
     texts = [["–" if value is None else str(value) for value in values] for values in settings.values()]
     st.subheader(t("training-apart"), anchor=False)
     if len(settings) <= len(picked):
@@ -61,67 +61,68 @@ def apart(settings: dict[str, list]) -> None:
         display.table({t("training-flag"): list(settings), **dict(zip(picked, by_run, strict=True))})
 
 
-def measured(rows: list[dict]) -> str:
-    """What a run was last found to get right of held-out text."""
+def held_out_metric(rows: list[dict]) -> str:
+    """The latest held-out metric of a run, with its name."""
     if (found := curves.last_held_out(rows)) is None:
         return "–"
     metric, value = found
-    return f"{percent(value) if curves.METRICS[metric].percent else format(value, '.3f')} {called(metric)}"
+    return f"{percent(value) if curves.METRICS[metric].percent else format(value, '.3f')} {metric_name(metric)}"
 
 
-def called(metric: str) -> str:
-    """What a metric is called here: those of fine-tuning as the evaluation calls them."""
+def metric_name(metric: str) -> str:
+    """The name of a metric on screen; those of fine-tuning have the same names as on the evaluation page."""
     return t(f"measure-{metric}") if metric in curves.MEASURES else t(f"training-{metric}")
 
 
 @frame.show_errors()
-def drawn() -> None:
-    """The runs as they stand now."""
+def show_runs() -> None:
+    """Show the selected runs in their current state."""
     rows = {name: training_runs.log(known[name]) for name in picked}
     ends = {name: history.run_status(known[name], rows[name]) for name in picked}
     for name, end in ends.items():
         if end.state in ("stopped", "diverged"):
-            said = t(f"training-{end.state}", run=name, step=end.step, minutes=end.seconds / 60)
-            frame.note(said, "error" if end.state == "diverged" else "info")
+            message = t(f"training-{end.state}", run=name, step=end.step, minutes=end.seconds / 60)
+            frame.note(message, "error" if end.state == "diverged" else "info")
         elif not rows[name]:
             frame.note(f"{name}: {t('training-silent')}")
-    table(ends, rows)
+    status_table(ends, rows)
     if differing := history.differing_settings(history.read_settings(known[name]) for name in picked):
-        apart(differing)
+        settings_table(differing)
     thin = {name: training_runs.thinned_log(known[name]) for name in picked if rows[name]}
     paths = {name: access.shown_path(known[name]) for name in thin}
     places = ", ".join(f"{name!r}: history.thin_log(history.read_log(Path({path!r})))" for name, path in paths.items())
     metrics = [metric for metric in curves.METRICS if any(curves.has_metric(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "held_out": t("training-held-out")}
-        options["axes"] = (t(f"training-{x}"), called(metric))
+        options["axes"] = (t(f"training-{x}"), metric_name(metric))
         code = plots.python_lines(
             None, "from pathlib import Path", "from bertlab.views import curves",
             "from bertlab.checkpoints import history",
             f"runs = {{{places}}}", f"figure = curves.run_curves(runs, {metric!r}, **{options!r})",
         )  # fmt: skip
         if number % 2 == 0:
-            cells = st.columns(2)  # a row of two: one under the other, they keep their order
+            cells = st.columns(2)  # a new row of two charts, so that they keep their order on a narrow screen
         with cells[number % 2]:
             points = curves.curve_points(thin, metric, x)
             plots.show(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code, data=points)
     if metrics:
         st.caption(t("training-diamonds"))
-        measures = [metric for metric in metrics if metric in curves.MEASURES]
-        others = [metric for metric in metrics if metric in NUMBERS and metric not in measures]
-        display.explain(*others, *evaluation.explanations(measures))
-    said = {name: found for name in thin if (found := history.watched_predictions(rows[name])[::-1][:ROWS_OF_WATCHED])}
-    if said:
+        of_finetuning = [metric for metric in metrics if metric in curves.MEASURES]
+        others = [metric for metric in metrics if metric in NUMBERS and metric not in of_finetuning]
+        display.explain(*others, *evaluation.explanations(of_finetuning))
+    latest = {name: history.watched_predictions(rows[name])[::-1][:MAX_WATCHED_ROWS] for name in thin}
+    watched = {name: predictions for name, predictions in latest.items() if predictions}
+    if watched:
         st.subheader(t("training-watched"), anchor=False)
-    for name, found in said.items():
+    for name, predictions in watched.items():
         st.html(f'<p class="name" dir="auto">{escape_html(name)}</p>')
         guesses = [
             " | ".join(" · ".join(f"{piece} {percent(share)}" for piece, share in mask) for mask in row.guesses)
-            for row in found
+            for row in predictions
         ]
-        # the guesses first: on a narrow screen a long sentence runs out to the right
+        # the predictions come first: on a narrow screen a long sentence is cut off at the right
         columns = (t("training-step"), t("training-guesses"), t("training-sentence"))
-        values = ([row.step for row in found], guesses, [row.text for row in found])
+        values = ([row.step for row in predictions], guesses, [row.text for row in predictions])
         st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
 
 
@@ -131,7 +132,7 @@ elif not picked:
     frame.note(t("training-nothing"))
 else:
     live = any(history.run_status(known[name], training_runs.log(known[name])).state == "running" for name in picked)
-    # a figure drawn anew forgets what its reader zoomed to
+    # the toggle exists because an updated chart loses its zoom
     watching = live and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
     with st.container(key="runs-drawn"):
-        st.fragment(drawn, run_every=AGAIN if watching else None)()
+        st.fragment(show_runs, run_every=REFRESH_SECONDS if watching else None)()

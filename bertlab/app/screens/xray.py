@@ -1,4 +1,4 @@
-"""X-ray of an answer: start and end at every word, the spans weighed, the threshold, the windows, the heads between."""
+"""Answer x-ray: start and end probabilities, spans, threshold, windows, and heads."""
 
 import streamlit as st
 

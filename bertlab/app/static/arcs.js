@@ -1,4 +1,4 @@
-// Words on a line and arcs over them: a colour for each head, the thicker the more attention.
+// Words on a line with arcs over them: one colour per head, and thicker lines for more attention.
 const HEIGHT = 150;
 
 function element(name, attributes, text = "") {

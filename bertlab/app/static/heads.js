@@ -1,12 +1,13 @@
-// Layers x heads to click: a click toggles, a double-click leaves a head alone in its layer, a layer's name toggles all of it.
-// All changes are sent as one line (`bertlab.explore.intervention_syntax`), so that a lost or late message does no harm.
+// The grid of layers and heads. A click toggles a head, a double-click keeps only this head of its layer, a click on a layer
+// toggles all its heads. Every message is the complete line of changes (`bertlab.explore.intervention_syntax`), so that a lost
+// or late message does no harm.
 const DOUBLE_CLICK = 230; // milliseconds between the two clicks of a double-click, at most
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".heads");
   const state = (root.state ??= { log: data.log, out: new Set(), waiting: null, sent: null });
   root.data = data;
-  if (state.sent === null || data.heard === state.sent || data.log === state.sent) {
+  if (state.sent === null || data.received === state.sent || data.log === state.sent) {
     state.sent = null;
     if (!state.waiting) Object.assign(state, { log: data.log, out: new Set(data.out) });
   }
@@ -39,9 +40,9 @@ function build(root, send) {
   tip.hidden = true;
   root.replaceChildren(grid, element("div", { class: "legend" }), element("div", { class: "hint" }), tip);
   const cell = (event) => event.target.closest?.("button");
-  grid.onclick = (event) => cell(event) && clicked(root, cell(event), event.detail === 0, send);
-  grid.onkeydown = (event) => pressed(root, cell(event), event, send);
-  // there are no onfocusin and onfocusout properties
+  grid.onclick = (event) => cell(event) && handleClick(root, cell(event), event.detail === 0, send);
+  grid.onkeydown = (event) => handleKey(root, cell(event), event, send);
+  // focusin and focusout have no handler property
   for (const kind of ["pointerover", "focusin"]) grid.addEventListener(kind, (event) => showTip(root, cell(event)));
   for (const kind of ["pointerleave", "focusout"]) grid.addEventListener(kind, () => { tip.hidden = true; });
 }
@@ -50,20 +51,20 @@ const place = (button) => ({ layer: Number(button.dataset.layer), head: button.d
 const name = (layer, head) => `${layer}.${head}`;
 const others = (root, layer) => [...Array(root.data.heads).keys()].map((head) => name(layer, head));
 
-function clicked(root, button, byKey, send) {
+function handleClick(root, button, byKey, send) {
   const { state } = root, { layer, head } = place(button);
   if (head === null) {
     flush(root, send);
     const row = others(root, layer), all = row.every((one) => state.out.has(one));
     row.forEach((one) => (all ? state.out.delete(one) : state.out.add(one)));
-    return act(root, `${layer}`, send);
+    return apply(root, `${layer}`, send);
   }
   const part = name(layer, head);
   if (state.waiting?.part === part) {
     clearTimeout(state.waiting.timer);
     toggle(state.out, part);
     state.waiting = null;
-    return solo(root, layer, head, send);
+    return keepOnly(root, layer, head, send);
   }
   flush(root, send);
   toggle(state.out, part);
@@ -71,11 +72,11 @@ function clicked(root, button, byKey, send) {
   paint(root);
 }
 
-function solo(root, layer, head, send) {
+function keepOnly(root, layer, head, send) {
   const { out } = root.state, row = others(root, layer), own = name(layer, head);
   const alone = row.every((one) => out.has(one) !== (one === own));
   row.forEach((one) => (alone || one === own ? out.delete(one) : out.add(one)));
-  act(root, alone ? `${layer}s` : `${own}s`, send);
+  apply(root, alone ? `${layer}s` : `${own}s`, send);
 }
 
 const toggle = (set, item) => (set.has(item) ? set.delete(item) : set.add(item));
@@ -85,20 +86,20 @@ function flush(root, send) {
   if (!waiting) return;
   clearTimeout(waiting.timer);
   root.state.waiting = null;
-  act(root, waiting.part, send);
+  apply(root, waiting.part, send);
 }
 
-function act(root, part, send) {
+function apply(root, part, send) {
   const { state } = root;
   state.log = state.sent = state.log ? `${state.log},${part}` : part;
   paint(root);
   send("log", state.log);
 }
 
-function pressed(root, button, event, send) {
+function handleKey(root, button, event, send) {
   if (!button) return;
   const { layer, head } = place(button), { layers, heads } = root.data;
-  if (event.key.toLowerCase() === "s" && !event.ctrlKey && !event.metaKey && head !== null) return solo(root, layer, head, send);
+  if (event.key.toLowerCase() === "s" && !event.ctrlKey && !event.metaKey && head !== null) return keepOnly(root, layer, head, send);
   const column = head === null ? -1 : head;
   const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -1 - column], End: [0, heads] };
   if (!steps[event.key]) return;
@@ -115,7 +116,7 @@ const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(valu
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
 const percent = (value) => (value > 0 && value < 0.001 ? "< 0.1%" : `${(100 * value).toFixed(1)}%`);
 
-/** A head that helps (the log-odds fall when it is off) is blue, one that hurts orange; the stronger its effect, the fuller the colour. */
+/** The colour of a head's effect: log-odds that fall without the head mean that it helps. Strong effects have strong colours. */
 function colour({ helps, hurts }, value, limit) {
   const share = Math.min(1, 0.06 + 0.86 * Math.abs(value) / limit);
   return `color-mix(in srgb, ${value < 0 ? helps : hurts} ${(100 * share).toFixed(1)}%, transparent)`;

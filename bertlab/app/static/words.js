@@ -1,4 +1,4 @@
-// A text as words to click. It shows what Python says is hidden, and reports the number of a clicked word.
+// A text as words to click. Python sends which words are masked; a click reports the number of its word.
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".words");
   const focused = [...root.querySelectorAll("button")].indexOf(root.getRootNode().activeElement);
