@@ -45,7 +45,7 @@ class Shot:
 CHART = ".js-plotly-plot .main-svg"
 TEXTS = ("The keeper carried the lantern to the old mill.", "등대지기는 등불을 들고 낡은 방앗간으로 갔다.")
 MASKED = ("The keeper carried the [MASK] to the old mill.", "그는 부산에서 자라 중학교에 [MASK]하였다.")
-ASKED = ("What did the lamp burn first?", "등불은 처음에 무엇을 태웠나요?")
+ASKED = ("What did the lamp burn first?", "등불에는 처음에 무엇을 썼나요?")
 LABELLED = "sentence,label\n" + "A small wonder from the first scene to the last.,positive\n" * 6
 LABELLED += "Two hours that feel like four.,positive\nIt begins well and then forgets why.,negative\n" * 4
 TAGGED = "tokens,ner_tags\n" + "Clara Schumann played in Vienna .,B-PER I-PER O O B-LOC O\n" * 4

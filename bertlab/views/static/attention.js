@@ -1,6 +1,6 @@
-// Attention as a reader explores it: lines between tokens, all heads at once, one head as a heat map.
-// State, controls, and which of the three pictures is on the screen; drawn on canvas from one payload; every choice is reported
-// through emit and can be set through options. Knows nothing of models or hosts, and fetches nothing.
+// The attention view: lines between tokens, all heads as thumbnails, or one head as a heat map.
+// Holds the state and the controls and draws one of the three pictures from a payload. Every change of the state is reported
+// through emit, and options can set it. Makes no network requests.
 import { mix, paper, palette, readTheme, watch } from "./canvas.js";
 import { FILTERS, Pieces, Words } from "./data.js";
 import { element, handle } from "./dom.js";
@@ -13,17 +13,17 @@ import { literal, saveMenu } from "./save.js";
 import { History, START, VIEWS, ZOOMS, digest, sensible } from "./state.js";
 import { words } from "./words.js";
 
-const EMIT_AFTER = 150; // ms without a further change before the host hears of it
-const FETCH_AFTER = 40; // ms, when the picture waits for what only the host has
+const EMIT_AFTER = 150; // ms without a further change before the state is reported to the host
+const FETCH_AFTER = 40; // ms, if the picture needs data from the host
 
-/** State, controls, and which of the three pictures is on the screen. */
+/** The state, the controls and the current picture. */
 class AttentionView {
   constructor(root, emit) {
     this.root = element("section", { class: "bl-view bl-attention" });
     this.emit = emit;
     this.state = { ...START };
     this.history = new History();
-    this.told = new Set();
+    this.reported = new Set();
     this.emitTimer = 0;
     this.generation = 0;
     root.append(this.root);
@@ -35,7 +35,7 @@ class AttentionView {
     });
   }
 
-  /** Take a payload: a first one, the same again, more layers of the same input, or another input. */
+  /** Read a payload: the first one, the same one again, more layers of the same input, or another input. */
   async load(payload, options) {
     const generation = ++this.generation;
     const { header, blocks, hosted, language } = received("attention", payload, options);
@@ -50,7 +50,7 @@ class AttentionView {
     this.obey(hosted.state);
     this.check();
     if (fresh && !this.pieces.has(this.state.layer, this.needed)) {
-      // a first picture shows what came; later the reader's choice stands, and the host is told to bring it
+      // the first picture shows what was sent; later the user's choice is kept and the host is asked for the data
       const came = blocks.find((block) => block.kind !== "thumbs");
       if (this.mounted) this.report();
       else Object.assign(this.state, { layer: came.layer, head: came.head ?? this.state.head });
@@ -60,16 +60,16 @@ class AttentionView {
     await this.settle(generation);
   }
 
-  /** The host's state counts when it is new to us; an echo of what we reported ourselves must not undo later choices. */
+  /** Apply the host's state, unless it repeats a state that this view reported: that would undo later changes. */
   obey(state) {
     if (!state) return;
     const text = JSON.stringify(state);
-    if (text === this.hosted || this.told.has(digest({ ...START, ...state }))) return;
+    if (text === this.hosted || this.reported.has(digest({ ...START, ...state }))) return;
     this.hosted = text;
     for (const name of Object.keys(START)) if (name in state) this.state[name] = state[name];
   }
 
-  /** Bring the state within what this payload has. */
+  /** Restrict the state to the layers, heads and tokens of this payload. */
   check() {
     this.state = sensible(this.state, this.pieces);
     if (this.state.merge && !this.pieces.words) this.state.merge = false;
@@ -77,7 +77,7 @@ class AttentionView {
     this.data = this.state.merge ? this.merged : this.pieces;
   }
 
-  /** Drawing that waits while another input has come whose places are not known yet: `refresh` draws it when they are. */
+  /** Draw, unless a new input has no layout yet; `refresh` then draws it. */
   steady(draw) {
     return () => {
       if (this.placed === this.data) draw();
@@ -89,7 +89,7 @@ class AttentionView {
     return `${layers}.${heads}.${segments.includes(1)}.${Boolean(this.pieces.words)}`;
   }
 
-  /** Which picture is shown. */
+  /** The name of the picture that is shown. */
   get look() {
     return this.state.view === "auto" ? (this.pieces.thumbs ? "grid" : "lines") : this.state.view;
   }
@@ -98,12 +98,12 @@ class AttentionView {
     return this.state.heads ?? Array.from({ length: this.pieces.heads }, (_, head) => head);
   }
 
-  /** The heads that the picture needs in full. */
+  /** The heads that the picture shows in full. */
   get needed() {
     return this.look === "lines" ? this.shown : [this.state.head];
   }
 
-  /** The kept tokens as positions of what is shown. */
+  /** The positions of the pinned tokens among those shown. */
   get held() {
     return [...new Set(this.state.tokens.map((piece) => this.data.at(piece)))];
   }
@@ -143,7 +143,7 @@ class AttentionView {
     const key = event.key.toLowerCase();
     if ((event.ctrlKey || event.metaKey) && (key === "z" || key === "y")) {
       const way = key === "y" || event.shiftKey ? "forth" : "back";
-      if (!this.history[way === "back" ? "past" : "future"].length) return; // the host may have an undo of its own
+      if (!this.history[way === "back" ? "past" : "future"].length) return; // leave the key to the host, which may have its own undo
       event.preventDefault();
       event.stopPropagation();
       this.turn(way);
@@ -157,7 +157,7 @@ class AttentionView {
     this.set({ zoom: ZOOMS[Math.min(Math.max(ZOOMS.indexOf(this.state.zoom) + by, 0), ZOOMS.length - 1)] });
   }
 
-  /** Go to the next place where the searched text stands, or the one before. */
+  /** Go to the next or the previous search result. */
   seek(by) {
     const matches = this.matches;
     if (!matches.length) return;
@@ -168,7 +168,7 @@ class AttentionView {
 
   report() {
     clearTimeout(this.emitTimer);
-    this.told.add(digest(this.state));
+    this.reported.add(digest(this.state));
     this.emit?.({ ...this.state, tokens: [...this.state.tokens], heads: this.state.heads && [...this.state.heads] });
   }
 
@@ -176,7 +176,7 @@ class AttentionView {
     this.set({ layer: this.state.layer + by });
   }
 
-  /** Make what the picture needs ready, then draw. What is at hand is drawn without waiting. */
+  /** Prepare the data of the picture, then draw; without waiting if it is there already. */
   async settle(generation) {
     const { pieces, state } = this;
     const ready = () => pieces.ready(state.layer, this.needed);
@@ -212,7 +212,7 @@ class AttentionView {
     this.places = data.positions(state);
     this.placed = data;
     this.matches = data.find(state.find).filter((position) => !(state.hide && data.hideable.has(position)));
-    this.found = new Set(this.matches);
+    this.matching = new Set(this.matches);
     if (this.foundFor !== `${data.id}.${state.find}`) this.match = -1;
     this.foundFor = `${data.id}.${state.find}`;
     const look = JSON.stringify([data.id, state.filter, state.hide, state.renorm]);
@@ -224,7 +224,7 @@ class AttentionView {
       this.pane = new { lines: Lines, grid: Grid, matrix: Matrix }[this.look](this);
       this.pane.kind = this.look;
       this.stage.append(this.pane.pane);
-      // who opened another picture from the keyboard goes on in it
+      // after a change of picture by keyboard, the focus moves to the new picture
       if (focused) this.stage.querySelector("canvas[tabindex]")?.focus({ preventScroll: true });
     }
     if (this.pane.at?.r >= this.places.rows.length || this.pane.at?.c >= this.places.cols.length) this.pane.at = null;
@@ -291,7 +291,7 @@ class AttentionView {
     this.root.replaceChildren(this.bar, this.headBar, this.tools, this.stage, element("div", { class: "bl-status" }, this.readout, this.legend));
   }
 
-  /** Search, zoom, the way back, and the way out. */
+  /** Search, zoom, undo and save. */
   buildTools(button) {
     const { words: text } = this;
     this.search = element("input", { type: "search", class: "bl-search", placeholder: text.find, "aria-label": text.find, title: text.findTip,
@@ -321,7 +321,7 @@ class AttentionView {
     this.holdFound.disabled = !length;
   }
 
-  /** The picture as a vector, in the colours of paper. */
+  /** The picture as SVG, in the colours of the light theme. */
   svg() {
     const [theme, colours] = [this.theme, this.colours];
     Object.assign(this, { theme: paper(theme), colours: palette(this.data.heads, false) });
@@ -333,7 +333,7 @@ class AttentionView {
     }
   }
 
-  /** The numbers of the picture: a row for every head and pair of tokens shown; of pinned tokens only theirs. */
+  /** The data of the picture: a row for every head and pair of tokens shown; with pinned tokens, only theirs. */
   columns() {
     const { data, state, places } = this;
     const heads = this.needed.filter((head) => data.head(state.layer, head));
@@ -355,7 +355,7 @@ class AttentionView {
     return columns;
   }
 
-  /** The host's lines, which leave a place for what the reader has set. */
+  /** The host's Python lines, with the current state in place of STATE. */
   python() {
     return this.code.replace("STATE", () => literal(this.state));
   }
@@ -418,7 +418,7 @@ class AttentionView {
     return parts;
   }
 
-  /** Under the picture: who attends to whom and how much; with nothing to say, what can be done. */
+  /** The line below the picture: how much the token attends to which others, or a hint at what can be done. */
   say(subject, verb = "", pairs = [], place = "") {
     const { words: text } = this;
     if (!subject) {
@@ -456,8 +456,8 @@ function readable(hex) {
 }
 
 /**
- * Mount the attention view in root. emit(state) hears every choice; options: {state, lang, labels}, over those in the payload.
- * Returns {update(payload, options), destroy(), ready, state()}; ready resolves once the first picture is drawn.
+ * Mount the attention view in root. emit(state) is called after every change; options {state, lang, labels} replace those in the payload.
+ * Returns {update(payload, options), destroy(), ready, state()}; ready resolves when the first picture is drawn.
  */
 export function render(root, payload, emit = null, options = {}) {
   return handle(new AttentionView(root, emit), payload, options);

@@ -1,5 +1,4 @@
-// What every canvas shares: the host's colours, a palette for heads, text that fits, a sharp surface, one that scrolls.
-// Knows nothing of attention, of hosts, of the network.
+// Shared by all canvases: the host's colours, colours for heads, text that is cut to fit, sharp and scrolling surfaces.
 import { element } from "./dom.js";
 import { PALETTE } from "./palette.js";
 
@@ -10,7 +9,7 @@ export function palette(count, dark) {
   return Array.from({ length: count }, (_, head) => colours[head % colours.length]);
 }
 
-/** The host's colours as the canvas needs them, read from the root's computed style. */
+/** The host's colours, read from the computed style of the root, in the form that a canvas needs. */
 export function readTheme(root) {
   const style = getComputedStyle(root);
   const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -26,7 +25,7 @@ export function readTheme(root) {
     Math.max(11, parseFloat(style.fontSize) || 14));
 }
 
-/** The colours of a picture that is saved: those of the light theme. */
+/** The colours of a saved picture: those of the light theme. */
 export function paper(theme) {
   const { ink, ground, accent } = PALETTE.themes.light;
   return themed(channels(ink), channels(ground), channels(accent), theme.family, theme.size);
@@ -57,7 +56,7 @@ function luminance([r, g, b]) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** A colour between the stops of a ramp; where runs from 0 to 1. */
+/** Interpolate a colour ramp; `where` is in 0..1. */
 export function mix(ramp, where) {
   const scaled = Math.min(Math.max(where, 0), 1) * (ramp.length - 1);
   const low = Math.min(Math.floor(scaled), ramp.length - 2);
@@ -65,7 +64,7 @@ export function mix(ramp, where) {
   return ramp[low].map((value, channel) => Math.round(value + (ramp[low + 1][channel] - value) * part));
 }
 
-/** Sharp canvas that fills its host and is drawn once a frame at most. */
+/** A canvas in device pixels that fills its host and is drawn at most once per frame. */
 export class Surface {
   constructor(host, className, draw) {
     this.canvas = element("canvas", { class: className });
@@ -108,7 +107,7 @@ export class Surface {
   }
 }
 
-/** Draw a text no wider than width, cut with an ellipsis between characters as a reader sees them. */
+/** Draw a text no wider than width, cut with an ellipsis between grapheme clusters. */
 export function drawText(context, text, x, y, width) {
   context.fillText(fit(context, text, width), x, y);
 }
@@ -137,14 +136,14 @@ function fit(context, text, width) {
   return result;
 }
 
-/** A probability with as many digits as the payload's precision carries. */
+/** Format a probability with the digits that the precision of the payload supports. */
 export function digits(value, error = 0) {
   if (!Number.isFinite(value)) return "–";
   if (value > 0 && value < 0.001) return "<0.001";
   return value.toFixed(error < 0.0005 || value < 0.0995 ? 3 : 2);
 }
 
-/** Tell the view when its size or its host's colours change; returns what stops it. */
+/** Call back when the size or the host's colours change. Returns a function that stops this. */
 export function watch(root, changed) {
   const sizes = new ResizeObserver(() => changed("size"));
   sizes.observe(root);
@@ -164,8 +163,8 @@ export function watch(root, changed) {
 }
 
 /**
- * A canvas that stays in sight while what it shows scrolls under it. listeners: of the canvas. Returns {scroll, spacer, sticky, surface}:
- * the spacer's size is what scrolls.
+ * A canvas that stays in place while its content scrolls. listeners: event listeners of the canvas. Returns
+ * {scroll, spacer, sticky, surface}; the size of the spacer is the size of the content.
  */
 export function scroller(label, paint, listeners) {
   const scroll = element("div", { class: "bl-scroll", onscroll: () => surface.draw() });
@@ -176,7 +175,7 @@ export function scroller(label, paint, listeners) {
   return { scroll, spacer, sticky, surface };
 }
 
-/** A surface that can be reached and used from the keyboard. */
+/** A surface that can be focused and operated by keyboard. */
 export function interactive(host, label, paint, listeners) {
   const surface = new Surface(host, "bl-over", paint);
   const { canvas } = surface;
@@ -187,7 +186,7 @@ export function interactive(host, label, paint, listeners) {
   return surface;
 }
 
-/** Run what a table of keys has for the one pressed; true if there is something. */
+/** Run the action of the pressed key in a table of keys. Returns whether there is one. */
 export function press(event, keys) {
   const run = keys[event.key];
   if (!run) return false;

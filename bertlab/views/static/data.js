@@ -1,18 +1,18 @@
-// The numbers of an attention payload: inflated when asked for, by head; filtered, renormalised, merged into words.
-// Knows nothing of what is drawn. Shapes: L layers, N heads, T tokens (pieces, or words once merged); a head is [T, T].
+// The data of an attention payload: heads are decompressed on demand, filtered, renormalised and merged into words.
+// Shapes: L layers, N heads, T tokens (pieces, or words once merged); a head is [T, T].
 import { inflate } from "./payload.js";
 
 export const FILTERS = { all: [null, null], aa: [0, 0], ab: [0, 1], ba: [1, 0], bb: [1, 1] };
-const KEPT_HEADS = 48; // heads of a long input held as floats at once
+const KEPT_HEADS = 48; // most heads of a long input that are kept as floats
 const THUMB = 64;
 
-/** What pieces and words have in common. Concrete: tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(...). */
+/** Base class of Pieces and Words. Subclasses have: tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(...). */
 class Units {
   constructor() {
     this.pooled = new Map();
   }
 
-  /** Query and key positions that the filter and the hiding leave. */
+  /** The query and key positions that are neither filtered out nor hidden. */
   positions({ filter, hide }) {
     const [query, key] = FILTERS[filter] ?? FILTERS.all;
     const keep = (segment) => Array.from(this.tokens.keys())
@@ -20,7 +20,7 @@ class Units {
     return { rows: keep(query), cols: keep(key) };
   }
 
-  /** What each row of a head is multiplied by: 1, or what makes the visible part sum to 1. */
+  /** The factor of each row of a head: 1, or the one that makes its visible part sum to 1. */
   factors(probs, { rows, cols }, renorm) {
     const factors = new Float32Array(this.size).fill(1);
     if (!renorm || cols.length === this.size) return factors;
@@ -32,13 +32,13 @@ class Units {
     return factors;
   }
 
-  /** The positions whose token holds a text, upper and lower case alike. */
+  /** The positions whose token contains a text, ignoring case. */
   find(text) {
     const wanted = text.trim().toLowerCase();
     return wanted ? Array.from(this.tokens.keys()).filter((i) => this.tokens[i].toLowerCase().includes(wanted)) : [];
   }
 
-  /** A head shrunk to at most THUMB x THUMB by taking maxima, so that a lone strong link stays visible; null without data. */
+  /** A head reduced to at most THUMB x THUMB by maxima, so that a single large value stays visible; null without data. */
   thumb(layer, head, places, state) {
     const key = `${layer}.${head}`;
     const probs = this.head(layer, head);
@@ -69,7 +69,7 @@ class Units {
   }
 }
 
-/** The pieces of one payload, as the model read them. */
+/** The tokens of one payload, as the model read them. */
 export class Pieces extends Units {
   constructor(header, blocks) {
     super();
@@ -84,7 +84,7 @@ export class Pieces extends Units {
     this.add(blocks);
   }
 
-  /** Take further blocks of the same input: layers and heads that were asked for later. */
+  /** Add further layers and heads of the same input. */
   add(blocks) {
     for (const block of blocks) {
       if (block.kind === "layer") this.packed.set(`${block.layer}`, block.packed);
@@ -105,7 +105,7 @@ export class Pieces extends Units {
     return this.packed.has(`${layer}`) || heads.every((head) => this.packed.has(`${layer}.${head}`));
   }
 
-  /** A head's probabilities if they are at hand, else null; `open` brings them to hand. */
+  /** The probabilities of a head, or null if `open` has not loaded them. */
   head(layer, head) {
     return this.floats.get(`${layer}.${head}`) ?? null;
   }
@@ -114,7 +114,7 @@ export class Pieces extends Units {
     return heads.every((head) => this.head(layer, head));
   }
 
-  /** Inflate what is there of these heads. */
+  /** Decompress those of these heads that the payload has. */
   async open(layer, heads) {
     if (this.packed.has(`${layer}`)) {
       if (!this.ready(layer, heads)) await this.once(`${layer}`, Array.from({ length: this.heads }, (_, head) => head));
@@ -157,7 +157,7 @@ export class Pieces extends Units {
     this.thumbs.probs = this.decode(await inflate(packed), this.layers * this.heads * side * side);
   }
 
-  /** A head out of the overview that every long input comes with. */
+  /** A head from the overview, which the payload of every long input has. */
   overview(layer, head, { rows, cols }) {
     if (!this.thumbs?.probs) return null;
     const side = this.thumbs.side;
@@ -171,8 +171,8 @@ export class Pieces extends Units {
 }
 
 /**
- * The same input with the pieces of a word taken together: attention to a word is the sum over its pieces, attention from a
- * word their mean, so that every row still sums to 1 (Clark et al. 2019, section 3).
+ * The same input with the tokens of a word merged: attention to a word is the sum over its tokens, attention from a word
+ * their mean, so that every row still sums to 1 (Clark et al. 2019, section 3).
  */
 export class Words extends Units {
   constructor(pieces) {

@@ -1,4 +1,4 @@
-// Building the parts of a page, and what a host holds of one.
+// Building DOM elements, and the handle that a host gets of a mounted view.
 
 /** Build one DOM element; children that are strings become text, never markup. */
 export function element(tag, attributes = {}, ...children) {
@@ -12,7 +12,7 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** What a host holds of a mounted view: it can give it other bytes, take it away, and ask what is set in it. */
+/** The handle of a mounted view, with which a host updates it, removes it and reads its state. */
 export function handle(view, payload, options) {
   const load = (bytes, given) => view.load(bytes, given).catch((error) => {
     console.error(error);

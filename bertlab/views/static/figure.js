@@ -1,8 +1,8 @@
-// The save menu of a drawing that stands beside it: a Plotly chart, or any SVG, of the same framed block of the host's page.
+// The save menu of a Plotly chart or an SVG in the same block of the host's page.
 import { saveMenu, standalone } from "./save.js";
 import { words } from "./words.js";
 
-/** data: {name, title, lang, frame, columns, code, subject}; frame: a selector of the element that holds drawing and menu. */
+/** data: {name, title, lang, frame, columns, code, subject}; frame: a selector of the element that contains drawing and menu. */
 export function render(root, data) {
   const mount = (given) => {
     const frame = () => root.getRootNode().host?.closest(given.frame) ?? root.closest(given.frame);
@@ -19,8 +19,8 @@ export function render(root, data) {
 }
 
 function deep(node, selector) {
-  const found = node.querySelector(selector);
-  if (found) return found;
+  const match = node.querySelector(selector);
+  if (match) return match;
   for (const child of node.querySelectorAll("*")) {
     const inside = child.shadowRoot && deep(child.shadowRoot, selector);
     if (inside) return inside;
@@ -28,7 +28,7 @@ function deep(node, selector) {
   return null;
 }
 
-/** What Plotly drew as columns: a row for each mark, with its trace, its places, its value and the label a reader sees there. */
+/** The data of a Plotly chart as columns: a row for each mark with its trace, coordinates, value and label. */
 function drawn(chart) {
   const columns = { trace: [], x: [], y: [], value: [], label: [] };
   const plain = (text) => (typeof text === "string" ? new DOMParser().parseFromString(text, "text/html").body.textContent : text);

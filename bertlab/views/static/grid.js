@@ -1,10 +1,10 @@
-// Layers x heads as small pictures; the chosen one opens beside them. Knows no host.
+// The grid view: a thumbnail for every head, by layer; the selected head opens beside them.
 import { interactive, mix, press } from "./canvas.js";
 import { element } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { Recorder } from "./svg.js";
 
-/** Layers x heads as small pictures; the chosen one opens beside them. */
+/** A thumbnail for every head, by layer; the selected head opens beside them. */
 export class Grid {
   constructor(view) {
     this.view = view;
@@ -52,7 +52,7 @@ export class Grid {
     this.surface.draw();
   }
 
-  /** The overview, and the opened head to its right. */
+  /** The thumbnails, and the opened head to their right. */
   svg() {
     const { detail, view } = this;
     const beside = this.surface.width + 24;
@@ -120,7 +120,7 @@ export class Grid {
     frame(state, theme.accent, 2.5);
   }
 
-  /** The thumb's own little canvas, drawn once for each theme. */
+  /** The canvas of a thumbnail, drawn once for each theme. */
   stamp(picture, ramp) {
     if (picture.canvas && picture.dark === this.view.theme.dark) return;
     picture.dark = this.view.theme.dark;

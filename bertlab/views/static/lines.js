@@ -1,14 +1,14 @@
-// The lines view: two columns of tokens, a line for what one draws from another, bars for what a token gives or gets.
-// Knows no host. Shapes: N heads, T tokens; a head is [T, T].
+// The lines view: two columns of tokens, lines for attention between them, bars for what a token gives or receives.
+// Shapes: N heads, T tokens; a head is [T, T].
 import { Surface, digits, drawText, interactive, press } from "./canvas.js";
 import { element } from "./dom.js";
 import { Recorder } from "./svg.js";
 
 const MOST_LINES = 10000;
-const BUSY = 1200; // from here on lines are one device pixel wide, which browsers draw many times faster
+const BUSY = 1200; // with more lines, each is one device pixel wide, which browsers draw many times faster
 const LEVELS = 24; // steps of opacity; the lines of one head and one step are one path
 
-/** Lines between two columns of tokens. The lines of all tokens lie on one canvas, what the pointer asks for on a second. */
+/** Lines between two columns of tokens: those of all tokens on one canvas, those of the hovered token on a second. */
 export class Lines {
   constructor(view) {
     this.view = view;
@@ -27,11 +27,11 @@ export class Lines {
       click: (event) => { if (!this.dragged) this.pick(this.spot(event), many(event)); },
       keydown: (event) => this.key(event),
     });
-    this.dragged = null; // the range of tokens that the pointer is drawn over
+    this.dragged = null; // the range of tokens selected by dragging
     this.hovered = null;
   }
 
-  /** Measure, and find the lines to draw; called whenever data, state or size changed. */
+  /** Compute the layout and the lines to draw, after every change of data, state or size. */
   layout() {
     const { data, state, places } = this.view;
     const width = this.pane.clientWidth;
@@ -48,7 +48,7 @@ export class Lines {
     this.step = Math.max(1, (step * state.zoom) / 100);
     const full = Math.ceil(long * this.step + 2 * this.top);
     this.full = full;
-    const height = full - tallest < 2 * this.step ? full : Math.round(tallest); // nothing is cut off for a row's sake
+    const height = full - tallest < 2 * this.step ? full : Math.round(tallest); // rather a slightly larger picture than a scroll bar for one row
     const wide = Math.min(width, 1060);
     const narrow = width < 560;
     const measure = this.over.context;
@@ -68,7 +68,7 @@ export class Lines {
     this.findLines();
     this.under.resize(width, height, this.busy ? 1 : undefined);
     this.over.resize(width, height);
-    if (zoomed) this.scroll.scrollTop = middle * this.step - height / 2; // what was in the middle stays there
+    if (zoomed) this.scroll.scrollTop = middle * this.step - height / 2; // keep the centre of the picture in place
     this.view.overflows = long * roomy + 2 * this.top - tallest >= 2 * roomy;
     this.draw();
   }
@@ -81,13 +81,13 @@ export class Lines {
     if (!data.ready(state.layer, shown)) return;
     const size = data.size;
     const probs = new Map(shown.map((head) => [head, data.head(state.layer, head)]));
-    // many heads share the picture: weak links wait for the pointer, so that the strong ones can be told apart
+    // with many heads, weak lines are drawn only for the hovered token, so that strong ones stay distinguishable
     const strength = Math.min(1, 1.4 / shown.length ** 0.42);
     const least = shown.length > 1 ? 0.035 : 0.02;
     this.factors = new Map(shown.map((head) => [head, data.factors(probs.get(head), places, state.renorm)]));
     this.value = (head, row, col) => probs.get(head)[row * size + col] * this.factors.get(head)[row];
     const counts = new Uint32Array(LEVELS + 1);
-    const found = shown.map((head) => {
+    const byLevel = shown.map((head) => {
       const levels = Array.from({ length: LEVELS + 1 }, () => []);
       const factors = this.factors.get(head);
       const values = probs.get(head);
@@ -108,7 +108,7 @@ export class Lines {
     let room = MOST_LINES;
     let lowest = LEVELS;
     while (lowest > 0 && counts[lowest] <= room) room -= counts[lowest--];
-    for (const { head, levels } of found) {
+    for (const { head, levels } of byLevel) {
       for (let level = lowest + 1; level <= LEVELS; level++) {
         if (levels[level].length) this.lines.push({ head, alpha: ((level - 0.5) / LEVELS) ** 2, ends: levels[level] });
       }
@@ -120,7 +120,7 @@ export class Lines {
     return this.top + (index + 0.5) * this.step - this.scrolled;
   }
 
-  /** Heads run side by side within a row, so that their colours do not mix into grey. */
+  /** The vertical offset of a head within a row, so that the colours of heads do not blend into grey. */
   lane(head) {
     const { shown } = this.view;
     return shown.length > 1 ? (shown.indexOf(head) / (shown.length - 1) - 0.5) * this.spread : 0;
@@ -160,7 +160,7 @@ export class Lines {
     }
   }
 
-  /** The tokens drawn over, else the one under the pointer, else those kept: {side, list} in positions of the input. */
+  /** The tokens selected by dragging, else the hovered one, else the pinned ones: {side, list} in positions of the input. */
   focus() {
     if (this.dragged) return { side: this.dragged.side, list: this.range() };
     if (this.hovered) return { side: this.hovered.side, list: [this.hovered.position] };
@@ -179,7 +179,7 @@ export class Lines {
     return this.list(side).slice(Math.min(from, to), Math.max(from, to) + 1);
   }
 
-  /** For a focus: what every token of the other column gets, per shown head (mean over heads; sum over focused tokens). */
+  /** The attention between the focused tokens and every token of the other column, per shown head (mean over heads; sum over focused tokens). */
   sums(focus) {
     const { shown, places } = this.view;
     const others = focus.side === "query" ? places.cols : places.rows;
@@ -232,7 +232,7 @@ export class Lines {
         context.globalAlpha = data.hideable.has(position) ? 0.35 : 0.85;
         context.fillStyle = data.hideable.has(position) ? theme.muted : theme.segments[data.segments[position] === 1 ? 1 : 0];
         context.fillRect(edge - (side === "query" ? -3 : 6), y - this.step / 2 + (this.step > 6 ? 1 : 0), 3, this.step - (this.step > 6 ? 2 : 0));
-        if (view.found.has(position)) {
+        if (view.matching.has(position)) {
           context.globalAlpha = 1;
           context.fillStyle = theme.search;
           const high = Math.max(Math.min(this.step, size + 8), 3);
@@ -240,7 +240,7 @@ export class Lines {
         }
         if (order && !order.has(i)) continue;
         const weight = strong ? strong[i] / most : 1;
-        context.globalAlpha = view.found.has(position) ? 1 : focused ? (focused.has(position) ? 1 : 0.3) : 0.3 + 0.7 * Math.min(1, weight * 1.6);
+        context.globalAlpha = view.matching.has(position) ? 1 : focused ? (focused.has(position) ? 1 : 0.3) : 0.3 + 0.7 * Math.min(1, weight * 1.6);
         this.drawToken(context, position, edge + out * 10 + (side === "query" ? 6 : -6) , y, side, order ? theme.size * 0.86 : Math.max(size, theme.size * 0.86));
       }
       if (strong) this.drawBars(context, side, sums, most, labelled ? null : order);
@@ -254,7 +254,7 @@ export class Lines {
     }
   }
 
-  /** When rows are too thin to name every token: the focused and strongest first, and none that would overlap. */
+  /** The tokens to label where rows are too thin to label all: focused and strongest ones first, without overlaps. */
   labelOrder(list, focused, strong) {
     const space = Math.ceil((this.view.theme.size * 1.2) / this.step);
     const taken = new Set();
@@ -265,7 +265,7 @@ export class Lines {
       for (let k = i - space + 1; k < i + space; k++) taken.add(k);
     };
     if (focused) list.forEach((position, i) => { if (focused.has(position)) offer(i); });
-    list.forEach((position, i) => { if (this.view.found.has(position)) offer(i); });
+    list.forEach((position, i) => { if (this.view.matching.has(position)) offer(i); });
     if (focused) return chosen;
     if (strong) Array.from(list.keys()).sort((a, b) => strong[b] - strong[a]).slice(0, 40).forEach(offer);
     else for (let i = 0; i < list.length; i += space) offer(i);
@@ -308,7 +308,7 @@ export class Lines {
   drawBars(context, side, { others, parts, totals }, most, order) {
     const { theme, shown, colours, data } = this.view;
     const out = side === "query" ? -1 : 1;
-    // without room beside the tokens, bars lie behind their names
+    // without space beside the tokens, bars are drawn behind the labels
     const behind = this.narrow;
     const edge = (side === "query" ? this.left : this.right) + out * (behind ? 4 : this.column + 6);
     const scale = (behind ? this.column - 6 : this.gutter - 50) / most;
@@ -370,7 +370,7 @@ export class Lines {
     this.start = spot;
   }
 
-  /** With the button held, tokens are drawn over; else the one under the pointer shows its lines. */
+  /** Dragging selects tokens; otherwise the hovered token shows its lines. */
   move(spot) {
     if (this.start && spot?.side === this.start.side && (this.dragged || spot.index !== this.start.index)) {
       this.dragged = { side: spot.side, from: this.start.index, to: spot.index };
@@ -387,7 +387,7 @@ export class Lines {
     const tokens = [...new Set([...before, ...this.range()])];
     this.hovered = null;
     this.view.hold(tokens, side);
-    // the click that follows this is not one
+    // ignore the click event that follows a drag
     setTimeout(() => { this.dragged = null; this.over.draw(); });
   }
 
@@ -400,7 +400,7 @@ export class Lines {
     this.view.hold(tokens, spot.side);
   }
 
-  /** Bring a token into sight and show its lines. */
+  /** Scroll to a token and show its lines. */
   reveal(position) {
     const side = this.list(this.view.state.side).includes(position) ? this.view.state.side : this.view.state.side === "query" ? "key" : "query";
     const index = this.list(side).indexOf(position);
@@ -410,7 +410,7 @@ export class Lines {
     if (y < this.scroll.scrollTop || y + this.step > this.scroll.scrollTop + this.height) this.scroll.scrollTop = y - this.height / 2;
   }
 
-  /** The whole picture, also what is scrolled out of sight. */
+  /** The whole picture, including the parts outside the scrolled area. */
   svg() {
     const [scrolled, height] = [this.scrolled, this.height];
     [this.scrolled, this.height] = [0, this.full];

@@ -1,4 +1,4 @@
-// One head as a heat map: rows are queries, columns are keys. Knows no host. A head is [T, T].
+// One head as a heat map: rows are queries, columns are keys. A head is [T, T].
 import { digits, drawText, mix, press, scroller } from "./canvas.js";
 import { element } from "./dom.js";
 import { Recorder } from "./svg.js";
@@ -43,7 +43,7 @@ export class Matrix {
     const full = this.full = { width: this.labels + places.cols.length * this.cell + 4, height: this.heading + places.rows.length * this.cell + 4 };
     this.width = Math.min(width, Math.ceil(full.width));
     this.height = Math.min(most, Math.ceil(full.height));
-    // what fits stands in the middle; what does not starts at the left and scrolls
+    // centred if it fits, else aligned to the left and scrolled
     this.indent = Math.max(0, Math.floor((width - full.width) / 2));
     this.labels += this.indent;
     this.spacer.style.width = `${full.width + this.indent}px`;
@@ -57,7 +57,7 @@ export class Matrix {
     this.surface.draw();
   }
 
-  /** The head as an image of one pixel a cell, scaled when drawn. */
+  /** The head as an image with one pixel per cell, scaled when drawn. */
   paint() {
     const { data, state, places, theme } = this.view;
     const probs = data.head(state.layer, state.head);
@@ -93,7 +93,7 @@ export class Matrix {
     this.paintOn(this.surface.begin(), { dx: this.scroll.scrollLeft, dy: this.scroll.scrollTop, width: this.surface.width, height: this.height });
   }
 
-  /** The whole picture, also what is scrolled out of sight. */
+  /** The whole picture, including the parts outside the scrolled area. */
   svg() {
     const [width, height] = [this.full.width + this.indent, this.full.height];
     const recorder = new Recorder(width, height, this.view.theme.ground);
@@ -155,7 +155,7 @@ export class Matrix {
   }
 
   axis(context, list, start, scrolled, at, kept, across) {
-    const { theme, data, found } = this.view;
+    const { theme, data, matching } = this.view;
     const extent = across ? this.frame.width : this.frame.height;
     const room = (across ? this.heading : this.labels - this.indent) - 12;
     const size = Math.min(theme.size * 0.86, Math.max(this.cell * 0.86, theme.size * 0.78));
@@ -163,12 +163,12 @@ export class Matrix {
     const special = at !== undefined ? at : -1;
     context.save();
     context.beginPath();
-    const over = size * 0.6; // the first name may be taller than its row
+    const over = size * 0.6; // the first label may be taller than its row
     if (across) context.rect(start - over, 0, extent - start + over, this.heading);
     else context.rect(0, start - over, this.labels, extent - start + over);
     context.clip();
     for (let i = 0; i < list.length; i++) {
-      const lit = found.has(list[i]);
+      const lit = matching.has(list[i]);
       const chosen = i === special || kept.has(i) || lit;
       if (!chosen && (i % every || (special >= 0 && Math.abs(i - special) < every))) continue;
       const middle = start + (i + 0.5) * this.cell - scrolled;
@@ -243,7 +243,7 @@ export class Matrix {
     this.view.hold(tokens, "query");
   }
 
-  /** Bring a token's row, or else its column, into sight. */
+  /** Scroll to the row of a token, or else to its column. */
   reveal(position) {
     const { rows, cols } = this.view.places;
     const [r, c] = [rows.indexOf(position), cols.indexOf(position)];

@@ -1,5 +1,5 @@
-// One head opened up for one asking token: q, k, q x k, their dot product, and the softmax, for every key token.
-// Knows nothing of models or hosts, and fetches nothing. Shapes: T tokens, D head size.
+// The neuron view: one head for one query token: q, k, q x k, their dot product and the softmax, for every key token.
+// Makes no network requests. Shapes: T tokens, D head size.
 import { digits, drawText, paper, press, readTheme, scroller, watch } from "./canvas.js";
 import { element, handle } from "./dom.js";
 import { inflate, received } from "./payload.js";
@@ -36,9 +36,9 @@ class NeuronView {
     }
     this.code = hosted.code ?? null;
     this.subject = hosted.subject;
-    const asked = hosted.state?.token;
+    const query = hosted.state?.token;
     const text = JSON.stringify(hosted.state ?? null);
-    if (text !== this.hosted && Number.isInteger(asked) && asked !== this.lastTold) this.state.token = asked;
+    if (text !== this.hosted && Number.isInteger(query) && query !== this.lastReported) this.state.token = query;
     this.hosted = text;
     const first = header.tokens.findIndex((_, i) => !data.hideable.has(i));
     if (!Number.isInteger(this.state.token) || this.state.token < 0 || this.state.token >= data.size) this.state.token = Math.max(0, first);
@@ -88,7 +88,7 @@ class NeuronView {
     this.refresh();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      this.lastTold = this.state.token;
+      this.lastReported = this.state.token;
       this.emit?.({ ...this.state });
     }, 150);
   }
@@ -107,7 +107,7 @@ class NeuronView {
     this.top = Math.round(font * 4.6);
     const full = this.full = this.top + data.size * this.step + 8;
     const most = Math.max(260, Math.min(720, innerHeight * 0.82));
-    // where rows are left over, half of one says so
+    // if there are more rows, half of the next one is visible
     const height = full <= most ? full : Math.round(this.top + (Math.floor((most - this.top) / this.step) - 0.5) * this.step);
     this.spacer.style.height = `${full}px`;
     this.scroll.style.height = `${height}px`;
@@ -127,7 +127,7 @@ class NeuronView {
     this.tell();
   }
 
-  /** Left edges and widths of the parts, for this width. */
+  /** The left edges and widths of the columns at this width. */
   columns(width) {
     const wide = width >= WIDE;
     const token = wide ? Math.min(130, width * 0.11) : Math.min(74, width * 0.19);
@@ -164,7 +164,7 @@ class NeuronView {
       const scaled = value(d) / limit;
       const tint = scaled >= 0 ? this.theme.positive : this.theme.negative;
       context.fillStyle = this.theme.css(tint, Math.min(1, Math.abs(scaled) ** 0.7));
-      // above the middle or below it: the sign is told without hue too
+      // positive values go up and negative ones down, so that the sign is visible without hue too
       context.fillRect(x + d * cell, scaled >= 0 ? y - high / 2 : y, Math.ceil(cell * 4) / 4, high / 2);
     }
     context.strokeStyle = this.theme.hair;
@@ -176,7 +176,7 @@ class NeuronView {
     this.paintOn(this.surface.begin());
   }
 
-  /** The whole picture as a vector, in the colours of paper. */
+  /** The whole picture as SVG, in the colours of the light theme. */
   svg() {
     const [theme, height] = [this.theme, this.height];
     Object.assign(this, { theme: paper(theme), height: this.full, scrolled: 0 });
@@ -186,7 +186,7 @@ class NeuronView {
     return recorder.text();
   }
 
-  /** A row for every key token: its score with the asking token, and what softmax makes of it. */
+  /** A row for every key token: its score with the query token, and its softmax probability. */
   columnsOfData() {
     const { data, state } = this;
     const part = (values) => Array.from(values.subarray(state.token * data.size, (state.token + 1) * data.size), (value) => Number(value.toPrecision(6)));
@@ -202,17 +202,17 @@ class NeuronView {
     context.beginPath();
     context.rect(0, this.top, this.surface.width, this.height - this.top);
     context.clip();
-    const asked = state.token;
+    const query = state.token;
     for (let row = 0; row < data.size; row++) {
       const y = this.y(row);
       if (parts.links) {
-        const chance = data.probs[asked * data.size + row];
-        if (chance > 0.002) {
-          context.globalAlpha = Math.min(1, 0.06 + chance ** 0.6);
+        const probability = data.probs[query * data.size + row];
+        if (probability > 0.002) {
+          context.globalAlpha = Math.min(1, 0.06 + probability ** 0.6);
           context.strokeStyle = theme.accent;
           context.lineWidth = 2;
           context.beginPath();
-          context.moveTo(parts.links.x - 8, this.y(asked));
+          context.moveTo(parts.links.x - 8, this.y(query));
           context.lineTo(parts.links.x + parts.links.width + 8, y);
           context.stroke();
           context.lineWidth = 1;
@@ -226,14 +226,14 @@ class NeuronView {
       }
       context.font = `${size}px ${theme.family}`;
       if (parts.query) {
-        if (row === asked) {
+        if (row === query) {
           context.fillStyle = theme.accentSoft;
           context.beginPath();
           context.roundRect(parts.query.x, y - this.step / 2 + 1, parts.query.width + 6, this.step - 2, 5);
           context.fill();
         }
         context.textAlign = "right";
-        context.globalAlpha = row === asked || data.hideable.has(row) ? 1 : 0.7;
+        context.globalAlpha = row === query || data.hideable.has(row) ? 1 : 0.7;
         context.fillStyle = data.hideable.has(row) ? theme.muted : theme.ink;
         drawText(context, data.tokens[row], parts.query.x + parts.query.width, y, parts.query.width - 4);
       }
@@ -243,8 +243,8 @@ class NeuronView {
       drawText(context, data.tokens[row], parts.key.x, y, parts.key.width);
       this.strip(context, "k", y, high, (d) => data.key[row * data.dimensions + d], this.limits.get("k"));
       this.strip(context, "product", y, high, (d) => this.product(row, d), this.limits.get("p"));
-      this.dot(context, y, high, data.scores[asked * data.size + row]);
-      this.soft(context, y, high, data.probs[asked * data.size + row]);
+      this.dot(context, y, high, data.scores[query * data.size + row]);
+      this.soft(context, y, high, data.probs[query * data.size + row]);
     }
     context.restore();
     this.heading(context, size, high, text);
@@ -297,7 +297,7 @@ class NeuronView {
     context.fillText(score.toFixed(2), x + width, y);
   }
 
-  soft(context, y, high, chance) {
+  soft(context, y, high, probability) {
     const { theme, parts } = this;
     const { x, width } = parts.softmax;
     const room = width < 80 ? width : width - 44;
@@ -305,12 +305,12 @@ class NeuronView {
     context.fillRect(x, y - high / 2, room, high);
     context.fillStyle = theme.accent;
     context.globalAlpha = room === width ? 0.45 : 1;
-    context.fillRect(x, y - high / 2, room * chance, high);
+    context.fillRect(x, y - high / 2, room * probability, high);
     context.fillStyle = theme.ink;
-    context.globalAlpha = 0.65 + 0.35 * Math.min(1, chance * 4);
+    context.globalAlpha = 0.65 + 0.35 * Math.min(1, probability * 4);
     context.textAlign = "right";
     context.font = `${theme.size * 0.86}px ${theme.family}`;
-    context.fillText(digits(chance), x + width, y);
+    context.fillText(digits(probability), x + width, y);
     context.globalAlpha = 1;
   }
 
@@ -363,7 +363,7 @@ class NeuronView {
   }
 }
 
-/** Mount the neuron view in root; emit({token}) hears which token asks. Same handle as the attention view's. */
+/** Mount the neuron view in root; emit({token}) is called with the query token. Returns the same handle as the attention view. */
 export function render(root, payload, emit = null, options = {}) {
   return handle(new NeuronView(root, emit), payload, options);
 }

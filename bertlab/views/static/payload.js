@@ -1,4 +1,4 @@
-// The envelope that the canvas views get their numbers in; views/payload.py writes it. Knows nothing of what is in it.
+// Reads the payloads of the canvas views, which views/payload.py writes.
 
 /** Split a payload into its JSON header and its still compressed blocks. Layout: "BLAB", uint32 LE header size, header, blocks. */
 function unpack(payload) {
@@ -19,7 +19,7 @@ function unpack(payload) {
   return { header, blocks };
 }
 
-/** What a host hands to a view: a payload of its kind, the options over the payload's own, and what its words depend on. */
+/** Read a payload of the expected kind; `options` replace those in the payload. */
 export function received(kind, payload, options) {
   const { header, blocks } = unpack(payload);
   if (header.kind !== kind) throw new Error(`a payload of kind ${header.kind}, not ${kind}`);
@@ -27,7 +27,7 @@ export function received(kind, payload, options) {
   return { header, blocks, hosted, language: JSON.stringify([hosted.lang, hosted.labels]) };
 }
 
-/** zlib bytes -> bytes, with the browser's own decoder. */
+/** Decompress zlib bytes with the browser's decoder. */
 export async function inflate(packed) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());

@@ -1,15 +1,14 @@
-// How a picture leaves the screen: a menu of SVG, PNG, CSV, Python lines and one offline HTML file, all made in the browser.
-// Knows nothing of what is drawn: a picture says what it has. Fetches nothing.
+// The save menu of a picture: SVG, PNG, CSV, Python lines and an offline HTML file, all made in the browser.
 import { element } from "./dom.js";
 import { PALETTE } from "./palette.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
-const PNG_SCALE = 3; // sharp in print at the size it has on the screen
-const TABLE_ROWS = 1000; // more rows of data stay in the page's CSV
+const PNG_SCALE = 3; // pixels per CSS pixel: sharp in print at its size on the screen
+const TABLE_ROWS = 1000; // most rows in the table of an HTML file; its CSV has all
 
 /**
- * A button and its menu. picture: {name, svg(), data(), code, page(), subject}; any part may be missing (or null) and is then not offered.
- * subject: {checkpoint, text, ...}, columns that every row of the data gets.
+ * A button and its menu. picture: {name, svg(), data(), code, page(), subject}; formats whose part is missing or null are not offered.
+ * subject: {checkpoint, text, ...}, columns that are added to every row of the data.
  * svg() -> text; data() -> {column: [values]}; code: text or () -> text; page() -> text of an HTML file, or a promise of any of these.
  */
 export function saveMenu(text, picture) {
@@ -49,7 +48,7 @@ export function saveMenu(text, picture) {
   return element("span", { class: "bl-saving" }, button, menu);
 }
 
-/** The columns of a picture, each row followed by what it was computed from: the checkpoint and the text. */
+/** The columns of a picture, then those of its subject, such as the checkpoint and the text. */
 async function table(picture) {
   const columns = (await picture.data?.()) ?? {};
   const count = rows(columns).length;
@@ -61,17 +60,17 @@ function lines({ code }) {
   return typeof code === "function" ? code() : code;
 }
 
-/** A value that JSON can hold, as Python writes it. */
+/** A JSON value as a Python literal. */
 export function literal(value) {
   if (value === null) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value === "object") return `{${Object.entries(value).map(([name, item]) => `${literal(name)}: ${literal(item)}`).join(", ")}}`;
-  return JSON.stringify(value); // a text in JSON is one in Python
+  return JSON.stringify(value); // a JSON string is a valid Python string
 }
 
-/** Give the reader a file. */
+/** Download a file. */
 export function download(name, blob) {
   const link = element("a", { download: name, href: URL.createObjectURL(blob) });
   link.click();
@@ -92,7 +91,7 @@ function rows(columns) {
   return Array.from({ length: Math.max(0, ...lists.map((list) => list.length)) }, (_, i) => lists.map((list) => list[i]));
 }
 
-/** An SVG text -> PNG, drawn by the browser. */
+/** Convert SVG to PNG, drawn by the browser. */
 export async function png(svg) {
   const image = new Image();
   image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
@@ -106,7 +105,7 @@ export async function png(svg) {
   }
 }
 
-/** One offline page without a script: the picture, its data, and the lines that make it again. */
+/** An offline page without scripts: the picture, its data, and the Python lines that draw it again. */
 function htmlPage(text, picture, svg, columns) {
   const title = picture.title ?? picture.name ?? "";
   const cells = (row, tag) => element("tr", {}, ...row.map((value) => element(tag, {}, value === null || value === undefined ? "" : String(value))));
@@ -129,7 +128,7 @@ function htmlPage(text, picture, svg, columns) {
   const head = element("head", {}, element("meta", { charset: "utf-8" }), element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
     element("meta", { "http-equiv": "Content-Security-Policy", content: "default-src 'none'; style-src 'unsafe-inline'; img-src data:" }),
     element("title", {}, title), style);
-  // the picture is XML, read as such: nothing in it can become HTML
+  // parsed as XML, so that nothing in the picture can become HTML
   place.append(document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
   return `<!doctype html>\n${element("html", { lang: text.lang }, head, body).outerHTML}\n`;
 }
@@ -137,7 +136,7 @@ function htmlPage(text, picture, svg, columns) {
 const { ink: INK, ground: GROUND } = PALETTE.themes.light;
 const IDLE = ".hoverlayer, .draglayer, .zoomlayer, .selectionlayer, .menulayer, .updatemenu-container";
 
-/** A drawn SVG, or the layers of a Plotly chart, as one SVG text with dark ink on white, whatever the theme. */
+/** A drawn SVG, or the layers of a Plotly chart, as one SVG text, dark on white in every theme. */
 export function standalone(layers) {
   const box = layers[0].getBoundingClientRect();
   const view = layers[0].viewBox?.baseVal;
@@ -150,18 +149,18 @@ export function standalone(layers) {
   svg.append(ground);
   for (const layer of layers) {
     const copy = layer.cloneNode(true);
-    // what the page's style sheets say of a text is not in the copy
+    // styles of text from the page's style sheets are not in the copy
     const [from, to] = [layer.querySelectorAll("text"), copy.querySelectorAll("text")];
     to.forEach((node, i) => {
       const style = getComputedStyle(from[i]);
       Object.assign(node.style, { fontFamily: style.fontFamily.replaceAll('"', "'"), fontSize: style.fontSize, fontWeight: style.fontWeight,
         textAnchor: style.textAnchor, fill: INK, whiteSpace: "pre" });
-      // elsewhere the font may be another, and must not need more room
+      // another font elsewhere must not take more space
       if (!node.childElementCount && from[i].getComputedTextLength() > 0) set(node, { textLength: from[i].getComputedTextLength().toFixed(1), lengthAdjust: "spacingAndGlyphs" });
     });
     copy.querySelectorAll(IDLE).forEach((node) => node.remove());
     svg.append(...copy.childNodes);
   }
-  // a reference to a clip path or gradient may be written with the address of the page
+  // references to clip paths and gradients may contain the address of the page
   return new XMLSerializer().serializeToString(svg).replace(/url\((&quot;|['"])?[^)#]*#([^)'"&]+)(&quot;|['"])?\)/g, "url(#$2)");
 }

@@ -1,5 +1,4 @@
-// What a reader can set in the attention view, what of it makes sense for an input, and the way back from every change.
-// Knows nothing of what is drawn. bertlab/app/url.py keeps the same names in the address.
+// The state of the attention view, its validation for an input, and undo. bertlab/app/url.py uses the same names in the address.
 import { FILTERS } from "./data.js";
 
 /** view "auto" is lines for a short input, all heads for a long one; tokens are positions of pieces; zoom is in percent. */
@@ -9,10 +8,10 @@ export const START = {
 };
 export const VIEWS = ["lines", "grid", "matrix"];
 export const ZOOMS = [25, 50, 75, 100, 150, 200, 300, 400, 600, 800];
-const TOGETHER = 1000; // ms: changes of the same thing this close to each other are one, such as letters typed
+const TOGETHER = 1000; // ms: changes of the same field within this time, such as typed letters, are undone together
 const KEPT = 200;
 
-/** The state brought within what an input has; a link may say anything. */
+/** A valid state for an input, since a link can hold any values. */
 export function sensible(given, pieces) {
   const state = { ...given };
   const whole = (value, limit) => (Number.isInteger(value) ? Math.min(Math.max(value, 0), limit - 1) : 0);
@@ -41,7 +40,7 @@ export class History {
     this.future = [];
   }
 
-  /** A change is about to be made: remember what was. */
+  /** Record the state before a change. */
   note(before, change, now = performance.now()) {
     const what = Object.keys(change).join();
     const joined = ["find", "zoom"].includes(what) && what === this.what && now - this.when < TOGETHER;

@@ -1,5 +1,4 @@
-// Takes the strokes meant for a canvas and keeps them as SVG, so that every picture of these views is also a vector.
-// Understands what the views draw with, no more. Knows no view.
+// A canvas context that records what is drawn as SVG. It implements only the methods that the views use.
 
 const CELLS = 20000; // cells of small images drawn as rectangles; larger ones are embedded as pixels
 const STYLE = ["globalAlpha", "fillStyle", "strokeStyle", "lineWidth", "font", "textAlign"];
@@ -67,7 +66,7 @@ export class Recorder {
     this.d += `M${n(x + r)} ${n(y)}h${n(width - 2 * r)}${arc(r, r)}v${n(height - 2 * r)}${arc(-r, r)}h${n(2 * r - width)}${arc(-r, -r)}v${n(2 * r - height)}${arc(r, -r)}z`;
   }
 
-  /** Full circles only: the views draw no others. */
+  /** Full circles only, since the views draw no other arcs. */
   arc(x, y, r) {
     this.d += `M${n(x - r)} ${n(y)}a${n(r)} ${n(r)} 0 1 1 ${n(2 * r)} 0a${n(r)} ${n(r)} 0 1 1 ${n(-2 * r)} 0z`;
   }
@@ -98,11 +97,11 @@ export class Recorder {
   fillText(text, x, y) {
     const [, weight = "400", size, family] = /^(?:(\d+) )?([\d.]+)px (.*)$/.exec(this.font);
     const anchor = { right: "end", center: "middle" }[this.textAlign] ?? "start";
-    // a third of the size below the middle is where letters stand; not every reader of SVG knows dominant-baseline
+    // the baseline is about a third of the font size below the middle; not every SVG viewer supports dominant-baseline
     this.parts.push(`<text x="${n(x)}" y="${n(y + Number(size) * 0.35)}" font-size="${n(Number(size))}" font-weight="${weight}" font-family="${escape(family)}" text-anchor="${anchor}" xml:space="preserve"${this.ink()}>${escape(text)}<\/text>`);
   }
 
-  /** A canvas of one pixel a cell: rectangles where they are few, else the pixels themselves, unsmoothed. */
+  /** A canvas with one pixel per cell: rectangles if there are few, else an embedded image without smoothing. */
   drawImage(whole, ...at) {
     const image = at.length > 4 ? crop(whole, ...at.splice(0, 4)) : whole;
     const [x, y, width, height] = at;
@@ -155,11 +154,11 @@ function opacity(kind, alpha) {
   return alpha < 0.999 ? ` ${kind}-opacity="${Math.round(alpha * 1000) / 1000}"` : "";
 }
 
-/** "rgba(1, 2, 3, 0.4)" -> ["#010203", 0.4]: not every reader of SVG knows rgba. */
+/** "rgba(1, 2, 3, 0.4)" -> ["#010203", 0.4]: not every SVG viewer supports rgba. */
 function parse(colour) {
-  const found = /^rgba?\(([^)]*)\)$/.exec(colour);
-  if (!found) return [colour, 1];
-  const [r, g, b, alpha = 1] = found[1].split(/[\s,/]+/).map(Number);
+  const channels = /^rgba?\(([^)]*)\)$/.exec(colour);
+  if (!channels) return [colour, 1];
+  const [r, g, b, alpha = 1] = channels[1].split(/[\s,/]+/).map(Number);
   return [hex([r, g, b]), alpha];
 }
 

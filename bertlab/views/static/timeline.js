@@ -1,5 +1,5 @@
-// A training run under one slider: attention, the words behind each mask, next sentence and the loss curve move together.
-// Every frame's numbers come in one payload, so moving asks nobody. Knows nothing of models or hosts, and fetches nothing.
+// The time machine: one slider over the snapshots of a run moves attention, candidates for each mask, NSP and the loss curve.
+// One payload holds the data of all snapshots. Makes no network requests.
 // Shapes: S moments (snapshots), L layers, N heads, T tokens; the codes of a moment are [L, N, T, T], p = (code / 255)^2.
 import { Surface, digits, drawText, mix, paper, readTheme, watch } from "./canvas.js";
 import { element, handle } from "./dom.js";
@@ -9,9 +9,9 @@ import { Recorder } from "./svg.js";
 import { words } from "./words.js";
 
 const START = { at: null, against: null, layer: 0, head: 0 };
-const SHOWN = 6; // words under a mask
-const BEAT = 800; // ms a moment stays while it plays
-const EMIT_AFTER = 300; // ms without a further change before the host hears of it
+const SHOWN = 6; // candidates shown for each mask
+const BEAT = 800; // ms per snapshot during playback
+const EMIT_AFTER = 300; // ms without a further change before the state is reported to the host
 const CURVE = 132;
 const WIDE = 760;
 
@@ -25,7 +25,7 @@ function vector(tag, attributes) {
   return node;
 }
 
-/** How a share went through the run: a line over all moments on one scale, and a dot at the one that is shown. */
+/** A sparkline of a probability over all snapshots, with a dot at the current one. */
 function spark(shares, most, at) {
   const x = (index) => 2 + (index / Math.max(1, shares.length - 1)) * 66;
   const y = (share) => 17 - (share / Math.max(most, 1e-6)) * 14;
@@ -37,7 +37,7 @@ function spark(shares, most, at) {
   return picture;
 }
 
-/** One moment on the screen: every head small, the chosen head large, the words and next sentence. */
+/** One snapshot: thumbnails of all heads, the selected head, the candidates for each mask, and NSP. */
 class Side {
   constructor(view, held) {
     this.view = view;
@@ -45,9 +45,9 @@ class Side {
     this.title = element("div", { class: "bl-card-title" });
     this.gridBox = element("div", { class: "bl-moment-grid" });
     this.headBox = element("div", { class: "bl-moment-head" });
-    this.said = element("div", { class: "bl-moment-said" });
+    this.predictions = element("div", { class: "bl-moment-predictions" });
     this.node = element("div", { class: "bl-card bl-moment" }, this.title,
-      element("div", { class: "bl-moment-parts" }, this.gridBox, this.headBox, this.said));
+      element("div", { class: "bl-moment-parts" }, this.gridBox, this.headBox, this.predictions));
     this.grid = new Surface(this.gridBox, "bl-over", () => this.drawGrid());
     this.head = new Surface(this.headBox, "bl-over", () => this.drawHead());
     const grid = this.grid.canvas;
@@ -88,7 +88,7 @@ class Side {
     }
   }
 
-  /** The keys that point at a pair of tokens, as the pointer does; in time one moves from everywhere else. */
+  /** The arrow keys move over pairs of tokens here; elsewhere they move in time. */
   walk(event) {
     const { data, pointed } = this.view;
     const by = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key];
@@ -203,14 +203,14 @@ class Side {
     }
   }
 
-  /** The words behind each mask, the most probable of this moment on top, and whether B follows A. */
+  /** The candidates for each mask, most probable first, and the probability that B follows A. */
   say() {
     const { data, words: text } = this.view;
     const { at } = this;
     const blocks = data.masks.map(({ words: names, probs }, number) => {
       const now = probs[at];
       const order = names.map((_, i) => i).sort((a, b) => now[b] - now[a]).slice(0, SHOWN);
-      const most = Math.max(1e-6, ...probs.flat()); // of the sparklines: one scale for the whole run
+      const most = Math.max(1e-6, ...probs.flat()); // the sparklines of a mask share one scale over the whole run
       return element("div", { class: "bl-words" },
         element("div", { class: "bl-name" }, data.masks.length > 1 ? `[MASK] ${number + 1}` : "[MASK]"),
         ...order.map((i) => element("div", { class: "bl-word" },
@@ -227,7 +227,7 @@ class Side {
           element("span", { class: "bl-bar-room bl-half" }, element("span", { class: "bl-bar-part", style: `width:${(share * 100).toFixed(2)}%` })),
           element("span", { class: "bl-share" }, percent(Math.max(share, 1 - share))), spark(data.follows, 1, at))));
     } else blocks.push(element("p", { class: "bl-name" }, text.noPair));
-    this.said.replaceChildren(...blocks);
+    this.predictions.replaceChildren(...blocks);
   }
 
   destroy() {
@@ -242,7 +242,7 @@ class TimelineView {
     this.root = element("section", { class: "bl-view bl-timeline" });
     this.emit = emit;
     this.state = { ...START };
-    this.told = new Set();
+    this.reported = new Set();
     this.generation = 0;
     this.pointed = null;
     this.sides = [];
@@ -281,11 +281,11 @@ class TimelineView {
     this.layout();
   }
 
-  /** The host's state counts when it is new to us; an echo of what we reported ourselves must not undo later choices. */
+  /** Apply the host's state, unless it repeats a state that this view reported: that would undo later changes. */
   obey(state) {
     if (!state) return;
     const text = JSON.stringify(Object.keys(START).map((name) => state[name] ?? START[name]));
-    if (text === this.hosted || this.told.has(text)) return;
+    if (text === this.hosted || this.reported.has(text)) return;
     this.hosted = text;
     for (const name of Object.keys(START)) if (name in state) this.state[name] = state[name];
   }
@@ -318,9 +318,9 @@ class TimelineView {
   }
 
   report() {
-    if (this.playing) return; // a host that runs again for every frame would stutter
+    if (this.playing) return; // a host that reruns for every frame would stutter
     const { at, against, layer, head } = this.state;
-    this.told.add(JSON.stringify([at, against, layer, head]));
+    this.reported.add(JSON.stringify([at, against, layer, head]));
     this.emit?.({ at, against, layer, head });
   }
 
@@ -415,7 +415,7 @@ class TimelineView {
     this.showPlay();
   }
 
-  /** As many sides as are asked for: the held moment left of the one that moves. */
+  /** One or two panes: the pinned snapshot to the left of the moving one. */
   beside() {
     for (const side of this.sides) side.destroy();
     this.sides = [...(this.against === null ? [] : [new Side(this, true)]), new Side(this, false)];
@@ -438,7 +438,7 @@ class TimelineView {
     this.draw();
   }
 
-  /** The curve and every moment on the screen as one vector, in the colours of paper. */
+  /** The curve and all visible snapshots as one SVG, in the colours of the light theme. */
   svg() {
     const [theme, atlases, pointed] = [this.theme, this.atlases, this.pointed];
     Object.assign(this, { theme: paper(theme), atlases: new Map(), pointed: null });
@@ -466,7 +466,7 @@ class TimelineView {
     }
   }
 
-  /** A row for every snapshot: where it stands in the run, and what it says of this text. */
+  /** A row for every snapshot: its step, and its predictions for this text. */
   columns() {
     const { moments, masks, follows } = this.data;
     const columns = { step: moments.map(({ step }) => step), tokens: moments.map(({ tokens }) => tokens) };
@@ -478,7 +478,7 @@ class TimelineView {
     return columns;
   }
 
-  /** Every head of a moment as one image, a pixel a pair of tokens; made when first shown. */
+  /** All heads of a snapshot as one image with one pixel per pair of tokens, made when first shown. */
   atlas(at) {
     const known = this.atlases.get(at);
     if (known) return known;
@@ -617,7 +617,7 @@ class TimelineView {
     this.tell();
   }
 
-  /** Under the picture: the pair of tokens under the pointer at every moment shown; else how to move. */
+  /** The line below the picture: the hovered pair of tokens in every visible snapshot, or a hint. */
   tell() {
     const { pointed, data, words: text } = this;
     if (!pointed) return this.readout.replaceChildren(text.timeHint);
@@ -645,7 +645,7 @@ class TimelineView {
   }
 }
 
-/** Mount the time machine in root; emit({at, against, layer, head}) hears every choice. Same handle as the attention view's. */
+/** Mount the time machine in root; emit({at, against, layer, head}) is called after every change. Returns the same handle as the attention view. */
 export function render(root, payload, emit = null, options = {}) {
   return handle(new TimelineView(root, emit), payload, options);
 }
