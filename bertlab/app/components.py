@@ -22,7 +22,8 @@ def page_style() -> None:
     """Apply the style sheet of the app; the palette's colours are CSS variables in it."""
     colours = " ".join(f"--bertlab-{name}: {PALETTE[name]};" for name in ("blue", "orange"))
     css = (STATIC / "app.css").read_text(encoding="utf-8")
-    st.html(f"<style>:root {{ {colours} }}\n{css}</style>")
+    sheet = f"<style>:root {{ {colours} }}\n{css}</style>"
+    st.html(sheet)
 
 
 def canvas(view: str, payload: bytes) -> None:
