@@ -1,4 +1,4 @@
-"""Checked examples -> the token ids and targets of a batch, for every task type but spans.
+"""Turn checked examples into the token ids and targets of a batch, for every task type except spans.
 
 Texts are tokenised in large parts, on every core (the `tokenizers` library is Rust).
 
@@ -28,7 +28,9 @@ class Input:
     """[CLS] A [SEP] or [CLS] A [SEP] B [SEP]; collates like an `Encoding`."""
 
     ids: np.ndarray
+    """The token ids [T]."""
     token_type_ids: np.ndarray
+    """0 for the tokens of A, 1 for those of B [T]."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -39,13 +41,13 @@ class Features(Sequence):
     """The inputs of some examples, as token ids."""
 
     examples: Examples
-    """The examples that the inputs are made of."""
+    """The examples that the inputs were made from."""
     ids: Ragged
     """The token ids of every input, with [CLS] and [SEP]."""
     second_I: np.ndarray
     """The position where text B begins; the length of the input where there is none."""
     example_I: np.ndarray
-    """The example of each input."""
+    """The index of each input's example."""
     unit_I: Ragged | None
     """For tagging, laid out like `ids`: the unit of the example whose tag a token predicts, -1 for none."""
     group: int
@@ -53,7 +55,7 @@ class Features(Sequence):
     pad_id: int
     """The token id of padding."""
     target_dtype: torch.dtype = torch.int64
-    """float32 for values, int64 for numbers of labels."""
+    """float32 for values, int64 for label indices."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -63,7 +65,11 @@ class Features(Sequence):
         return Input(ids, (np.arange(len(ids)) >= self.second_I[i]).astype(np.int64))
 
     def batch(self, groups: np.ndarray) -> LabelBatch:
-        """Some groups with their targets."""
+        """Collate some groups and their targets.
+
+        Args:
+            groups: indices of groups; without multiple choice, of inputs.
+        """
         inputs_I = (np.asarray(groups)[:, None] * self.group + np.arange(self.group)).ravel()
         inputs = collate([self[int(i)] for i in inputs_I], self.pad_id)
         if self.group > 1:
@@ -71,7 +77,7 @@ class Features(Sequence):
         if self.unit_I is not None:
             return LabelBatch(inputs, torch.from_numpy(self._tags(inputs_I, inputs.input_ids_BT.shape[1])))
         targets = [self.examples[int(self.example_I[i])].target for i in inputs_I[:: self.group]]
-        # the type is given, as a process without rows has no targets to infer it from
+        # the dtype cannot be inferred in a process whose share of the batch is empty
         return LabelBatch(inputs, torch.tensor(targets, dtype=self.target_dtype))
 
     def _tags(self, inputs_I: np.ndarray, longest: int) -> np.ndarray:
@@ -87,12 +93,12 @@ class Features(Sequence):
         """Endless shuffled batches of `batch_size` groups.
 
         Args:
-            share: (rank, number of processes): which part of every batch is this process's.
+            share: (rank, number of processes), which select the part of every batch for this process.
         """
         return ShuffledSampler(len(self) // self.group, batch_size, seed, self.batch, share)
 
 
-def require_room(max_tokens: int) -> None:
+def check_max_tokens(max_tokens: int) -> None:
     """Raise TextError if `max_tokens` leaves no room for a text beside the special tokens."""
     if max_tokens < 5:
         raise TextError("max-tokens-too-few", max_tokens=max_tokens)
@@ -101,33 +107,35 @@ def require_room(max_tokens: int) -> None:
 def text_features(
     tokenizer: Tokenizer,
     examples: Examples,
-    firsts: Sequence[str],
-    seconds: Sequence[str],
+    texts_a: Sequence[str],
+    texts_b: Sequence[str],
     max_tokens: int,
     group: int = 1,
     target_dtype: torch.dtype = torch.int64,
 ) -> Features:
-    """Inputs of one or two texts; the longer text of a pair is cut first.
+    """Tokenise texts or pairs of texts; inputs over `max_tokens` are truncated, the longer text of a pair first.
 
     Source: `_truncate_seq_pair` of google-research/bert.
 
     Args:
-        firsts: text A of each input.
-        seconds: text B of each input; empty where there is none.
-        max_tokens: longer inputs are cut.
-        group: as of `Features`.
-        target_dtype: as of `Features`.
+        tokenizer: the tokenizer of the model.
+        examples: the examples, each of them for `group` consecutive inputs.
+        texts_a: text A of each input.
+        texts_b: text B of each input; empty for single texts.
+        max_tokens: maximum length of an input, in tokens.
+        group: see `Features.group`.
+        target_dtype: see `Features.target_dtype`.
 
     Raises:
         TextError: `max_tokens` leaves no room for a text.
     """
-    require_room(max_tokens)
+    check_max_tokens(max_tokens)
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
     flat, lengths, second_start = array("i"), array("q"), array("q")
-    for begin in range(0, len(firsts), TEXTS_AT_ONCE):
+    for begin in range(0, len(texts_a), TEXTS_AT_ONCE):
         part = slice(begin, begin + TEXTS_AT_ONCE)
-        ids_a = tokenizer.encode_ids(firsts[part])
-        ids_b = tokenizer.encode_ids(seconds[part]) if seconds else [None] * len(ids_a)
+        ids_a = tokenizer.encode_ids(texts_a[part])
+        ids_b = tokenizer.encode_ids(texts_b[part]) if texts_b else [None] * len(ids_a)
         for a, b in zip(ids_a, ids_b, strict=True):
             if b is None:
                 ids = [cls, *a[: max_tokens - 2], sep]
@@ -139,24 +147,26 @@ def text_features(
             flat.extend(ids)
             lengths.append(len(ids))
     example_I = np.repeat(np.arange(len(examples)), group)
-    ids = ragged(flat, lengths)
+    ids = to_ragged(flat, lengths)
     return Features(examples, ids, np.array(second_start), example_I, None, group, tokenizer.pad_id, target_dtype)
 
 
-def truncated_lengths(a: int, b: int, room: int) -> tuple[int, int]:
-    """The lengths of two texts after the longer one (of equals, the second) loses tokens until both fit.
+def truncated_lengths(a: int, b: int, limit: int) -> tuple[int, int]:
+    """The lengths of two texts after truncation to `limit` tokens in total.
+
+    The longer text loses one token at a time; the second does where both are equally long.
 
     >>> truncated_lengths(3, 20, 10), truncated_lengths(9, 9, 5), truncated_lengths(2, 3, 10)
     ((3, 7), (3, 2), (2, 3))
     """
-    half = room - room // 2
-    if a + b <= room:
+    half = limit - limit // 2
+    if a + b <= limit:
         return a, b
     if a <= half:
-        return a, room - a
-    return (room - b, b) if b <= room - half else (half, room - half)
+        return a, limit - a
+    return (limit - b, b) if b <= limit - half else (half, limit - half)
 
 
-def ragged(flat: array, lengths: array) -> Ragged:
-    """Rows of different lengths out of one flat array and the length of each row."""
+def to_ragged(flat: array, lengths: array) -> Ragged:
+    """Make ragged rows from one flat array and the length of each row."""
     return Ragged(np.array(flat, np.int32), np.concatenate([[0], np.cumsum(np.array(lengths), dtype=np.int64)]))

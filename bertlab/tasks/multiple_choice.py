@@ -113,9 +113,9 @@ class MultipleChoiceTask(LabelledTaskType):
         return len(examples) >= SMALL
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
-        firsts = [row.texts[0] for row in examples for _ in row.texts[1:]]
-        seconds = [choice for row in examples for choice in row.texts[1:]]
-        return text_features(tokenizer, examples, firsts, seconds, max_tokens, group=_choices(examples))
+        texts_a = [row.texts[0] for row in examples for _ in row.texts[1:]]
+        texts_b = [choice for row in examples for choice in row.texts[1:]]
+        return text_features(tokenizer, examples, texts_a, texts_b, max_tokens, group=_choices(examples))
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         return model.choose(model.pooled(batch))

@@ -69,9 +69,9 @@ class RegressionTask(LabelledTaskType):
         return {"value_range": [min(values), max(values)]}
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
-        seconds = [row.texts[1] for row in examples] if len(examples[0].texts) > 1 else []
-        firsts = [row.texts[0] for row in examples]
-        return text_features(tokenizer, examples, firsts, seconds, max_tokens, target_dtype=torch.float32)
+        texts_b = [row.texts[1] for row in examples] if len(examples[0].texts) > 1 else []
+        texts_a = [row.texts[0] for row in examples]
+        return text_features(tokenizer, examples, texts_a, texts_b, max_tokens, target_dtype=torch.float32)
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         return model.regress(model.pooled(batch))

@@ -22,7 +22,7 @@ from bertlab.tasks import prediction_files
 from bertlab.tasks.entity_spans import entity_spans, is_entity_scheme, order_tags
 from bertlab.tasks.error_analysis import Confusion, Judged
 from bertlab.tasks.examples import Examples, label_number, split_cell
-from bertlab.tasks.features import IGNORED, TEXTS_AT_ONCE, Features, ragged, require_room
+from bertlab.tasks.features import IGNORED, TEXTS_AT_ONCE, Features, check_max_tokens, to_ragged
 from bertlab.tasks.inference import device_of, inference
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType, count_cells
 from bertlab.tasks.loss import Loss
@@ -278,7 +278,7 @@ class TaggingTask(LabelledTaskType):
 
     def make_features(self, tokenizer: Tokenizer, examples: Examples, max_tokens: int) -> Features:
         """Long sentences are split instead of cut, so that every word is read."""
-        require_room(max_tokens)
+        check_max_tokens(max_tokens)
         read = _character_tokens if examples.spec.unit == "character" else _word_tokens
         flat, units, lengths, example_of = array("i"), array("i"), array("q"), array("q")
         for begin in range(0, len(examples), TEXTS_AT_ONCE):
@@ -289,7 +289,7 @@ class TaggingTask(LabelledTaskType):
                     units.extend([-1, *unit_T[first:last], -1])
                     lengths.append(last - first + 2)
                     example_of.append(number)
-        ids = ragged(flat, lengths)
+        ids = to_ragged(flat, lengths)
         unit_I = Ragged(np.array(units, np.int32), ids.start)
         return Features(examples, ids, np.array(lengths), np.array(example_of), unit_I, 1, tokenizer.pad_id)
 
