@@ -232,7 +232,7 @@ def test_a_pupil_comes_nearer_to_its_teacher_than_the_same_without(corpus, teach
     """Of another shape, by what the two put into the gaps of held-out pairs."""
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=9))
-    inputs, index_P, _ = PretrainingLoss(MaskRule.of(tokenizer)).hide(batch)
+    inputs, index_P, _ = PretrainingLoss(MaskRule.of(tokenizer)).make_targets(batch)
     taught, figures = {"teacher": str(teacher), "teacher_share": 0.9}, {}
     for name, more in (("taught", taught), ("alone", {})):
         list(pretrain(settings(corpus, tmp_path / name, steps=30, batch_size=16, seed=5, **more)))

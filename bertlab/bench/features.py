@@ -1,4 +1,4 @@
-"""`bertlab bench features`: turning SQuAD rows into features, beside `transformers` with `datasets.map`."""
+"""`bertlab bench features`: the speed of turning SQuAD rows into features, compared with `datasets.map`."""
 
 import contextlib
 import os
@@ -21,11 +21,11 @@ from bertlab.training.devices import describe_hardware
 
 @dataclass(frozen=True)
 class FeaturesBenchConfig(BenchOptions):
-    """Measure how many questions of SQuAD become features per second, in turns with the code of `run_qa.py`.
+    """Measure the questions of SQuAD that become features per second, compared with the code of `run_qa.py`.
 
-    Both sides begin with the rows in memory. bertlab's time ends when every window is built, the peer's when
-    `datasets.map` has written them. The peer runs in one process with a thread per core, or in a process per core,
-    whichever is faster on a sample.
+    Both sides start with the rows in memory and are measured alternately. bertlab's time ends when every window is
+    built, the peer's when `datasets.map` has written them. The peer runs in one process with a thread per core, or in
+    a process per core, whichever is faster on a sample.
 
     Examples:
       bertlab bench features --data squad/train.parquet
@@ -37,44 +37,44 @@ class FeaturesBenchConfig(BenchOptions):
     checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "squad"
     """The checkpoint whose tokenizer is used."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Use only the first so many questions."""
+    """Use only this many questions, from the start; all if not given."""
     max_tokens: int = 384
     """Tokens in a window."""
     stride: int = 128
     """Distance between the starts of neighbouring windows; for the peer, their overlap."""
     rounds: int = 1
-    """Turns of each side."""
+    """How often each side is measured."""
 
 
 def bench(config: FeaturesBenchConfig) -> dict:
-    """Return the questions per second of both sides, their ratio turn by turn, and the seconds of the slowest turns."""
+    """Return the questions per second of both sides, their ratio per round, and the seconds of the slowest rounds."""
     source = locate.find(config.checkpoint)
     own, theirs = checkpoint.load(config.checkpoint).tokenizer, peer.tokenizer(source)
     rows = read_rows(config.data, "train")[: config.rows]
     table = datasets.Dataset.from_list(rows)
     seconds: dict[str, list[float]] = {"ours": [], "lazy": [], "theirs": []}
-    made: dict[str, int] = {}
+    window_counts: dict[str, int] = {}
 
     def our_turn() -> float:
         began = time.perf_counter()
-        found = span_features(own, rows, config.max_tokens, config.stride)
+        features = span_features(own, rows, config.max_tokens, config.stride)
         seconds["lazy"].append(time.perf_counter() - began)
-        made["ours"] = sum(1 for _ in found.windows)
+        window_counts["ours"] = sum(1 for _ in features.windows)
         seconds["ours"].append(time.perf_counter() - began)
         return len(rows) / seconds["ours"][-1]
 
     def their_features(part: datasets.Dataset, workers: int | None) -> float:
         began = time.perf_counter()
-        with contextlib.ExitStack() as quiet:
+        with contextlib.ExitStack() as stack:
             if config.json:
                 datasets.disable_progress_bars()
-                quiet.callback(datasets.enable_progress_bars)
-            made["theirs"] = len(peer.span_rows(part, theirs, config.max_tokens, config.stride, workers))
+                stack.callback(datasets.enable_progress_bars)
+            window_counts["theirs"] = len(peer.span_rows(part, theirs, config.max_tokens, config.stride, workers))
         return time.perf_counter() - began
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    few = table.select(range(min(len(table), 4000)))
-    workers = min((None, cores), key=lambda workers: their_features(few, workers))
+    sample = table.select(range(min(len(table), 4000)))
+    workers = min((None, cores), key=lambda workers: their_features(sample, workers))
 
     def their_turn() -> float:
         seconds["theirs"].append(their_features(table, workers))
@@ -85,7 +85,7 @@ def bench(config: FeaturesBenchConfig) -> dict:
     )
     return {
         "questions": len(rows),
-        "windows": f"ours {made['ours']:,}, transformers' {made['theirs']:,}",
+        "windows": f"ours {window_counts['ours']:,}, transformers' {window_counts['theirs']:,}",
         "hardware": f"{describe_hardware(torch.device('cpu'))}, {cores} cores",
         "peer": f"datasets.map in {workers or 1} process(es)",
         "versions": f"transformers {transformers.__version__}, datasets {datasets.__version__}",

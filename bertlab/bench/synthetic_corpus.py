@@ -1,4 +1,4 @@
-"""A prepared corpus of random words, for benchmarks that are run without one."""
+"""A prepared corpus of random words, for benchmarks that are run without a corpus of their own."""
 
 from pathlib import Path
 
@@ -11,12 +11,12 @@ CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 def prepare_synthetic_corpus(directory: Path, vocab_size: int, documents: int = 1500) -> Path:
-    """Prepare documents of words that follow Zipf's law.
+    """Write documents of random words whose frequencies follow Zipf's law, and prepare them for pre-training.
 
     Args:
-        directory: where to write the corpus; its parent also gets the text.
-        vocab_size: tokens in the vocabulary, at most.
-        documents: how many, of about 400 words each.
+        directory: where to write the corpus; the text is written beside it, to `synthetic.txt`.
+        vocab_size: maximum size of the vocabulary.
+        documents: the number of documents, of about 400 words each.
 
     Returns:
         The directory of the corpus.

@@ -1,4 +1,4 @@
-"""Predictions for many texts: rows in, a table of predictions out, with an error where a row cannot be predicted."""
+"""Predict many texts and return a table of predictions, with an error in the rows that cannot be predicted."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -6,7 +6,7 @@ from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
 
-# what a column of texts, and one of second texts, is usually called
+# usual names of a column of texts, and of a column with the second text of a pair, in lower case
 TEXT_NAMES = (
     "text", "text1", "sentence", "sentence1", "document", "review", "question", "question1", "premise", "content",
     "comment", "글", "본문", "문장", "문장1", "리뷰", "감상", "댓글", "내용", "질문", "전제",
@@ -15,7 +15,7 @@ PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2"
 
 
 def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
-    """The first of these columns that goes by one of the usual names, whatever its case.
+    """Return the column whose name, ignoring case, comes first in `names`; None if there is none.
 
     >>> guess_column(["id", "Review"], TEXT_NAMES)
     'Review'
@@ -27,20 +27,22 @@ def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
 def predict_texts(
     session: Session, command: str, texts: Sequence[tuple[str, str | None]], progress: Callable = iter
 ) -> list[dict[str, object]]:
-    """Predict every (text, pair) -> one row for each, all with the same columns.
+    """Predict every text or pair and return one row for each, all with the same columns.
 
-    A row without a prediction has None in its columns and its error in "error", which is None in all others. A pair
-    that is None is left out; an empty one is an error of its row.
+    A row that cannot be predicted has its error in the column "error" and None in the columns of the prediction; in all
+    other rows "error" is None.
 
     Args:
+        session: the session of the checkpoint.
         command: "classify" or "tag".
-        progress: wraps the texts as they are taken (say, `tqdm`).
+        texts: (text, second text) of each row. A second text of None means a single text; "" is an error of the row.
+        progress: wraps the iterable of texts to show progress, like `tqdm`.
 
     Raises:
         MissingHead: the checkpoint lacks the output layer.
     """
     task_types = types_of_command(command)
-    task_type = next((able for able in task_types if able.head in session.heads), task_types[0])
+    task_type = next((candidate for candidate in task_types if candidate.head in session.heads), task_types[0])
     reads_pairs = "pair_column" in task_type.column_flags
     predict = getattr(session, command)
     rows = []

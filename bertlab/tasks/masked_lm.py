@@ -32,22 +32,25 @@ class PretrainingLoss:
     """
 
     rule: MaskRule
-    """Which tokens are masked, drawn on the batch's device."""
+    """How tokens to mask are chosen; the masks are drawn on the device of the batch."""
     second: Second = "next"
     """The sentence-pair objective."""
     left_to_right: bool = False
-    """For a model that reads from left to right: predict every next token instead of masked ones (section 5.1)."""
+    """For a model with causal attention: predict every next token instead of masked ones (section 5.1)."""
     teacher: nn.Module | None = None
     """A model with a masked-token head over the same vocabulary, for distillation."""
     teacher_share: float = 0.5
     """The weight of the teacher's distribution; the rest is the original token's."""
 
-    def hide(self, batch) -> tuple:
-        """The inputs to read, the positions to predict and the tokens there; see `mask_tokens` and `next_tokens`."""
+    def make_targets(self, batch) -> tuple:
+        """Mask a batch and return its inputs, the positions to predict [P] and their labels [P].
+
+        With `left_to_right`, nothing is masked and the labels are the next tokens. See `mask_tokens` and `next_tokens`.
+        """
         return next_tokens(batch.inputs) if self.left_to_right else mask_tokens(batch.inputs, batch.key_B, self.rule)
 
     def __call__(self, model: nn.Module, batch) -> Loss:
-        inputs, index_P, labels_P = self.hide(batch)
+        inputs, index_P, labels_P = self.make_targets(batch)
         B, T = inputs.input_ids_BT.shape
         pair = PAIR_OBJECTIVES[self.second]
         cls_R = torch.arange(B if pair else 0, device=index_P.device) * T
@@ -77,8 +80,8 @@ class PretrainingLoss:
         return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
 
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
-        """How many masked tokens and sentence pairs the means are over."""
-        _, _, labels_P = self.hide(batch)
+        """Return the number of masked tokens and of sentence pairs, by which the parts of the loss are averaged."""
+        _, _, labels_P = self.make_targets(batch)
         pair = PAIR_OBJECTIVES[self.second]
         return {"mlm": (labels_P != IGNORED).sum()} | ({pair.name: len(batch)} if pair else {})
 
@@ -93,19 +96,19 @@ class Candidate:
     piece: str
     """The token as the vocabulary spells it, "##" in front of a word's later tokens."""
     id: int
-    """Its number in the vocabulary."""
+    """The token id."""
     probability: float
     """In 0..1."""
 
 
 @dataclass(frozen=True)
 class Original:
-    """The token that a [MASK] replaced, and how probable the model finds it there."""
+    """The token that a [MASK] replaced, with the probability that the model assigns to it."""
 
     piece: str
     """The token."""
     id: int
-    """Its number in the vocabulary."""
+    """The token id."""
     probability: float
     """In 0..1."""
     rank: int
@@ -117,7 +120,7 @@ class MaskFill:
     """The predictions for one mask."""
 
     position: int
-    """Which token of the input the mask is."""
+    """The position of the mask among the tokens of the input."""
     start: int
     """First character of [MASK] in the text."""
     end: int
@@ -195,7 +198,7 @@ class MaskedLMTask(TaskType):
     can_probe = True
 
     def can_predict(self, model: Bert) -> bool:
-        # a model that reads from left to right predicts the next token and cannot use what follows a mask
+        # a model with causal attention predicts the next token and cannot use what follows a mask
         return super().can_predict(model) and not model.config.left_to_right
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:

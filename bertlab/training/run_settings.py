@@ -38,8 +38,8 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
 
     Args:
         config: the `RunConfig`.
-        device: what `auto` precision is measured on.
-        fingerprint: identifies the training data, name -> count or digest.
+        device: the device on which `auto` precision is resolved.
+        fingerprint: the fingerprint of the training data, name -> count or digest.
         steps: the length of the run, if it may be lengthened.
 
     Returns:
@@ -48,7 +48,7 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
     Raises:
         BertlabError: the directory holds a run with other settings or data, is damaged, or cannot be written.
     """
-    settings = _identifying(asdict(config))
+    settings = _loss_settings(asdict(config))
     path = config.out / SETTINGS
     if not path.is_file():
         dtype = resolve_precision(config.precision, device)
@@ -58,7 +58,7 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
     precision: Precision = recorded.pop(INITIAL_PRECISION, config.precision)
     recorded_data = recorded.pop(DATA_FINGERPRINT, None)
     lengthened = recorded.pop(LENGTHENED_AFTER, [])
-    recorded = _defaults(config) | recorded
+    recorded = _default_settings(config) | recorded
     recorded["optim"] = asdict(OptimConfig()) | recorded["optim"]
     before, now = _by_flag(recorded), _by_flag(settings)
     changed = [flag for flag in sorted(before | now) if before.get(flag) != now.get(flag)]
@@ -106,7 +106,7 @@ def lengthened_steps(directory: Path) -> list[int]:
 
 
 def _lengthened_from(config, changed: list[str], steps: int | None) -> int | None:
-    """The step that a finished run is lengthened from; None unless only its length changed, to more than it has."""
+    """The step from which a finished run is lengthened; None if its length did not grow or other settings changed."""
     if steps is None or not changed or not LENGTH_FLAGS.issuperset(changed):
         return None
     try:
@@ -121,7 +121,7 @@ def _lengthened_from(config, changed: list[str], steps: int | None) -> int | Non
 
 def _settings_differ(directory: Path, differences: list[tuple]) -> BertlabError:
     parts = [
-        Message("run-setting-difference", flag=flag, before=_shown(before), now=_shown(now))
+        Message("run-setting-difference", flag=flag, before=_format_value(before), now=_format_value(now))
         for flag, before, now in differences
     ]
     if (directory / CHECKPOINT / CONFIG).is_file():
@@ -136,8 +136,8 @@ def _write(path: Path, settings: dict, precision: str, fingerprint: dict, length
     write_atomically(path, json.dumps(record | ({LENGTHENED_AFTER: lengthened} if lengthened else {}), indent=2))
 
 
-def _identifying(values: dict) -> dict:
-    """The settings that change the losses, as JSON has them."""
+def _loss_settings(values: dict) -> dict:
+    """Select the settings that change the losses, with values as JSON would read them back."""
     return json.loads(json.dumps({name: v for name, v in values.items() if name not in FREE_SETTINGS}, default=str))
 
 
@@ -154,11 +154,11 @@ def _by_flag(settings: dict, prefix: str = "--") -> dict:
     return flags
 
 
-def _shown(value: object) -> object:
-    """A flag's value as a user would write it."""
+def _format_value(value: object) -> object:
+    """Format the value of a flag as a user would write it."""
     return Message("run-setting-unset") if value is None or value == "" else str(value)
 
 
-def _defaults(config) -> dict:
-    """The settings that a run had whose run.json is older than a setting."""
-    return _identifying({f.name: f.default for f in fields(config) if f.default is not MISSING})
+def _default_settings(config) -> dict:
+    """The default settings, which complete a run.json that was written before a setting existed."""
+    return _loss_settings({f.name: f.default for f in fields(config) if f.default is not MISSING})

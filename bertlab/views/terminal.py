@@ -22,7 +22,7 @@ from bertlab.views.numbers import percent
 from bertlab.views.pieces import piece_labels
 
 BAR_WIDTH = 24  # columns of the terminal
-CONTEXT = 160  # characters of the passage shown before and after an answer
+CONTEXT_CHARACTERS = 160  # characters of the passage shown before and after an answer
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -36,9 +36,9 @@ def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
     return lines
 
 
-def next_sentence_lines(first: str, second: str, fact: NextSentence) -> list[str]:
+def next_sentence_lines(first: str, second: str, prediction: NextSentence) -> list[str]:
     """Both sentences, then the probabilities that B follows A and that it does not."""
-    shares = zip(fact.outcomes, (fact.probability, 1 - fact.probability), strict=True)
+    shares = zip(prediction.outcomes, (prediction.probability, 1 - prediction.probability), strict=True)
     rows = [(label, bar(share), percent(share)) for label, share in shares]
     return [f"A  {printable(first)}", f"B  {printable(second)}", "", *table(rows, "<<>")]
 
@@ -61,9 +61,9 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
         ]
     elif answers.answers:
         best = answers.answers[0]
-        before, after = passage[: best.start][-CONTEXT:], passage[best.end :][:CONTEXT]
-        left = "…" if best.start > CONTEXT else ""
-        right = "…" if len(passage) - best.end > CONTEXT else ""
+        before, after = passage[: best.start][-CONTEXT_CHARACTERS:], passage[best.end :][:CONTEXT_CHARACTERS]
+        left = "…" if best.start > CONTEXT_CHARACTERS else ""
+        right = "…" if len(passage) - best.end > CONTEXT_CHARACTERS else ""
         lines = [left + printable(before) + mark[0] + printable(best.text) + mark[1] + printable(after) + right, ""]
     rows = [("answer", "", "probability", "score", "characters")]
     for answer in answers.answers:
@@ -74,17 +74,17 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
     rows.append(("(no answer)", bar(share), percent(share), f"{answers.no_answer_score:.2f}", ""))
     lines += table(rows, "<<>>>")
     if len(answers.windows) > 1:
-        lines += ["", f"read in {len(answers.windows)} windows; the answer is from number {answers.best_window + 1}"]
+        lines += ["", f"best answer from window {answers.best_window + 1} of {len(answers.windows)}"]
     return lines
 
 
-def classification_lines(texts: Sequence[str], fact: Classification) -> list[str]:
+def classification_lines(texts: Sequence[str], prediction: Classification) -> list[str]:
     """The text or the pair, then the labels, most probable first; for a regression the value."""
     names = ("",) if len(texts) == 1 else ("A  ", "B  ")
     lines = [name + printable(text) for name, text in zip(names, texts, strict=True)]
-    if fact.value is not None:
-        return [*lines, "", f"value  {fact.value:.3f}"]
-    ranked = sorted(fact.labels, key=lambda share: -share.probability)
+    if prediction.value is not None:
+        return [*lines, "", f"value  {prediction.value:.3f}"]
+    ranked = sorted(prediction.labels, key=lambda share: -share.probability)
     rows = [(printable(share.label), bar(share.probability), percent(share.probability)) for share in ranked]
     return [*lines, "", *table(rows, "<<>")]
 
@@ -103,11 +103,11 @@ def tag_lines(text: str, tags: Tags, words: bool = False) -> list[str]:
         tags: from `Session.tag`.
         words: one row for each word instead; always so for tags that do not mark entities.
     """
-    shown, place = "", 0
+    marked, end = "", 0
     for entity in tags.entities:
-        shown += f"{text[place : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
-        place = entity.end
-    lines = [printable(shown + text[place:]), ""]
+        marked += f"{text[end : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
+        end = entity.end
+    lines = [printable(marked + text[end:]), ""]
     if words or not is_entity_scheme(tags.labels):
         rows = [("word", "tag", "", "", "characters")]
         for word in tags.words:
@@ -135,9 +135,9 @@ def attention_lines(
         specials: include [CLS] and [SEP], which receive most of the attention of many heads.
     """
     names = [printable(label) for label in piece_labels(attention.tokens)]
-    shown = [row.position for row in attention.tokens if specials or not row.special]
-    probs_LNTT = attention.probs_LNTT[:, :, shown][:, :, :, shown]
-    names = [names[position] for position in shown]
+    positions = [row.position for row in attention.tokens if specials or not row.special]
+    probs_LNTT = attention.probs_LNTT[:, :, positions][:, :, :, positions]
+    names = [names[position] for position in positions]
     if layer is not None and head is not None:
         rows = [("token", "attends to", "", "", "then to")]
         for name, probs_T in zip(names, probs_LNTT[layer, head], strict=True):

@@ -140,7 +140,7 @@ class RunArtifacts:
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
             cloze=[] if left_to_right else cloze.answer_clozes(model, tokenizer),
             evaluate_command=evaluation_command(pairs),
-            **{"from": describe_origin(config), "before": self.inputs.before},
+            **{"from": describe_origin(config), "before": self.inputs.earlier_runs},
         )
         checkpoint.save(directory, model, tokenizer, record, dtype=dtype, card=render_card(config.out.name, record))
 

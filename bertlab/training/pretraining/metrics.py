@@ -80,7 +80,7 @@ def evaluate_pretraining(
                 continue
             batch = next(sampler).to(parameter.device)
             metrics = loss(model, batch).metrics
-            _, _, labels_P = loss.hide(batch)
+            _, _, labels_P = loss.make_targets(batch)
             masked, size = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
             count["masked"] += masked
             count["rows"] += size

@@ -17,32 +17,32 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import PretrainConfig
 
-# What a record states about its run, summed over the runs that weights come from.
-USED = ("steps", "tokens", "training_minutes")
+# Fields of `bertlab.json` that are summed over all runs that trained the weights.
+SUMMED_FIELDS = ("steps", "tokens", "training_minutes")
 
 
 @dataclass(frozen=True)
 class PretrainingInputs:
-    """What a pre-training run starts from, opened."""
+    """The opened corpora, tokenizer and models of a pre-training run."""
 
     corpus: Corpus
     """The training text."""
     tokenizer: Tokenizer
-    """Of the corpus and the model."""
+    """The tokenizer of the corpus; the model uses the same one."""
     model: Bert
-    """With random weights, or those of a checkpoint."""
+    """The model to train, with random weights or those of a checkpoint."""
     validation: Corpus | None
-    """Held-out text of the same vocabulary."""
+    """Held-out text with the same vocabulary."""
     teacher: Bert | None
-    """For distillation, of the same vocabulary."""
+    """The teacher for distillation, with the same vocabulary."""
     sentences: tuple[str, ...]
     """Sentences with a [MASK] whose predictions are logged."""
-    before: dict
-    """Totals of the earlier runs that the weights come from, see `_earlier_runs`."""
+    earlier_runs: dict
+    """Totals of the earlier runs that trained the weights, see `_sum_earlier_runs`."""
 
     @property
     def fingerprint(self) -> dict:
-        """Identifies the training data and the teacher: a run on other data is another run."""
+        """Identifies the training data and the teacher: a run cannot be continued on other data."""
         facts = self.corpus.facts
         fingerprint = {
             "documents": facts["documents"],
@@ -55,14 +55,14 @@ class PretrainingInputs:
 
 
 def open_inputs(config: PretrainConfig) -> PretrainingInputs:
-    """Open the corpora and checkpoints that the configuration names.
+    """Open the corpora and checkpoints of a configuration.
 
     Raises:
-        BertlabError: one of them is missing or has another vocabulary, or a model has too few positions.
+        BertlabError: one of them is missing or has a different vocabulary, or a model has too few positions.
     """
     corpus = Corpus.open(config.corpus)
     tokenizer = Tokenizer.load(config.corpus / "tokenizer")
-    model = _left_to_right(_model(config, tokenizer), config)
+    model = _set_attention_direction(_make_model(config, tokenizer), config)
     longest, positions = config.then_tokens or config.max_tokens, model.config.max_positions
     if longest > positions:
         raise BertlabError("pairs-too-long", tokens=longest, positions=positions)
@@ -72,25 +72,25 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     predicts_masks = not model.config.left_to_right
     if config.teacher and not predicts_masks:
         raise BertlabError("teacher-of-left-to-right")
-    teacher = _teacher(config, tokenizer, longest) if config.teacher else None
+    teacher = _load_teacher(config, tokenizer, longest) if config.teacher else None
     sentences = (config.sentences or cloze.default_sentences(tokenizer)) if config.watch and predicts_masks else ()
     cloze.check_sentences(sentences, tokenizer, positions)
-    return PretrainingInputs(corpus, tokenizer, model, validation, teacher, sentences, _earlier_runs(config))
+    return PretrainingInputs(corpus, tokenizer, model, validation, teacher, sentences, _sum_earlier_runs(config))
 
 
 def describe_origin(config: PretrainConfig) -> str:
-    """What the weights were before the first step, for the model card."""
+    """Describe the initial weights, for the model card."""
     if config.from_ is None:
         return f"random weights ({config.start})"
-    encoder = " (its encoder, under another vocabulary)" if config.new_vocabulary else ""
+    encoder = " (encoder only, with a new vocabulary)" if config.new_vocabulary else ""
     return locate.checkpoint_name(config.from_) + encoder
 
 
-def _model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
-    """A model with random weights, or with those of a checkpoint."""
+def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
+    """Make a model with random weights, or load one from a checkpoint."""
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
     if config.from_ is None:
-        shape = _shape(config).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
+        shape = _model_shape(config).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
         shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
         model = FastBert(shape, heads=pretraining_heads(config.second))
         if config.start == "neighbours":
@@ -104,29 +104,34 @@ def _model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     return _with_dropout(loaded.model, config.dropout)
 
 
-def _shape(config: PretrainConfig) -> ModelConfig:
+def _model_shape(config: PretrainConfig) -> ModelConfig:
     """The sizes of the preset, except those that the configuration sets."""
-    own = {"num_layers": config.layers, "num_heads": config.attention_heads, "hidden_size": config.hidden}
-    own["intermediate_size"] = 4 * config.hidden if config.hidden else None
-    return preset(config.preset).replace(**{name: size for name, size in own.items() if size})
+    sizes = {"num_layers": config.layers, "num_heads": config.attention_heads, "hidden_size": config.hidden}
+    sizes["intermediate_size"] = 4 * config.hidden if config.hidden else None
+    return preset(config.preset).replace(**{name: size for name, size in sizes.items() if size})
 
 
 def _with_dropout(model: Bert, dropout: float) -> Bert:
-    """A model with the same weights and another dropout rate."""
+    """Return a model with the same weights and a different dropout rate."""
     changed = FastBert(model.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=model.head_names)
     changed.load_state_dict(model.state_dict())
     return changed
 
 
-def _left_to_right(model: Bert, config: PretrainConfig) -> Bert:
-    """The model with causal attention, if the configuration asks for it or the checkpoint has it."""
+def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
+    """Make attention causal if the configuration or the checkpoint says so.
+
+    Raises:
+        BertlabError: causal attention together with a sentence-pair objective.
+    """
     model.config = model.config.replace(left_to_right=config.left_to_right or model.config.left_to_right)
     if model.config.left_to_right and config.second != "none":
         raise BertlabError("left-to-right-with-sentence-pair")
     return model
 
 
-def _teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) -> Bert:
+def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) -> Bert:
+    """Load the teacher for distillation, frozen, and check that it fits the corpus."""
     loaded = checkpoint.load(config.teacher)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
@@ -145,16 +150,16 @@ def _weights_digest(model: Bert) -> str:
     return digest.hexdigest()
 
 
-def _earlier_runs(config: PretrainConfig) -> dict:
-    """Steps, tokens and minutes of all runs that the weights come from, their data and its attribution.
+def _sum_earlier_runs(config: PretrainConfig) -> dict:
+    """Sum the steps, tokens and minutes of all runs that trained the initial weights, and list their data.
 
-    Empty where there were none, or where a record does not state them.
+    Empty if there were none, or if their totals were not recorded.
     """
     record = {} if config.from_ is None else checkpoint.read_record(config.from_)
-    if any(type(record.get(name)) not in (int, float) for name in USED):
+    if any(type(record.get(name)) not in (int, float) for name in SUMMED_FIELDS):
         return {}
     earlier = record.get("before", {})
-    used = {name: round(record[name] + earlier.get(name, 0), 1) for name in USED}
+    totals = {name: round(record[name] + earlier.get(name, 0), 1) for name in SUMMED_FIELDS}
     data = dict.fromkeys([*earlier.get("data", []), *record.get("data", [])])
     attributions = dict.fromkeys(filter(None, [earlier.get("attribution"), record.get("attribution")]))
-    return used | {"data": list(data), "attribution": "; ".join(attributions)}
+    return totals | {"data": list(data), "attribution": "; ".join(attributions)}
