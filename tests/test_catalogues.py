@@ -63,7 +63,7 @@ def uses() -> list[tuple[str, str, set[str] | None]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and called(node) in {*ERRORS, "Message"} and node.args:
                 first = node.args[0]
-                if isinstance(first, ast.Constant) and isinstance(first.value, str) and " " not in first.value:
+                if isinstance(first, ast.Constant):
                     names = {keyword.arg for keyword in node.keywords}
                     found.append((f"{path}:{node.lineno}", first.value, None if None in names else names))
     return found
@@ -75,6 +75,18 @@ def test_every_language_has_every_message_with_the_same_parameters(code):
     assert english.keys() == other.keys(), english.keys() ^ other.keys()
     differing = {id: (names, other[id]) for id, names in english.items() if other[id] != names}
     assert not differing
+
+
+def test_no_error_is_raised_with_free_text():
+    """The first argument is an id: not an f-string, a sum of texts or a sentence."""
+    free = [
+        f"{path}:{node.lineno}"
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and called(node) in ERRORS and node.args
+        if isinstance(node.args[0], ast.JoinedStr | ast.BinOp) or " " in str(getattr(node.args[0], "value", ""))
+    ]
+    assert not free
 
 
 def test_every_error_is_in_the_catalogues_and_gets_its_parameters():

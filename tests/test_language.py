@@ -1,4 +1,4 @@
-"""Two languages: every word the window shows comes from one table, in both; and no number stands there unexplained."""
+"""Two languages: every text of the app is in the catalogues of both, and every number is explained."""
 
 import ast
 import inspect
@@ -15,9 +15,8 @@ from support.pages import errors as alerts
 import bertlab
 from bertlab.app.examples import examples
 from bertlab.app.numbers import NUMBERS
-from bertlab.app.refusals_ko import REFUSALS, korean
 from bertlab.checkpoints import checkpoint
-from bertlab.config import errors, languages
+from bertlab.config import languages
 from bertlab.config.config import ModelConfig
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -234,72 +233,7 @@ def _texts(value) -> list[str]:
     return [text for part in value for text in _texts(part)] if isinstance(value, list | tuple) else []
 
 
-# -- refusals --------------------------------------------------------------------------------------------------
-
-ROOT = APP.parent
-REACHED = ("config", "text", "nn", "checkpoints", "explore")
-REFUSING = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, ValueError)}
-
-
-def reached() -> list[Path]:
-    """The modules below `learn` that the window imports, directly or not."""
-    found, waiting = set(), [module for path in APP.rglob("*.py") for module in imports(path)]
-    while waiting:
-        path = ROOT.parent / (waiting.pop().replace(".", "/") + ".py")
-        if path.exists() and path not in found:
-            found.add(path)
-            waiting += imports(path)
-    return sorted(path for path in found if path.relative_to(ROOT).parts[0] in REACHED)
-
-
-def imports(path: Path) -> set[str]:
-    froms = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
-    names = {node.module for node in froms} | {f"{node.module}.{name.name}" for node in froms for name in node.names}
-    return {name for name in names if name and name.startswith("bertlab.")}
-
-
-def refusals() -> list[tuple[str, str]]:
-    """Where the window can meet a refusal, and what it says, with "x" for what is put in."""
-    found = []
-    for path in [*reached(), *SOURCES]:
-        for call in calls(path):
-            if callee(call) in REFUSING and " " in getattr(call.args[0], "value", " "):
-                where = f"{path.relative_to(ROOT)}:{call.lineno}"
-                said = call.args[0]
-                if isinstance(said, ast.JoinedStr):
-                    found.append((where, "".join(getattr(part, "value", "") if isinstance(part, ast.Constant) else "x"
-                                                 for part in said.values)))  # fmt: skip
-                elif isinstance(said, ast.Constant):
-                    found.append((where, said.value))
-    return found
-
-
-def test_every_refusal_of_the_window_has_a_korean_line():
-    found = refusals()
-    missing = {f"{where}: {said}" for where, said in found if not re.search("[가-힣]", korean(said))}
-    assert not missing, "give these an id"
-
-
-def test_korean_refusals_put_in_what_the_english_do():
-    for english, translation in REFUSALS.items():
-        values = [f"v{number}" for number in range(english.count("{}"))]
-        said = translation.format(*values)
-        # the same name twice, as in "the passage is empty: type a passage", is said once
-        assert all(value in said for value in values) or english.startswith("the {} is empty"), english
-
-
-@pytest.mark.parametrize(
-    ("english", "parts"),
-    [
-        ("a {brace} that nobody knows", ("a {brace} that nobody knows",)),
-        ("there is no directory {x} {0}", ("{x} {0}: 그런",)),
-    ],
-)  # fmt: skip
-def test_a_refusal_and_what_it_puts_in_are_translated(english, parts):
-    assert all(part in korean(english) for part in parts), korean(english)
-
-
-def test_a_mistake_is_told_in_korean(shipped):
+def test_an_error_is_shown_in_korean(shipped):
     app = open_page("input", lang="ko", a="tea and bread " * 60)
     assert len(alerts(app)) == 1
     assert "토큰" in alerts(app)[0]

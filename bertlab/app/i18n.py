@@ -3,7 +3,6 @@
 import streamlit as st
 
 from bertlab.app import url
-from bertlab.app.refusals_ko import korean
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import DEFAULT, languages, render
 
@@ -22,10 +21,8 @@ def t(id: str, **values: object) -> str:
 
 
 def error_text(error: Exception | str) -> str:
-    """An error in the language of this session, one line."""
-    if isinstance(error, BertlabError) and " " not in error.id:
-        return error.render(language())
-    return korean(str(error)) if language() == "ko" else str(error)
+    """An error in the language of this session, one line; another library's error as that library words it."""
+    return error.render(language()) if isinstance(error, BertlabError) else str(error)
 
 
 def language() -> str:

@@ -34,8 +34,6 @@ class BertlabError(ValueError):
 
     def render(self, language: str = DEFAULT) -> str:
         """The error in a language, one line."""
-        if " " in self.id:  # transitional: a sentence instead of an id
-            return self.id
         return render(self.id, language, **self.params)
 
     def __str__(self) -> str:
