@@ -29,7 +29,9 @@ class TaskTypes(Mapping[str, TaskType]):
     def add(self, task_type: TaskType) -> None:
         """Add a task type, or replace the one of this name."""
         self._by_name[task_type.name] = task_type
-        self._names |= dict.fromkeys((task_type.name, *task_type.aliases), task_type.name)
+        self._names[task_type.name] = task_type.name
+        for alias in task_type.aliases:  # a subclass inherits the aliases of its parent, which still mean the parent
+            self._names.setdefault(alias, task_type.name)
 
     def remove(self, name: str) -> None:
         """Remove a task type."""

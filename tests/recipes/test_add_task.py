@@ -2,6 +2,7 @@
 package; each is fine-tuned and evaluated by the commands."""
 
 import json
+from collections import Counter
 
 import pytest
 import torch.nn.functional as F
@@ -11,9 +12,6 @@ from torch import nn
 from bertlab.cli import main
 from bertlab.config import tasks
 from bertlab.config.languages import Message
-
-pytest.importorskip("bertlab.tasks.registry", reason="task types are not one module each yet")
-
 from bertlab.config.tasks import TaskSpec, register_task
 from bertlab.nn.heads import HEADS, HeadSpec, register_head
 from bertlab.tasks.loss import Loss
@@ -37,7 +35,6 @@ class StrengthTask(RegressionTask):
     """A toy task type: the strength of the wind, by an output layer and a loss of its own."""
 
     name = "strength"
-    aliases = ()
     head = "strength"
     command = ""
     page = ""
@@ -94,3 +91,14 @@ def test_a_new_task_type(strength, tmp_path, tiny_checkpoint, capsys):
     data = write(tmp_path, "force", (7.0, 1.0))
     measured = finetune_and_evaluate("wind", data, tiny_checkpoint, tmp_path / "run", capsys)
     assert -100 <= measured["spearman"] <= 100
+
+
+def test_an_inherited_alias_still_means_the_parent(strength):
+    assert TASK_TYPES["regress"].name == "regression"
+
+
+def test_no_two_task_heads_are_stored_alike():
+    """A checkpoint would open with the wrong one; the number of labels tells classification from regression."""
+    stored = Counter((head.hf_class, head.hf_modules[""]) for head in HEADS.values())
+    assert {key for key, count in stored.items() if count > 1} == {("BertForSequenceClassification", "classifier")}
+    assert stored["BertForSequenceClassification", "classifier"] == 2
