@@ -179,13 +179,14 @@ def test_export_in_eight_bits(shipped, capsys, tmp_path):
 
 def test_a_card_states_no_figure_of_wider_weights(capsys, tmp_path):
     """The shipped classifier has a whole record, so its card is written."""
-    wide, shorten_to_width = tmp_path / "wide", tmp_path / "narrow"
+    wide, narrow = tmp_path / "wide", tmp_path / "narrow"
     assert main(["export", str(wide), "--checkpoint", "sst2"]) == 0
-    assert main(["export", str(shorten_to_width), "--checkpoint", str(wide), "--dtype", "float8"]) == 0
-    assert "accuracy" in (wide / "README.md").read_text(encoding="utf-8")
-    card = (shorten_to_width / "README.md").read_text(encoding="utf-8")
+    assert main(["export", str(narrow), "--checkpoint", str(wide), "--dtype", "float8"]) == 0
+    assert "| accuracy | 88.76 |" in (wide / "README.md").read_text(encoding="utf-8")
+    card = (narrow / "README.md").read_text(encoding="utf-8")
     assert "eight bits" in card
-    assert "accuracy" not in card
+    assert "| accuracy |" not in card
+    assert "88.76" not in card
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
 """The texts each page opens with, per language: `examples.toml` in each folder of `bertlab/locales`."""
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 
-from bertlab.config.languages import DEFAULT, languages
+from bertlab.config.languages import read_data
 
 Pair = tuple[str, str]
 
@@ -46,11 +45,7 @@ class Examples:
 @cache
 def examples(code: str) -> Examples:
     """The examples of a language, or the English ones where its folder has none."""
-    folder = languages()[code if code in languages() else DEFAULT].directory
-    path = folder / "examples.toml"
-    if not path.is_file():
-        return examples(DEFAULT)
-    return Examples(**{name: _tuples(value) for name, value in tomllib.loads(path.read_text(encoding="utf-8")).items()})
+    return Examples(**{name: _tuples(value) for name, value in read_data("examples", code).items()})
 
 
 def _tuples(value):

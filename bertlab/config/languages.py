@@ -1,10 +1,11 @@
 """Interface languages: one folder of `bertlab/locales` each. No other module depends on a particular language.
 
 A folder is named by its code (`en`, `ko`) and holds `language.toml` (its own name, and the letters that tell a text of
-this language from others), `examples.toml` (the texts each page opens with), and Fluent files (`*.ftl`, in any
-subfolder): `errors/` for every error a user can meet, `app/` for the interface. Adding a language is adding a folder,
-here or in a directory that the environment variable `BERTLAB_LOCALES` names; a text it lacks appears in English. A
-folder of such a directory without `language.toml` adds texts to a language that exists.
+this language from others) and Fluent files (`*.ftl`, in any subfolder): `errors/` for every error a user can meet,
+`app/` for the interface. It may hold data too: `examples.toml` (the texts each page opens with), `samples.toml` (rows
+to try the evaluation with), `clozes.toml` (sentences with a [MASK]) and `question_words.toml`. Adding a language is
+adding a folder, here or in a directory that the environment variable `BERTLAB_LOCALES` names; what it lacks appears in
+English. A folder of such a directory without `language.toml` adds texts to a language that exists.
 
 Fluent: https://projectfluent.org/fluent/guide/
 """
@@ -122,6 +123,23 @@ def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
     arguments = {name: _argument(value, language) for name, value in params.items()}
     text, _ = bundle.format_pattern(bundle.get_message(id).value, arguments)
     return text
+
+
+def read_data(name: str, language: str) -> dict:
+    """Read a TOML file of a language's folder, or the English one where the language lacks it.
+
+    Args:
+        name: its name without the suffix ("examples").
+        language: a code; English stands in for an unknown one.
+
+    >>> list(read_data("question_words", "en"))[:2]
+    ['how many', 'why']
+    """
+    known = languages()
+    path = known[language if language in known else DEFAULT].directory / f"{name}.toml"
+    if not path.is_file():
+        path = known[DEFAULT].directory / f"{name}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def message_ids(language: str = DEFAULT) -> frozenset[str]:

@@ -64,6 +64,8 @@ def head_differences(
         customdata=[list(place) for place in places], showlegend=False,
     )  # fmt: skip
     figure.update_xaxes(title={"text": escape_markup(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
+    # without a range, the marks would widen the axis to heads that do not exist
+    figure.update_xaxes(range=[-0.5, signed_LN.shape[1] - 0.5], autorange=False)
     name_rows(figure, labels[0], range(layers))
     return figure
 

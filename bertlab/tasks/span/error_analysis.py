@@ -3,10 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
 from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.languages import read_data
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import Analysis, Group, Judged
 from bertlab.tasks.span.answer import answer_questions
@@ -19,21 +21,6 @@ SHOWN_METRICS = (
     "total",
 )  # fmt: skip
 
-# language -> question word -> pattern; a question belongs to the first word whose pattern matches
-QUESTION_WORDS = {
-    "en": {word: rf"\b{word}\b" for word in ("why", "when", "where", "who", "which", "how", "what")}
-    | {"who": r"\b(who|whom|whose)\b", "how many": r"\bhow (many|much|long|old|far|large)\b"},
-    "ko": {
-        "왜": "왜|이유",
-        "언제": "언제",
-        "어디": "어디|어느 (곳|나라|도시)",
-        "누구": "누구|누가",
-        "몇·얼마": "몇|얼마",
-        "어떻게": "어떻게|어떤 (방법|방식)",
-        "무엇": "무엇|무슨|뭐|어떤|어느|이름",
-    },
-}
-_ASKED_FIRST = ("how many",)
 _LENGTHS = ((0, "0"), (1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"))
 
 
@@ -101,14 +88,20 @@ def _gold_probability(spans: Decoded, golds: Sequence[str], unanswerable: bool, 
 
 
 def question_word(question: str, language: str = "en") -> str:
-    """What a question asks for, by its question word; "" for one without.
+    """The question word of a question; "" for a question without one.
 
     >>> question_word("In how many years?"), question_word("To whom?"), question_word("Name the mill.")
     ('how many', 'who', '')
     """
-    table = QUESTION_WORDS[language]
-    order = [*(name for name in _ASKED_FIRST if name in table), *table]
-    return next((name for name in order if re.search(table[name], question.lower())), "")
+    return next(
+        (word for word, pattern in _question_words(language).items() if re.search(pattern, question.lower())), ""
+    )
+
+
+@cache
+def _question_words(language: str) -> dict[str, str]:
+    """Question words with the patterns that match them, the most specific first."""
+    return read_data("question_words", language)
 
 
 def _length(answer: str) -> str:

@@ -1,19 +1,21 @@
 """Cloze sentences: what a model predicts for [MASK], during training and for its model card.
 
-Ten sentences in English and ten in Korean, each with the words that fit. Source: the Cloze task of Taylor 1953; Devlin
-et al. 2019, section 3.1.
+Ten sentences for each language, each with the words that fit, are in `bertlab/locales/*/clozes.toml`.
+Source: the Cloze task of Taylor 1953; Devlin et al. 2019, section 3.1.
 
 Shape legend: B sentences, T tokens, M masks, H hidden, V vocabulary.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import nn
 from tqdm.utils import disp_len
 
 from bertlab.config.errors import TextError
+from bertlab.config.languages import read_data
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -32,37 +34,16 @@ class Cloze:
     """The kind of knowledge it takes."""
 
 
-CLOZES = {
-    "en": (
-        Cloze("The children [MASK] playing in the garden.", ("were", "are"), "grammar"),
-        Cloze("He was too tired [MASK] walk any further.", ("to",), "grammar"),
-        Cloze("My mother said that [MASK] was tired.", ("she",), "who is meant"),
-        Cloze("The king said that [MASK] was tired.", ("he",), "who is meant"),
-        Cloze("As a matter of [MASK], I have never been there.", ("fact",), "fixed phrases"),
-        Cloze("On the other [MASK], the price was low.", ("hand",), "fixed phrases"),
-        Cloze("Paris is the capital of [MASK].", ("france",), "places"),
-        Cloze("London is the capital of [MASK].", ("england", "britain"), "places"),
-        Cloze("A week has seven [MASK].", ("days",), "everyday knowledge"),
-        Cloze("She was cold, so she closed the [MASK].", ("door", "doors", "window", "windows"), "everyday knowledge"),
-    ),
-    "ko": (
-        Cloze("아이들이 마당에서 놀고 [MASK].", ("있다", "있었다"), "grammar"),
-        Cloze("그는 끝까지 포기하지 [MASK].", ("않았다", "않는다"), "grammar"),
-        Cloze("그녀는 [MASK] 어머니를 찾아갔다.", ("자신의", "그의"), "who is meant"),
-        Cloze("아버지와 [MASK] 모두 선생님이었다.", ("어머니",), "who is meant"),
-        Cloze("제2차 세계 [MASK] 때 지어진 다리이다.", ("대전",), "fixed phrases"),
-        Cloze("비가 많이 왔기 [MASK] 경기가 늦어졌다.", ("때문에",), "fixed phrases"),
-        Cloze("대한민국의 수도 [MASK] 시내에 있는 시장이다.", ("서울",), "places"),
-        Cloze("일본의 수도 [MASK] 시내에 있는 공원이다.", ("도쿄",), "places"),
-        Cloze("한 시간은 육십 [MASK] 동안이다.", ("분",), "everyday knowledge"),
-        Cloze("하루는 스물네 [MASK] 동안이다.", ("시간",), "everyday knowledge"),
-    ),
-}
+@cache
+def clozes(language: str) -> tuple[Cloze, ...]:
+    """The cloze sentences of a language: `clozes.toml` in its folder of `bertlab/locales`, else the English ones."""
+    rows = read_data("clozes", language)["clozes"]
+    return tuple(Cloze(row["text"], tuple(row["fits"]), row["kind"]) for row in rows)
 
 
 def default_sentences(tokenizer: Tokenizer) -> tuple[str, ...]:
     """One sentence of each kind, in the language of the vocabulary, to follow during training."""
-    first = {cloze.kind: cloze.text for cloze in reversed(CLOZES[tokenizer.language])}
+    first = {cloze.kind: cloze.text for cloze in reversed(clozes(tokenizer.language))}
     return tuple(reversed(first.values()))
 
 
@@ -110,11 +91,11 @@ def answer_clozes(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
     Returns:
         rows of `predict_masks` with `fits`, `kind` and `right` (whether the most probable token fits).
     """
-    clozes = CLOZES[tokenizer.language]
-    rows = predict_masks(model, tokenizer, [cloze.text for cloze in clozes])
+    sentences = clozes(tokenizer.language)
+    rows = predict_masks(model, tokenizer, [cloze.text for cloze in sentences])
     return [
         {**row, "fits": list(cloze.fits), "kind": cloze.kind, "right": row["guesses"][0][0][0].lower() in cloze.fits}
-        for row, cloze in zip(rows, clozes, strict=True)
+        for row, cloze in zip(rows, sentences, strict=True)
     ]
 
 
