@@ -27,7 +27,7 @@ def page_style() -> None:
 
 
 def canvas(view: str, payload: bytes) -> None:
-    """Draw one of bertlab's canvas views; what its reader sets in it is kept in the address.
+    """Draw one of bertlab's canvas views; its settings are stored in the address.
 
     Args:
         view: a name of `bertlab.views.assets.View`.
@@ -54,7 +54,7 @@ def words(text: str, hidden: set[int], *, on_click: Callable[[int], None]) -> No
 
     Args:
         hidden: the numbers of the words that are drawn as masked.
-        on_click: is called with the number of the word.
+        on_click: called with the number of the word.
     """
     parts, place = [], 0
     for number, (start, end) in enumerate(find_words(text)):
@@ -84,7 +84,7 @@ def head_grid(data: dict, on_change: Callable[[str], None]) -> None:
     """Draw the grid of heads of head surgery (`static/heads.js`).
 
     Args:
-        on_change: is called with the line of changes after a click.
+        on_change: called after a click with the changes to the heads, as one line of text.
     """
 
     def changed() -> None:
@@ -103,7 +103,7 @@ def save_menu(
 
     Args:
         data: the columns of the CSV file.
-        code: the Python lines that draw it again.
+        code: Python lines that reproduce the figure.
         subject: columns that every row of the CSV file gets; None for the checkpoint and texts of the latest query.
     """
     if subject is None:
@@ -120,7 +120,7 @@ def html_button(page: Callable[[], str], name: str) -> None:
     """A button that saves a view as one offline HTML file.
 
     Args:
-        page: makes the file's text when the button is clicked.
+        page: returns the HTML of the file; called when the button is clicked.
         name: the file's name.
     """
     st.download_button(t("download-html"), page, name, "text/html", on_click="ignore", icon=":material/download:")

@@ -30,7 +30,7 @@ def note(text: str, kind: str = "info") -> None:
     """Show one line of plain text.
 
     Args:
-        text: the line; it is escaped, and what stands in backticks is set as code.
+        text: the line; it is escaped, and text between backticks is shown as code.
         kind: "info" or "error".
     """
     role = "alert" if kind == "error" else "status"
@@ -45,7 +45,7 @@ def note_with_command(text: str, command: str) -> None:
 
 
 class NoSuitableCheckpoint(CheckpointError):
-    """No shipped checkpoint can do what a page needs.
+    """No installed checkpoint has the output layer that a page needs.
 
     Args:
         command: a shell command that trains one.
@@ -60,7 +60,7 @@ class NoSuitableCheckpoint(CheckpointError):
 def show_errors() -> Iterator[None]:
     """Show an error of the enclosed block as one line on the page, and continue after the block.
 
-    An exception that nobody foresaw is written to the error log; the page shows its id, never a stack.
+    An unexpected exception is written to the error log; the page shows its id, never a stack.
     """
     try:
         yield
@@ -70,7 +70,7 @@ def show_errors() -> Iterator[None]:
         note(error_text(error), "error")
     except (ScriptControlException, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - the last net; a panic of a Rust library is not an Exception
+    except BaseException as error:  # noqa: BLE001 - the last resort: a panic of a Rust library is not an Exception
         note(error_text(_unexpected(error)), "error")
 
 
@@ -78,7 +78,7 @@ def _unexpected(error: BaseException) -> BertlabError:
     if isinstance(error, MemoryError):
         return BertlabError("out-of-memory")
     logged = unexpected_error(error, f"page {st.session_state.get('url.page') or 'start'}")
-    # without the path of the log: a visitor of another machine need not know it
+    # the path of the log is left out, because a user of a hosted app cannot open it
     return BertlabError("unexpected-error-on-page", id=logged.params.get("id", "–"))
 
 

@@ -1,4 +1,4 @@
-"""The results of an error analysis: every row judged, a confusion matrix, groups of questions.
+"""The results of an error analysis: a score for every row, a confusion matrix, and metrics for groups of questions.
 
 Shape legend: G labels of the data (gold), P predictions.
 """
@@ -19,7 +19,7 @@ class Judged:
     """A row and how its prediction compares with its label."""
 
     id: str
-    """Of the row."""
+    """The id of the row."""
     texts: tuple[str, ...]
     """One or two texts; a context and its choices; the tokens; or question and passage."""
     gold: str
@@ -29,10 +29,10 @@ class Judged:
     score: float
     """1 correct, 0 wrong; between them the F1 of an answer or the share of correct tags."""
     probability: float | None
-    """The probability of the label; of a sentence's tags the lowest, of an answer its share of the n-best. None for
-    values."""
+    """The probability of the label; for tags, the lowest of the sentence; for an answer, its probability among the n
+    best. None for regression."""
     values: tuple[float, float] | None = None
-    """Label and prediction where they are values."""
+    """For regression, the label and the prediction as numbers."""
 
     @property
     def ease(self) -> tuple[float, ...]:
@@ -44,16 +44,16 @@ class Judged:
 
 @dataclass(frozen=True)
 class Confusion:
-    """A confusion matrix that remembers the rows behind each cell."""
+    """A confusion matrix with the rows that are counted in each cell."""
 
     names: tuple[str, ...]
-    """The labels. "" stands for no entity: a missed entity is predicted to be it, an invented one labelled with it."""
+    """The labels; "" means no entity: the prediction for a missed entity, and the label of a falsely predicted one."""
     cells: dict[tuple[int, int], tuple[int, ...]]
-    """(label, prediction) -> the number of the row for each count. A row with several entities is in several cells."""
+    """(label, prediction) -> the row index of every count. A row with several entities may be in several cells."""
 
     @cached_property
     def counts_GP(self) -> np.ndarray:
-        """How often each label (down) got each prediction (across)."""
+        """The number of times each label (rows) received each prediction (columns)."""
         counts_GP = np.zeros((len(self.names), len(self.names)), np.int64)
         for place, rows in self.cells.items():
             counts_GP[place] = len(rows)
@@ -61,7 +61,7 @@ class Confusion:
 
     @property
     def shares_GP(self) -> np.ndarray:
-        """The share of each label that got each prediction; 0 where the label does not occur."""
+        """`counts_GP` divided by the total of its row; 0 for a label that does not occur."""
         return self.counts_GP / np.maximum(self.counts_GP.sum(1, keepdims=True), 1)
 
     @property
@@ -72,12 +72,12 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Group:
-    """Questions with something in common."""
+    """A group of questions and its metrics."""
 
     name: str
-    """What they have in common."""
+    """What the questions have in common, such as "who"."""
     rows: tuple[int, ...]
-    """The numbers of their rows."""
+    """The indices of the rows."""
     exact_match: float
     """EM in percent."""
     f1: float
@@ -86,16 +86,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a task type finds out about the examples of one error analysis."""
+    """The part of an error analysis that the task type computes."""
 
     metrics: dict[str, float]
     """The task's metrics in percent."""
     judged: list[Judged]
     """Every example, in order."""
     confusion: Confusion | None = None
-    """For labels, choices and tags."""
+    """For classification, multiple choice and tagging; otherwise None."""
     groups: dict[str, tuple[Group, ...]] | None = None
-    """For questions."""
+    """For question answering; otherwise None."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Examination:
     """The result of an error analysis."""
 
     name: str
-    """Where the rows come from."""
+    """The name of the source of the rows."""
     spec: TaskSpec
     """The task."""
     metrics: dict[str, float]
@@ -111,21 +111,21 @@ class Examination:
     rows: tuple[Judged, ...]
     """The rows that were predicted."""
     total: int
-    """How many rows there were to choose from."""
+    """The number of rows in the source."""
     usable: int
-    """How many of them are valid."""
+    """The number of valid rows."""
     left_out: tuple[BertlabError, ...]
-    """Why rows were left out, one error for each."""
+    """One error for each invalid row."""
     confusion: Confusion | None = None
-    """For labels, choices and tags."""
+    """For classification, multiple choice and tagging; otherwise None."""
     groups: dict[str, tuple[Group, ...]] | None = None
-    """For questions, by "question" word and by "length" of the answer in words."""
+    """For question answering: groups by "question" word and by "length" of the answer in words; otherwise None."""
 
     def hardest(self, rows: Sequence[int] | None = None) -> list[int]:
-        """The numbers of rows, hardest first: largest error, or least probable label.
+        """The indices of rows, hardest first: largest error, or least probable label.
 
         Args:
-            rows: only these; None for all.
+            rows: indices of the rows to sort; None for all.
         """
         chosen = range(len(self.rows)) if rows is None else sorted(set(rows))
         return sorted(chosen, key=lambda row: self.rows[row].ease)
