@@ -999,8 +999,8 @@ def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
     assert loaded.heads == ("span",)
     assert loaded.record["validation"]["f1"] > 60
     before, told = (tmp_path / "squad" / "log.jsonl").read_bytes(), []
-    (again,) = run_with_evaluations(config, tell=told.append)
-    assert (again.final, again.figures) == (True, loaded.record["validation"])
+    (again,) = run_with_evaluations(config, report_line=told.append)
+    assert (again.final, again.metrics) == (True, loaded.record["validation"])
     assert "`bertlab evaluate squad --record`" in told[0]
     assert (tmp_path / "squad" / "log.jsonl").read_bytes() == before
 
