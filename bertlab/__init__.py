@@ -1,4 +1,4 @@
-"""BERT, opened up: train it, fine-tune it, and look inside it while it thinks."""
+"""Train BERT, fine-tune it, and look inside it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

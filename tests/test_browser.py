@@ -379,7 +379,7 @@ def test_the_tools_of_surgery_by_keyboard_alone(visit):
     walk_to(tab, tools.nth(1), "Shift+Tab")
     tab.keyboard.press("ArrowRight")
     tab.keyboard.press("Enter")
-    walk_to(tab, tab.get_by_role("button", name=text("heads-put")))
+    walk_to(tab, tab.get_by_role("button", name=text("heads-apply")))
     tab.keyboard.press("Enter")
     tab.wait_for_url("**changes=r**p**")
 

@@ -75,7 +75,7 @@ def test_a_row_and_a_state_are_put_in_from_the_page(shipped):
     assert link(app).startswith("r1.0.0-0:0.")
     assert not errors(app)
     app = open_page("heads", masked=MASKED, tool="patch", other="Some bread.")
-    app = next(button for button in app.button if button.label == text("heads-put")).click().run()
+    app = next(button for button in app.button if button.label == text("heads-apply")).click().run()
     assert link(app) == "he.1-e.1"
     app = next(button for button in app.button if button.label == text("heads-patch-every")).click().run()
     assert "tokens: choose one position in each" in errors(app)[0], "the texts differ in length"

@@ -195,9 +195,9 @@ def broken_gradient(found):
     ("how", "line", "kept"),
     [
         # a leap is known as one only after a while
-        (raised, r"the loss rose from \d\.\d\d to \d\.\d\d at step 4[67]; step 39 is kept", 39),
-        (endless, "the loss is inf at step 9; step 7 is kept", 7),
-        (broken_gradient, "the gradient norm is nan at step 9; step 7 is kept", 7),
+        (raised, r"the loss rose from \d\.\d\d to \d\.\d\d at step 4[67]; the state of step 39 is saved", 39),
+        (endless, "the loss is inf at step 9; the state of step 7 is saved", 7),
+        (broken_gradient, "the gradient norm is nan at step 9; the state of step 7 is saved", 7),
     ],
 )
 def test_a_run_that_diverges_keeps_its_last_good_state(corpus, tmp_path, monkeypatch, how, line, kept):
@@ -212,7 +212,7 @@ def test_a_run_that_diverges_keeps_its_last_good_state(corpus, tmp_path, monkeyp
         assert all(torch.isfinite(file.get_tensor(key)).all() for key in file.keys() if key != "rng")  # noqa: SIM118
     assert checkpoint.load(tmp_path / "run" / "last-good").record["steps"] == kept
     log = tmp_path / "run" / "log.jsonl"
-    assert "is kept" in json.loads(log.read_text().splitlines()[-1])["diverged"]
+    assert "is saved" in json.loads(log.read_text().splitlines()[-1])["diverged"]
     assert history.run_status(tmp_path / "run", history.read_log(tmp_path / "run")).state == "diverged"
     # given again it goes wrong as before, and what is kept stays
     state, wrong.calls = (tmp_path / "run" / "state.safetensors").read_bytes(), kept
@@ -238,7 +238,7 @@ def test_a_run_ruined_by_its_learning_rate_keeps_good_weights(corpus, tmp_path, 
     """Nothing is feigned but the schedule: 30 steps that learn, then updates that no model survives."""
     monkeypatch.setattr(OptimConfig, "learning_rate_at", lambda optim, done: 3e-3 if done < 0.5 else 1.0)
     config = settings(corpus, tmp_path / "run", steps=60)
-    line = r"the loss rose from \d\.\d\d to \d\d\.\d\d at step 3\d; step 30 is kept"
+    line = r"the loss rose from \d\.\d\d to \d\d\.\d\d at step 3\d; the state of step 30 is saved"
     with pytest.raises(Diverged, match=line) as first:
         list(pretrain(config))
     healthy = mean(losses(tmp_path / "run")[20:30])

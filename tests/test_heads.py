@@ -132,7 +132,7 @@ def edit(path, **changes):
             {"id2label": {"0": "a", "1": "b"}},
             r"classifier.weight has the shape \[3, 16\], but config.json requires \[2,",
         ),
-        ({"id2label": {"0": "a", "2": "b"}}, "numbers its labels 0, 2, not from 0 on"),
+        ({"id2label": {"0": "a", "2": "b"}}, "have the numbers 0, 2; they must be numbered from 0"),
     ],
 )
 def test_labels_that_do_not_fit(changes, message, tiny_model, tiny_tokenizer, tmp_path):
@@ -146,7 +146,7 @@ def test_labels_that_do_not_fit(changes, message, tiny_model, tiny_tokenizer, tm
 
 def test_one_classifier_a_checkpoint(tiny_model, tiny_tokenizer, tmp_path):
     model = FastBert(tiny_model.config.replace(labels=("a", "b")), ["classify", "tag"])
-    with pytest.raises(CheckpointError, match="only one of these heads: classify, tag"):
+    with pytest.raises(CheckpointError, match="only one of these output layers: classify, tag"):
         checkpoint.save(tmp_path / "mine", model, tiny_tokenizer, {})
     with pytest.raises(CheckpointError, match="names no labels"):
         FastBert(tiny_model.config, ["classify"])

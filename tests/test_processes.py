@@ -225,7 +225,7 @@ def test_ctrl_c_stops_two_processes_after_the_same_step(corpus, alone, tmp_path)
     process.send_signal(signal.SIGINT)
     told = process.communicate(timeout=60)[1]
     step = rows(out)[-1]["step"]
-    assert told.count(f"stopped after step {step:,}: the same command continues\n") == 1, told
+    assert told.count(f"stopped after step {step:,}: run the same command to continue\n") == 1, told
     with safe_open(out / "state.safetensors", "pt") as state:
         assert json.loads(state.metadata()["trainer"])["progress"]["step"] == step
 
@@ -272,7 +272,7 @@ def test_a_process_that_dies_ends_the_run_and_one_process_goes_on_from_its_state
     os.kill(victim, signal.SIGKILL)
     _, err = process.communicate(timeout=60)
     assert process.returncode != 0
-    assert "what was saved last is kept" in err
+    assert "the last saved state is unchanged" in err
     assert 3 <= len(rows(out)) < STEPS
     list(pretrain(settings(corpus, out)))
     same(rows(out), alone)

@@ -117,7 +117,7 @@ def test_a_long_question_keeps_its_first_pieces(tokenizer):
         ("", PASSAGE, {}, "question is empty"),
         (" \u200b\n", PASSAGE, {}, "question is empty"),
         (QUESTION, " ", {}, "passage is empty"),
-        (QUESTION, PASSAGE, {"max_tokens": 8}, "no room"),
+        (QUESTION, PASSAGE, {"max_tokens": 8}, "too short for a question"),
         (QUESTION, PASSAGE, {"stride": 0}, "at least 1"),
     ],
 )
@@ -346,7 +346,7 @@ def test_every_form_of_predictions_opens(tmp_path, content):
         ("tea", "not JSON"),
         ("3", "not a JSON object but number"),
         ("[1]", "not a JSON object but number"),
-        ('{"a": 1}', "must be texts"),
+        ('{"a": 1}', "must be text"),
         ('{"id": "a"}\n{"id"', "row 2: is not JSON"),
         ('[{"id": "a", "prediction_text": "x"}, {"id": "a", "prediction_text": "y"}]', "twice"),
     ],

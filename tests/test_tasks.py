@@ -238,8 +238,8 @@ def test_questions_without_answers_are_only_predicted(name, tmp_path, taught):
     ("name", "without", "line"),
     [
         ("squad", [3], r"validation.parquet row 4 \(id id3\): has no answer"),
-        ("squad", range(12), "no question of .* has an answer, so nothing can be measured"),
-        ("squad_v2", range(12), "no question of .* has an answer, so nothing can be measured"),
+        ("squad", range(12), "no question of .* has an answer, so it cannot be used for evaluation"),
+        ("squad_v2", range(12), "no question of .* has an answer, so it cannot be used for evaluation"),
     ],
 )
 def test_a_held_out_question_without_answer_is_named_before_anything_is_learned(
@@ -352,7 +352,7 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
         (["--kind", "classify", "--text-column", "review"], 'no column "label" to train on'),
         (["--kind", "classify", "--text-column", "review", "--label-column", "score"], "--kind regress"),
         (["--kind", "regress", "--text-column", "review", "--label-column", "a"], "row 1: has 'tea' where a number"),
-        (["--kind", "classify", "--text-column", "review", "--label-column", "a"], "nothing to learn"),
+        (["--kind", "classify", "--text-column", "review", "--label-column", "a"], "at least two labels"),
     ],
 )
 def test_own_rows_that_cannot_be(flags, message, tmp_path, tiny_checkpoint, capsys):

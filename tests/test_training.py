@@ -516,7 +516,7 @@ def test_the_command_line_says_what_was_saved_at_ctrl_c(corpus, tmp_path, monkey
     interrupting(monkeypatch, at=2)
     words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--preset", "tiny", "--steps", "4", "--no-watch"]
     assert main([*words, "--device", "cpu", "--batch-size", "2", "--max-tokens", "16", "--precision", "float32"]) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "bertlab: stopped after step 2: the same command continues"
+    assert capsys.readouterr().err.splitlines()[-1] == "bertlab: stopped after step 2: run the same command to continue"
 
 
 def test_a_run_killed_before_its_first_save_writes_no_row_twice(corpus, tmp_path):

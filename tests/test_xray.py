@@ -212,7 +212,7 @@ def test_moving_the_threshold_past_the_margin_silences_the_answer(shipped):
     margin = bertlab.load("squad").xray(QUESTION, PASSAGE).margin
     assert -20 < margin < 20
     said = lambda: next(body.proto.body for body in app.get("html") if 'class="say"' in body.proto.body)  # noqa: E731
-    assert text("xray-says", tau=20) in said()
+    assert text("xray-answer-at", tau=20) in said()
     app.slider(key="tau").set_value(-20.0).run()
     assert text("xray-silent", tau=SignedNumber(-20)) in said()
     assert app.query_params["tau"] == "-20.0"

@@ -29,14 +29,14 @@ from bertlab.views import payload
 
 @dataclass(frozen=True)
 class AppBenchConfig(BenchOptions):
-    """Measure the app in a headless Chromium: a change of text, many people at once, the attention view, and layout
+    """Measure the app in a headless Chromium: text changes, simultaneous visitors, the attention view, and layout
     shifts. Times are in milliseconds.
 
     change: from the keystroke (the field's pause for more typing included) or from Enter to the frame that shows the
-    new picture. Every text is new to the server. thirty: visitors who speak Streamlit's protocol, since thirty browsers
-    would use the cores that are measured; from the message with the new text to the end of the script's run, with one
-    real browser among them. attention: bytes of the payload, first paint, hover and layer switch. shift: the browser's
-    cumulative layout shift after a changed text.
+    new picture. Every text is new to the server. thirty: visitors simulated by Streamlit's protocol, since thirty
+    browsers would use the cores that are measured; from the message with the new text to the end of the script's run,
+    with one real browser among them. attention: bytes of the payload, first paint, hover and layer switch. shift: the
+    browser's cumulative layout shift after a changed text.
 
     Examples:
       bertlab bench app
@@ -46,11 +46,11 @@ class AppBenchConfig(BenchOptions):
     parts: tuple[Literal["change", "thirty", "attention", "shift"], ...] = ("change", "thirty", "attention", "shift")
     """What to measure."""
     changes: int = 10
-    """Changes of text on each page."""
+    """Number of text changes on each page."""
     people: int = 30
-    """Visitors at once."""
+    """Number of simultaneous visitors."""
     turns: int = 3
-    """Changes of text by each visitor."""
+    """Number of text changes by each visitor."""
     seconds: float = 20
     """Time over which these are spread, with random pauses; 0 for all at once."""
     checkpoint: str = ""

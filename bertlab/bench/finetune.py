@@ -43,11 +43,11 @@ class FinetuneBenchConfig(MachineOptions):
     checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "strongest"
     """The checkpoint that both sides fine-tune."""
     rows: int = 8000
-    """Use only the first so many rows."""
+    """Number of rows to use, from the first."""
     batch_size: int = 32
     """Rows or windows in a step."""
     steps: int = 20
-    """Steps in a turn; two more of the Trainer's are not counted, as it sets itself up in them."""
+    """Steps in a turn; the Trainer runs two more first, which are not counted, to warm up."""
     rounds: int = 5
     """Turns of each side."""
     dropout: float = 0.1

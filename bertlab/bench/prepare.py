@@ -40,7 +40,7 @@ class PrepareBenchConfig(BenchOptions):
     megabytes: float = 24
     """Megabytes of text, from all files together."""
     times: tuple[int, ...] = (1, 2, 4)
-    """How many times over the text is prepared."""
+    """How many copies of the text are prepared, one measurement each."""
     workers: int = 2
     """Worker processes of `bertlab prepare`."""
     tokenizer: str = "strongest"

@@ -39,8 +39,8 @@ POLL_SECONDS = 0.02  # between looks at the log of the run
 class BenchConfig(BenchOptions):
     """Measure the tokens per second of `bertlab pretrain`, in turns with `BertForPreTraining` of transformers.
 
-    The first peer reads the same padded sentence pairs. The second reads rows of grouped text without padding, as
-    people who pack their corpus train it. Padding is not counted on either side.
+    The first peer reads the same padded sentence pairs. The second reads rows of grouped text without padding, as is
+    common with packed corpora. Padding is not counted on either side.
 
     Examples:
       bertlab bench pretrain --corpus runs/corpus
@@ -60,7 +60,7 @@ class BenchConfig(BenchOptions):
     minutes: float = 1.0
     """Length of a turn."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """End a turn after so many steps, if that is sooner."""
+    """Maximum number of steps in a turn."""
     rounds: int = 5
     """Turns of each side."""
     precision: Precision = "auto"
@@ -70,7 +70,7 @@ class BenchConfig(BenchOptions):
     device: str = "auto"
     """cpu or cuda; auto takes a GPU if there is one."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Processor threads. Default: all of them."""
+    """CPU threads. Default: all of them."""
 
 
 def bench(config: BenchConfig) -> dict:

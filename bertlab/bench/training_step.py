@@ -1,4 +1,4 @@
-"""`bertlab bench step`: what single parts of a training step gain on a processor.
+"""`bertlab bench step`: the speed-up of single parts of a training step on a CPU.
 
 Fused attention beside attention written out, a step without padding beside the padded one, our dropout beside torch's,
 and our Muon beside torch's. Times are processor seconds, so that other programs matter little; with several threads
@@ -29,7 +29,7 @@ SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32
 
 @dataclass(frozen=True)
 class StepBenchConfig(BenchOptions):
-    """Measure what single parts of a training step gain on a processor.
+    """Measure the speed-up of single parts of a training step on a CPU.
 
     Examples:
       bertlab bench step
@@ -39,7 +39,7 @@ class StepBenchConfig(BenchOptions):
     rounds: int = 7
     """Turns of each alternative."""
     threads: int = 1
-    """Processor threads."""
+    """CPU threads."""
     preset: Preset = "minilm"
     """The size of the model whose steps are timed with and without padding."""
     dropout: float = 0.0

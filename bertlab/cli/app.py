@@ -27,7 +27,7 @@ class App:
     port: int = 8501
     """Port to listen on."""
     host: str = "localhost"
-    """Address to listen on. 0.0.0.0 lets other machines of the network in. They may open the shipped checkpoints and
+    """Address to listen on. 0.0.0.0 accepts connections from other machines. They may open the shipped checkpoints and
     runs, the directory `runs`, and the directories of --allow."""
     allow: tuple[Path, ...] = ()
     """Directories that visitors from other machines may open too."""

@@ -1,7 +1,4 @@
-"""Questions to a checkpoint that it was trained to answer: a masked word, the next sentence, an answer, a label, tags.
-
-Knows nothing of how an answer is found.
-"""
+"""Commands that print predictions: masked words, next sentence, answers, labels, choices and tags."""
 
 import os
 import sys
@@ -15,7 +12,7 @@ from bertlab.cli.query import OptionalText, QueryOptions, Text, TextQuery, open_
 
 @dataclass(frozen=True)
 class FillMask(QueryOptions):
-    """What a BERT would put in place of [MASK].
+    """Predict the words behind [MASK].
 
     Examples:
       bertlab fill-mask "The cat [MASK] on the mat."
@@ -24,11 +21,11 @@ class FillMask(QueryOptions):
     """
 
     text: Text
-    """The text, with [MASK] for every word to guess; - reads it from standard input."""
+    """The text, with [MASK] in place of each word to predict; - reads it from standard input."""
     pair: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
     """A second text, read after the first."""
     top_k: int = 5
-    """Proposals for each mask."""
+    """Number of predictions for each mask."""
 
 
 def fill_mask(config: FillMask) -> None:
@@ -43,7 +40,7 @@ def fill_mask(config: FillMask) -> None:
 
 @dataclass(frozen=True)
 class NextSentence(QueryOptions):
-    """Does the second sentence follow the first?
+    """Predict whether sentence B follows sentence A.
 
     Examples:
       bertlab next-sentence "She opened the window." "Cold air came in."
@@ -75,22 +72,24 @@ class Answer(QueryOptions):
     """
 
     question: Text
-    """What to ask; - reads it from standard input."""
+    """The question; - reads it from standard input."""
     passage: Text
-    """Where to look, of any length; - reads it from standard input."""
+    """The passage, of any length; - reads it from standard input."""
     n_best: int = 5
-    """Answers to show."""
+    """Number of answers to show."""
     max_answer_tokens: int = 30
-    """Tokens in an answer."""
+    """Maximum number of tokens in an answer."""
     stride: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """A long passage is read in windows; how many tokens each begins after the one before. If not given, as the
-    checkpoint was taught, or 128."""
+    """Distance in tokens between the starts of two windows of a long passage. Default: the value used in
+    fine-tuning, or 128."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Tokens in a window, the question's included. If not given, as the checkpoint was taught, and 384 at least."""
+    """Maximum number of tokens in a window, including the question. Default: the value used in fine-tuning, but at
+    least 384."""
     batch_size: int = 8
-    """Windows read at once."""
+    """Number of windows in a batch."""
     null_threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """tau: how far the no-answer's score must lie above the best answer's to be said; else the checkpoint's own."""
+    """Threshold tau: print "no answer" if its score exceeds that of the best answer by more than this. Default: the
+    checkpoint's own."""
 
 
 def answer(config: Answer) -> None:
@@ -108,7 +107,7 @@ def answer(config: Answer) -> None:
 
 @dataclass(frozen=True)
 class Classify(TextQuery):
-    """Which label a text has, or what value: what a fine-tuned checkpoint was taught.
+    """Predict the label of a text, or a value, with a fine-tuned checkpoint.
 
     Examples:
       bertlab classify "A quiet, lovely film."
@@ -117,7 +116,7 @@ class Classify(TextQuery):
     """
 
     pair: OptionalText = None
-    """A second text, for a checkpoint that was taught on pairs."""
+    """A second text, for a checkpoint that was fine-tuned on pairs."""
 
 
 def classify(config: Classify) -> None:
@@ -136,16 +135,16 @@ def classify(config: Classify) -> None:
 
 @dataclass(frozen=True)
 class Choose(QueryOptions):
-    """Which of several texts goes on best.
+    """Choose the best continuation of a text.
 
     Examples:
       bertlab choose "He put a turkey into the fridge." "Turkeys fly." "A live turkey does not fit there."
     """
 
     context: Text
-    """What comes before; - reads it from standard input."""
+    """The text to continue; - reads it from standard input."""
     choices: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TEXT ...")]
-    """Two or more ways to go on."""
+    """Two or more continuations."""
 
 
 def choose(config: Choose) -> None:
@@ -159,7 +158,7 @@ def choose(config: Choose) -> None:
 
 @dataclass(frozen=True)
 class Tag(TextQuery):
-    """The names, places and so on in a text: a tag for every word.
+    """Find the named entities in a text: a tag for every word.
 
     Examples:
       bertlab tag "Ada Lovelace was born in London."
@@ -168,7 +167,7 @@ class Tag(TextQuery):
     """
 
     words: bool = False
-    """Show every word, not the entities alone."""
+    """Show the tag of every word, not only the entities."""
 
 
 def tag(config: Tag) -> None:

@@ -100,16 +100,16 @@ def _short(value: object) -> str:
 class Export(CheckpointOptions):
     """Write a copy of a checkpoint: quantised, without some attention heads, or averaged with another checkpoint.
 
-    In float8 the matrices take eight bits per weight, and transformers opens the file as it is; measure what that costs
-    with `bertlab evaluate`.
+    In float8 the matrices take eight bits per weight, and transformers opens the file as it is. Measure the loss of
+    accuracy with `bertlab evaluate`.
 
     Pruned heads are left out of the file and named in config.json as `pruned_heads`; the outputs are those of the model
     with these heads ablated. bertlab and transformers up to version 4 open the file; version 5 no longer reads the
     field and refuses it. With --zeroed the heads stay as zeros: the checkpoint opens everywhere, but is no smaller.
 
     Two checkpoints can be averaged if they have the same sizes, vocabulary and heads. Their average is useful if one
-    was trained further from the other, or both from the same weights: it is often better than either, or keeps what the
-    second has forgotten. Measure it.
+    was trained further from the other, or both from the same weights: it is often better than either, or recovers
+    skills that the second has lost. Measure it with `bertlab evaluate`.
 
     Examples:
       bertlab export small --checkpoint runs/sst2/checkpoint --dtype float8

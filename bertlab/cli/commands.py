@@ -45,22 +45,22 @@ COMMANDS = {
     "export-run": Command(
         "training.export_run", "ExportRunConfig", "run", "pack a finished run and its snapshots for sharing"
     ),
-    "bench pretrain": Command("bench.pretrain", "BenchConfig", "run", "pre-training speed beside transformers"),
+    "bench pretrain": Command("bench.pretrain", "BenchConfig", "run", "pre-training speed compared with transformers"),
     "bench finetune": Command(
-        "bench.finetune", "FinetuneBenchConfig", "run", "fine-tuning speed beside the Trainer of transformers"
+        "bench.finetune", "FinetuneBenchConfig", "run", "fine-tuning speed compared with the Trainer of transformers"
     ),
     "bench features": Command(
-        "bench.features", "FeaturesBenchConfig", "run", "speed of turning SQuAD rows into features, beside transformers"
+        "bench.features", "FeaturesBenchConfig", "run", "speed of SQuAD features, compared with transformers"
     ),
     "bench lengths": Command("bench.lengths", "LengthsBenchConfig", "run", "pre-training speed by sequence length"),
-    "bench step": Command("bench.training_step", "StepBenchConfig", "run", "what parts of a training step gain"),
+    "bench step": Command("bench.training_step", "StepBenchConfig", "run", "speed of single parts of a training step"),
     "bench prepare": Command("bench.prepare", "PrepareBenchConfig", "run", "speed and memory of bertlab prepare"),
     "bench finetune-parity": Command(
-        "bench.finetune_parity", "ParityBenchConfig", "run", "results of fine-tuning beside transformers"
+        "bench.finetune_parity", "ParityBenchConfig", "run", "results of fine-tuning compared with transformers"
     ),
     "bench app": Command("bench.app", "AppBenchConfig", "run", "response times of the app in a browser"),
     "bench attention-view": Command(
-        "bench.attention_view", "AttentionViewBenchConfig", "run", "the attention view beside bertviz"
+        "bench.attention_view", "AttentionViewBenchConfig", "run", "speed of the attention view compared with bertviz"
     ),
     "bench time-machine": Command(
         "bench.time_machine", "TimeMachineBenchConfig", "run", "frame times of the time machine"
@@ -71,7 +71,7 @@ COMMANDS = {
 ALIASES = {"nsp": "next-sentence", "bench": "bench pretrain"}
 """Other spellings of a command."""
 
-HELP = """bertlab {version}: BERT, opened up.
+HELP = """bertlab {version}: train BERT and look inside it.
 
 usage: bertlab COMMAND ...        bertlab COMMAND --help shows its options
 

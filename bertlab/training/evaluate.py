@@ -53,8 +53,8 @@ class EvaluateConfig(TaskFlags):
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """A corpus of `bertlab prepare`, or a task's rows: a file, directory or hub id; the task's own by default."""
     split: str = "validation"
-    """Which split of a directory or hub data set to read. Rows without labels, and questions of which none has an
-    answer or says is_impossible, are only predicted."""
+    """Which split of a directory or hub data set to read. Rows without labels are only predicted, not scored,
+    and so are questions if none of them has an answer or the field is_impossible."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """A directory, a shipped name or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -77,7 +77,7 @@ class EvaluateConfig(TaskFlags):
     device: str = "auto"
     """cpu or cuda; auto takes a GPU if there is one."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Processor threads; all of them if not given."""
+    """CPU threads; all of them if not given."""
     json: bool = False
     """Print one JSON object."""
 

@@ -61,8 +61,8 @@ class FinetuneConfig(TaskFlags, RunConfig):
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
     """The task. Classification of one text: sst2, cola, nsmc; of two: mnli, qqp, qnli, mrpc, rte, klue_nli. Regression:
-    stsb, klue_sts. Answers in a passage: squad, squad_v2, korquad, klue_mrc. Multiple choice: swag, comve. Tagging of
-    names: conll2003, wnut17, wikiann_en, klue_ner. Your own rows: own, with --kind and their columns."""
+    stsb, klue_sts. Question answering: squad, squad_v2, korquad, klue_mrc. Multiple choice: swag, comve. Named-entity
+    tagging: conll2003, wnut17, wikiann_en, klue_ner. Your own rows: own, with --kind and their columns."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, a shipped name or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
@@ -79,16 +79,17 @@ class FinetuneConfig(TaskFlags, RunConfig):
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Tokens of an input; longer texts are cut. By default 128, or 384 for a question and a window of its passage."""
     stride: int = 128
-    """For questions: how many tokens each window of a passage begins after the one before."""
+    """For questions: distance in tokens between the starts of two windows of a passage."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
-    """For squad_v2 from rows that all have answers: how many questions without an answer to make for each row."""
+    """For squad_v2, if all rows have answers: number of unanswerable questions to make per row."""
     dropout: float = 0.1
     """The dropout rate; 0 is faster, and as good for less than one epoch."""
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-4, warmup=0.1, beta2=0.999))
     seeds: int = 1
-    """Train this many times, with --seed and the numbers after it; print mean and spread, keep the best."""
+    """Number of runs, with the seeds --seed, --seed + 1 and so on; prints mean and spread and keeps the best run."""
     grid: bool = False
-    """Try the paper's grid (appendix A.3): rates 5e-5, 3e-5, 2e-5, batches of 16 and 32, 2, 3 and 4 epochs."""
+    """Try the paper's grid (appendix A.3): learning rates 5e-5, 3e-5, 2e-5, batch sizes 16 and 32, and 2, 3 and
+    4 epochs."""
     grid_rates: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """Try these learning rates."""
     grid_batches: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = ()

@@ -47,8 +47,8 @@ class RunConfig:
     """Gradient accumulation steps: split each batch into this many micro-batches. Less memory, the same losses."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     precision: Precision = "auto"
-    """What forward and backward compute in; the master weights are always float32. auto measures which is faster on
-    this machine; a resumed run keeps the precision it began with."""
+    """Number format of the forward and backward pass; the master weights are always float32. auto measures which
+    format is faster on this machine; a resumed run keeps the precision it began with."""
     device: str = "auto"
     """cpu or cuda; auto takes a GPU if there is one."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

@@ -227,9 +227,14 @@ def prediction_line(change: PredictionChange, names: dict[str, str]) -> str:
     """The prediction before and after in one line of HTML."""
     first, top = change.outcomes[0], change.outcomes[change.top]
     word, now = (escape_html(names.get(outcome.label, outcome.label)) for outcome in (first, top))
-    line = t("heads-said", word=f"<b>{word}</b>", before=percent(first.before), after=f"<b>{percent(first.after)}</b>")
+    line = t(
+        "heads-before-after",
+        word=f"<b>{word}</b>",
+        before=percent(first.before),
+        after=f"<b>{percent(first.after)}</b>",
+    )
     if change.top:
-        line += t("heads-said-now", word=f"<b>{now}</b>", after=percent(top.after))
+        line += t("heads-now-first", word=f"<b>{now}</b>", after=percent(top.after))
     return f'<p class="say" dir="auto">{line}</p>'
 
 
@@ -263,10 +268,10 @@ def row_tool(line: str, checkpoint: sessions.Checkpoint, probe_input: ProbeInput
         )
         own_T = own_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
         now, new = t("heads-row-now"), t("heads-row-new")
-        rows = {t("heads-row-piece"): piece_labels(tokens), now: own_T.round(4), new: own_T.round(3)}
+        rows = {t("heads-row-token"): piece_labels(tokens), now: own_T.round(4), new: own_T.round(3)}
         number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
         edited = st.data_editor(
-            rows, key=f"row-{layer}-{head}-{position}-{hash(probe_input)}", disabled=[t("heads-row-piece"), now],
+            rows, key=f"row-{layer}-{head}-{position}-{hash(probe_input)}", disabled=[t("heads-row-token"), now],
             column_config={now: st.column_config.NumberColumn(format="%.4f"), new: number}, height=320,
         )  # fmt: skip
         weights = [(at, float(weight)) for at, weight in enumerate(edited[new]) if weight and weight > 0]
@@ -275,7 +280,7 @@ def row_tool(line: str, checkpoint: sessions.Checkpoint, probe_input: ProbeInput
         frame.note(t("heads-row-empty"), "error")
     part = changes.row_part((layer, head, position), weights)
     st.button(
-        t("heads-put"), on_click=store_changes, args=(changes.add(line, part, config.num_heads),), key="put-row",
+        t("heads-apply"), on_click=store_changes, args=(changes.add(line, part, config.num_heads),), key="put-row",
         icon=":material/check:", disabled=how == "hand" and not weights,
     )  # fmt: skip
 
@@ -292,7 +297,7 @@ def patch_tool(line: str, checkpoint: sessions.Checkpoint, other: str, tokens: t
     one = changes.patch_part((layer, position), (from_layer, from_position))
     every = changes.patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
-        for name, part in ((t("heads-put"), one), (t("heads-patch-every"), every)):
+        for name, part in ((t("heads-apply"), one), (t("heads-patch-every"), every)):
             st.button(
                 name, on_click=store_changes, args=(changes.add(line, part, config.num_heads),), icon=":material/check:"
             )

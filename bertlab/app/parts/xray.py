@@ -17,7 +17,7 @@ def decision(checkpoint: sessions.Checkpoint, question: str, text: str, seen: Sp
     tau = fields.threshold(st, checkpoint)
     best = seen.answers.answers[0]
     if seen.margin <= tau:
-        st.html(f'<p class="say">{t("xray-says", tau=tau)} <b dir="auto">{escape_html(best.text)}</b></p>')
+        st.html(f'<p class="say">{t("xray-answer-at", tau=tau)} <b dir="auto">{escape_html(best.text)}</b></p>')
     else:
         st.html(f'<p class="say">{t("xray-silent", tau=tau)}</p>')
     names = {"labels": (t("xray-none"), t("xray-answer"))}

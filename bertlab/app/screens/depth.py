@@ -36,7 +36,7 @@ with frame.show_errors():
         st.caption(t("depth-part", first=shown[0], last=shown[-1], count=len(pieces)))
     words = {
         "rows": (t("depth-layer"), t("depth-embeddings")),
-        "labels": (t("depth-says"), t("depth-probability"), t("depth-rank-final")),
+        "labels": (t("depth-prediction"), t("depth-probability"), t("depth-rank-final")),
     }  # fmt: skip
     opened = (
         "from bertlab.views import change_figures", f"lens = session.lens({text!r})",

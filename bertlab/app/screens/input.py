@@ -13,7 +13,7 @@ with frame.show_errors():
     checkpoint = selection.open_checkpoint("embed", a, b)
     tokens = sessions.ask(checkpoint, "encode", a, b or None)
     embeddings = sessions.ask(checkpoint, "embeddings", a, b or None)
-    st.html(f'<p class="small">{t("input-pieces", count=len(tokens))}</p>')
+    st.html(f'<p class="small">{t("input-tokens", count=len(tokens))}</p>')
     st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
     st.subheader(t("input-embeddings"), anchor=False, help=t("input-embeddings-help"))
     names = [t(f"embedding-{kind}") for kind in ("token", "position", "type", "sum")]
@@ -25,7 +25,7 @@ with frame.show_errors():
     st.subheader(t("input-table"), anchor=False)
     rows = {
         t("input-position"): [token.position for token in tokens],
-        t("input-piece"): [token.piece for token in tokens],
+        t("input-token"): [token.piece for token in tokens],
         t("input-id"): [token.id for token in tokens],
         t("input-start"): ["" if token.special else str(token.start) for token in tokens],
         t("input-end"): ["" if token.special else str(token.end) for token in tokens],

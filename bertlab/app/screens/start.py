@@ -36,7 +36,7 @@ def card(name: str) -> None:
     if f"card-{name}" in message_ids():
         st.html(f'<p class="small">{t(f"card-{name}")}</p>')
     metrics = record.get("validation") or {}
-    shown = [(form.format(metrics[key]), t(f"figure-{key}")) for key, form in METRIC_FORMATS.items() if key in metrics]
+    shown = [(form.format(metrics[key]), t(f"metric-{key}")) for key, form in METRIC_FORMATS.items() if key in metrics]
     cells = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in shown[:2])
     st.html(f'<div class="figures">{cells}</div>' if cells else "<div></div>")
     st.html(f'<p class="small">{selection.describe_size(config)}</p>')

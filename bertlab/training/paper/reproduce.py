@@ -41,10 +41,10 @@ EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "t
 
 @dataclass(frozen=True, kw_only=True)
 class ReproduceConfig:
-    """Reproduce an ablation of the paper at a size that two cores can do. Run again with the same --out, it goes on.
+    """Reproduce an ablation of the paper, scaled down to two CPU cores. The same command continues an interrupted run.
 
     table5: next-sentence prediction, left-to-right, + BiLSTM. table6: the size of the model. table7: features of a
-    frozen encoder. table8: what stands in the place of a hidden word.
+    frozen encoder. table8: what replaces a masked token.
 
     Examples:
       bertlab reproduce table5 --corpus runs/corpus --data tasks --out runs/table5 --minutes 10
@@ -55,35 +55,37 @@ class ReproduceConfig:
     table: tyro.conf.Positional[Literal[tuple(TABLES)]]
     """Which table of the paper."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """Where its runs and results go."""
+    """Directory of the runs and results."""
     corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A corpus made by `bertlab prepare`, to pre-train on."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A prepared corpus of held-out text; table6 measures perplexity on it, and leaves that column out without."""
+    """A prepared corpus of held-out text; table6 measures perplexity on it; without it, that column
+    is left out."""
     data: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A directory with one for each task (mrpc, sst2, squad, wikiann_en), at any depth; the hub's rows without it."""
+    """A directory that contains a directory for each task (mrpc, sst2, squad, wikiann_en), at any depth. Default: the
+    tasks' data on the hub."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = "strongest"
     """For table7: the encoder."""
     preset: Preset = "tiny"
-    """The size that is pre-trained; table6 has its own."""
+    """Size of the pre-trained models; table6 has its own sizes."""
     minutes: Annotated[float, tyro.conf.arg(metavar="NUMBER")] = 10.0
-    """The most that one training may take, a pre-training or a fine-tuning."""
+    """Maximum time of each pre-training or fine-tuning run."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Steps of each pre-training, whatever time they take: fairer where the machine has other work to do."""
+    """Steps of each pre-training run, instead of a time limit: fairer if other programs use the machine."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Times each fine-tuning goes through its data; the task's own if not given."""
+    """Epochs of each fine-tuning run; the task's own number by default."""
     max_tokens: int = 128
-    """Tokens of an input, but for questions; of a pair in pre-training."""
+    """Maximum number of tokens of an input or a pair; questions have their own."""
     batch_size: int = 16
-    """Pairs or inputs a step."""
+    """Pairs or inputs per step."""
     optim: OptimConfig = FAST
-    """Of pre-training."""
+    """Optimiser of the pre-training."""
     lstm_width: int = 128
-    """Of the BiLSTMs, in each direction; the paper's are 384 wide."""
+    """Width of the BiLSTMs in each direction; 384 in the paper."""
     ner: EntityTask = "wikiann_en"
-    """The entity task in the place of the paper's CoNLL-2003."""
+    """The entity task to use instead of the paper's CoNLL-2003."""
     seeds: int = 1
-    """Do everything this many times; mean and spread are told."""
+    """Number of seeds; the table shows mean and spread."""
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """Only these columns (table5: mrpc sst2 squad, and, only if named, ner; table6: perplexity mrpc sst2; table7: ner
     ner-frozen; table8: sst2 ner ner-frozen)."""
@@ -92,7 +94,7 @@ class ReproduceConfig:
     device: str = "auto"
     """cpu or cuda; auto takes a GPU if there is one."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Processor threads; all of them if not given."""
+    """CPU threads; all of them if not given."""
     json: bool = False
     """Print the result as one JSON object."""
 

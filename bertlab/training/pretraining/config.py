@@ -62,7 +62,7 @@ class PretrainConfig(RunConfig):
     The encoder of another language is a better start than random weights."""
     teacher: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """Distillation: also train on the predictions of this checkpoint, of the same vocabulary, as DistilBERT did. Each
-    step also runs the teacher's forward pass, about a third of the cost of a step of the teacher."""
+    step also runs the teacher's forward pass, which costs about a third of a training step of the teacher."""
     teacher_share: float = 0.5
     """With --teacher: weight of the loss against the teacher's predictions, beside the loss against the labels."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
@@ -93,7 +93,7 @@ class PretrainConfig(RunConfig):
     """Dropout rate, 0.1 in the paper. Runs that see every text once are better and faster without."""
     init: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Standard deviation of random weights; 0.8 / sqrt(hidden size) if not given. The paper's 0.02 suits hidden sizes
-    from 768; smaller models learn sooner with more."""
+    from 768; smaller models train faster with a larger value."""
     start: Literal["neighbours", "paper"] = "neighbours"
     """Random weights as in the paper, or with first-layer heads that attend to adjacent tokens from the start, which
     leaves the first plateau of the loss sooner. The architecture is the same."""
@@ -111,6 +111,6 @@ class PretrainConfig(RunConfig):
     watch: bool = True
     """Print, at those steps and at the end, the model's predictions for a few masked words."""
     sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
-    """Sentences with a [MASK] to watch, instead of those that bertlab has for English and Korean."""
+    """Sentences with a [MASK] to watch, instead of the built-in ones for English and Korean."""
     tensorboard: bool = False
     """Write event files to --out/tensorboard; needs the package tensorboard."""

@@ -51,14 +51,14 @@ class PrepareConfig:
     seed: int = 0
     """The seed of the order of documents."""
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
-    """How often an epoch goes through each TEXT, in their order: `--weights 2 0.5` takes the first twice, and a random
-    half of the documents of the second, drawn anew each epoch. Once each, if not given. Weights are used in training
-    only: changing them later tokenises nothing again."""
+    """How many times an epoch uses each TEXT, in the same order: `--weights 2 0.5` uses the first twice, and a random
+    half of the documents of the second, drawn again for each epoch. Default: 1 for each. Weights affect training only:
+    after a change of weights, nothing is tokenised again."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about a file or row that is damaged or has no text: stop and name it, or leave it out, count it and
     list it in invalid_rows.jsonl."""
     stream: bool = False
-    """Read hub data sets as they come instead of downloading them first."""
+    """Stream hub data sets instead of downloading them first."""
     workers: int = 2
     """Processes that tokenise."""
 

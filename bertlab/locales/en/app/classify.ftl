@@ -1,6 +1,6 @@
 classify = Classify
 classify-title = Classify a text
-classify-lead = Change a word and watch the probabilities change. Some checkpoints compare two texts: give them a second one.
+classify-lead = Change a word and watch the probabilities change. Some checkpoints compare two texts and need a second one.
 start-classify = Classify a text as you type.
 classify-text = Text
 classify-pair = Second text

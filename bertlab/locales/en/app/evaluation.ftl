@@ -1,6 +1,6 @@
 evaluation = Evaluation
 evaluation-title = Evaluate a checkpoint
-evaluation-lead = Give labelled rows: the page measures the checkpoint on them and shows its metrics, its confusion matrix and the hardest examples.
+evaluation-lead = Evaluate the checkpoint on labelled rows: metrics, confusion matrix and the hardest examples.
 start-evaluation = Metrics, confusion matrix, hardest examples.
 evaluation-what = What to evaluate
 evaluation-task = Task

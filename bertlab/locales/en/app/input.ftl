@@ -1,10 +1,10 @@
 input = Input
 input-title = What the model reads
 input-lead = BERT does not read letters. The tokenizer splits the text into tokens from a fixed vocabulary, and three vectors are added for each token.
-input-pieces = { $count } tokens
+input-tokens = { $count } tokens
 input-table = Tokens, ids and their place in the text
 input-position = position
-input-piece = token
+input-token = token
 input-id = ID
 input-start = from
 input-end = to

@@ -10,7 +10,7 @@ question-reading = Reading the passage …
 question-best = answer
 question-word = word of the passage
 question-long = Only the first { $limit } tokens of the question are read.
-question-doubt = “No answer” scores higher than this answer. This checkpoint was not trained to refuse (SQuAD v1.1), so take it as a hint only.
+question-doubt = “No answer” scores higher than this answer. This checkpoint was not trained on unanswerable questions (it uses SQuAD v1.1), so the answer may be wrong.
 question-answer = answer
 question-probability = probability
 question-score = score
@@ -20,12 +20,12 @@ question-end = end
 question-windows = The passage is too long to read at once, so it was read in { $count } overlapping windows. The best span is in window { $best }.
 question-whole = full answer
 question-refused = No answer
-question-refused-score = The score of “no answer” minus that of this span is { FORMAT($margin, spec: "+.2f") }, above the threshold τ = { FORMAT($tau, spec: "+.1f") }, so BERT refuses.
-question-answered-score = The score of “no answer” minus that of this span is { FORMAT($margin, spec: "+.2f") }. BERT refuses only above the threshold τ = { FORMAT($tau, spec: "+.1f") }.
+question-refused-score = The score of “no answer” minus that of this span is { FORMAT($margin, spec: "+.2f") }, above the threshold τ = { FORMAT($tau, spec: "+.1f") }, so the result is “no answer”.
+question-answered-score = The score of “no answer” minus that of this span is { FORMAT($margin, spec: "+.2f") }. The result is “no answer” only above the threshold τ = { FORMAT($tau, spec: "+.1f") }.
 question-otherwise = Best span:
 tau = Threshold τ
-tau-help = BERT refuses if the score of *no answer* exceeds that of the best span by more than τ. For checkpoints trained on unanswerable questions, τ starts at the checkpoint's own value.
+tau-help = The result is *no answer* if its score exceeds that of the best span by more than τ. For checkpoints trained on unanswerable questions, τ starts at the checkpoint's own value.
 question-none = Probability of “no answer”: { FORMAT($probability, spec: ".0%") }.
-question-refuse = Let BERT refuse
-question-refuse-help = Off: the best span is always the answer, as in SQuAD v1.1. On: below a threshold the answer is “no answer”, as in SQuAD v2.0.
-question-would-refuse = This checkpoint was trained to refuse, and with “Let BERT refuse” it would give no answer here.
+question-refuse = Allow “no answer”
+question-refuse-help = Off: the best span is always the answer, as in SQuAD v1.1. On: if “no answer” scores higher than the best span by more than the threshold, there is no answer, as in SQuAD v2.0.
+question-would-refuse = This checkpoint was trained on unanswerable questions. With *Allow “no answer”* switched on, the result here would be “no answer”.

@@ -1,8 +1,8 @@
 xray = Answer x-ray
 xray-title = Why this answer?
-xray-lead = Every token of the passage gets a score for starting and for ending the answer. Move the threshold and see when BERT refuses to answer.
+xray-lead = Every token of the passage gets a score for starting and for ending the answer. Move the threshold and see when the result becomes “no answer”.
 start-xray = See the scores behind an answer and move its threshold.
-xray-says = At τ = { FORMAT($tau, spec: "g") } BERT answers:
+xray-answer-at = At τ = { FORMAT($tau, spec: "g") } BERT answers:
 xray-silent = At τ = { FORMAT($tau, spec: "g") } BERT gives no answer.
 xray-flips = The result changes at τ = { FORMAT($margin, spec: ".2f") }: the no-answer score { FORMAT($none, spec: ".2f") } minus the best span's { FORMAT($best, spec: ".2f") }.
 xray-none = no answer

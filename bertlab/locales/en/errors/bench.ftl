@@ -6,4 +6,4 @@ bench-needs-chromium = no Chromium was found: install one (Debian: apt install c
 bench-app-did-not-start = the app did not start: try `bertlab app` to see why
 bench-bertviz-changed = the page of bertviz no longer loads require.js: adapt bertlab/bench/attention_view.py
 bench-command-failed = the command { $command } failed: { $reason }
-bench-turn-too-short = it took too few steps: raise --minutes
+bench-turn-too-short = the benchmark ran too few steps: raise --minutes

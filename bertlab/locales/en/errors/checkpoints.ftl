@@ -25,8 +25,8 @@ config-value-invalid = { $path } has { $name } = { $value }, which no BERT can h
 config-architectures-invalid = { $path } is damaged: architectures is not a list of names
 weights-damaged = { $path } is damaged: { $reason }
 weights-more-than-tensors = { $path } is damaged, or holds Python objects other than tensors; bertlab does not load these
-weights-compressed = { $path } is compressed, as torch never writes it; bertlab does not unpack it
-weights-no-table = { $path } is not a table of named tensors
+weights-compressed = { $path } is compressed, which torch.save never does; bertlab does not decompress it
+weights-no-table = { $path } is not a dictionary of named tensors
 weights-tensor-not-stored = { $path } does not hold the values of tensor { $tensor }
 weights-index-invalid = { $path } is damaged: it has no weight_map of file names
 weights-not-finite = the weights in { $path } hold NaN or infinity in { $tensor }
@@ -37,7 +37,7 @@ weights-tensor-shape = { $tensor } has the shape { $shape }, but config.json req
 weights-tensor-type = { $tensor } is of type { $type }, not floating point
 weights-tensor-twice = the weights hold { $tensor } twice, once under the name { $alias }
 weights-not-tied = { $tensor } differs from { $other }; in a BERT the two are the same tensor
-weights-no-pooler = the weights have a { $head } head but no pooler, whose output it reads
+weights-no-pooler = the weights have a { $head } output layer but no pooler, which that layer needs
 weights-unused = the weights hold tensors that this BERT does not have: { $tensors }{ $more ->
     [0] {""}
    *[other] {" "}and { $more } more
@@ -45,13 +45,13 @@ weights-unused = the weights hold tensors that this BERT does not have: { $tenso
 
 # saving, averaging, pruning
 checkpoint-target-in-use = { $path } exists and is not a checkpoint: choose another directory
-checkpoint-several-classifiers = a checkpoint can hold only one of these heads: { $heads }
+checkpoint-several-classifiers = a checkpoint can hold only one of these output layers: { $heads }
 checkpoint-not-saved = the checkpoint cannot be saved to { $path }: { $reason }
 weights-overflow = { $tensor } holds values that are not finite in { $dtype }: training diverged, or a wider type is needed
 average-architectures-differ = cannot average checkpoints with different architectures: they differ in { $fields }
-average-heads-differ = cannot average checkpoints with different heads: one has { $heads }, the other { $other_heads }
+average-heads-differ = cannot average checkpoints with different output layers: one has { $heads }, the other { $other_heads }
 average-vocabularies-differ = cannot average checkpoints with different vocabularies
-prune-layer-empty = layer { $layer } would have no head left: keep one, or keep the zeros (--zeroed)
+prune-layer-empty = layer { $layer } would have no head left: prune fewer heads, or keep pruned heads as zeros with --zeroed
 
 # runs
 run-log-not-readable = cannot read the log { $path }: { $reason }

@@ -12,11 +12,11 @@ head-out-of-range = there is no head { $head }: heads go from 0 to { $last }
 
 ## An exception that nobody foresaw (bertlab/config/crash_log.py)
 
-unexpected-error = an unexpected error occurred, which is a bug in bertlab: { $reason } (the stack is in { $path } under id { $id }; BERTLAB_TRACEBACK=1 prints it)
-unexpected-error-without-log = an unexpected error occurred, which is a bug in bertlab: { $reason } (BERTLAB_TRACEBACK=1 prints the stack)
+unexpected-error = an unexpected error occurred, which is a bug in bertlab: { $reason } (the stack trace is in { $path } under id { $id }; BERTLAB_TRACEBACK=1 prints it)
+unexpected-error-without-log = an unexpected error occurred, which is a bug in bertlab: { $reason } (BERTLAB_TRACEBACK=1 prints the stack trace)
 
 # export
 export-no-directory = name a directory to write to
 export-prune-and-average = --prune and --average cannot be combined: write the average first, then prune it
-export-share-without-average = --share is the weight of another checkpoint: name that with --average
+export-share-without-average = --share is the weight of another checkpoint: name that checkpoint with --average
 export-checkpoint-exists = { $path } is a checkpoint already: choose another directory, or add --replace

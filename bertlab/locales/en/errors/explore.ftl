@@ -1,21 +1,21 @@
 ## Interventions
 
 intervention-unreadable = the change '{ $part }' cannot be read: write 0.3 for head 3 of layer 0, or 4 for layer 4
-heads-unreadable = '{ $text }' names no heads: write them as LAYER.HEAD, such as 0.3,2.11
+heads-unreadable = '{ $text }' is not a list of heads: write LAYER.HEAD, separated by commas, such as 0.3,2.11
 attention-row-without-weight = a row of attention needs a weight of more than 0 for at least one position
-patch-without-text = a patched hidden state comes from another text: give one
+patch-without-text = activation patching needs another text to take the hidden state from
 patch-lengths-differ = the two texts have { $tokens } and { $other } tokens: choose one position in each
 patch-position-missing = there is no position { $position } in the other text: positions go from 0 to { $last }
 
 ## Texts
 
 second-text-empty = the second text is empty: type some words
-second-text-missing = { $prediction } reads two texts: give a second one
+second-text-missing = { $prediction } needs two texts: add a second one
 pair-without-token-types = this model has one token type and cannot tell two texts apart: give a single text
 mask-missing = there is no [MASK]: write [MASK] in place of the word to predict
 mask-out-of-range = there is no [MASK] { $mask }: masks go from 0 to { $last }
 mask-span-invalid = characters { $start } to { $end } cannot be masked: they are outside of the text or overlap another mask
-prediction-unknown = there is no prediction { $prediction }; choose one of { $predictions }
+prediction-unknown = { $prediction } is not a kind of prediction: choose one of { $predictions }
 window-out-of-range = there is no window { $window }: windows go from 0 to { $last }
 window-without-characters = window { $window } does not contain the characters { $start } to { $end }
 

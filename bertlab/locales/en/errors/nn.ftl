@@ -9,7 +9,7 @@ hidden-state-shape = the hidden state has the shape { $shape }; its last dimensi
 ## Output layers
 
 labels-missing = the configuration names no labels, which this output layer needs
-head-missing = this checkpoint has no { $head } head: { $remedy }
+head-missing = this checkpoint has no { $head } output layer: { $remedy }
 head-mlm-causal = this checkpoint was trained to predict the next token and cannot fill masks: use one with bidirectional attention
 head-mlm = masked-word (MLM)
 head-nsp = next-sentence (NSP)

@@ -7,29 +7,29 @@ cuda-device-missing = process { $rank } has no GPU of its own: this machine has 
 training-out-of-memory = out of memory: use a smaller --batch-size, or split each batch with --accumulate (same losses); the last saved state is unchanged
 
 # several processes
-run-peer-lost = another process of this run ended or cannot be reached, so this one stops: what was saved last is kept, and the same command continues from there
-run-stopped-by-torchrun = stopped by torchrun, as another process of the run has ended: what was saved last is kept, and the same command continues from there
+run-peer-lost = another process of this run ended or cannot be reached, so this one stops: the last saved state is unchanged; run the same command to continue from it
+run-stopped-by-torchrun = stopped by torchrun because another process of the run ended: the last saved state is unchanged; run the same command to continue from it
 run-weights-differ-between-processes = the processes do not start from the same weights: the run directory and the checkpoint must be visible to every machine
 
 # stopping and divergence
-run-interrupted = stopped after step { $step }: the same command continues
-run-interrupted-earlier-save = stopped after step { $step }: the same command continues from step { $saved }
+run-interrupted = stopped after step { $step }: run the same command to continue
+run-interrupted-earlier-save = stopped after step { $step }: run the same command to continue from step { $saved }
 run-interrupted-unsaved = stopped after step { $step }: nothing is saved yet
 loss-not-finite = the loss is { $value }
 gradient-not-finite = the gradient norm is { $value }
 loss-rose = the loss rose from { $reference } to { $level }
 run-diverged = { $error } at step { $step }; { $saved }: try a lower --optim.lr in another --out
-run-diverged-with-checkpoint = { $error }, and --from { $checkpoint }
+run-diverged-with-checkpoint = { $error }, starting with --from { $checkpoint }
 run-saved-nothing = nothing was saved before
-run-saved-step = step { $step } is kept
+run-saved-step = the state of step { $step } is saved
 
 # the run directory
 run-state-not-written = the run's state cannot be written to { $path }: { $reason }
 run-state-damaged = { $path } is not the state of this run: { $reason }
 run-settings-damaged = { $path } is damaged: it holds no settings; remove { $directory } to start again
-run-settings-differ = { $directory } holds a run with other settings ({ $differences }): choose another --out, or repeat them
-run-settings-differ-finished = { $directory } holds a run with other settings ({ $differences }): choose another --out, or repeat them, or continue from its result with --from { $directory }
-run-settings-differ-unsaved = { $directory } holds a run with other settings ({ $differences }): choose another --out, or repeat them, or remove it, as it ended before its first save
+run-settings-differ = { $directory } holds a run with other settings ({ $differences }): choose another --out, or use the same settings
+run-settings-differ-finished = { $directory } holds a run with other settings ({ $differences }): choose another --out, or use the same settings, or continue from its result with --from { $directory }
+run-settings-differ-unsaved = { $directory } holds a run with other settings ({ $differences }): choose another --out, or use the same settings, or remove it, since it ended before its first save
 run-setting-difference = { $flag } { $before }, not { $now }
 run-setting-unset = unset
 run-data-differs = { $directory } was begun on other data ({ $differences }): choose another --out
@@ -52,7 +52,7 @@ corpus-without-characters = the corpus has no characters, so there are no bits p
 tensorboard-not-installed = --tensorboard needs the package tensorboard: pip install tensorboard
 
 # preparing a corpus
-tokenizer-flags-unused = --tokenizer brings a vocabulary that is already trained: leave out { $flags }
+tokenizer-flags-unused = --tokenizer uses a vocabulary that is already trained: leave out { $flags }
 
 # export-run
 run-directory-invalid = { $path } is not a run: it has neither log.jsonl nor snapshots
@@ -63,7 +63,7 @@ sentence-without-mask = there is no [MASK] in "{ $text }": write [MASK] in place
 sentence-too-long = "{ $text }" has { $tokens } tokens, but this model has { $positions } positions: shorten it
 evaluate-needs-one-source = name either a --checkpoint to predict with or a file of --predictions to score
 evaluate-pretraining-needs-corpus = to evaluate pre-training, name a --checkpoint and --data, a corpus of `bertlab prepare`
-evaluate-rows-without-labels = { $name } has no labels, so nothing can be measured on it: write the predictions to a file with --out
+evaluate-rows-without-labels = { $name } has no labels, so it cannot be used for evaluation: write the predictions to a file with --out
 flag-needs-unanswerable = { $flag } is for tasks with unanswerable questions, such as squad_v2, not for { $task }
 record-needs-checkpoint = --record writes into a checkpoint: name one with --checkpoint
 record-needs-own-checkpoint = { $checkpoint } was not made by bertlab, so it has no bertlab.json for --record
@@ -78,4 +78,4 @@ reproduce-needs-corpus = { $table } pre-trains: name a corpus made by `bertlab p
 reproduce-perplexity-needs-validation = perplexity is measured on held-out text: name a prepared corpus with --validation
 reproduce-data-not-found = there is no directory { $directory }: --data needs one directory for each task
 reproduce-task-not-found = { $directory } has no directory { $task }: the rows of that task are missing
-reproduce-other-settings = { $directory } holds a table with another { $changed }: choose another --out, or repeat its settings
+reproduce-other-settings = { $directory } holds a table with another { $changed }: choose another --out, or use the same settings

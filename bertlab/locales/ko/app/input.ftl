@@ -1,10 +1,10 @@
 input = 입력
 input-title = 모델이 읽는 입력
 input-lead = BERT는 글자를 그대로 읽지 않아요. 토크나이저가 텍스트를 어휘 집합의 토큰으로 나누고, 토큰마다 세 벡터를 더해요.
-input-pieces = 토큰 { $count }개
+input-tokens = 토큰 { $count }개
 input-table = 토큰, ID, 텍스트에서의 위치
 input-position = 위치
-input-piece = 토큰
+input-token = 토큰
 input-id = ID
 input-start = 시작
 input-end = 끝

@@ -2,7 +2,7 @@ xray = 답변 엑스레이
 xray-title = 왜 이 답일까요?
 xray-lead = 지문의 토큰마다 답이 시작하거나 끝날 점수가 있어요. 임계값을 움직여 BERT가 언제 답하지 않는지 보세요.
 start-xray = 답에 매긴 점수를 보고 임계값을 바꿔 봐요.
-xray-says = τ = { FORMAT($tau, spec: "g") }일 때 BERT의 답:
+xray-answer-at = τ = { FORMAT($tau, spec: "g") }일 때 BERT의 답:
 xray-silent = τ = { FORMAT($tau, spec: "g") }일 때 BERT는 답하지 않아요.
 xray-flips = τ = { FORMAT($margin, spec: ".2f") }에서 결과가 바뀌어요. 답 없음 점수({ FORMAT($none, spec: ".2f") })에서 최고 답의 점수({ FORMAT($best, spec: ".2f") })를 뺀 값이에요.
 xray-none = 답 없음

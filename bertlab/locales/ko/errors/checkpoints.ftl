@@ -35,18 +35,18 @@ weights-tensor-shape = { $tensor }: 모양이 { $shape }인데 config.json에 �
 weights-tensor-type = { $tensor }: 자료형이 { $type }이에요. 부동 소수점이어야 해요.
 weights-tensor-twice = 가중치에 { $tensor }이(가) 두 번 있어요. 한 번은 { $alias }라는 이름이에요.
 weights-not-tied = { $tensor }와(과) { $other }이(가) 달라요. BERT에서 둘은 같은 텐서예요.
-weights-no-pooler = 가중치에 { $head } 헤드는 있는데, 그 헤드가 입력으로 쓰는 풀러가 없어요.
+weights-no-pooler = 가중치에 { $head } 출력층은 있는데, 그 출력층이 입력으로 쓰는 풀러가 없어요.
 weights-unused = 가중치에 이 BERT에는 없는 텐서가 있어요: { $tensors }{ $more ->
     [0] {""}
    *[other] {" "}외 { $more }개
 }
 
 checkpoint-target-in-use = { $path }: 이미 있고 체크포인트가 아니에요. 다른 폴더를 고르세요.
-checkpoint-several-classifiers = 체크포인트에는 이 헤드 가운데 하나만 담을 수 있어요: { $heads }
+checkpoint-several-classifiers = 체크포인트에는 이 출력층 가운데 하나만 담을 수 있어요: { $heads }
 checkpoint-not-saved = 체크포인트를 { $path }에 저장할 수 없어요. { $reason }
 weights-overflow = { $tensor }: { $dtype }으로 나타낼 수 없는 값이 있어요. 학습이 발산했거나 더 넓은 자료형이 필요해요.
 average-architectures-differ = 구조가 다른 체크포인트는 평균할 수 없어요. 다른 설정: { $fields }
-average-heads-differ = 헤드가 다른 체크포인트는 평균할 수 없어요. 하나는 { $heads }, 다른 하나는 { $other_heads }예요.
+average-heads-differ = 출력층이 다른 체크포인트는 평균할 수 없어요. 하나는 { $heads }, 다른 하나는 { $other_heads }예요.
 average-vocabularies-differ = 어휘 집합이 다른 체크포인트는 평균할 수 없어요.
 prune-layer-empty = { $layer }번 레이어에 헤드가 하나도 남지 않아요. 하나는 남기거나 0으로 두세요(--zeroed).
 
