@@ -52,13 +52,14 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
     try:
         path = Path(source).expanduser()
         # A directory of something else may have the name of a shipped checkpoint.
-        if path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped()):
-            return _finished_run(path)
+        is_directory = path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped())
         is_file = path.is_file()
-        if not is_file and str(source) in shipped():
-            return shipped()[str(source)]
     except (OSError, RuntimeError, ValueError):  # too long for a name, the home of an unknown user, a null character
-        is_file = False
+        is_directory = is_file = False
+    if is_directory:
+        return _finished_run(path)
+    if not is_file and str(source) in shipped():
+        return shipped()[str(source)]
     if is_file:
         raise CheckpointError("checkpoint-is-a-file", name=name)
     if isinstance(source, Path) or not is_hub_id(source):
