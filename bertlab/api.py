@@ -109,7 +109,7 @@ def finetune(task: str, out: PathLike, *, from_: PathLike = "strongest", **setti
     """Fine-tune a checkpoint on a task, or continue the run in `out`.
 
     Args:
-        task: the name of a task ("sst2"), or "own" for data of your own, with `kind` and its columns.
+        task: the name of a task ("sst2"), or "custom" for data of your own, with `kind` and its columns.
         out: the run directory.
         from_: the checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id.
         settings: other fields of `FinetuneConfig`, such as `data`, `validation`, `epochs`, `seeds` or `grid`; `optim`
@@ -129,7 +129,7 @@ def evaluate(what: str, checkpoint: PathLike | None = None, **settings: object) 
     """Measure a checkpoint, or a file of predictions, on a task or on a prepared corpus.
 
     Args:
-        what: the name of a task, "own", or "pretraining".
+        what: the name of a task, "custom", or "pretraining".
         checkpoint: a directory, the name of a shipped checkpoint, or a hub id; None with `predictions`.
         settings: other fields of `EvaluateConfig`, such as `data`, `predictions`, `limit` or `record`.
 

@@ -325,12 +325,14 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
     assert counted in printed
     assert ("4 of the 40 rows are held out" in printed) == (kind != "span"), printed
     path = tmp_path / "run" / "checkpoint"
+    assert main([{"own": "custom", "--kind": "--type"}.get(flag, flag) for flag in flags]) == 0  # the run is finished
+    assert "differ" not in capsys.readouterr().err
     if kind == "classification":
         assert bertlab.load(path).labels == ("1", "2", "3")
     assert bertlab.load(path).texts == {"classification": 1, "regression": 2}.get(kind)
     assert (bertlab.load(path).value_range is not None) == (kind == "regression")
     # the checkpoint knows what it was taught, so no flag is said again
-    ask = ["evaluate", "own", "--checkpoint", str(path), "--data", str(data), "--out", str(tmp_path / "said.csv")]
+    ask = ["evaluate", "custom", "--checkpoint", str(path), "--data", str(data), "--out", str(tmp_path / "said.csv")]
     assert main([*ask, "--json"]) == 0, capsys.readouterr().err
     assert json.loads(capsys.readouterr().out)[counted] == 40
     assert (tmp_path / "said.csv").stat().st_size
@@ -339,7 +341,7 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ([], "--kind"),
+        ([], "--type"),
         (["--kind", "sort"], "there is no task type sort: use one of classification, regression"),
         (["--kind", "classify"], "--text-column"),
         (["--kind", "choose", "--text-column", "review"], "--choice-columns"),
@@ -350,14 +352,14 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
         (["--kind", "span", *OWN["span"][:5], "a"], "row 1: has an answer, 'tea', that does not occur in its passage"),
         (["--kind", "classify", "--text-column", "reviews"], "no column reviews; its columns are review, other"),
         (["--kind", "classify", "--text-column", "review"], 'no column "label" to train on'),
-        (["--kind", "classify", "--text-column", "review", "--label-column", "score"], "--kind regress"),
+        (["--kind", "classify", "--text-column", "review", "--label-column", "score"], "--type regress"),
         (["--kind", "regress", "--text-column", "review", "--label-column", "a"], "row 1: has 'tea' where a number"),
         (["--kind", "classify", "--text-column", "review", "--label-column", "a"], "at least two labels"),
     ],
 )
 def test_own_rows_that_cannot_be(flags, message, tmp_path, tiny_checkpoint, capsys):
     data = own_csv(tmp_path / "mine.csv")
-    words = ["finetune", "own", *flags, "--data", str(data), "--from", str(tiny_checkpoint)]
+    words = ["finetune", "custom", *flags, "--data", str(data), "--from", str(tiny_checkpoint)]
     assert main([*words, "--out", str(tmp_path / "run")]) == 2
     error = capsys.readouterr().err
     assert message in error

@@ -121,7 +121,8 @@ def _old_spellings(kind: type, prefix: str = "") -> dict[str, str]:
     renamed: dict[str, str] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         markers = getattr(hint, "__metadata__", ())
-        flag = name.strip("_").replace("_", "-")
+        named = next((marker.name for marker in markers if getattr(marker, "name", None)), None)
+        flag = named or name.strip("_").replace("_", "-")
         for alias in (alias for marker in markers for alias in getattr(marker, "aliases", None) or ()):
             old = alias.lstrip("-")
             renamed |= {f"--{prefix}{old}": f"--{prefix}{flag}", f"--{prefix}no-{old}": f"--{prefix}no-{flag}"}

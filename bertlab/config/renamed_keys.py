@@ -14,6 +14,9 @@ RUN_KEYS = {"made_of": "data_fingerprint", "precision_begun": "initial_precision
 SETTING_KEYS = {"damaged": "invalid"}
 """Settings in `run.json`."""
 
+CUSTOM_TASK, OLD_CUSTOM_TASK = "custom", "own"
+"""What `task` in `run.json`, and the command line, call rows that the user describes: the name, and the older one."""
+
 OPTIMIZER_KEYS = {"method": "name", "clip": "max_grad_norm"}
 """Settings of the optimiser, in `run.json` under `optim`."""
 

@@ -1,5 +1,4 @@
-"""The flags that describe a user's own task, or the columns of a known one. `FinetuneConfig` and `EvaluateConfig` use
-them."""
+"""The flags that describe a custom task, or the columns of a known one."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated
@@ -7,22 +6,25 @@ from typing import Annotated
 import tyro
 
 from bertlab.config.errors import BertlabError
+from bertlab.config.renamed_keys import CUSTOM_TASK, OLD_CUSTOM_TASK
 from bertlab.config.tasks import TaskSpec, task
 from bertlab.tasks.registry import TASK_TYPES, finetune_types
 from bertlab.tasks.task_type import FinetuneTaskType
 
-OWN = "own"
 _NAME = tyro.conf.arg(metavar="NAME")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFlags:
-    """The flags that make a task of a user's own rows; beside the name of a known task they replace its columns."""
+    """The flags that describe a custom task; with a known task they replace the names of its columns."""
 
-    kind: Annotated[str | None, tyro.conf.arg(metavar="|".join(task_type.name for task_type in finetune_types()))] = (
-        None
-    )
-    """The type of your own task: a label, a number, one of several choices, a tag for every word, or an answer in a
+    kind: Annotated[
+        str | None,
+        tyro.conf.arg(
+            name="type", aliases=("--kind",), metavar="|".join(task_type.name for task_type in finetune_types())
+        ),
+    ] = None
+    """The type of a custom task: a label, a number, one of several choices, a tag for every word, or an answer in a
     passage."""
     text_column: Annotated[str | None, _NAME] = None
     """The column of the text; for multiple_choice the context; for tagging the tokens (a list, or words separated by
@@ -42,16 +44,16 @@ class TaskFlags:
         """The task of that name with these columns.
 
         Args:
-            name: of a known task, or "own".
+            name: of a known task, or "custom".
             recorded: the task that a checkpoint was fine-tuned on, see `task_record`; it stands in for a missing
-                --kind.
+                --type.
 
         Raises:
             BertlabError: flags are missing, or do not fit the type of the task.
         """
         if self.kind is not None:
             named = finetune_type(self.kind)
-        if name != OWN:
+        if not is_custom(name):
             spec = task(name)
             if self.kind is not None and named is not TASK_TYPES[spec.kind]:
                 raise BertlabError("kind-of-known-task", task=name, kind=TASK_TYPES[spec.kind].name)
@@ -75,6 +77,15 @@ class TaskFlags:
         if self.label_column:
             spec = spec.replace(label=(self.label_column,))
         return spec.replace(id=self.id_column) if self.id_column else spec
+
+
+def is_custom(name: str) -> bool:
+    """Whether a name on the command line means the user's own rows, described by the flags.
+
+    >>> is_custom("custom"), is_custom("own"), is_custom("sst2")
+    (True, True, False)
+    """
+    return name in (CUSTOM_TASK, OLD_CUSTOM_TASK)
 
 
 def finetune_type(name: str) -> FinetuneTaskType:

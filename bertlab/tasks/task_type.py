@@ -92,7 +92,7 @@ class FinetuneTaskType(TaskType):
     """A task type that a checkpoint can be fine-tuned and evaluated on."""
 
     metrics: ClassVar[tuple[str, ...]]
-    """The metrics of a user's own task of this type; the first one compares runs."""
+    """The metrics of a custom task of this type; the first one compares runs."""
     max_tokens: ClassVar[int] = 128
     """Tokens of an input if the user does not say."""
     reads_windows: ClassVar[bool] = False
@@ -104,7 +104,7 @@ class FinetuneTaskType(TaskType):
     column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
     """Which of `task_flags.TaskFlags` name its columns, besides the label's and the id's."""
     required_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """Which of these a user's own task needs."""
+    """Which of these a custom task needs."""
     uses_labels: ClassVar[bool] = False
     """Whether the output layer has one row for each label."""
     scores_no_answer: ClassVar[bool] = False
@@ -123,7 +123,7 @@ class FinetuneTaskType(TaskType):
     """(model, batch) -> Loss."""
 
     def default_spec(self) -> TaskSpec:
-        """A user's own task of this type, before its columns are named."""
+        """A custom task of this type, before its columns are named."""
         return TaskSpec(self.name, "", "", self.metrics, "", id="")
 
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:

@@ -15,7 +15,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.limits import check_limits
 from bertlab.tasks.labelled_task import name_metrics
-from bertlab.tasks.task_flags import OWN, TaskFlags, finetune_type
+from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom
 from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.readers.invalid_rows import InvalidRowAction
@@ -36,20 +36,20 @@ class EvaluateConfig(TaskFlags):
       bertlab evaluate pretraining --checkpoint strongest --data runs/validation
       bertlab evaluate sst2 --checkpoint runs/sst2/checkpoint --data glue/sst2
       bertlab evaluate mnli --checkpoint runs/mnli/checkpoint --split test --out submission/
-      bertlab evaluate own --checkpoint runs/mine/checkpoint --data more.csv --out answers.csv
+      bertlab evaluate custom --checkpoint runs/mine/checkpoint --data more.csv --out answers.csv
       bertlab evaluate squad --checkpoint squad --data squad/validation.parquet
       bertlab evaluate squad --predictions mine.json --data dev-v1.1.json
     """
 
     SECTIONS: ClassVar = {
-        "own task": tuple(each.name for each in fields(TaskFlags)),
+        "custom task": tuple(each.name for each in fields(TaskFlags)),
         "predictions": ("predictions", "no_answer", "threshold"),
         "machine": ("device", "threads"),
     }
 
     what: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = field(kw_only=False)
-    """A task, as `bertlab finetune --help` lists them; `pretraining` for masked tokens and sentence pairs; or `own` for
-    your own rows, of the type that the checkpoint was fine-tuned on."""
+    """A task, as `bertlab finetune --help` lists them; `pretraining` for masked tokens and sentence pairs; or `custom`
+    for your own rows, of the type that the checkpoint was fine-tuned on."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """A corpus of `bertlab prepare`, or a task's rows: a file, directory or hub id; the task's own by default."""
     split: str = "validation"
@@ -98,8 +98,8 @@ def evaluate(config: EvaluateConfig) -> dict:
 
 def _evaluate_task(config: EvaluateConfig) -> dict:
     """Read the splits, predict or read predictions, write them if requested, and compute the metrics."""
-    own = config.what == OWN and config.checkpoint
-    spec = config.spec(config.what, checkpoint.read_record(config.checkpoint).get("task") if own else None)
+    recorded = is_custom(config.what) and config.checkpoint
+    spec = config.spec(config.what, checkpoint.read_record(config.checkpoint).get("task") if recorded else None)
     task_type = finetune_type(spec.kind)
     for flag, value in (("--threshold", config.threshold), ("--no-answer", config.no_answer)):
         if value is not None and not (spec.unanswerable or (flag == "--no-answer" and task_type.scores_no_answer)):

@@ -16,7 +16,8 @@ from tqdm import tqdm
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
-from bertlab.tasks.task_flags import OWN, TaskFlags, finetune_type, task_record
+from bertlab.config.renamed_keys import CUSTOM_TASK
+from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom, task_record
 from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed
@@ -45,7 +46,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     Examples:
       bertlab finetune sst2 --from strongest --out runs/sst2
       bertlab finetune mrpc --from strongest --data glue/mrpc --out runs/mrpc --seeds 3
-      bertlab finetune own --kind classification --text-column review --label-column stars --data mine.csv \\
+      bertlab finetune custom --type classification --text-column review --label-column stars --data mine.csv \\
           --from strongest --out runs/mine
       bertlab finetune rte --from strongest --out runs/rte --grid
       bertlab finetune squad_v2 --from squad --data squad/train.parquet --make-unanswerable 0.5 --out runs/squad_v2
@@ -53,7 +54,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
 
     SECTIONS: ClassVar = {
         "rows": ("data", "validation", "hold_out", "invalid"),
-        "own task": tuple(each.name for each in fields(TaskFlags)),
+        "custom task": tuple(each.name for each in fields(TaskFlags)),
         "question": ("stride", "make_unanswerable"),
         "again": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
         **RunConfig.SECTIONS,
@@ -62,7 +63,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
     """The task. Classification of one text: sst2, cola, nsmc; of two: mnli, qqp, qnli, mrpc, rte, klue_nli. Regression:
     stsb, klue_sts. Question answering: squad, squad_v2, korquad, klue_mrc. Multiple choice: swag, comve. Named-entity
-    tagging: conll2003, wnut17, wikiann_en, klue_ner. Your own rows: own, with --kind and their columns."""
+    tagging: conll2003, wnut17, wikiann_en, klue_ner. Your own rows: custom, with --type and their columns."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, a shipped name or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
@@ -97,10 +98,14 @@ class FinetuneConfig(TaskFlags, RunConfig):
     grid_epochs: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """Try these numbers of epochs."""
 
+    def __post_init__(self):
+        if is_custom(self.task):  # one spelling, so that a run begun under the older name can be resumed
+            object.__setattr__(self, "task", CUSTOM_TASK)
+
     @property
     def name(self) -> str:
         """The task as the command line writes it."""
-        return self.task if self.task != OWN else f"{OWN} --kind {self.kind}"
+        return f"{CUSTOM_TASK} --type {self.kind}" if is_custom(self.task) else self.task
 
 
 @dataclass(frozen=True)

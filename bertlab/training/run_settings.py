@@ -14,7 +14,14 @@ from bertlab.checkpoints.files import CONFIG
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import Message
-from bertlab.config.renamed_keys import OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
+from bertlab.config.renamed_keys import (
+    CUSTOM_TASK,
+    OLD_CUSTOM_TASK,
+    OPTIMIZER_KEYS,
+    RUN_KEYS,
+    SETTING_KEYS,
+    rename_keys,
+)
 from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
 from bertlab.training.run_state import read_values
 
@@ -95,6 +102,8 @@ def read_settings(directory: Path) -> dict:
     if not isinstance(recorded, dict) or not isinstance(recorded.get("optim"), dict):
         raise BertlabError("run-settings-damaged", path=path, directory=directory)
     recorded = rename_keys(recorded, RUN_KEYS | SETTING_KEYS)
+    if recorded.get("task") == OLD_CUSTOM_TASK:
+        recorded["task"] = CUSTOM_TASK
     recorded["optim"] = rename_keys(recorded["optim"], OPTIMIZER_KEYS)
     return recorded
 

@@ -36,4 +36,4 @@ config-pruned-heads-malformed = pruned_heads in config.json must be lists of hea
 config-pruned-head-missing = pruned_heads in config.json names head { $head } of layer { $layer }, but there is no such head
 task-excluded = { $task } is excluded: { $reason }
 task-excluded-wnli = the paper excludes it too (section 4.1). Its validation set repeats training sentences with the other label, so no model did better than always predicting the most frequent label, 65.1% (https://gluebenchmark.com/faq, question 12)
-task-unknown = there is no task { $task }: use one of { $tasks }, or `own` for your own data
+task-unknown = there is no task { $task }: use one of { $tasks }, or `custom` for your own data
