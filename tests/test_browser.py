@@ -261,7 +261,10 @@ def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
     assert files["png"].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    assert rows[0].keys() == ({"word", "start", "end"} if page == "question" else {"trace", "x", "y", "value", "label"})
+    subject = {"checkpoint", "text", "text_2"}
+    values = {"word", "start", "end"} if page == "question" else {"trace", "x", "y", "value", "label"}
+    assert rows[0].keys() == values | subject
+    assert rows[0]["checkpoint"] == ("squad" if page == "question" else "strongest")
     compile(files["py"].read_text(encoding="utf-8"), "figure.py", "exec")
     assert files["html"].stat().st_size < 1_000_000
     offline = tab.context.new_page()

@@ -19,4 +19,11 @@ head-regress = 회귀
 head-choose = 선다형
 head-tag = 태깅
 head-remedy-pretrain = `bertlab pretrain --from ...`으로 이어서 사전 학습하면 생겨요.
-head-remedy-finetune = `bertlab finetune { $task } --from ...` 같은 태스크로 파인튜닝하면 생겨요.
+# the Korean task of the same type stands in for an English one
+head-remedy-finetune = `bertlab finetune { $task ->
+        [sst2] nsmc
+        [squad] korquad
+        [stsb] klue_sts
+        [conll2003] klue_ner
+       *[other] { $task }
+    } --from ...` 같은 태스크로 파인튜닝하면 생겨요.
