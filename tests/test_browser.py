@@ -269,6 +269,7 @@ def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
     assert files["html"].stat().st_size < 1_000_000
     offline = tab.context.new_page()
     offline.goto(files["html"].as_uri())
+    assert f"checkpoint: {rows[0]['checkpoint']}" in offline.locator("body").inner_text(), "stated once"
     assert offline.locator("figure svg text").count() > 4
     assert offline.locator("tr").count() == min(len(rows), 1000) + 1
 

@@ -226,6 +226,9 @@ def test_missing_heads_are_named(checkpoints):
     for ask in (lambda: session.classify(TEXT), lambda: session.choose(TEXT, ["a", "b"]), lambda: session.tag(TEXT)):
         with pytest.raises(MissingHead, match="bertlab finetune"):
             ask()
+    with pytest.raises(MissingHead, match="bertlab finetune sst2") as caught:
+        session.classify(TEXT)
+    assert "bertlab finetune nsmc" in caught.value.render("ko")
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ export function saveMenu(text, picture) {
   }
   if (picture.data) offer("csv", text.saveCsv, async () => new Blob(["\ufeff", csv(await table(picture))], { type: "text/csv" }));
   if (picture.code) offer("py", text.savePython, async () => new Blob([lines(picture)], { type: "text/x-python" }));
-  const page = picture.page ?? (picture.svg && (async () => htmlPage(text, picture, await picture.svg(), await table(picture))));
+  const page = picture.page ?? (picture.svg && (async () => htmlPage(text, picture, await picture.svg(), (await picture.data?.()) ?? {})));
   if (page) offer("html", text.saveHtml, async () => new Blob([await page()], { type: "text/html" }));
   const button = element("button", { type: "button", class: "bl-quiet bl-save", "aria-haspopup": "menu", onclick: () => {
     menu.togglePopover();
@@ -105,7 +105,10 @@ export async function png(svg) {
   }
 }
 
-/** An offline page without scripts: the picture, its data, and the Python lines that draw it again. */
+/**
+ * An offline page without scripts: the picture, its subject, its data, and the Python lines that draw it again. The subject
+ * is stated once: in every row, a long text would multiply the size of the file.
+ */
 function htmlPage(text, picture, svg, columns) {
   const title = picture.title ?? picture.name ?? "";
   const cells = (row, tag) => element("tr", {}, ...row.map((value) => element(tag, {}, value === null || value === undefined ? "" : String(value))));
@@ -113,6 +116,7 @@ function htmlPage(text, picture, svg, columns) {
   const body = element("body", {}, element("h1", {}, title));
   const place = element("figure");
   body.append(place);
+  for (const [name, value] of Object.entries(picture.subject ?? {})) body.append(element("p", {}, `${name}: ${value}`));
   if (all.length) {
     const bytes = new TextEncoder().encode(`\ufeff${csv(columns)}`);
     const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
