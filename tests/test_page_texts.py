@@ -1,4 +1,4 @@
-"""Two languages: every text of the app is in the catalogues of both, and every number is explained."""
+"""Texts of the pages: every text is in the catalogues of both languages, and every number is explained."""
 
 import ast
 import inspect
@@ -98,7 +98,7 @@ def pattern(node: ast.JoinedStr) -> str:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(APP)))
-def test_no_word_on_screen_bypasses_the_table(path):
+def test_every_text_on_screen_comes_from_a_catalogue(path):
     bypassing = {
         f"{path.name}:{call.lineno}: {text!r}"
         for call in calls(path)
@@ -109,7 +109,7 @@ def test_no_word_on_screen_bypasses_the_table(path):
     assert not bypassing
 
 
-def test_a_bypassing_word_would_be_found():
+def test_a_text_outside_the_catalogues_is_found():
     source = 'left.button("Show all")\nst.html(f"<b class=x>{n} pieces</b>")\nurl.text(st.text_area, "Your text", "")'
     found = [words(text) for call in ast.walk(ast.parse(source)) if isinstance(call, ast.Call)
              for place in shown(call) for text in literals(place) if words(text)]  # fmt: skip
@@ -117,7 +117,7 @@ def test_a_bypassing_word_would_be_found():
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(APP)))
-def test_pictures_are_told_their_words(path):
+def test_figures_get_translated_labels(path):
     """A picture's own words are English; a page must hand it those of its reader."""
     views = {module.__name__.rpartition(".")[2]: module for module in (figures, passage, xray)}
     for call in calls(path):
@@ -141,7 +141,7 @@ def keys_of(path: Path, name: str) -> set[str]:
     return {key.value for found in named for key in found.keys if isinstance(key, ast.Constant)}
 
 
-def test_every_name_that_is_asked_for_is_in_the_table():
+def test_every_id_of_a_page_is_in_the_catalogues():
     for path in SOURCES:
         for call in calls(path):
             if callee(call) == "t" and isinstance(call.args[0], ast.Constant):
@@ -181,7 +181,7 @@ def test_every_page_explains_its_numbers(screen):
     assert any(getattr(getattr(call.func, "value", None), "id", "") == "display" for call in asked)
 
 
-def test_every_number_asked_for_is_in_the_table():
+def test_every_explained_number_is_known():
     for path in SOURCES:
         for call in calls(path):
             if callee(call) == "explain":
