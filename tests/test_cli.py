@@ -205,7 +205,7 @@ def test_a_second_text_is_not_what_one_text_was_taught(run, tmp_path):
     judge, record = bertlab.load("sst2"), {"task": {"kind": "classify", "text": ["sentence"]}}
     place = str(save(tmp_path / "judge", judge.model, judge.tokenizer, record))
     assert run("classify", A, "--checkpoint", place)[2] == ""
-    assert "was taught to judge one text at once" in run("classify", A, B, "--checkpoint", place)[2]
+    assert "was fine-tuned on single texts" in run("classify", A, B, "--checkpoint", place)[2]
 
 
 def test_answer(run):

@@ -126,9 +126,8 @@ def classify(config: Classify) -> None:
     session = open_session(config, "classify", *texts)
     fact = session.classify(*texts)
     if session.texts not in (None, len(texts)):
-        taught = "one text" if session.texts == 1 else "two texts"
-        told = f"{session.name} was taught to judge {taught} at once, so what it says here is a guess"
-        print(told, file=sys.stderr)
+        expected = "single texts" if session.texts == 1 else "pairs of texts"
+        print(f"{session.name} was fine-tuned on {expected}, so this prediction is unreliable", file=sys.stderr)
     label = {} if fact.best is None else {"label": fact.best.label}
     print_result(config, session, fact, lambda: terminal.classification_lines(texts, fact), **label)
 

@@ -1,4 +1,4 @@
-"""A checkpoint, opened to be asked: text in, facts out; and which checkpoints are shipped.
+"""Predictions and inner values of an open checkpoint, and the names of the shipped checkpoints.
 
 Knows no terminal, no page and no picture.
 
@@ -120,8 +120,8 @@ class Session:
     @property
     def language(self) -> str:
         """The language it reads: what its record says ("ko", "en"), else what its vocabulary tells."""
-        said = self.record.get("language")
-        return said if isinstance(said, str) and said else self.tokenizer.language
+        recorded = self.record.get("language")
+        return recorded if isinstance(recorded, str) and recorded else self.tokenizer.language
 
     @property
     def texts(self) -> int | None:
@@ -134,7 +134,7 @@ class Session:
 
     @property
     def value_range(self) -> tuple[float, float] | None:
-        """The least and the greatest value that `classify` was taught; None where its record does not say."""
+        """The smallest and largest value of the fine-tuning rows, for regression; None if they are not recorded."""
         match self.record.get("value_range"):
             case [int() | float() as low, int() | float() as high] if -LARGEST < low < high < LARGEST:
                 return float(low), float(high)
@@ -168,7 +168,7 @@ class Session:
     def model(self) -> Bert:
         return self.loaded.model
 
-    # -- what goes in --------------------------------------------------------------------------------------------
+    # -- input ----------------------------------------------------------------------------------------------------
 
     def encode(self, text: str, pair: str | None = None) -> tuple[TokenRow, ...]:
         """The tokens of [CLS] text [SEP], or of [CLS] text [SEP] pair [SEP]."""
@@ -179,13 +179,13 @@ class Session:
         """The token, position and token type embeddings of every token and their normalised sum, each [T, H]."""
         return attention.input_map(self.model, self._encoding(text, pair))
 
-    # -- what it says --------------------------------------------------------------------------------------------
+    # -- predictions ---------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
     def fill_mask(
         self, text: str, top_k: int = 5, pair: str | None = None, originals: Sequence[str] = ()
     ) -> list[MaskFill]:
-        """What the model would put in place of every [MASK], in the order of the text (then of the pair).
+        """Predictions for every [MASK], in the order of the text (then of the pair).
 
         Args:
             top_k: candidates for each mask.
@@ -200,7 +200,7 @@ class Session:
 
     @torch.inference_mode()
     def fill_jointly(self, text: str, beams: int = 5, pair: str | None = None) -> JointFill:
-        """What the model would put in place of all masks together: a beam search from left to right.
+        """Predict all masks together by a beam search from left to right.
 
         Raises:
             TextError: there is no [MASK].
@@ -210,7 +210,7 @@ class Session:
 
     @torch.inference_mode()
     def next_sentence(self, first: str, second: str) -> NextSentence:
-        """The probability that `second` follows `first`; of a checkpoint taught so, that they are in order."""
+        """The probability that `second` follows `first`; for a checkpoint trained on SOP, that they are in order."""
         self.model.head("nsp")
         return predict_next_sentence(self.model, self._encoding(first, second), self.loaded.pair_objective)
 
@@ -232,9 +232,9 @@ class Session:
         Args:
             n_best: answers at most.
             max_answer_tokens: tokens of an answer at most.
-            stride: a long passage is read in windows; each begins this many tokens after the one before. None is as
-                the checkpoint was taught, or 128.
-            max_tokens: tokens of a window, the question's included. None is as it was taught, and 384 at least.
+            stride: a long passage is read in windows; each begins this many tokens after the one before. By default
+                as in fine-tuning, or 128.
+            max_tokens: tokens of a window, the question's included. By default as in fine-tuning, but at least 384.
             batch_size: windows read at once; it bounds the memory, however long the passage.
             null_threshold: tau; where the no-answer score is above the best answer's by more, the answer is "". None
                 takes the checkpoint's own, and a checkpoint without one always answers.
@@ -299,7 +299,7 @@ class Session:
 
     @torch.inference_mode()
     def word_effects(self, text: str, pair: str | None = None) -> WordEffects:
-        """Which words `classify` goes by: what is said without each of them, one after the other."""
+        """The effect of each word on the prediction of `classify`, found by masking the words one at a time."""
         self._classifier()
         return word_effects(self.model, self.tokenizer, text, pair)
 
@@ -355,7 +355,7 @@ class Session:
 
     @torch.inference_mode()
     def lens(self, text: str, pair: str | None = None) -> Lens:
-        """What every layer would say at every position, through the masked-word head."""
+        """The prediction of every layer at every position, read through the MLM head (logit lens)."""
         self.model.head("mlm")
         return depth.lens(self.model, self.tokenizer, self._encoding(text, pair))
 
@@ -406,8 +406,8 @@ class Session:
         self, kind: str, text: str, pair: str | None = None, *, mask: int = 0, layers: Sequence[int] | None = None
     ) -> Iterator[HeadEffects]:
         """`head_effects`, one layer after the other as it is found; arguments as there."""
-        wanted = range(self.config.num_layers) if layers is None else layers
-        yield from explore_interventions.effects_by_layer(self.model, self._probe(kind, text, pair, mask), wanted)
+        layers = range(self.config.num_layers) if layers is None else layers
+        yield from explore_interventions.effects_by_layer(self.model, self._probe(kind, text, pair, mask), layers)
 
     @torch.inference_mode()
     def attention_row(self, text: str, pair: str | None = None, *, layer: int, head: int, position: int) -> np.ndarray:
@@ -469,10 +469,11 @@ class Session:
         return able[-1]
 
     def _windows(self, stride: int | None, max_tokens: int | None) -> dict[str, int]:
-        """How a long passage is read: as asked, else as the checkpoint was taught."""
-        taught = {"stride": self.loaded.stride, "max_tokens": self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)}
-        asked = {"stride": stride, "max_tokens": max_tokens}
-        return taught | {name: value for name, value in asked.items() if value is not None}
+        """The stride and size of a passage's windows: those given, otherwise those of the fine-tuning."""
+        max_window = self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)
+        defaults = {"stride": self.loaded.stride, "max_tokens": max_window}
+        given = {"stride": stride, "max_tokens": max_tokens}
+        return defaults | {name: value for name, value in given.items() if value is not None}
 
     def _encoding(self, text: str, pair: str | None = None) -> Encoding:
         return encode(self.tokenizer, text, pair, self.config)

@@ -1,7 +1,7 @@
-"""From scores back to text: the best spans of a passage as answers, and how much "no answer" is worth.
+"""Decode start and end scores to the best spans of a passage and the score of "no answer".
 
-Follows Devlin et al. 2019, section 4.2, and `run_squad.py` of google-research/bert. Arrays in, facts out: knows no
-model; where the scores come from is the caller's affair.
+Follows Devlin et al. 2019, section 4.2, and `run_squad.py` of google-research/bert. The caller computes the
+scores; no model is needed here.
 
 Shape legend: T tokens of a window, W windows, P tokens of the passage in a window, I starts, J ends.
 """
@@ -16,21 +16,28 @@ from bertlab.tasks.span.windows import SpanWindows, Window
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of the passage, text == passage[start:end]. score = S.T_i + E.T_j. window: where it was found."""
+    """A span of the passage."""
 
     start: int
+    """Its first character in the passage."""
     end: int
+    """The character after it."""
     text: str
+    """passage[start:end]."""
     score: float
+    """S.T_i + E.T_j, a logit."""
     window: int
+    """The index of the window that it was found in."""
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """n-best spans, best first, all of different text, and the no-answer score S.C + E.C, minimum over windows."""
+    """The best spans of one question, and the score of "no answer"."""
 
     spans: tuple[Span, ...]
+    """The n best, best first, each with a different text."""
     no_answer_score: float
+    """S.C + E.C, minimum over the windows."""
 
     @property
     def text(self) -> str:

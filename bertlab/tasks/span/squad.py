@@ -208,20 +208,20 @@ def _flattened(path: Path, data) -> Iterable[dict]:
         for a, article in enumerate(data["data"], 1):
             where = Message("squad-place-article", article=a)
             for p, paragraph in enumerate(article["paragraphs"], 1):
-                for q, asked in enumerate(paragraph["qas"], 1):
+                for q, question in enumerate(paragraph["qas"], 1):
                     where = Message("squad-place-question", article=a, paragraph=p, question=q)
-                    answers = asked.get("answers") or []
+                    answers = question.get("answers") or []
                     yield {
                         # KLUE-MRC's files call it so
-                        "id": asked["guid"] if "guid" in asked else asked["id"],
+                        "id": question["guid"] if "guid" in question else question["id"],
                         "title": article.get("title", ""),
                         "context": paragraph["context"],
-                        "question": asked["question"],
+                        "question": question["question"],
                         "answers": {
                             "text": [answer["text"] for answer in answers],
                             "answer_start": [answer["answer_start"] for answer in answers],
                         },
-                        "is_impossible": asked.get("is_impossible"),
+                        "is_impossible": question.get("is_impossible"),
                     }
     except KeyError as error:
         raise DataError("squad-key-missing", path=path, where=where, key=str(error)) from None
@@ -273,7 +273,7 @@ def _answers(row: dict, label: str | None, context: str) -> dict[str, list]:
 
 
 def _place(text: str, start: object, context: str) -> int:
-    """The character that an answer begins at; -1 where it is told in other words than the passage's."""
+    """The character that an answer begins at; -1 where the passage does not contain it."""
     if start is None:
         return context.find(text)
     try:

@@ -1,9 +1,9 @@
-"""Questions their passage does not answer, made out of ones that it does: SQuAD v2.0's kind from v1.1's rows.
+"""Make unanswerable questions, as in SQuAD v2.0, from the answerable ones of SQuAD v1.1.
 
 People wrote v2.0's by changing a question until its own paragraph no longer answered it (Rajpurkar et al. 2018, table
 1: negation, antonym, swapped entity, mutual exclusion, no information). The ways here copy that, because a question
-beside a paragraph about something else is told apart too easily. Some made questions are answered after all, as 7 % of
-theirs are. Knows words and sentences, no tokens and no model; the word list is English.
+beside a paragraph about something else is too easy to spot. Some of the questions made are answerable after all, as 7 %
+of theirs are. The word list is English.
 """
 
 import re
@@ -78,9 +78,9 @@ def add_unanswerable(rows: Sequence[Mapping], per_answered: float, seed: int = 0
         raise DataError("unanswerable-share-invalid", share=per_answered)
     articles = _articles(rows)
     answered = [number for number, row in enumerate(rows) if row["answers"]["text"]]
-    wanted, made = round(per_answered * len(answered)), []
+    count, made = round(per_answered * len(answered)), []
     for place in np.random.default_rng([seed, 2018]).permutation(len(answered)):
-        if len(made) == wanted:
+        if len(made) == count:
             break
         row = rows[answered[place]]
         rng = np.random.default_rng([seed, answered[place]])
@@ -93,7 +93,7 @@ def add_unanswerable(rows: Sequence[Mapping], per_answered: float, seed: int = 0
                     {**row, "id": f"{row['id']}.{name}", "question": question, "context": context, "answers": empty}
                 )
                 break
-    if wanted and not made:
+    if count and not made:
         raise DataError("unanswerable-none-made")
     return [*map(dict, rows), *made]
 
@@ -207,9 +207,9 @@ def _removed(row: Mapping, article: _Article, rng: np.random.Generator) -> Made:
 
 def _elsewhere(row: Mapping, article: _Article, rng: np.random.Generator) -> Made:
     """Another paragraph of the article that shares as many words as possible, but does not contain any answer."""
-    asked, answers = _words(row["question"]), [text.strip().lower() for text in row["answers"]["text"]]
+    question_words, answers = _words(row["question"]), [text.strip().lower() for text in row["answers"]["text"]]
     others = [
-        (len(asked & words), paragraph)
+        (len(question_words & words), paragraph)
         for paragraph, words in article.words.items()
         if paragraph != row["context"] and not any(text in article.lower[paragraph] for text in answers)
     ]

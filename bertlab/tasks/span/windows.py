@@ -1,7 +1,7 @@
-"""Answers as spans of a passage: windows over it, and what to learn in each. `decoding` goes back from scores to text.
+"""Answers as spans of a passage: windows over it and their labels. `decoding` turns scores into text.
 
-Follows Devlin et al. 2019, section 4.2, and `run_squad.py` of google-research/bert. Text in, arrays out: knows no
-model.
+Follows Devlin et al. 2019, section 4.2, and `run_squad.py` of google-research/bert. No model is needed
+here.
 
 Shape legend: T tokens of a window, W windows, K windows of one question, P passages (distinct), Q questions.
 """
@@ -71,7 +71,7 @@ class Ragged:
 
 @dataclass(frozen=True)
 class SpanWindows(Sequence):
-    """Every window of Q questions, built one by one when asked for; those of a question are neighbours, in order.
+    """Every window of Q questions, built on access; the windows of a question are adjacent and in order.
 
     question_ids: pieces of each question. passage_ids, begin, end: pieces of each distinct passage, and the characters
     each piece covers, laid out like `passage_ids.flat`. passage_Q: which passage a question is about. question_W: which
@@ -109,11 +109,11 @@ class SpanWindows(Sequence):
             raise IndexError(f"window {w} of {len(self)}")
         w %= len(self)
         question = self.question_W[w]
-        asked = self.question_ids[question]
+        question_ids = self.question_ids[question]
         place = self.passage_ids.start[self.passage_Q[question]] + self.first_W[w]
         shown = slice(place, place + self.length_W[w])
-        ids = np.concatenate([[self.cls_id], asked, [self.sep_id], self.passage_ids.flat[shown], [self.sep_id]])
-        passage = slice(len(asked) + 2, len(ids) - 1)
+        ids = np.concatenate([[self.cls_id], question_ids, [self.sep_id], self.passage_ids.flat[shown], [self.sep_id]])
+        passage = slice(len(question_ids) + 2, len(ids) - 1)
         token_type_ids = np.zeros(len(ids), np.int64)
         token_type_ids[passage.start :] = 1
         offsets_T2 = np.zeros((len(ids), 2), np.int64)
@@ -122,7 +122,7 @@ class SpanWindows(Sequence):
         is_max_context_T = np.zeros(len(ids), bool)
         own = self.of_question(question)
         is_max_context_T[passage] = max_context(self.first_W[own], self.length_W[own], w - own.start)
-        return Window(ids, token_type_ids, offsets_T2, is_max_context_T, len(asked), int(self.first_W[w]))
+        return Window(ids, token_type_ids, offsets_T2, is_max_context_T, len(question_ids), int(self.first_W[w]))
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def _tokenised(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarr
     return Ragged(ids, start), offsets_2[:, 0].copy(), offsets_2[:, 1].copy()
 
 
-# -- what to learn -----------------------------------------------------------------------------------------------
+# -- training labels --------------------------------------------------------------------------------------------
 
 
 def span_features(
