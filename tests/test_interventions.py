@@ -158,7 +158,7 @@ def test_predictions_that_cannot_be_made_are_refused(session, checkpoints):
         session.intervene("mask", MASKED, mask=1)
     with raises_error(TextError, "mask-missing"):
         session.intervene("mask", A)
-    with raises_error(TextError, "second-text-missing", prediction="nsp"):
+    with raises_error(TextError, "second-text-missing", prediction="sentence_pair"):
         session.intervene("nsp", A)
     with raises_error(TextError, "text-too-long", limit=64):
         session.head_effects("span", QUESTION, "rain " * 80)

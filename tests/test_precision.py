@@ -29,7 +29,7 @@ def test_auto_takes_bfloat16_only_where_it_is_clearly_faster(monkeypatch, narrow
     def seconds(square):
         return next(slow_turns) * (narrow if square.dtype == torch.bfloat16 else 1.0)
 
-    monkeypatch.setattr(devices, "_seconds", seconds)
+    monkeypatch.setattr(devices, "_matmul_seconds", seconds)
     assert resolve_precision("auto", CPU) == expected
 
 
@@ -43,7 +43,7 @@ def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypa
     config = settings(corpus, tmp_path / "run", steps=4, precision="auto")
     monkeypatch.setattr("bertlab.training.optimizers.is_bfloat16_faster", lambda device: began == "bfloat16")
     list(itertools.islice(pretrain(config), 2))
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["precision_begun"] == began
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["initial_precision"] == began
     monkeypatch.setattr("bertlab.training.optimizers.is_bfloat16_faster", lambda device: began != "bfloat16")
     list(pretrain(config))
     made = tmp_path / "run" / "checkpoint"
@@ -62,6 +62,6 @@ def test_a_run_older_than_a_setting_goes_on(corpus, tmp_path):
     list(itertools.islice(pretrain(config), 2))
     path = tmp_path / "run" / "run.json"
     old = json.loads(path.read_text())
-    del old["mask"], old["optim"]["clip"], old["precision_begun"]
+    del old["mask"], old["optim"]["max_grad_norm"], old["initial_precision"]
     path.write_text(json.dumps(old))
     assert list(pretrain(config))[-1].step == 4

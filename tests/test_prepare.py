@@ -853,7 +853,7 @@ def test_the_command_reports_an_invalid_row_in_one_line(flag, config, tmp_path, 
     path = jsonl(tmp_path / "a.jsonl", ["Fine.", 7])
     words = ["prepare", str(path), "--out", str(tmp_path / "out"), "--tokenizer", str(config.tokenizer)]
     assert main(words) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f'bertlab: {path} row 2: has no text in column "text"')
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"bertlab: {path} row 2: has a value of type number")
     assert main([*words, flag, "skip"]) == 0
 
 

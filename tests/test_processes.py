@@ -294,7 +294,7 @@ def slowly(*what, **how):
 def see(watch, loss, norm):
     watch.seen = getattr(watch, "seen", 0) + 1
     if watch.seen == 6:
-        raise Diverged("the loss is nan")
+        raise Diverged("loss-not-finite", value="nan")
     right(watch, loss, norm)
 
 checkpoint.save, DivergenceDetector.update = slowly, see

@@ -52,4 +52,4 @@ def test_pretraining_continues_with_another_vocabulary(tmp_path, tiny_checkpoint
     assert len(list(pretrain(PretrainConfig(out=tmp_path / "run", new_vocabulary=True, **settings)))) == 3
     made = checkpoint.load(tmp_path / "run" / "checkpoint")
     assert made.tokenizer.digest == Tokenizer.load(tmp_path / "corpus" / "tokenizer").digest
-    assert "another vocabulary" in made.record["from"]
+    assert "a new vocabulary" in made.record["from"]

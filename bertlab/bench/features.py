@@ -51,7 +51,7 @@ def bench(config: FeaturesBenchConfig) -> dict:
     source = locate.find(config.checkpoint)
     own, theirs = checkpoint.load(config.checkpoint).tokenizer, peer.tokenizer(source)
     rows = read_rows(config.data, "train")[: config.rows]
-    table = datasets.Dataset.from_list(rows)
+    table = datasets.Dataset.from_list(peer.without_places(rows))
     seconds: dict[str, list[float]] = {"ours": [], "lazy": [], "theirs": []}
     window_counts: dict[str, int] = {}
 

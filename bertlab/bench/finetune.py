@@ -66,7 +66,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
     rows = rows[: config.rows]
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        datasets.Dataset.from_list(rows).to_parquet(str(directory / "train.parquet"))
+        datasets.Dataset.from_list(peer.without_places(rows)).to_parquet(str(directory / "train.parquet"))
         settings = FinetuneConfig(
             task=config.task, from_=config.checkpoint, data=str(directory / "train.parquet"), hold_out=0.0,
             out=directory / "run", batch_size=config.batch_size, dropout=config.dropout, device=config.device,

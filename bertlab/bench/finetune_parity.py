@@ -180,7 +180,7 @@ def select_rows(config: ParityBenchConfig, name: str) -> Path:
             rows = [rows[i] for i in np.linspace(0, len(rows) - 1, most).round().astype(int)]
         place.mkdir(parents=True, exist_ok=True)
         building = file.with_suffix(".building")
-        datasets.Dataset.from_list(rows).to_parquet(str(building))
+        datasets.Dataset.from_list(peer.without_places(rows)).to_parquet(str(building))
         os.replace(building, file)
     return place
 

@@ -176,3 +176,8 @@ def trainer(
     counting.add_callback(_Clock(counting))
     counting.remove_callback(transformers.PrinterCallback)
     return counting
+
+
+def without_places(rows: Sequence[dict]) -> list[dict]:
+    """Rows without the file and line that they were read from, a tuple of mixed types that Arrow cannot store."""
+    return [{name: value for name, value in row.items() if name != "where"} for row in rows]

@@ -60,7 +60,7 @@ LIMITS = {
     "max-tokens": Limit(5, MAX_SIZE), "stride": Limit(1), "layers": Limit(1, MAX_SIZE), "hidden": Limit(1, MAX_SIZE),
     "attention-heads": Limit(1, MAX_SIZE),
     "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, above=True),
-    "mask": Limit(0, above=True, below=1), "mask-share": Limit(0, 1), "random-share": Limit(0, 1),
+    "mask-share": Limit(0, 1), "random-share": Limit(0, 1),
     "then-share": Limit(0, above=True, below=1), "teacher-share": Limit(0, above=True, below=1),
     "share": Limit(0, above=True, below=1),
     "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1, MAX_BATCH), "tokens": Limit(1, MAX_SIZE),

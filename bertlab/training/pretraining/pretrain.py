@@ -12,7 +12,7 @@ import torch
 from tqdm import tqdm
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.limits import check_limits, differing_flags
+from bertlab.config.limits import Limit, check_limits, differing_flags
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import Longer, PairSampler
@@ -100,6 +100,10 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
 
 def _check(config: PretrainConfig) -> None:
     check_limits(config)
+    # not in LIMITS, where --mask of `bertlab heads` is the number of a [MASK]
+    if not 0 < config.mask < 1:
+        limit = Limit(0, above=True, below=1).describe()
+        raise BertlabError("setting-out-of-range", flag="mask", value=str(config.mask), limit=limit)
     if config.mask_share + config.random_share > 1 + 1e-9:
         raise BertlabError("mask-shares-too-large")
     if config.new_vocabulary and config.from_ is None:
