@@ -162,9 +162,8 @@ def test_predictions_that_cannot_be_made_are_refused(session, checkpoints):
         session.intervene("nsp", A)
     with raises_error(TextError, "text-too-long", limit=64):
         session.head_effects("span", QUESTION, "rain " * 80)
-    with raises_error(
-        BertlabError, "prediction-unknown", prediction="poem", predictions=["mask", "nsp", "span", "classify"]
-    ):
+    kinds = ["masked_lm", "sentence_pair", "classification", "span"]
+    with raises_error(BertlabError, "prediction-unknown", prediction="poem", predictions=kinds):
         session.intervene("poem", A)
     bare = bertlab.load(checkpoints / "bare")
     for kind, (text, pair) in ASKED.items():

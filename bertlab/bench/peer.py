@@ -89,7 +89,7 @@ def text_rows(
 
 
 def _mapped(rows: Sequence[Mapping], features: Callable[[dict], dict], workers: int | None) -> datasets.Dataset:
-    data = rows if isinstance(rows, datasets.Dataset) else datasets.Dataset.from_list(list(rows))
+    data = rows if isinstance(rows, datasets.Dataset) else datasets.Dataset.from_list(without_places(rows))
     # written to a file and memory-mapped, as is the default
     return data.map(
         features, batched=True, num_proc=workers, remove_columns=data.column_names, load_from_cache_file=False
