@@ -109,7 +109,7 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
 def test_the_peer_takes_one_gpu_where_there_are_more(tmp_path, tiny_checkpoint):
     tokenizer = peer.tokenizer(tiny_checkpoint)
     data = peer.text_rows(rows_of(task("sst2")), tokenizer, ("sentence",), 48)
-    trainer = peer.trainer(tiny_checkpoint, "classify", data, tokenizer, tmp_path, per_device_train_batch_size=4)
+    trainer = peer.trainer(tiny_checkpoint, "classification", data, tokenizer, tmp_path, per_device_train_batch_size=4)
     assert trainer.args.train_batch_size == 4
 
 
