@@ -188,7 +188,7 @@ def span_windows(
     question_tokens_Q, tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
     room_Q = max_tokens - 3 - question_tokens_Q
     if len(room_Q) and room_Q.min() < 1:
-        raise TextError("window-without-room", max_tokens=max_tokens, question=int(question_tokens_Q.max()))
+        raise TextError("passage-window-too-short", max_tokens=max_tokens, question=int(question_tokens_Q.max()))
     step_Q = np.minimum(stride, room_Q)
     windows_Q = 1 + np.maximum(0, -(-(tokens_Q - room_Q) // step_Q))
     question_W = np.repeat(np.arange(len(passage_Q)), windows_Q)
