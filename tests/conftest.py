@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def tiny_tokenizer() -> Tokenizer:
-    """A vocabulary of a few hundred pieces, English and Korean."""
+    """A vocabulary of a few hundred tokens, English and Korean."""
     return Tokenizer.train(TEXTS * 3, 400, cased=False, strip_accents=False, coverage=1.0)
 
 
@@ -153,7 +153,7 @@ def shipped_runs(monkeypatch, runs) -> Path:
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory) -> Path:
-    """200 stories, prepared with a vocabulary of 150 pieces."""
+    """200 stories, prepared with a vocabulary of 150 tokens."""
     # most test files need neither, and Arrow takes a second to import
     from support.stories import stories
 

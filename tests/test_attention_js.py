@@ -404,7 +404,7 @@ def test_a_search_lights_counts_and_goes_on(visit):
     until(page, "heard.at(-1)?.find === 'boats'")
 
 
-def test_pieces_become_words_as_clark_sums_them(visit):
+def test_tokens_become_words_as_clark_sums_them(visit):
     tokens = rows(["the", "lamp", "##light", "##er", "went"], ["un", "##seen"])
     fact = attention(tokens=tokens)
     page = visit(html.attention_html(fact))
@@ -422,7 +422,7 @@ def test_pieces_become_words_as_clark_sums_them(visit):
     page.mouse.click(*token_at(page, "query", 5))
     page.get_by_label(text("canvas-merged")).uncheck()
     settle(page)
-    assert state(page)["tokens"] == [7], "a word is kept by its first piece"
+    assert state(page)["tokens"] == [7], "a word is kept by its first token"
     assert not visit(html.attention_html(attention())).get_by_label(text("canvas-merged")).is_visible()
 
 
@@ -628,14 +628,14 @@ HOSTILE = [
 
 def test_tokens_are_drawn_as_text(visit):
     tokens = list(rows())
-    for i, piece in enumerate(HOSTILE):
-        tokens[i + 1] = replace(tokens[i + 1], piece=piece)
+    for i, token in enumerate(HOSTILE):
+        tokens[i + 1] = replace(tokens[i + 1], token=token)
     fact = replace(attention(), tokens=tuple(tokens))
     page = visit(html.attention_html(fact, title=HOSTILE[0]))
-    for index, piece in enumerate(HOSTILE, 1):
+    for index, token in enumerate(HOSTILE, 1):
         page.mouse.move(*token_at(page, "query", index))
         settle(page)
-        assert readout(page).startswith(piece)
+        assert readout(page).startswith(token)
     page.locator("[data-view=matrix]").click()
     settle(page)
     assert page.title() == HOSTILE[0]
@@ -706,7 +706,7 @@ def test_neuron_view_opens_a_token(visit):
 
 def test_bertviz_works_from_disk_without_a_network(visit):
     tokens = list(rows())
-    tokens[2] = replace(tokens[2], piece=HOSTILE[0])
+    tokens[2] = replace(tokens[2], token=HOSTILE[0])
     fact = replace(attention(), tokens=tuple(tokens))
     page = visit(bertviz_view.head_view_html(fact, layer=1), ready="document.querySelector('svg line')")
     size = len(tokens)

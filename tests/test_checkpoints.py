@@ -348,7 +348,7 @@ def reshape(path: Path, name: str) -> None:
     safetensors.torch.save_file(tensors, path / "model.safetensors")
 
 
-def add_pieces(path: Path) -> None:
+def add_tokens(path: Path) -> None:
     (path / "tokenizer.json").unlink()
     (path / "vocab.txt").write_text("\n".join([*PIECES, "more"]), encoding="utf-8")
 
@@ -407,7 +407,7 @@ DAMAGES = {
         lambda p: safetensors.torch.save_file({"wte.weight": torch.zeros(3)}, p / WEIGHTS), "weights-layer-count"
     ),
     "no tokenizer": (lambda p: [(p / f).unlink() for f in ("tokenizer.json", "vocab.txt")], None),
-    "too many tokens": (add_pieces, "checkpoint-vocabulary-size"),
+    "too many tokens": (add_tokens, "checkpoint-vocabulary-size"),
     "record damaged": (lambda p: (p / "bertlab.json").write_text("{"), "json-invalid"),
     "config bare": (lambda p: (p / "config.json").write_text("{}"), None),
     "not a BERT": (lambda p: rewrite_config(p, model_type="gpt2"), None),

@@ -185,7 +185,7 @@ def test_fill_mask(run):
     _, out, _ = run("fill-mask", MASKED, "--top-k", "3")
     for fill in fills:
         for candidate in fill.candidates:
-            assert f"{candidate.piece} " in out
+            assert f"{candidate.token} " in out
             assert f"{100 * candidate.probability:.1f}%" in out
     assert "[MASK] number 2" in out
 

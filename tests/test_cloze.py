@@ -53,7 +53,7 @@ def test_predictions_are_those_of_the_model(tiny_model, tiny_tokenizer):
         probs_MV = tiny_model.mlm(hidden_TH[masks]).softmax(-1)
         for found, probs_V in zip(row["guesses"], probs_MV, strict=True):
             best = probs_V.topk(3)
-            assert [piece for piece, _ in found] == tiny_tokenizer.pieces(best.indices.tolist())
+            assert [token for token, _ in found] == tiny_tokenizer.tokens(best.indices.tolist())
             assert [p for _, p in found] == pytest.approx(best.values.tolist(), abs=1e-3)
 
 

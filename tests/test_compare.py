@@ -50,9 +50,9 @@ def foreign(tmp_path_factory, tiny_model):
 
 def test_a_checkpoint_does_not_differ_from_itself(one):
     found = compare(one, one, TEXT, PAIR)
-    assert found.by == "pieces"
+    assert found.by == "tokens"
     assert found.left_out == (0, 0)
-    assert [unit.label for unit in found.units] == [row.piece for row in one.encode(TEXT, PAIR)]
+    assert [unit.label for unit in found.units] == [row.token for row in one.encode(TEXT, PAIR)]
     assert np.allclose(found.signed_LN, 0)
     assert np.allclose(np.diagonal(found.cka_LM), 1)
     np.testing.assert_allclose(found.drift_LU, 0, atol=1e-6)
@@ -112,7 +112,7 @@ def test_other_vocabularies_are_compared_word_by_word(one, foreign):
     assert labels == ["[CLS]", *TEXT[:-1].split(), ".", "[SEP]", "Rain", "fell", ".", "[SEP]"]
     for unit in found.units:
         for session, positions in ((one, unit.first_positions), (foreign, unit.second_positions)):
-            spelt = "".join(session.encode(TEXT, PAIR)[at].piece.removeprefix("##") for at in positions)
+            spelt = "".join(session.encode(TEXT, PAIR)[at].token.removeprefix("##") for at in positions)
             assert spelt in (unit.label, unit.label.lower(), "[UNK]")
     assert not found.same_heads
     assert found.drift_LU is None

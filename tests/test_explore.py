@@ -49,13 +49,13 @@ def hf(kind, directory, session, text, pair=None, **options):
 # -- what goes in
 
 
-def test_rows_say_where_every_piece_stands(session):
+def test_rows_say_where_every_token_stands(session):
     rows = session.encode("Rain fell.", "할머니가 [MASK] [SEP]")
     assert [row.position for row in rows] == list(range(len(rows)))
-    assert [row.piece for row in rows if row.special] == ["[CLS]", "[SEP]", "[SEP]"]
+    assert [row.token for row in rows if row.special] == ["[CLS]", "[SEP]", "[SEP]"]
     first = [row for row in rows if row.segment == 0 and not row.special]
-    assert ["Rain fell."[row.start : row.end].lower() for row in first] == [row.piece for row in first]
-    typed = [row for row in rows if row.piece in ("[MASK]", "[SEP]") and row.segment == 1]
+    assert ["Rain fell."[row.start : row.end].lower() for row in first] == [row.token for row in first]
+    typed = [row for row in rows if row.token in ("[MASK]", "[SEP]") and row.segment == 1]
     assert [row.special for row in typed] == [False, False, True], "what a user typed is not ours"
     assert (typed[0].start, typed[0].end) == (5, 11)
 
@@ -86,7 +86,7 @@ def test_masks_are_filled_as_by_transformers(session, tiny_checkpoint, pair):
         best = logits_TV[fill.position].softmax(-1).topk(4)
         assert [candidate.id for candidate in fill.candidates] == best.indices.tolist()
         np.testing.assert_allclose([c.probability for c in fill.candidates], best.values, **CLOSE)
-        assert [c.piece for c in fill.candidates] == session.tokenizer.pieces(best.indices.tolist())
+        assert [c.token for c in fill.candidates] == session.tokenizer.tokens(best.indices.tolist())
 
 
 def test_rows_of_a_padded_vocabulary_are_never_proposed(tiny_model, tiny_tokenizer):
@@ -106,7 +106,7 @@ def test_next_sentence_is_that_of_transformers(session, tiny_checkpoint):
     assert found.label == ("IsNext" if found.probability >= 0.5 else "NotNext")
 
 
-def test_an_answer_is_a_piece_of_the_passage_and_its_scores_are_the_model_s(session):
+def test_an_answer_is_a_part_of_the_passage_and_its_scores_are_the_model_s(session):
     found = session.answer(QUESTION, PASSAGE, max_tokens=64)
     best = found.answers[0]
     assert all(answer.text == PASSAGE[answer.start : answer.end] for answer in found.answers)
@@ -118,7 +118,7 @@ def test_an_answer_is_a_piece_of_the_passage_and_its_scores_are_the_model_s(sess
     assert found.words == tuple(words(PASSAGE))
 
 
-def test_probabilities_of_words_add_up_those_of_their_pieces(session, tiny_checkpoint, tiny_model):
+def test_probabilities_of_words_add_up_those_of_their_tokens(session, tiny_checkpoint, tiny_model):
     passage = "Rain fell on the harbourside, 할머니가."
     found = session.answer(QUESTION, passage)
     encoding = session.tokenizer.encode(QUESTION, passage)
@@ -207,7 +207,7 @@ def test_attention_is_that_of_transformers(session, tiny_checkpoint):
     theirs = hf(transformers.BertModel, tiny_checkpoint, session, A, B, output_attentions=True).attentions
     np.testing.assert_allclose(found.probs_LNTT, torch.cat(theirs), **CLOSE)
     assert found.probs_LNTT.dtype == np.float32
-    assert [row.piece for row in found.tokens] == list(session.tokenizer.encode(A, B).pieces)
+    assert [row.token for row in found.tokens] == list(session.tokenizer.encode(A, B).tokens)
 
 
 def test_surgery_changes_what_comes_after_it(session):
@@ -341,7 +341,7 @@ def test_hostile_texts_are_texts(session, text):
 # -- words to click
 
 
-def test_every_piece_lies_in_one_word(session):
+def test_every_token_lies_in_one_word(session):
     rng = random.Random(3)
     texts = [*HARD_STRINGS, *(random_text(rng) for _ in range(2_000))]
     for text in texts:
@@ -350,8 +350,8 @@ def test_every_piece_lies_in_one_word(session):
         found = words(text)
         assert all(a < b for a, b in found)
         assert all(b <= c for (_, b), (c, _) in pairwise(found))
-        (pieces,) = session.tokenizer.encode_segments([text])
-        for begin, end in pieces.offsets:
+        (tokens,) = session.tokenizer.encode_segments([text])
+        for begin, end in tokens.offsets:
             assert any(a <= begin and end <= b for a, b in found), (text, text[begin:end], found)
 
 

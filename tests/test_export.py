@@ -38,7 +38,7 @@ FIGURES = {
         "drift": {"layer", "linear_cka"}, "moved-most": {"first", "second", "cosine_distance"},
     },
     "heads": {"before-after": {"label", "before", "after"}},
-    "fill_mask": {"mask-0": {"piece", "probability"}},
+    "fill_mask": {"mask-0": {"token", "probability"}},
     "question": {"curves": {"word", "start", "end"}},
 }  # fmt: skip
 

@@ -166,8 +166,8 @@ def directories(tmp_path_factory, tiny_model, tiny_tokenizer):
     root = tmp_path_factory.mktemp("heads")
     for name in THEIRS:
         checkpoint.save(root / name, with_head(tiny_model, name), tiny_tokenizer, {}, dtype=torch.float32)
-    pieces = {"settings": {"unit": "character"}}
-    checkpoint.save(root / "pieces", with_head(tiny_model, "tag"), tiny_tokenizer, pieces, dtype=torch.float32)
+    tokens = {"settings": {"unit": "character"}}
+    checkpoint.save(root / "tokens", with_head(tiny_model, "tag"), tiny_tokenizer, tokens, dtype=torch.float32)
     return root
 
 
@@ -195,7 +195,7 @@ def test_choose(directories):
             session.choose(TEXT, choices)
 
 
-@pytest.mark.parametrize("name", ["tag", "pieces"])
+@pytest.mark.parametrize("name", ["tag", "tokens"])
 def test_tag(directories, name):
     session = bertlab.load(directories / name)
     text = "The keeper, of the mill: 할머니가  fell."

@@ -51,7 +51,7 @@ def test_no_change_changes_nothing_and_probabilities_are_those_of_the_session(se
     best = found.outcomes[0]
     if kind == "mask":
         expected = session.fill_mask(MASKED)[0].candidates[0]
-        assert (best.label, best.before) == (expected.piece, pytest.approx(expected.probability, rel=1e-5))
+        assert (best.label, best.before) == (expected.token, pytest.approx(expected.probability, rel=1e-5))
     if kind == "nsp":
         chance = session.next_sentence(A, B).probability
         assert best.before == pytest.approx(max(chance, 1 - chance), rel=1e-5)
@@ -95,7 +95,7 @@ def test_each_mask_can_be_watched(session):
     text = "The [MASK] set the bowl on the [MASK]."
     fills = session.fill_mask(text, 1)
     for number, fill in enumerate(fills):
-        assert session.intervene("mask", text, mask=number).outcomes[0].label == fill.candidates[0].piece
+        assert session.intervene("mask", text, mask=number).outcomes[0].label == fill.candidates[0].token
 
 
 def test_a_row_of_attention_by_hand(session):
@@ -306,12 +306,12 @@ def test_a_config_that_prunes_what_is_not_there(session, tmp_path, table):
 def test_the_lens_ends_in_what_the_model_says(session):
     lens = session.lens(MASKED)
     assert lens.probs_LT.shape == (3, len(lens.tokens)) == lens.rank_LT.shape
-    assert lens.pieces_LT[-1] == lens.final_T
+    assert lens.tokens_LT[-1] == lens.final_T
     assert (lens.rank_LT[-1] == 1).all()
     np.testing.assert_allclose(lens.final_probs_LT[-1], lens.probs_LT[-1])
     assert (lens.final_probs_LT <= lens.probs_LT).all()
     fill = session.fill_mask(MASKED)[0]
-    assert lens.final_T[fill.position] == fill.candidates[0].piece
+    assert lens.final_T[fill.position] == fill.candidates[0].token
     assert lens.probs_LT[-1, fill.position] == pytest.approx(fill.candidates[0].probability, rel=1e-5)
     assert json.dumps(as_json(lens))
 
@@ -324,25 +324,25 @@ def test_the_lens_reads_a_layer_as_if_it_were_the_last(session, monkeypatch):
     cut = type(model)(shallow, ["mlm"])
     cut.load_state_dict(model.state_dict(), strict=False)
     first = Session(replace(session.loaded, model=cut.eval())).lens(MASKED)
-    assert lens.pieces_LT[1] == first.final_T
+    assert lens.tokens_LT[1] == first.final_T
     np.testing.assert_allclose(lens.probs_LT[1], first.probs_LT[-1], rtol=1e-4)
 
 
 # -- several masks
 
 
-def test_as_many_beams_as_pieces_find_the_likeliest_pair(session):
+def test_as_many_beams_as_tokens_find_the_likeliest_pair(session):
     text = "The [MASK] set the [MASK] bowl."
     found = session.fill_jointly(text, beams=session.tokenizer.vocab_size)
-    best, best_pieces = 0.0, None
+    best, best_tokens = 0.0, None
     for first in session.fill_mask(text, session.tokenizer.vocab_size)[0].candidates[:60]:
-        then = session.fill_mask(text.replace("[MASK]", first.piece, 1), 1) if first.piece.isalpha() else None
+        then = session.fill_mask(text.replace("[MASK]", first.token, 1), 1) if first.token.isalpha() else None
         if then and first.probability * then[0].candidates[0].probability > best:
             best = first.probability * then[0].candidates[0].probability
-            best_pieces = (first.piece, then[0].candidates[0].piece)
+            best_tokens = (first.token, then[0].candidates[0].token)
     assert found.fillings[0].probability >= best * (1 - 1e-5)
-    if found.fillings[0].pieces[0].isalpha():
-        assert found.fillings[0].pieces == best_pieces
+    if found.fillings[0].tokens[0].isalpha():
+        assert found.fillings[0].tokens == best_tokens
     chances = [filling.probability for filling in found.fillings]
     assert chances == sorted(chances, reverse=True)
 
@@ -351,7 +351,7 @@ def test_each_by_itself_is_scored_like_the_joint_ones(session):
     text = "The [MASK] set the [MASK] on the [MASK]."
     found = session.fill_jointly(text, beams=3)
     fills = session.fill_mask(text, 1)
-    assert found.alone.pieces == tuple(fill.candidates[0].piece for fill in fills)
+    assert found.alone.tokens == tuple(fill.candidates[0].token for fill in fills)
     assert found.alone_probs == pytest.approx([fill.candidates[0].probability for fill in fills], rel=1e-5)
     assert found.spans == tuple((fill.start, fill.end) for fill in fills)
     greedy = session.fill_jointly(text, beams=1)
@@ -369,7 +369,7 @@ def test_each_by_itself_is_scored_like_the_joint_ones(session):
 
 def test_a_filling_is_written_into_its_text(session):
     found = session.fill_jointly("A [MASK] cup.", beams=2, pair="So [MASK]!")
-    first, second = found.fillings[0].pieces
+    first, second = found.fillings[0].tokens
     assert found.fillings[0].text == f"A {first} cup. | So {second}!"
 
 

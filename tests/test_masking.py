@@ -182,5 +182,5 @@ def test_whole_word_masks_do_not_depend_on_the_other_rows():
 def test_words_are_recognised_by_their_tokens(tiny_tokenizer):
     found = MaskRule.of(tiny_tokenizer, whole_word=True)
     assert found.continues_V.any()
-    for id, piece in enumerate(tiny_tokenizer.pieces(range(tiny_tokenizer.vocab_size))):
-        assert bool(found.continues_V[id]) == piece.startswith("##")
+    for id, token in enumerate(tiny_tokenizer.tokens(range(tiny_tokenizer.vocab_size))):
+        assert bool(found.continues_V[id]) == token.startswith("##")

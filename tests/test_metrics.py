@@ -170,7 +170,7 @@ def test_what_cannot_be_scored_is_named(arguments, message):
 
 
 def test_bits_per_character():
-    # A uniform guess among 256 pieces of one character each costs 8 bits a character.
+    # A uniform guess among 256 tokens of one character each costs 8 bits a character.
     assert bits_per_character(10 * math.log(256), 10) == pytest.approx(8.0)
     with pytest.raises(DataError):
         bits_per_character(1.0, 0)

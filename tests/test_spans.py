@@ -26,7 +26,7 @@ QUESTION = "Who owns the blue teapot?"
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory) -> Tokenizer:
     path = tmp_path_factory.mktemp("vocab") / "vocab.txt"
-    pieces = [
+    tokens = [
         *SPECIAL_TOKENS,
         *LETTERS,
         *(f"##{c}" for c in LETTERS),
@@ -39,7 +39,7 @@ def tokenizer(tmp_path_factory) -> Tokenizer:
         ";",
         "?",
     ]
-    path.write_text("\n".join(pieces), encoding="utf-8")
+    path.write_text("\n".join(tokens), encoding="utf-8")
     return Tokenizer.from_vocab(path)
 
 
@@ -94,7 +94,7 @@ def test_windows_are_those_of_run_squad(tokenizer, max_tokens, stride):
         outside = np.delete(window.is_max_context_T, np.r_[window.passage])
         assert not outside.any()
     shown = np.concatenate([np.flatnonzero(w.is_max_context_T) - w.passage.start + w.passage_token for w in found])
-    assert sorted(shown.tolist()) == list(range(len(whole) - 2)), "every piece has its maximum context exactly once"
+    assert sorted(shown.tolist()) == list(range(len(whole) - 2)), "every token has its maximum context exactly once"
 
 
 def test_a_single_window_is_the_encoding_of_the_pair(tokenizer):
@@ -105,7 +105,7 @@ def test_a_single_window_is_the_encoding_of_the_pair(tokenizer):
     assert collate([window]).input_ids_BT.shape == (1, len(encoding))
 
 
-def test_a_long_question_keeps_its_first_pieces(tokenizer):
+def test_a_long_question_keeps_its_first_tokens(tokenizer):
     window = windows(tokenizer, "owns " * 100, PASSAGE, max_question=7)[0]
     assert window.question_tokens == 7
     assert window.ids[8] == tokenizer.sep_id

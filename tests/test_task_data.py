@@ -549,18 +549,18 @@ def test_kept_gives_tokens_as_google_does():
                 assert truncated_lengths(a, b, room) == (one, other)
 
 
-def test_tags_lie_on_the_first_piece_of_each_word(tiny_tokenizer):
+def test_tags_lie_on_the_first_token_of_each_word(tiny_tokenizer):
     rows = [
         {"tokens": ["lanterns", "\u200d", "Mill", "x" * 120, "tea"], "ner_tags": ["B-person", "O", "O", "O", "I-group"]}
     ]
     examples = read_examples(data(rows), WNUT)
     found = features_of(tiny_tokenizer, examples, 64)
     batch = found.batch(np.array([0]))
-    pieces = tiny_tokenizer.pieces(found[0].ids)
+    tokens = tiny_tokenizer.tokens(found[0].ids)
     told = batch.labels_B[0] != IGNORED
-    firsts = [piece for piece, first in zip(pieces, told.tolist(), strict=True) if first]
-    assert not any(piece.startswith("##") for piece in firsts)
-    assert len(firsts) == 4, "a lone joiner has no piece"
+    firsts = [token for token, first in zip(tokens, told.tolist(), strict=True) if first]
+    assert not any(token.startswith("##") for token in firsts)
+    assert len(firsts) == 4, "a lone joiner has no token"
     names = [WNUT.labels[tag] for tag in batch.labels_B[0][told].tolist()]
     assert names == ["B-person", "O", "O", "I-group"]
     assert not told[0]
@@ -583,17 +583,17 @@ def test_long_sentences_are_parted_and_nothing_is_lost(name, tiny_tokenizer):
 
 
 def test_tags_of_characters_come_back():
-    """What a piece's first character says holds for the piece; a space inside a name belongs to it."""
+    """What a token's first character says holds for the token; a space inside a name belongs to it."""
     characters = list("김 철수가 서울에서")
     gold = ["B-PS", "I-PS", "I-PS", "I-PS", "O", "O", "B-LC", "I-LC", "O", "O"]
-    pieces = {0: "B-PS", 2: "I-PS", 4: "O", 6: "B-LC", 8: "O"}
-    assert spread_tags(pieces, characters) == gold
+    tokens = {0: "B-PS", 2: "I-PS", 4: "O", 6: "B-LC", 8: "O"}
+    assert spread_tags(tokens, characters) == gold
     assert spread_tags({}, characters) == ["O"] * 10
 
 
 @pytest.mark.parametrize("name", ["sst2", "stsb", "swag", "comve", "conll2003", "klue_ner"])
-def test_a_batch_in_pieces_weighs_as_one(name, tiny_model, tiny_tokenizer, tmp_path):
-    """Gradients taken piece by piece are those of the whole batch: every loss is a mean of the items it counts."""
+def test_micro_batches_weigh_as_one_batch(name, tiny_model, tiny_tokenizer, tmp_path):
+    """Gradients taken part by part are those of the whole batch: every loss is a mean of the items it counts."""
     import torch
 
     from bertlab.tasks.training_data import add_task_head
@@ -603,10 +603,10 @@ def test_a_batch_in_pieces_weighs_as_one(name, tiny_model, tiny_tokenizer, tmp_p
     examples = read_examples(read_split(directory_of(tmp_path, spec), "train"), spec)
     batch = features_of(tiny_tokenizer, examples, 48).batch(np.arange(11))
     gradients = []
-    for pieces in (1, 4):
+    for parts in (1, 4):
         torch.manual_seed(0)
         model = add_task_head(tiny_model, TASK_TYPES[spec.kind].head, 0.0, examples.labels)
-        loss = GlobalGradient(model, TASK_TYPES[spec.kind].loss, pieces)(batch)
+        loss = GlobalGradient(model, TASK_TYPES[spec.kind].loss, parts)(batch)
         gradients.append((loss, model.embeddings.token.weight.grad))
     (one, whole), (two, parts) = gradients
     assert two.value.item() == pytest.approx(one.value.item(), rel=1e-5)

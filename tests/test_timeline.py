@@ -54,7 +54,7 @@ def test_each_moment_is_what_its_snapshot_says_alone(runs):
             best = sorted(shares.values(), reverse=True)[:6]
             assert best == pytest.approx([c.probability for c in fill.candidates], abs=1e-3)
             for candidate in fill.candidates:
-                assert shares[candidate.piece] == pytest.approx(candidate.probability, abs=1e-3)
+                assert shares[candidate.token] == pytest.approx(candidate.probability, abs=1e-3)
     assert len({probs.tobytes() for probs in seen.probs}) == 4, "the snapshots differ"
 
 
@@ -320,7 +320,7 @@ def test_the_slider_the_keys_and_play_move_everything_together(runs, chromium, t
     canvas.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    first, second = seen.tokens[0].piece, seen.tokens[1].piece
+    first, second = seen.tokens[0].token, seen.tokens[1].token
     expect(page.locator("[role=status]")).to_contain_text(f"{second} → {second} · step 0:")
     page.keyboard.press("ArrowUp")
     expect(page.locator("[role=status]")).to_contain_text(f"{first} → {second} · step 0:")

@@ -102,7 +102,7 @@ def test_korean_validation_text_survives_a_cased_vocabulary(data, tmp_path):
     texts = parquet.read_table(data / "text" / "ko" / "kowiki-validation.parquet")["text"].to_pylist()
     tokenizer = Tokenizer.train(texts[:100], 8000, cased=True)
     tokenizer.save(tmp_path)
-    assert not any("\u1100" <= c <= "\u11ff" for piece in tokenizer.pieces(range(tokenizer.vocab_size)) for c in piece)
+    assert not any("\u1100" <= c <= "\u11ff" for token in tokenizer.tokens(range(tokenizer.vocab_size)) for c in token)
     ids = tokenizer.encode_ids(texts[100:150])
     unknown = sum(row.count(tokenizer.unk_id) for row in ids) / sum(map(len, ids))
     assert unknown < 0.02, unknown
@@ -116,7 +116,7 @@ def test_korean_validation_text_survives_a_cased_vocabulary(data, tmp_path):
 @pytest.mark.parametrize("text", HARD_STRINGS, ids=ascii)
 def test_every_encoding_is_well_formed(small, text):
     encoding = small.encode(text, "green [SEP] tea")
-    lengths = {len(encoding), len(encoding.ids), len(encoding.token_type_ids), len(encoding.pieces)}
+    lengths = {len(encoding), len(encoding.ids), len(encoding.token_type_ids), len(encoding.tokens)}
     assert lengths == {len(encoding.offsets)} == {len(encoding.special)}
     layout = [i for i, special in enumerate(encoding.special) if special]
     assert [encoding.ids[i] for i in layout] == [small.cls_id, small.sep_id, small.sep_id]
@@ -227,7 +227,7 @@ def test_stored_truncation_and_padding_are_ignored(small, tmp_path):
 
 def test_a_bare_vocabulary_with_capitals_is_cased(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join([*SMALL, "Tea"]), encoding="utf-8")
-    assert Tokenizer.load(tmp_path).encode("Tea tea").pieces[1:-1] == ("Tea", "tea")
+    assert Tokenizer.load(tmp_path).encode("Tea tea").tokens[1:-1] == ("Tea", "tea")
     with raises_error(CheckpointError, "vocab-cased", token="'Tea'"):
         Tokenizer.from_vocab(tmp_path / "vocab.txt")
 
@@ -349,7 +349,7 @@ def test_close_relatives_of_bert_tokenizers_open(small, tmp_path, change):
     stored = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
     change(stored)
     (tmp_path / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
-    assert Tokenizer.load(tmp_path).encode("green tea").pieces == ("[CLS]", "green", "tea", "[SEP]")
+    assert Tokenizer.load(tmp_path).encode("green tea").tokens == ("[CLS]", "green", "tea", "[SEP]")
 
 
 def test_a_panic_of_the_library_is_an_error():
@@ -401,9 +401,9 @@ def test_a_directory_that_cannot_be_written_is_named(small, tmp_path):
 # -- training
 
 
-def test_a_trained_vocabulary_begins_with_the_special_pieces():
+def test_a_trained_vocabulary_begins_with_the_special_tokens():
     tokenizer = Tokenizer.train(ENGLISH, 120)
-    assert tuple(tokenizer.pieces(range(5))) == SPECIAL_TOKENS
+    assert tuple(tokenizer.tokens(range(5))) == SPECIAL_TOKENS
     assert tokenizer.special_ids == frozenset(range(5))
     assert tokenizer.vocab_size <= 120
     assert "teapot" in tokenizer.decode(tokenizer.encode("The teapot sings.").ids)
@@ -414,14 +414,14 @@ def test_training_gives_the_same_vocabulary_in_every_process():
     # Hash tables are seeded once a process, so only a second process can show that their order matters.
     script = (
         "from bertlab.text.tokenizers.wordpiece import Tokenizer; import sys;"
-        "t = Tokenizer.train(sys.argv[1].split('|'), 150); print(' '.join(t.pieces(range(t.vocab_size))))"
+        "t = Tokenizer.train(sys.argv[1].split('|'), 150); print(' '.join(t.tokens(range(t.vocab_size))))"
     )
     command = [sys.executable, "-c", script, "|".join(ENGLISH)]
     root = Path(__file__).parents[1]
     first, second = (subprocess.run(command, capture_output=True, text=True, check=True, cwd=root) for _ in range(2))
     assert first.stdout == second.stdout != ""
     here = Tokenizer.train(iter(ENGLISH), 150)
-    assert first.stdout.split() == here.pieces(range(here.vocab_size))
+    assert first.stdout.split() == here.tokens(range(here.vocab_size))
 
 
 def test_a_korean_vocabulary_is_not_read_as_uncased(tmp_path):

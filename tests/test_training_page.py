@@ -165,17 +165,17 @@ def test_an_empty_log_and_a_hostile_name_are_drawn_as_text(shipped, several):
 
 def test_watched_sentences_are_shown_latest_first(shipped, several):
     with (several / "done" / "log.jsonl").open("a") as file:
-        for step, piece in ((10, "milk"), (40, "tea")):
+        for step, token in ((10, "milk"), (40, "tea")):
             row = {
                 "step": step,
-                "watched": [{"text": "Hot [MASK].", "guesses": [[[piece, 0.25], ["rain", 0.1]], [["now", 0.5]]]}],
+                "watched": [{"text": "Hot [MASK].", "guesses": [[[token, 0.25], ["rain", 0.1]], [["now", 0.5]]]}],
             }
             file.write(json.dumps(row) + "\n")
     app = open_page("training", runs=str(several), curves='["done"]')
     assert not app.exception
     table = app.dataframe[0].value
     assert list(table[text("training-guesses")]) == [
-        f"{piece} 25.0% · rain 10.0% | now 50.0%" for piece in ("tea", "milk")
+        f"{token} 25.0% · rain 10.0% | now 50.0%" for token in ("tea", "milk")
     ]
     assert list(table["steps"]) == [40, 10]
 

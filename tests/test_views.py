@@ -15,7 +15,7 @@ from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
 from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answer, Answers
 from bertlab.views import assets, bertviz_view, curves, figures, html, passage, payload, xray
-from bertlab.views.pieces import piece_labels, word_numbers
+from bertlab.views.token_labels import token_labels, word_numbers
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -41,7 +41,7 @@ def test_short_maps_travel_exactly():
     fact = attention()
     header, layers = decoded(payload.AttentionPack(fact).bytes())
     assert (header["layers"], header["heads"], sorted(layers)) == (3, 4, [0, 1, 2])
-    assert header["tokens"] == [row.piece for row in fact.tokens]
+    assert header["tokens"] == [row.token for row in fact.tokens]
     assert header["segments"] == [row.segment for row in fact.tokens]
     assert header["hideable"] == [0, 8, 15]
     for layer, probs in layers.items():
@@ -111,20 +111,20 @@ def test_a_state_says_which_heads_it_needs(state, wanted):
     assert payload.AttentionPack(long_attention(800, layers=2, heads=4)).visible_heads(state) == wanted
 
 
-def test_pieces_know_their_words():
+def test_tokens_know_their_words():
     row = rows()[1]
 
-    def numbers(*pieces):
+    def numbers(*tokens):
         made, at = [], 0
-        for piece in pieces:
-            size = len(piece.lstrip("#Ġ")) or 1
-            at += piece.startswith("Ġ")
-            made.append(replace(row, piece=piece, start=at, end=at + size))
+        for token in tokens:
+            size = len(token.lstrip("#Ġ")) or 1
+            at += token.startswith("Ġ")
+            made.append(replace(row, token=token, start=at, end=at + size))
             at += size
         return word_numbers(made)
 
     assert numbers("lamp", "##light", "##er", ".") == [0, 0, 0, 1]
-    assert numbers("海", "边") == [0, 1], "characters of Chinese are pieces of their own"
+    assert numbers("海", "边") == [0, 1], "characters of Chinese are tokens of their own"
     assert numbers("Ġlamp", "s", ",", "Ġand") == [0, 0, 1, 2]
     assert "words" not in payload.unpack(payload.AttentionPack(attention()).bytes())[0], "nothing to merge"
 
@@ -176,21 +176,21 @@ def test_facts_that_do_not_belong_together_are_refused():
 
 def test_a_typed_mask_cannot_be_hidden():
     tokens = list(rows())
-    tokens[3] = replace(tokens[3], piece="[MASK]", special=True)
+    tokens[3] = replace(tokens[3], token="[MASK]", special=True)
     header, _ = payload.unpack(payload.AttentionPack(replace(attention(), tokens=tuple(tokens))).bytes())
     assert header["hideable"] == [0, 8, 15]
 
 
-def test_byte_level_pieces_become_characters():
+def test_byte_level_tokens_become_characters():
     row = rows()[1]
     written = ["Ġlamp", "ìĺ¤ëŀĺ", "Ġíķ", "Ċ"]
-    shown = piece_labels([replace(row, piece=piece) for piece in written])
+    shown = token_labels([replace(row, token=token) for token in written])
     assert shown == ["␣lamp", "오래", "␣⟨ed95⟩", "␊"]
-    assert piece_labels([replace(row, piece="Ġ고")]) == ["Ġ고"], "not a byte-level alphabet"
+    assert token_labels([replace(row, token="Ġ고")]) == ["Ġ고"], "not a byte-level alphabet"
 
 
 def test_pages_hold_no_token_as_markup():
-    tokens = tuple(replace(row, piece=piece) for row, piece in zip(rows(), HOSTILE * 3, strict=False))
+    tokens = tuple(replace(row, token=token) for row, token in zip(rows(), HOSTILE * 3, strict=False))
     fact = replace(attention(), tokens=tokens)
     for page in (html.attention_html(fact, title=HOSTILE[0]), bertviz_view.head_view_html(fact)):
         assert "alert(1)</script>" not in page
@@ -323,7 +323,7 @@ def test_embedding_strips_show_three_and_their_sum():
     assert len(figure.data) == 4
     assert np.array(figure.data[2].z).shape == (len(tokens), 96)
     np.testing.assert_allclose(np.array(figure.data[3].z), parts[3][:, :96], atol=1e-4)
-    assert list(figure.layout.yaxis.ticktext) == [row.piece for row in tokens]
+    assert list(figure.layout.yaxis.ticktext) == [row.token for row in tokens]
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.25, 1.0])
@@ -367,11 +367,11 @@ def test_passages_show_any_text_as_it_is(text):
 
 def test_tokens_tell_sentences_apart_without_colour():
     marked = passage.tokens_html(rows())
-    assert [unescape(word) for word in re.findall(r">([^<]+)</bdi>", marked)] == [row.piece for row in rows()]
+    assert [unescape(word) for word in re.findall(r">([^<]+)</bdi>", marked)] == [row.token for row in rows()]
     assert marked.count("2px solid") == 7
     assert marked.count("2px dashed") == 6
     assert marked.count("2px dotted") == 3
-    hostile = [replace(row, piece=piece) for row, piece in zip(rows(), HOSTILE, strict=False)]
+    hostile = [replace(row, token=token) for row, token in zip(rows(), HOSTILE, strict=False)]
     assert not re.search(r"<(script|img|!--)", passage.tokens_html(hostile))
 
 

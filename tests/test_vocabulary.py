@@ -29,13 +29,13 @@ def test_shared_tokens_keep_their_rows_and_the_encoder_stays(tiny_checkpoint, ot
     for name, tensor in new.items():
         if name not in ("embeddings.token.weight", "heads.mlm.bias"):
             assert torch.equal(tensor, old[name]), name
-    theirs = loaded.tokenizer.pieces(range(loaded.tokenizer.vocab_size))
-    shared = [piece for piece in other.pieces(range(other.vocab_size)) if piece in theirs]
+    theirs = loaded.tokenizer.tokens(range(loaded.tokenizer.vocab_size))
+    shared = [token for token in other.tokens(range(other.vocab_size)) if token in theirs]
     assert len(shared) > 20
     table, known = new["embeddings.token.weight"], old["embeddings.token.weight"]
-    for number, piece in enumerate(other.pieces(range(other.vocab_size))):
-        same = piece in theirs and torch.equal(table[number], known[theirs.index(piece)])
-        assert same == (piece in theirs), piece
+    for number, token in enumerate(other.tokens(range(other.vocab_size))):
+        same = token in theirs and torch.equal(table[number], known[theirs.index(token)])
+        assert same == (token in theirs), token
     assert torch.equal(new["heads.mlm.bias"], torch.zeros(other.vocab_size))
 
 

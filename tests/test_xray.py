@@ -67,12 +67,12 @@ def test_starts_and_ends_are_distributions_and_score_is_their_sum(session):
         assert odds == pytest.approx(reading.score - reading.no_answer_score, abs=1e-4)
 
 
-def test_tokens_are_the_windows_pieces(session):
+def test_tokens_are_the_windows_tokens(session):
     [reading] = session.xray(QUESTION, PASSAGE).readings
-    assert [token.piece for token in reading.tokens] == [token.piece for token in session.encode(QUESTION, PASSAGE)]
+    assert [token.token for token in reading.tokens] == [token.token for token in session.encode(QUESTION, PASSAGE)]
     shown = [token for token in reading.tokens if token.segment and not token.special]
-    pieces = session.encode(PASSAGE)[1:-1]
-    assert [(token.start, token.end) for token in shown] == [(token.start, token.end) for token in pieces]
+    tokens = session.encode(PASSAGE)[1:-1]
+    assert [(token.start, token.end) for token in shown] == [(token.start, token.end) for token in tokens]
     assert [token.special for token in reading.tokens] == [token.special for token in session.encode(QUESTION, PASSAGE)]
 
 
@@ -81,7 +81,7 @@ def test_attention_between_question_and_answer_is_the_attention_views(session):
     answer = seen.answers.answers[0]
     found = session.span_attention(QUESTION, PASSAGE, 0, answer.start, answer.end)
     whole = session.attention(QUESTION, PASSAGE)
-    assert [token.piece for token in found.tokens] == [token.piece for token in whole.tokens]
+    assert [token.token for token in found.tokens] == [token.token for token in whole.tokens]
     question = [t.position for t in whole.tokens if t.segment == 0 and not t.special]
     inside = [
         t.position for t in whole.tokens

@@ -106,7 +106,7 @@ NUMBERS = {
         _ARXIV + "1810.04805",
     ),
     "tag_probability": Number(
-        r"p(c\mid t)=\mathrm{softmax}\left(W h_t+b\right)_c,\quad t=\text{first piece of the word}",
+        r"p(c\mid t)=\mathrm{softmax}\left(W h_t+b\right)_c,\quad t=\text{first token of the word}",
         "Devlin et al. 2019, BERT, §5.3",
         _ARXIV + "1810.04805",
     ),

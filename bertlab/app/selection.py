@@ -122,7 +122,7 @@ def _note_other_language(session: Session, texts: Sequence[str]) -> None:
     if not any(texts) or (code := _language_of(texts)) == session.language:
         return
     ids = [id for ids in session.tokenizer.encode_ids(texts) for id in ids]
-    tokens = session.tokenizer.pieces(ids)
+    tokens = session.tokenizer.tokens(ids)
     unknown = sum(token == "[UNK]" for token in tokens)
     letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
     if not tokens:

@@ -184,7 +184,7 @@ def bertviz(page: Page, fact: AttentionMap, limit: float) -> list[tuple[str, ...
 
     second = next(row.position for row in fact.tokens if row.segment == 1)
     attention = [torch.from_numpy(layer)[None] for layer in fact.probs_LNTT]
-    tokens = [row.piece for row in fact.tokens]
+    tokens = [row.token for row in fact.tokens]
     made, making = timed(lambda: head_view(attention, tokens, second, html_action="return").data)
     size = ("bertviz, head view", str(len(tokens)), f"{len(made.encode()):,}", making)
     libraries = f"{assets.static('vendor/jquery.slim.min.js')}\n{assets.static('vendor/d3.min.js')}\n{REQUIRE}"

@@ -203,7 +203,7 @@ def theirs(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows:
     out = config.out / "peer"
     train = read_rows(rows, "train") if spec.kind == "span" else read_split(rows, "train").rows
     if spec.kind == "span":
-        # a window begins 128 pieces after the one before, as ours; they count what neighbours share
+        # a window begins 128 tokens after the one before, as ours; they count what neighbours share
         overlap = max(recipe.max_tokens // 3, recipe.max_tokens - 128 - 24)
         data = peer.span_rows(train, tokenizer, recipe.max_tokens, overlap)
     else:

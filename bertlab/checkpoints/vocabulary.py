@@ -46,4 +46,4 @@ def replace_vocabulary(loaded: Checkpoint, tokenizer: Tokenizer, heads: Iterable
 
 
 def _tokens(tokenizer: Tokenizer) -> list[str]:
-    return tokenizer.pieces(range(tokenizer.vocab_size))
+    return tokenizer.tokens(range(tokenizer.vocab_size))

@@ -51,7 +51,7 @@ class Comparison:
     units: tuple[Unit, ...]
     """What is compared."""
     by: str
-    """The unit: "pieces" (tokens) or "words"."""
+    """The unit: "tokens" or "words"."""
     left_out: tuple[int, int]
     """Units of the first and of the second side that the other side lacks."""
     first_LNUU: np.ndarray
@@ -114,9 +114,9 @@ def compare(
     """
     inputs = ((text, pair), (text, pair) if other is None else (other, other_pair))
     sides = [_read_side(session, *given) for session, given in zip((first, second), inputs, strict=True)]
-    same_pieces = first.tokenizer.digest == second.tokenizer.digest
+    same_tokens = first.tokenizer.digest == second.tokenizer.digest
     listed = [
-        [(row.piece, (row.position,)) for row in rows] if same_pieces else _words(rows, *given)
+        [(row.token, (row.position,)) for row in rows] if same_tokens else _words(rows, *given)
         for (rows, _, _), given in zip(sides, inputs, strict=True)
     ]
     units = _align(*listed)
@@ -127,7 +127,7 @@ def compare(
     first_LUH, second_MUH = pool_vectors(first_LTH, first_groups), pool_vectors(second_MTH, second_groups)
     return Comparison(
         units=tuple(units),
-        by="pieces" if same_pieces else "words",
+        by="tokens" if same_tokens else "words",
         left_out=(len(listed[0]) - len(units), len(listed[1]) - len(units)),
         first_LNUU=pool_attention(first_LNTT, first_groups),
         second_MNUU=pool_attention(second_MNTT, second_groups),
@@ -225,7 +225,7 @@ def _words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Listed:
     listed: dict[tuple, tuple[str, list[int]]] = {}
     for row in rows:
         if row.special and row.start == row.end:
-            listed[(row.position,)] = (row.piece, [row.position])
+            listed[(row.position,)] = (row.token, [row.position])
             continue
         source = (text, pair or "")[row.segment]
         within = (at for at, (start, end) in enumerate(places[row.segment]) if start < row.end and row.start < end)

@@ -41,8 +41,8 @@ def batch_of_one(encoding: Encoding, device: torch.device) -> Batch:
 
 def token_rows(encoding: Encoding) -> tuple[TokenRow, ...]:
     """The tokens of an input as rows."""
-    columns = (encoding.ids, encoding.pieces, encoding.offsets, encoding.token_type_ids, encoding.special)
+    columns = (encoding.ids, encoding.tokens, encoding.offsets, encoding.token_type_ids, encoding.special)
     return tuple(
-        TokenRow(position, id, piece, start, end, segment, special)
-        for position, (id, piece, (start, end), segment, special) in enumerate(zip(*columns, strict=True))
+        TokenRow(position, id, token, start, end, segment, special)
+        for position, (id, token, (start, end), segment, special) in enumerate(zip(*columns, strict=True))
     )

@@ -14,12 +14,12 @@ from bertlab.tasks.span.answer import Answers
 
 @dataclass(frozen=True)
 class TokenRow:
-    """One piece of an encoded text. start and end are character offsets into the text (or pair) it came from;
+    """One token of an encoded text. start and end are character offsets into the text (or pair) it came from;
     both 0 for special tokens. segment: 0 for A, 1 for B."""
 
     position: int
     id: int
-    piece: str
+    token: str
     start: int
     end: int
     segment: int
@@ -223,7 +223,7 @@ class Lens:
 
     tokens: tuple[TokenRow, ...]
     """The tokens of the input."""
-    pieces_LT: tuple[tuple[str, ...], ...]
+    tokens_LT: tuple[tuple[str, ...], ...]
     """The most probable token."""
     probs_LT: np.ndarray
     """Its probability."""
@@ -237,10 +237,10 @@ class Lens:
 
 @dataclass(frozen=True)
 class Filling:
-    """One piece for every [MASK], and their joint probability: each given those to its left, the masks to its right
+    """One token for every [MASK], and their joint probability: each given those to its left, the masks to its right
     still in place. text: the input with them filled in."""
 
-    pieces: tuple[str, ...]
+    tokens: tuple[str, ...]
     probability: float
     text: str
 

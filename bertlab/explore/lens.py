@@ -41,9 +41,9 @@ def lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     )
     return Lens(
         tokens=token_rows(encoding),
-        pieces_LT=tuple(tuple(tokenizer.pieces(ids_T)) for ids_T in ids.tolist()),
+        tokens_LT=tuple(tuple(tokenizer.tokens(ids_T)) for ids_T in ids.tolist()),
         probs_LT=probs,
-        final_T=tuple(tokenizer.pieces(final_T.tolist())),
+        final_T=tuple(tokenizer.tokens(final_T.tolist())),
         rank_LT=ranks,
         final_probs_LT=finals,
     )
@@ -83,8 +83,8 @@ def fill_jointly(
         ids_BT[:, position] = places_B % logp_BV.shape[1]
 
     def filling(ids_T: torch.Tensor, logp: float) -> Filling:
-        pieces = tuple(tokenizer.pieces(ids_T[positions].tolist()))
-        return Filling(pieces, float(np.exp(logp)), _filled(encoding, positions, pieces, text, pair))
+        tokens = tuple(tokenizer.tokens(ids_T[positions].tolist()))
+        return Filling(tokens, float(np.exp(logp)), _filled(encoding, positions, tokens, text, pair))
 
     return JointFill(
         fillings=tuple(map(filling, ids_BT, logp_B.tolist())),
@@ -121,10 +121,10 @@ def _masks(model: Bert, tokenizer: Tokenizer, batch: Batch, ids_BT: torch.Tensor
     return torch.cat(found)
 
 
-def _filled(encoding: Encoding, positions: list[int], pieces: tuple[str, ...], text: str, pair: str | None) -> str:
+def _filled(encoding: Encoding, positions: list[int], tokens: tuple[str, ...], text: str, pair: str | None) -> str:
     """The text (and the pair, after " | ") with its masks filled in."""
     parts = [text] if pair is None else [text, pair]
-    for position, piece in reversed(list(zip(positions, pieces, strict=True))):
+    for position, token in reversed(list(zip(positions, tokens, strict=True))):
         (start, end), segment = encoding.offsets[position], encoding.token_type_ids[position]
-        parts[segment] = parts[segment][:start] + piece + parts[segment][end:]
+        parts[segment] = parts[segment][:start] + token + parts[segment][end:]
     return " | ".join(parts)

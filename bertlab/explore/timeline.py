@@ -124,7 +124,7 @@ def read_snapshot(session: Session, snapshot: Snapshot, count: int, text: str, p
         logits_MV = model.mlm(encoded.hidden_BTH[0, list(masks)])[:, : session.tokenizer.vocab_size]
         words_MV = logits_MV.softmax(-1).half().cpu().numpy()
         best = logits_MV.topk(min(TOP, session.tokenizer.vocab_size)).indices.tolist()
-        best_M = tuple(dict(zip(ids, session.tokenizer.pieces(ids), strict=True)) for ids in best)
+        best_M = tuple(dict(zip(ids, session.tokenizer.tokens(ids), strict=True)) for ids in best)
     follows = None
     if pair is not None and "nsp" in session.heads:
         follows = float(model.nsp(encoded.pooled_BH)[0].softmax(-1)[0])
@@ -157,7 +157,7 @@ def assemble(moments: Sequence[Moment]) -> Timeline:
     if all(moment.words_MV is not None for moment in moments):
         for mask, position in enumerate(first.positions):
             probs_SV = np.stack([moment.words_MV[mask] for moment in moments]).astype(np.float32)
-            ever = {id: piece for moment in moments for id, piece in moment.best_M[mask].items()}
+            ever = {id: token for moment in moments for id, token in moment.best_M[mask].items()}
             ids = sorted(ever, key=lambda id: -probs_SV[-1, id])
             tracks.append(Track(position, tuple(ever[id] for id in ids), probs_SV[:, ids]))
     follows = tuple(moment.follows for moment in moments)

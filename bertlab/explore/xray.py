@@ -93,9 +93,9 @@ def _window(reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max
 def _tokens(window: Window, tokenizer: Tokenizer) -> tuple[TokenRow, ...]:
     """A window's tokens as rows; the question's offsets are 0, the passage's are characters of the passage."""
     added = {0, window.question_tokens + 1, len(window) - 1}
-    pieces = tokenizer.pieces([int(id) for id in window.ids])
-    columns = (window.ids, pieces, window.offsets_T2, window.token_type_ids)
+    tokens = tokenizer.tokens([int(id) for id in window.ids])
+    columns = (window.ids, tokens, window.offsets_T2, window.token_type_ids)
     return tuple(
-        TokenRow(position, int(id), piece, int(start), int(end), int(segment), position in added)
-        for position, (id, piece, (start, end), segment) in enumerate(zip(*columns, strict=True))
+        TokenRow(position, int(id), token, int(start), int(end), int(segment), position in added)
+        for position, (id, token, (start, end), segment) in enumerate(zip(*columns, strict=True))
     )

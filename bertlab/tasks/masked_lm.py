@@ -93,7 +93,7 @@ class PretrainingLoss:
 class Candidate:
     """A token that the model predicts for a mask."""
 
-    piece: str
+    token: str
     """The token as the vocabulary spells it, "##" in front of a word's later tokens."""
     id: int
     """The token id."""
@@ -105,7 +105,7 @@ class Candidate:
 class Original:
     """The token that a [MASK] replaced, with the probability that the model assigns to it."""
 
-    piece: str
+    token: str
     """The token."""
     id: int
     """The token id."""
@@ -156,7 +156,7 @@ def predict_masks(
         MaskFill(
             position,
             *encoding.offsets[position],
-            tuple(map(Candidate, tokenizer.pieces(ids), ids, probs)),
+            tuple(map(Candidate, tokenizer.tokens(ids), ids, probs)),
             _original(tokenizer, word, probs_V),
         )
         for position, word, probs_V, ids, probs in zip(
@@ -172,7 +172,7 @@ def _original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Origina
         return None
     probability = probs_V[ids[0]]
     rank = 1 + int((probs_V > probability).sum())
-    return Original(tokenizer.pieces(ids)[0], ids[0], float(probability), rank)
+    return Original(tokenizer.tokens(ids)[0], ids[0], float(probability), rank)
 
 
 def mask_positions(tokenizer: Tokenizer, encoding: Encoding) -> list[int]:
@@ -209,4 +209,4 @@ class MaskedLMTask(TaskType):
         def logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
             return model.mlm(hidden_B1H[:, 0])[:, : tokenizer.vocab_size]
 
-        return Probe(self.name, encoding, (positions[mask],), logits, lambda id: tokenizer.pieces([id])[0])
+        return Probe(self.name, encoding, (positions[mask],), logits, lambda id: tokenizer.tokens([id])[0])

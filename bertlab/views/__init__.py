@@ -1,7 +1,7 @@
 """Facts as payloads, figures and HTML. Imports no model and no web framework.
 
 payload         bytes for the canvas views: AttentionPack, neuron_bytes, timeline_bytes
-pieces          pieces as a reader sees them: piece_labels, word_numbers
+tokens          tokens as a reader sees them: token_labels, word_numbers
 assets          the views' scripts and styles as strings: static, css, module, streamlit_js
 html            one offline page: attention_html, neuron_html, timeline_html
 widget          JupyterLab: AttentionWidget, NeuronWidget, TimelineWidget

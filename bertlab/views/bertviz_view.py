@@ -14,7 +14,7 @@ from bertlab.config.errors import BertlabError, TextError
 from bertlab.explore.facts import AttentionMap
 from bertlab.views import assets
 from bertlab.views.palette import PALETTE, transparent
-from bertlab.views.pieces import piece_labels
+from bertlab.views.token_labels import token_labels
 
 MAX_TOKENS = 64
 _ROOT = "bertviz"
@@ -94,7 +94,7 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0) -> str:
     size = len(attention.tokens)
     if size > MAX_TOKENS:
         raise TextError("bertviz-text-too-long", tokens=size, limit=MAX_TOKENS)
-    tokens = piece_labels(attention.tokens)
+    tokens = token_labels(attention.tokens)
     second = next((row.position for row in attention.tokens if row.segment == 1), None)
     table = {
         "name": "All",

@@ -25,7 +25,7 @@ from bertlab.views.figures import (
     shorten_to_width,
 )
 from bertlab.views.numbers import percent, signed
-from bertlab.views.pieces import piece_labels
+from bertlab.views.token_labels import token_labels
 
 FITTING = 48  # positions whose words can be read in their cells
 USUAL = 10  # outcomes of a change: the five likeliest before, the five after
@@ -123,8 +123,8 @@ def lens_grid(
     """
     layers = len(lens.probs_LT)
     places = list(range(len(lens.tokens)))[first:][:count]
-    tokens = [escape_markup(piece) for piece in piece_labels(lens.tokens)]
-    pieces = [[escape_markup(shorten_to_width(row[at], 8)) for at in places] for row in lens.pieces_LT]
+    tokens = [escape_markup(token) for token in token_labels(lens.tokens)]
+    predicted = [[escape_markup(shorten_to_width(row[at], 8)) for at in places] for row in lens.tokens_LT]
     hover = [
         [
             f"{tokens[at]}<br>{escape_markup(labels[0])}: {escape_markup(row[at])}<br>"
@@ -132,13 +132,13 @@ def lens_grid(
             f"{escape_markup(labels[2])} ({escape_markup(lens.final_T[at])}): {int(lens.rank_LT[layer, at])}"
             for at in places
         ]
-        for layer, row in enumerate(lens.pieces_LT)
+        for layer, row in enumerate(lens.tokens_LT)
     ]
     figure = empty_figure(height=150 + 38 * layers)
     figure.add_heatmap(
-        z=lens.probs_LT[:, places].astype(float).round(4), x=places, y=list(range(layers)), zmin=0, zmax=1, text=pieces,
-        texttemplate="%{text}" if len(places) <= FITTING else None, textfont={"size": 12}, colorscale=FAINT_TO_BLUE,
-        xgap=2, ygap=2, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
+        z=lens.probs_LT[:, places].astype(float).round(4), x=places, y=list(range(layers)), zmin=0, zmax=1,
+        text=predicted, texttemplate="%{text}" if len(places) <= FITTING else None, textfont={"size": 12},
+        colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
         colorbar={
             "orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom",
             "len": 190, "lenmode": "pixels", "thickness": 10, "tickformat": PERCENT_TICKS, "tickvals": [0, 0.5, 1],

@@ -11,7 +11,7 @@ import numpy as np
 from bertlab.explore.compare import Comparison
 from bertlab.explore.facts import HeadEffects, Lens, PredictionChange, SpanXray
 from bertlab.views.export import Columns
-from bertlab.views.pieces import piece_labels
+from bertlab.views.token_labels import token_labels
 
 
 def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) -> Columns:
@@ -50,13 +50,13 @@ def prediction_change(change: PredictionChange) -> Columns:
 def lens(fact: Lens) -> Columns:
     """For every layer and position: the prediction there, and how the last layer's prediction fares."""
     layers, positions = fact.probs_LT.shape
-    tokens = piece_labels(fact.tokens)
+    tokens = token_labels(fact.tokens)
     places = [(layer, position) for layer in range(layers) for position in range(positions)]
     return {
         "layer": [_layer_name(layer) for layer, _ in places],
         "position": [position for _, position in places],
         "token": [tokens[position] for _, position in places],
-        "prediction": [fact.pieces_LT[layer][position] for layer, position in places],
+        "prediction": [fact.tokens_LT[layer][position] for layer, position in places],
         "probability": [float(fact.probs_LT[place]) for place in places],
         "final_prediction": [fact.final_T[position] for _, position in places],
         "final_probability": [float(fact.final_probs_LT[place]) for place in places],

@@ -19,7 +19,7 @@ from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answers
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
-from bertlab.views.pieces import piece_labels
+from bertlab.views.token_labels import token_labels
 
 BLUE, ORANGE, GREY = PALETTE["blue"], PALETTE["orange"], PALETTE["grey"]
 COLOURS, GRID = PALETTE["series"], PALETTE["grid"]
@@ -93,12 +93,12 @@ def mask_bars(
         ],
         textposition="outside",
         cliponaxis=False,
-        customdata=[escape_markup(candidate.piece) for candidate in shown],
+        customdata=[escape_markup(candidate.token) for candidate in shown],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
-    # positions, not the words themselves: two pieces may look alike, and Plotly would read "2024" as a number
+    # positions, not the words themselves: two tokens may look alike, and Plotly would read "2024" as a number
     figure.update_yaxes(
-        tickvals=list(range(len(shown))), ticktext=[escape_markup(c.piece) for c in shown], ticklabelstandoff=6
+        tickvals=list(range(len(shown))), ticktext=[escape_markup(c.token) for c in shown], ticklabelstandoff=6
     )
     figure.update_xaxes(range=bar_range(probabilities, zoom, space=1.9 if any(marked) else 1.2), visible=False)
     if title:
@@ -187,10 +187,10 @@ def embedding_strips(
     Each heat map has its own scale and shows at most 96 dimensions. Blue is positive, orange negative.
     """
     parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
-    pieces = [escape_markup(piece) for piece in piece_labels(embeddings.tokens)]
-    rows = list(range(len(pieces)))
+    tokens = [escape_markup(token) for token in token_labels(embeddings.tokens)]
+    rows = list(range(len(tokens)))
     # a minimum height, so that what follows does not move while a user types
-    figure = empty_figure(height=96 + max(600, 17 * len(pieces)))
+    figure = empty_figure(height=96 + max(600, 17 * len(tokens)))
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
@@ -208,7 +208,7 @@ def embedding_strips(
             colorscale=DIVERGING,
             showscale=False,
             ygap=3,
-            customdata=np.repeat(np.array(pieces, object)[:, None], shown.shape[1], axis=1),
+            customdata=np.repeat(np.array(tokens, object)[:, None], shown.shape[1], axis=1),
             hovertemplate=escape_markup(label) + "<br>%{customdata} [%{x}]: %{z:.3f}<extra></extra>",
         )
         left = column * (width + gap)
@@ -223,24 +223,24 @@ def embedding_strips(
                 }
             }
         )
-    figure.update_yaxes(tickvals=rows, ticktext=pieces, autorange="reversed", ticklabelstandoff=6)
+    figure.update_yaxes(tickvals=rows, ticktext=tokens, autorange="reversed", ticklabelstandoff=6)
     return figure
 
 
 def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
     """One head as a heat map: rows attend to columns; the colour follows the square root of the probability."""
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
-    pieces = [escape_markup(piece) for piece in piece_labels(attention.tokens)]
-    places, ticks = list(range(len(pieces))), (0, 0.1, 0.25, 0.5, 1)
-    figure = empty_figure(height=140 + 18 * min(len(pieces), 40))
+    tokens = [escape_markup(token) for token in token_labels(attention.tokens)]
+    places, ticks = list(range(len(tokens))), (0, 0.1, 0.25, 0.5, 1)
+    figure = empty_figure(height=140 + 18 * min(len(tokens), 40))
     figure.add_heatmap(
         z=np.sqrt(probs_TT).round(4), zmin=0, zmax=1, colorscale=PALETTE["sequential"],
         name=f"layer {layer}, head {head}",
         customdata=probs_TT.round(5), hovertemplate="%{y} → %{x}: %{customdata:.3f}<extra></extra>",
         colorbar={"tickvals": np.sqrt(ticks).tolist(), "ticktext": [str(tick) for tick in ticks], "thickness": 12},
     )  # fmt: skip
-    step = max(1, -(-len(pieces) // 40))
-    shown = {"tickvals": places[::step], "ticktext": pieces[::step], "tickfont": {"size": 11}}
+    step = max(1, -(-len(tokens) // 40))
+    shown = {"tickvals": places[::step], "ticktext": tokens[::step], "tickfont": {"size": 11}}
     figure.update_xaxes(side="top", tickangle=-60, **shown)
     figure.update_yaxes(autorange="reversed", **shown)
     return figure
@@ -255,17 +255,17 @@ def query_token_figure(neuron: NeuronMap, token: int | None = None) -> go.Figure
     """
     if token is None or not 0 <= token < len(neuron.tokens):
         token = next((row.position for row in neuron.tokens if not row.special), 0)
-    pieces = [escape_markup(piece) for piece in piece_labels(neuron.tokens)]
-    places = list(range(len(pieces)))
+    tokens = [escape_markup(label) for label in token_labels(neuron.tokens)]
+    places = list(range(len(tokens)))
     figure = empty_figure(height=360)
     figure.add_scatter(
         x=places, y=neuron.scores_TT[token].astype(float).round(4).tolist(), name="q·k / √D", mode="lines+markers",
         line={"color": ORANGE, "dash": "dot"}, marker={"symbol": "diamond"}, yaxis="y2",
     )  # fmt: skip
-    figure.add_bar(x=places, y=neuron.probs_TT[token].astype(float).round(5).tolist(), name=f"softmax, {pieces[token]}")
-    figure.update_traces(customdata=pieces, hovertemplate="%{customdata}: %{y:.3f}")
-    step = max(1, -(-len(pieces) // 40))
-    figure.update_xaxes(tickvals=places[::step], ticktext=pieces[::step], tickangle=-60)
+    figure.add_bar(x=places, y=neuron.probs_TT[token].astype(float).round(5).tolist(), name=f"softmax, {tokens[token]}")
+    figure.update_traces(customdata=tokens, hovertemplate="%{customdata}: %{y:.3f}")
+    step = max(1, -(-len(tokens) // 40))
+    figure.update_xaxes(tickvals=places[::step], ticktext=tokens[::step], tickangle=-60)
     figure.update_layout(
         yaxis={"range": [0, 1], **_PERCENTS}, yaxis2={**_AXIS, "overlaying": "y", "side": "right"}, margin={"t": 40}
     )

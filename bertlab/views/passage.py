@@ -12,7 +12,7 @@ from bertlab.explore.facts import TokenRow
 from bertlab.tasks.span.answer import Answer
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
-from bertlab.views.pieces import piece_labels
+from bertlab.views.token_labels import token_labels
 
 # a colour, and a line that tells it from the others without colour vision
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double"), strict=False))
@@ -42,7 +42,7 @@ def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
 def tokens_html(tokens: Sequence[TokenRow]) -> str:
     """Tokens in a line that wraps: sentence A blue and solid, B orange and dashed, special tokens grey."""
     html = []
-    for row, label in zip(tokens, piece_labels(tokens), strict=True):
+    for row, label in zip(tokens, token_labels(tokens), strict=True):
         added = row.special and row.start == row.end
         colour, line = (PALETTE["grey"], "dotted") if added else _SEGMENTS[1 if row.segment == 1 else 0]
         opacity = "0.65" if added else "1"

@@ -18,7 +18,7 @@ import numpy as np
 from bertlab.config.errors import BertlabError
 from bertlab.explore.facts import AttentionMap, NeuronMap, TokenRow
 from bertlab.explore.timeline import Timeline
-from bertlab.views.pieces import piece_labels, word_numbers
+from bertlab.views.token_labels import token_labels, word_numbers
 
 MAGIC = b"BLAB"
 WHOLE = 12 * 12 * 128 * 128  # maps of at most this many probabilities are sent at once, larger ones in parts
@@ -191,10 +191,10 @@ def _shape(attention: AttentionMap) -> tuple[int, int, int]:
 def _about(tokens: tuple[TokenRow, ...]) -> dict:
     numbers = word_numbers(tokens)
     return {
-        "tokens": piece_labels(tokens),
+        "tokens": token_labels(tokens),
         "segments": [row.segment for row in tokens],
         "hideable": [row.position for row in tokens if row.special and row.start == row.end],
-        # only if some word has several pieces
+        # only if some word has several tokens
         **({"words": numbers} if numbers and numbers[-1] + 1 < len(numbers) else {}),
     }
 

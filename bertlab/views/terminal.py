@@ -19,7 +19,7 @@ from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answers
 from bertlab.tasks.tagging import Tags
 from bertlab.views.numbers import percent
-from bertlab.views.pieces import piece_labels
+from bertlab.views.token_labels import token_labels
 
 BAR_WIDTH = 24  # columns of the terminal
 CONTEXT_CHARACTERS = 160  # characters of the passage shown before and after an answer
@@ -31,7 +31,7 @@ def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
     lines = [printable(text)]
     for number, fill in enumerate(fills, 1):
         lines += ["", *([f"[MASK] number {number}"] if len(fills) > 1 else [])]
-        rows = [(printable(c.piece), bar(c.probability), percent(c.probability)) for c in fill.candidates]
+        rows = [(printable(c.token), bar(c.probability), percent(c.probability)) for c in fill.candidates]
         lines += table(rows, "<<>")
     return lines
 
@@ -134,7 +134,7 @@ def attention_lines(
         head: show only this head of every layer; None for all.
         specials: include [CLS] and [SEP], which receive most of the attention of many heads.
     """
-    names = [printable(label) for label in piece_labels(attention.tokens)]
+    names = [printable(label) for label in token_labels(attention.tokens)]
     positions = [row.position for row in attention.tokens if specials or not row.special]
     probs_LNTT = attention.probs_LNTT[:, :, positions][:, :, :, positions]
     names = [names[position] for position in positions]

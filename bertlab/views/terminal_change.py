@@ -7,8 +7,8 @@ from math import exp
 
 from bertlab.explore.facts import HeadEffects, JointFill, Lens, PredictionChange
 from bertlab.views.numbers import percent
-from bertlab.views.pieces import piece_labels
 from bertlab.views.terminal import bar, printable, shorten, table
+from bertlab.views.token_labels import token_labels
 
 
 def effect_lines(effects: HeadEffects) -> list[str]:
@@ -38,10 +38,10 @@ def prediction_change_lines(change: PredictionChange) -> list[str]:
 
 def lens_lines(lens: Lens) -> list[str]:
     """A row for each position, a column for each layer: the most probable token, and the rank of the last layer's."""
-    names = ["token", "embeddings", *(f"layer {n}" for n in range(len(lens.pieces_LT) - 1))]
+    names = ["token", "embeddings", *(f"layer {n}" for n in range(len(lens.tokens_LT) - 1))]
     rows = [names]
-    for at, label in enumerate(piece_labels(lens.tokens)):
-        layers = zip(lens.pieces_LT, lens.rank_LT, strict=True)
+    for at, label in enumerate(token_labels(lens.tokens)):
+        layers = zip(lens.tokens_LT, lens.rank_LT, strict=True)
         rows.append([printable(label), *(f"{shorten(printable(row[at]), 12)} ({rank[at]})" for row, rank in layers)])
     return [*table(rows, "<" * len(names)), "", "in brackets: the rank of the last layer's prediction in that layer"]
 

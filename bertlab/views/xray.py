@@ -29,7 +29,7 @@ from bertlab.views.figures import (
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
 from bertlab.views.passage import FONT, escape_html
-from bertlab.views.pieces import piece_labels
+from bertlab.views.token_labels import token_labels
 
 COLUMN_HEIGHT = 30  # pixels of the tallest column
 LANE_HEIGHT = 5  # pixels from one underline to the next
@@ -354,7 +354,7 @@ def attended_tokens_html(attention: SpanAttention, layer: int, head: int, *, fro
     share_T = (attention.from_answer_LNT if from_answer else attention.from_question_LNT)[layer, head]
     most = float(share_T.max()) or 1.0
     question, answer, html = set(attention.question), set(attention.answer), []
-    for token, label in zip(attention.tokens, piece_labels(attention.tokens), strict=True):
+    for token, label in zip(attention.tokens, token_labels(attention.tokens), strict=True):
         share = float(share_T[token.position])
         line = "solid" if token.position in question else "dashed" if token.position in answer else ""
         under = f"border-bottom: 3px {line} {BLUE if line == 'solid' else ORANGE};" if line else ""

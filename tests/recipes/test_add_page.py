@@ -20,7 +20,7 @@ text = fields.text_line(st, t("longest-token-text"), "green tea", key="a")
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("attend", text)
     tokens = sessions.ask(checkpoint, "attention", text).tokens
-    st.metric(t("longest-token-title"), max((row.piece for row in tokens), key=len))
+    st.metric(t("longest-token-title"), max((row.token for row in tokens), key=len))
 """
 TEXTS = """longest-token = Longest token
 longest-token-title = Longest token

@@ -9,13 +9,13 @@ B = ["so", "the", "boat", "waited", "오래", "기다렸다"]
 
 
 def rows(first=A, second=B) -> tuple[TokenRow, ...]:
-    pieces = [("[CLS]", 0, True), *((word, 0, False) for word in first), ("[SEP]", 0, True)]
+    tokens = [("[CLS]", 0, True), *((word, 0, False) for word in first), ("[SEP]", 0, True)]
     if second:
-        pieces += [*((word, 1, False) for word in second), ("[SEP]", 1, True)]
+        tokens += [*((word, 1, False) for word in second), ("[SEP]", 1, True)]
     found, at = [], 0
-    for position, (piece, segment, special) in enumerate(pieces):
-        start, end = (0, 0) if special else (at, at + len(piece))
-        found.append(TokenRow(position, 100 + position, piece, start, end, segment, special))
+    for position, (token, segment, special) in enumerate(tokens):
+        start, end = (0, 0) if special else (at, at + len(token))
+        found.append(TokenRow(position, 100 + position, token, start, end, segment, special))
         at = end + 1 if not special else at
     return tuple(found)
 

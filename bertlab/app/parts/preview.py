@@ -14,9 +14,9 @@ def arcs(attention: AttentionMap, layer: int) -> dict:
     words, centres, right = [], {}, 0.0
     for token in attention.tokens:
         if not token.special:
-            width = LETTER * len(token.piece) + GAP
+            width = LETTER * len(token.token) + GAP
             centres[token.position] = right + width / 2
-            words.append({"x": right + width / 2, "text": token.piece})
+            words.append({"x": right + width / 2, "text": token.token})
             right += width
     drawn = [
         {"from": centres[row], "to": centres[column], "head": head, "weight": round(float(probs_TT[row, column]), 3)}

@@ -23,7 +23,7 @@ from bertlab.views.figures import DIVERGING
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE
 from bertlab.views.passage import escape_html
-from bertlab.views.pieces import piece_labels
+from bertlab.views.token_labels import token_labels
 
 MAX_BUTTONS = 18  # changes that get a button of their own
 ROLES = ("previous", "next", "itself", "same")  # [CLS] and [SEP] have the same name in every language
@@ -243,7 +243,7 @@ def prediction_line(change: PredictionChange, names: dict[str, str]) -> str:
 
 def _position_field(place, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
     """A choice of a position by its token."""
-    names = piece_labels(tokens)
+    names = token_labels(tokens)
     return fields.position(place, t("heads-position"), names, min(default, len(names) - 1), key=key)
 
 
@@ -268,7 +268,7 @@ def row_tool(line: str, checkpoint: sessions.Checkpoint, probe_input: ProbeInput
         )
         own_T = own_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
         now, new = t("heads-row-now"), t("heads-row-new")
-        rows = {t("heads-row-token"): piece_labels(tokens), now: own_T.round(4), new: own_T.round(3)}
+        rows = {t("heads-row-token"): token_labels(tokens), now: own_T.round(4), new: own_T.round(3)}
         number = st.column_config.NumberColumn(min_value=0.0, max_value=1000.0, step=0.001, format="%.3f")
         edited = st.data_editor(
             rows, key=f"row-{layer}-{head}-{position}-{hash(probe_input)}", disabled=[t("heads-row-token"), now],

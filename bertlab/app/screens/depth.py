@@ -9,7 +9,7 @@ from bertlab.app.i18n import t
 from bertlab.text.word_spans import MASK
 from bertlab.views import change_figures, columns
 from bertlab.views.passage import escape_html
-from bertlab.views.pieces import piece_labels
+from bertlab.views.token_labels import token_labels
 
 CELL = 52  # pixels for a token
 # The grid is as wide as its tokens need. Browsers with `scroll-initial-target` open it at the selected position.
@@ -26,14 +26,14 @@ frame.note(t("depth-honest"))
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
     lens = sessions.ask(checkpoint, "lens", text)
-    pieces = piece_labels(lens.tokens)
-    masks = [at for at, piece in enumerate(pieces) if piece == MASK]
-    default = masks[0] if masks else min(1, len(pieces) - 1)
-    position = fields.position(st, t("depth-position"), pieces, default, key="at")
-    first = max(0, min(position - MAX_COLUMNS // 2, len(pieces) - MAX_COLUMNS))
-    shown = range(first, min(first + MAX_COLUMNS, len(pieces)))
-    if len(shown) < len(pieces):
-        st.caption(t("depth-part", first=shown[0], last=shown[-1], count=len(pieces)))
+    tokens = token_labels(lens.tokens)
+    masks = [at for at, token in enumerate(tokens) if token == MASK]
+    default = masks[0] if masks else min(1, len(tokens) - 1)
+    position = fields.position(st, t("depth-position"), tokens, default, key="at")
+    first = max(0, min(position - MAX_COLUMNS // 2, len(tokens) - MAX_COLUMNS))
+    shown = range(first, min(first + MAX_COLUMNS, len(tokens)))
+    if len(shown) < len(tokens):
+        st.caption(t("depth-part", first=shown[0], last=shown[-1], count=len(tokens)))
     words = {
         "rows": (t("depth-layer"), t("depth-embeddings")),
         "labels": (t("depth-prediction"), t("depth-probability"), t("depth-rank-final")),
@@ -75,12 +75,12 @@ with frame.show_errors():
             filled = sessions.ask(checkpoint, "fill_jointly", text, beams)
             rows = {
                 t("depth-probability"): [100 * filling.probability for filling in (*filled.fillings, filled.alone)],
-                t("depth-joint-words"): [" · ".join(filling.pieces) for filling in (*filled.fillings, filled.alone)],
+                t("depth-joint-words"): [" · ".join(filling.tokens) for filling in (*filled.fillings, filled.alone)],
                 t("depth-joint-how"): [*[t("depth-joint-beam")] * len(filled.fillings), t("depth-joint-alone")],
             }
             number = st.column_config.NumberColumn(format="%.3g%%", width=90)
             st.dataframe(rows, hide_index=True, column_config={t("depth-probability"): number})
-            same = filled.alone.pieces == filled.fillings[0].pieces
+            same = filled.alone.tokens == filled.fillings[0].tokens
             better = filled.fillings[0].probability / max(filled.alone.probability, 1e-300)
             st.caption(t("depth-joint-same") if same else t("depth-joint-better", times=f"{better:.3g}"))
             display.explain("joint_probability")

@@ -58,7 +58,7 @@ with st.container(key="proposals"), frame.show_errors():
                 f"fills = session.fill_mask({masked!r}, **{options!r})",
                 f"figure = figures.mask_bars(fills[{number}], **{bars!r})",
             )
-            data = {name: [getattr(row, name) for row in fill.candidates] for name in ("piece", "id", "probability")}
+            data = {name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")}
             plots.show(figures.mask_bars(fill, **bars), key=f"mask-{number}", code=code, data=data)
     if fills:
         display.explain("mask_probability")

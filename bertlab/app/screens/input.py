@@ -25,7 +25,7 @@ with frame.show_errors():
     st.subheader(t("input-table"), anchor=False)
     rows = {
         t("input-position"): [token.position for token in tokens],
-        t("input-token"): [token.piece for token in tokens],
+        t("input-token"): [token.token for token in tokens],
         t("input-id"): [token.id for token in tokens],
         t("input-start"): ["" if token.special else str(token.start) for token in tokens],
         t("input-end"): ["" if token.special else str(token.end) for token in tokens],

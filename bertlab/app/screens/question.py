@@ -11,7 +11,7 @@ from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
-MAX_QUESTION = 64  # pieces of a question that `Session.answer` reads
+MAX_QUESTION = 64  # tokens of a question that `Session.answer` reads
 
 frame.heading("question")
 left, right = st.columns(2, gap="large")

@@ -117,7 +117,7 @@ def show_runs() -> None:
     for name, predictions in watched.items():
         st.html(f'<p class="name" dir="auto">{escape_html(name)}</p>')
         guesses = [
-            " | ".join(" · ".join(f"{piece} {percent(share)}" for piece, share in mask) for mask in row.guesses)
+            " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.guesses)
             for row in predictions
         ]
         # the predictions come first: on a narrow screen a long sentence is cut off at the right

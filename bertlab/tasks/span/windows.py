@@ -25,8 +25,8 @@ class Window:
     """[CLS] question [SEP] as much of the passage as fits [SEP]; collates like an `Encoding`.
 
     offsets_T2: characters of the passage, (0, 0) outside of it. is_max_context_T: True where no other window of the
-    same question shows this piece of the passage with more around it; False outside of the passage.
-    question_tokens: pieces of the question. passage_token: which piece of the whole passage comes first here.
+    same question shows this token of the passage with more around it; False outside of the passage.
+    question_tokens: tokens of the question. passage_token: which token of the whole passage comes first here.
     """
 
     ids: np.ndarray
@@ -73,9 +73,9 @@ class Ragged:
 class SpanWindows(Sequence):
     """Every window of Q questions, built on access; the windows of a question are adjacent and in order.
 
-    question_ids: pieces of each question. passage_ids, begin, end: pieces of each distinct passage, and the characters
-    each piece covers, laid out like `passage_ids.flat`. passage_Q: which passage a question is about. question_W: which
-    question a window belongs to. first_W, length_W: the pieces of the passage it shows.
+    question_ids: tokens of each question. passage_ids, begin, end: tokens of each distinct passage, and the characters
+    each token covers, laid out like `passage_ids.flat`. passage_Q: which passage a question is about. question_W: which
+    question a window belongs to. first_W, length_W: the tokens of the passage it shows.
     """
 
     question_ids: Ragged
@@ -155,9 +155,9 @@ def windows(
 
     Args:
         max_tokens: tokens of a window at most, question and layout counted.
-        stride: how far each window begins after the one before, in pieces of the passage: the step, as Google counts
+        stride: how far each window begins after the one before, in tokens of the passage: the step, as Google counts
             it (some tools mean the overlap).
-        max_question: a longer question keeps its first pieces only.
+        max_question: a longer question keeps its first tokens only.
 
     Raises:
         TextError: question or passage is empty, or no room is left for the passage.
@@ -202,19 +202,19 @@ def span_windows(
 
 
 def max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray:
-    """For each piece that window k shows, whether no other shows it better; of equals the first does.
+    """For each token that window k shows, whether no other shows it better; of equals the first does.
 
-    How well: min(pieces on its left, on its right) + 0.01 x window length (`_check_is_max_context` of `run_squad.py`).
+    How well: min(tokens on its left, on its right) + 0.01 x window length (`_check_is_max_context` of `run_squad.py`).
 
-    >>> max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # pieces 0 to 3, the other shows 2 to 5
+    >>> max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # tokens 0 to 3, the other shows 2 to 5
     [True, True, True, False]
     """
     if len(first_K) == 1:
         return np.ones(length_K[k], bool)
-    piece_T = np.arange(first_K[k], first_K[k] + length_K[k])
+    token_T = np.arange(first_K[k], first_K[k] + length_K[k])
     near = (first_K < first_K[k] + length_K[k]) & (first_K + length_K > first_K[k])
     near[k] = True  # an empty window overlaps nothing, not even itself
-    left_KT = piece_T - first_K[near, None]
+    left_KT = token_T - first_K[near, None]
     right_KT = length_K[near, None] - 1 - left_KT
     around_KT = np.minimum(left_KT, right_KT)
     score_KT = np.where(around_KT >= 0, around_KT + 0.01 * length_K[near, None], -np.inf)
@@ -222,7 +222,7 @@ def max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray
 
 
 def _tokenised(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarray, np.ndarray]:
-    """Pieces of each text and the characters each piece begins and ends at, a part at a time to bound the memory."""
+    """Tokens of each text and the characters each token begins and ends at, a part at a time to bound the memory."""
     flat, offsets, lengths = [], [], []
     for i in range(0, len(texts), _TOKENISED_AT_ONCE):
         for row in tokenizer.encode_segments(texts[i : i + _TOKENISED_AT_ONCE]):
@@ -316,9 +316,9 @@ def _labels(found: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple
     first_Q, last_Q = np.zeros_like(begin_Q), np.full_like(end_Q, -1)
     for q in np.flatnonzero(begin_Q >= 0):
         p = found.passage_Q[q]
-        pieces = slice(found.passage_ids.start[p], found.passage_ids.start[p + 1])
-        first_Q[q] = np.searchsorted(found.end[pieces], begin_Q[q], side="right")
-        last_Q[q] = np.searchsorted(found.begin[pieces], end_Q[q], side="left") - 1
+        tokens = slice(found.passage_ids.start[p], found.passage_ids.start[p + 1])
+        first_Q[q] = np.searchsorted(found.end[tokens], begin_Q[q], side="right")
+        last_Q[q] = np.searchsorted(found.begin[tokens], end_Q[q], side="left") - 1
     first_W, last_W = first_Q[found.question_W] - found.first_W, last_Q[found.question_W] - found.first_W
     inside_W = (first_W >= 0) & (last_W >= first_W) & (last_W < found.length_W)
     before_W = np.diff(found.question_ids.start)[found.question_W] + 2

@@ -47,8 +47,8 @@ class MaskRule:
         regular_V[sorted(tokenizer.special_ids)] = False
         continues_V = None
         if whole_word:
-            pieces = tokenizer.pieces(range(tokenizer.vocab_size))
-            continues_V = torch.tensor([piece.startswith("##") for piece in pieces]) & regular_V
+            tokens = tokenizer.tokens(range(tokenizer.vocab_size))
+            continues_V = torch.tensor([token.startswith("##") for token in tokens]) & regular_V
         return cls(tokenizer.mask_id, regular_V, probability, continues_V=continues_V, **shares)
 
     def to(self, device) -> "MaskRule":

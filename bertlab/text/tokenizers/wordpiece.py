@@ -39,7 +39,7 @@ class Encoding:
     """The numbers of the tokens in the vocabulary."""
     token_type_ids: tuple[int, ...]
     """0 for the tokens of A, 1 for those of B."""
-    pieces: tuple[str, ...]
+    tokens: tuple[str, ...]
     """The tokens as text, including "##"."""
     offsets: tuple[tuple[int, int], ...]
     """Character start and end, in A or in B by `token_type_ids`; (0, 0) for the tokens of the layout."""
@@ -54,13 +54,13 @@ class Tokenizer:
     """A WordPiece vocabulary and its normalisation. It does not change in use, so threads may share it.
 
     >>> import tempfile
-    >>> pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "green", "tea", "##pot", "##s"]
+    >>> tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "green", "tea", "##pot", "##s"]
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     vocab = Path(directory) / "vocab.txt"
-    ...     _ = vocab.write_text("\\n".join(pieces))
+    ...     _ = vocab.write_text("\\n".join(tokens))
     ...     tokenizer = Tokenizer.from_vocab(vocab)
     >>> encoding = tokenizer.encode("Green teapots", "[MASK] tea")
-    >>> encoding.pieces
+    >>> encoding.tokens
     ('[CLS]', 'green', 'tea', '##pot', '##s', '[SEP]', '[MASK]', 'tea', '[SEP]')
     >>> encoding.offsets[3], "Green teapots"[9:12]
     ((9, 12), 'pot')
@@ -77,7 +77,7 @@ class Tokenizer:
         if sorted(vocab.values()) != list(range(len(vocab))):
             raise CheckpointError("vocab-ids-not-consecutive", tokens=len(vocab), last=len(vocab) - 1)
         self._backend = backend
-        self._pieces = tuple(sorted(vocab, key=vocab.__getitem__))
+        self._tokens = tuple(sorted(vocab, key=vocab.__getitem__))
         self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (vocab[token] for token in SPECIAL_TOKENS)
         added = backend.get_added_tokens_decoder()
         self.special_ids = frozenset(id for id, token in added.items() if token.special) | {
@@ -196,7 +196,7 @@ class Tokenizer:
         }
         files = {
             "tokenizer.json": self._backend.to_str(pretty=True),
-            "vocab.txt": "".join(f"{token}\n" for token in self._pieces),
+            "vocab.txt": "".join(f"{token}\n" for token in self._tokens),
             "tokenizer_config.json": json.dumps(config, indent=2) + "\n",
         }
         for name, text in files.items():
@@ -255,11 +255,11 @@ class Tokenizer:
     @cached_property
     def language(self) -> str:
         """The language of its tokens, a code of `bertlab.config.languages`."""
-        return language_of(self._pieces)
+        return language_of(self._tokens)
 
-    def pieces(self, ids: Iterable[int]) -> list[str]:
+    def tokens(self, ids: Iterable[int]) -> list[str]:
         """The token of every id, including "##"."""
-        return [self._pieces[id] for id in ids]
+        return [self._tokens[id] for id in ids]
 
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
         """Ids to a readable text; spaces and, if uncased, capitals of the original are not recovered."""
@@ -269,7 +269,7 @@ class Tokenizer:
     @property
     def vocab_size(self) -> int:
         """The number of tokens in the vocabulary."""
-        return len(self._pieces)
+        return len(self._tokens)
 
     @cached_property
     def digest(self) -> str:
@@ -299,17 +299,17 @@ class Tokenizer:
 
     def _with_layout(self, a: tokenizers.Encoding, b: tokenizers.Encoding | None = None) -> Encoding:
         """Add [CLS] and [SEP]. The library's own way could not tell them from a "[SEP]" in the text."""
-        ids, pieces, offsets = [self.cls_id, *a.ids, self.sep_id], ["[CLS]", *a.tokens, "[SEP]"], a.offsets
+        ids, tokens, offsets = [self.cls_id, *a.ids, self.sep_id], ["[CLS]", *a.tokens, "[SEP]"], a.offsets
         offsets = [(0, 0), *offsets, (0, 0)]
         special = [True, *[False] * len(a), True]
         types = [0] * len(ids)
         if b is not None:
             ids += [*b.ids, self.sep_id]
-            pieces += [*b.tokens, "[SEP]"]
+            tokens += [*b.tokens, "[SEP]"]
             offsets += [*b.offsets, (0, 0)]
             special += [*[False] * len(b), True]
             types += [1] * (len(b) + 1)
-        return Encoding(tuple(ids), tuple(types), tuple(pieces), tuple(offsets), tuple(special))
+        return Encoding(tuple(ids), tuple(types), tuple(tokens), tuple(offsets), tuple(special))
 
 
 def _ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:

@@ -80,8 +80,8 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
     best = probs_MV.topk(min(TOP, tokenizer.vocab_size))
     rows = [{"text": text, "guesses": []} for text in texts]
     for row, ids, probs in zip(masks_M2[:, 0].tolist(), best.indices.tolist(), best.values.tolist(), strict=True):
-        pairs = zip(tokenizer.pieces(ids), probs, strict=True)
-        rows[row]["guesses"].append([[piece, round(prob, 4)] for piece, prob in pairs])
+        pairs = zip(tokenizer.tokens(ids), probs, strict=True)
+        rows[row]["guesses"].append([[token, round(prob, 4)] for token, prob in pairs])
     return rows
 
 
@@ -109,6 +109,6 @@ def format_predictions(rows: list[dict], step: int) -> str:
     width = max(disp_len(row["text"]) for row in rows)  # a Hangul syllable is two columns wide
     lines = [f"step {step:,}"]
     for row in rows:
-        each = ("   ".join(f"{piece} {100 * prob:.0f} %" for piece, prob in found) for found in row["guesses"])
+        each = ("   ".join(f"{token} {100 * prob:.0f} %" for token, prob in found) for found in row["guesses"])
         lines.append(f"  {row['text']}{' ' * (width - disp_len(row['text']))}  {' | '.join(each)}")
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 // Holds the state and the controls and draws one of the three pictures from a payload. Every change of the state is reported
 // through emit, and options can set it. Makes no network requests.
 import { mix, paper, palette, readTheme, watch } from "./canvas.js";
-import { FILTERS, Pieces, Words } from "./data.js";
+import { FILTERS, TokenData, Words } from "./data.js";
 import { element, handle } from "./dom.js";
 import { Grid } from "./grid.js";
 import { Lines } from "./lines.js";
@@ -42,14 +42,14 @@ class AttentionView {
     const rebuilt = language !== this.language;
     this.language = language;
     this.words = words(hosted);
-    const fresh = this.pieces?.id !== header.id;
-    if (fresh) [this.pieces, this.merged] = [new Pieces(header, blocks), null];
-    else this.pieces.add(blocks);
+    const fresh = this.tokenData?.id !== header.id;
+    if (fresh) [this.tokenData, this.merged] = [new TokenData(header, blocks), null];
+    else this.tokenData.add(blocks);
     this.code = hosted.code ?? null;
     this.subject = hosted.subject;
     this.obey(hosted.state);
     this.check();
-    if (fresh && !this.pieces.has(this.state.layer, this.needed)) {
+    if (fresh && !this.tokenData.has(this.state.layer, this.needed)) {
       // the first picture shows what was sent; later the user's choice is kept and the host is asked for the data
       const came = blocks.find((block) => block.kind !== "thumbs");
       if (this.mounted) this.report();
@@ -71,10 +71,10 @@ class AttentionView {
 
   /** Restrict the state to the layers, heads and tokens of this payload. */
   check() {
-    this.state = sensible(this.state, this.pieces);
-    if (this.state.merge && !this.pieces.words) this.state.merge = false;
-    if (this.state.merge) this.merged ??= new Words(this.pieces);
-    this.data = this.state.merge ? this.merged : this.pieces;
+    this.state = sensible(this.state, this.tokenData);
+    if (this.state.merge && !this.tokenData.words) this.state.merge = false;
+    if (this.state.merge) this.merged ??= new Words(this.tokenData);
+    this.data = this.state.merge ? this.merged : this.tokenData;
   }
 
   /** Draw, unless a new input has no layout yet; `refresh` then draws it. */
@@ -85,17 +85,17 @@ class AttentionView {
   }
 
   get shape() {
-    const { layers, heads, segments } = this.pieces;
-    return `${layers}.${heads}.${segments.includes(1)}.${Boolean(this.pieces.words)}`;
+    const { layers, heads, segments } = this.tokenData;
+    return `${layers}.${heads}.${segments.includes(1)}.${Boolean(this.tokenData.words)}`;
   }
 
   /** The name of the picture that is shown. */
   get look() {
-    return this.state.view === "auto" ? (this.pieces.thumbs ? "grid" : "lines") : this.state.view;
+    return this.state.view === "auto" ? (this.tokenData.thumbs ? "grid" : "lines") : this.state.view;
   }
 
   get shown() {
-    return this.state.heads ?? Array.from({ length: this.pieces.heads }, (_, head) => head);
+    return this.state.heads ?? Array.from({ length: this.tokenData.heads }, (_, head) => head);
   }
 
   /** The heads that the picture shows in full. */
@@ -105,11 +105,11 @@ class AttentionView {
 
   /** The positions of the pinned tokens among those shown. */
   get held() {
-    return [...new Set(this.state.tokens.map((piece) => this.data.at(piece)))];
+    return [...new Set(this.state.tokens.map((token) => this.data.at(token)))];
   }
 
   hold(positions, side) {
-    this.set({ tokens: positions.map((position) => this.data.piece(position)), side });
+    this.set({ tokens: positions.map((position) => this.data.token(position)), side });
   }
 
   place({ layer, head }) {
@@ -127,7 +127,7 @@ class AttentionView {
   changed() {
     this.settle(this.generation);
     clearTimeout(this.emitTimer);
-    this.emitTimer = setTimeout(() => this.report(), this.pieces.has(this.state.layer, this.needed) ? EMIT_AFTER : FETCH_AFTER);
+    this.emitTimer = setTimeout(() => this.report(), this.tokenData.has(this.state.layer, this.needed) ? EMIT_AFTER : FETCH_AFTER);
   }
 
   /** Undo or redo. */
@@ -178,23 +178,23 @@ class AttentionView {
 
   /** Prepare the data of the picture, then draw; without waiting if it is there already. */
   async settle(generation) {
-    const { pieces, state } = this;
-    const ready = () => pieces.ready(state.layer, this.needed);
+    const { tokenData, state } = this;
+    const ready = () => tokenData.ready(state.layer, this.needed);
     if (!ready()) {
-      await pieces.open(state.layer, this.needed);
+      await tokenData.open(state.layer, this.needed);
       if (generation !== this.generation) return;
     }
-    if (this.look === "grid" || !ready()) await pieces.openThumbs();
+    if (this.look === "grid" || !ready()) await tokenData.openThumbs();
     if (generation !== this.generation) return;
     this.refresh();
-    if (this.look === "grid" && pieces.small) {
-      await Promise.all(Array.from({ length: pieces.layers }, (_, layer) => pieces.open(layer, this.every)));
+    if (this.look === "grid" && tokenData.small) {
+      await Promise.all(Array.from({ length: tokenData.layers }, (_, layer) => tokenData.open(layer, this.every)));
       if (generation === this.generation && this.look === "grid") this.refresh();
     }
   }
 
   get every() {
-    return Array.from({ length: this.pieces.heads }, (_, head) => head);
+    return Array.from({ length: this.tokenData.heads }, (_, head) => head);
   }
 
   message() {
@@ -262,7 +262,7 @@ class AttentionView {
     this.renorm = check("renorm", text.renormaliseTip);
     this.fit = check("fit", text.fitTip);
     this.merge = check("merge", text.mergeTip);
-    this.merge.label.style.display = this.pieces.words ? "" : "none";
+    this.merge.label.style.display = this.tokenData.words ? "" : "none";
     this.headButtons = Array.from({ length: data.heads }, (_, head) => button(String(head), {
       class: "bl-head", "data-head": head, tabindex: head ? -1 : 0, "aria-label": `${text.head} ${head}`,
       onclick: () => this.clickHead(head), ondblclick: () => this.solo(head),
@@ -433,7 +433,7 @@ class AttentionView {
   }
 
   fail() {
-    this.bar = this.data = this.pieces = null;
+    this.bar = this.data = this.tokenData = null;
     this.root.replaceChildren(element("p", { class: "bl-message", role: "alert" }, (this.words ?? words({})).broken));
   }
 

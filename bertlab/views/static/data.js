@@ -1,12 +1,12 @@
 // The data of an attention payload: heads are decompressed on demand, filtered, renormalised and merged into words.
-// Shapes: L layers, N heads, T tokens (pieces, or words once merged); a head is [T, T].
+// Shapes: L layers, N heads, T tokens (or words, once merged); a head is [T, T].
 import { inflate } from "./payload.js";
 
 export const FILTERS = { all: [null, null], aa: [0, 0], ab: [0, 1], ba: [1, 0], bb: [1, 1] };
 const KEPT_HEADS = 48; // most heads of a long input that are kept as floats
 const THUMB = 64;
 
-/** Base class of Pieces and Words. Subclasses have: tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(...). */
+/** Base class of TokenData and Words. Subclasses have: tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(...). */
 class Units {
   constructor() {
     this.pooled = new Map();
@@ -70,7 +70,7 @@ class Units {
 }
 
 /** The tokens of one payload, as the model read them. */
-export class Pieces extends Units {
+export class TokenData extends Units {
   constructor(header, blocks) {
     super();
     Object.assign(this, { id: header.id, tokens: header.tokens, segments: header.segments, hideable: new Set(header.hideable) });
@@ -93,12 +93,12 @@ export class Pieces extends Units {
     }
   }
 
-  piece(position) {
+  token(position) {
     return position;
   }
 
-  at(piece) {
-    return piece;
+  at(token) {
+    return token;
   }
 
   has(layer, heads) {
@@ -175,39 +175,39 @@ export class Pieces extends Units {
  * their mean, so that every row still sums to 1 (Clark et al. 2019, section 3).
  */
 export class Words extends Units {
-  constructor(pieces) {
+  constructor(tokenData) {
     super();
-    this.pieces = pieces;
-    Object.assign(this, { id: `${pieces.id}.words`, layers: pieces.layers, heads: pieces.heads, error: pieces.error });
-    this.starts = Array.from(pieces.words.keys()).filter((i) => !i || pieces.words[i] !== pieces.words[i - 1]);
+    this.tokenData = tokenData;
+    Object.assign(this, { id: `${tokenData.id}.words`, layers: tokenData.layers, heads: tokenData.heads, error: tokenData.error });
+    this.starts = Array.from(tokenData.words.keys()).filter((i) => !i || tokenData.words[i] !== tokenData.words[i - 1]);
     this.size = this.starts.length;
-    this.ends = this.starts.map((_, word) => this.starts[word + 1] ?? pieces.size);
-    this.tokens = this.starts.map((start, word) => pieces.tokens.slice(start, this.ends[word])
+    this.ends = this.starts.map((_, word) => this.starts[word + 1] ?? tokenData.size);
+    this.tokens = this.starts.map((start, word) => tokenData.tokens.slice(start, this.ends[word])
       .map((token, i) => (i ? token.replace(/^##/, "") : token)).join(""));
-    this.segments = this.starts.map((start) => pieces.segments[start]);
-    this.hideable = new Set(Array.from(this.starts.keys()).filter((word) => pieces.hideable.has(this.starts[word])));
+    this.segments = this.starts.map((start) => tokenData.segments[start]);
+    this.hideable = new Set(Array.from(this.starts.keys()).filter((word) => tokenData.hideable.has(this.starts[word])));
     this.merged = new Map();
   }
 
-  piece(word) {
+  token(word) {
     return this.starts[word];
   }
 
-  at(piece) {
-    return this.pieces.words[piece];
+  at(token) {
+    return this.tokenData.words[token];
   }
 
   head(layer, head) {
-    const probs = this.pieces.head(layer, head);
+    const probs = this.tokenData.head(layer, head);
     const key = `${layer}.${head}`;
     const known = this.merged.get(key);
     if (!probs || known?.from === probs) return known?.probs ?? null;
-    const { size } = this.pieces;
+    const { size } = this.tokenData;
     const merged = new Float32Array(this.size * this.size);
     for (let row = 0; row < size; row++) {
-      const word = this.pieces.words[row];
+      const word = this.tokenData.words[row];
       const share = 1 / (this.ends[word] - this.starts[word]);
-      for (let col = 0; col < size; col++) merged[word * this.size + this.pieces.words[col]] += probs[row * size + col] * share;
+      for (let col = 0; col < size; col++) merged[word * this.size + this.tokenData.words[col]] += probs[row * size + col] * share;
     }
     if (this.merged.size >= KEPT_HEADS) this.merged.delete(this.merged.keys().next().value);
     this.merged.set(key, { from: probs, probs: merged });
@@ -215,11 +215,11 @@ export class Words extends Units {
   }
 
   ready(layer, heads) {
-    return this.pieces.ready(layer, heads);
+    return this.tokenData.ready(layer, heads);
   }
 
   overview(layer, head, { rows, cols }) {
     const inside = (words) => words.flatMap((word) => Array.from({ length: this.ends[word] - this.starts[word] }, (_, i) => this.starts[word] + i));
-    return this.pieces.overview(layer, head, { rows: inside(rows), cols: inside(cols) });
+    return this.tokenData.overview(layer, head, { rows: inside(rows), cols: inside(cols) });
   }
 }

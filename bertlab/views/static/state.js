@@ -1,7 +1,7 @@
 // The state of the attention view, its validation for an input, and undo. bertlab/app/url.py uses the same names in the address.
 import { FILTERS } from "./data.js";
 
-/** view "auto" is lines for a short input, all heads for a long one; tokens are positions of pieces; zoom is in percent. */
+/** view "auto" is lines for a short input, all heads for a long one; tokens are positions; zoom is in percent. */
 export const START = {
   view: "auto", layer: 0, head: 0, heads: null, filter: "all", hide: false, renorm: false, fit: false, tokens: [], side: "query",
   merge: false, zoom: 100, find: "",
@@ -12,16 +12,16 @@ const TOGETHER = 1000; // ms: changes of the same field within this time, such a
 const KEPT = 200;
 
 /** A valid state for an input, since a link can hold any values. */
-export function sensible(given, pieces) {
+export function sensible(given, tokenData) {
   const state = { ...given };
   const whole = (value, limit) => (Number.isInteger(value) ? Math.min(Math.max(value, 0), limit - 1) : 0);
   if (!VIEWS.includes(state.view)) state.view = "auto";
-  if (!Object.hasOwn(FILTERS, state.filter) || !pieces.segments.includes(1)) state.filter = "all";
-  state.layer = whole(state.layer, pieces.layers);
-  state.head = whole(state.head, pieces.heads);
-  const heads = Array.isArray(state.heads) ? [...new Set(state.heads)].filter((head) => Number.isInteger(head) && head >= 0 && head < pieces.heads) : [];
-  state.heads = heads.length && heads.length < pieces.heads ? heads.sort((a, b) => a - b) : null;
-  state.tokens = (Array.isArray(state.tokens) ? state.tokens : []).filter((token) => Number.isInteger(token) && token >= 0 && token < pieces.size);
+  if (!Object.hasOwn(FILTERS, state.filter) || !tokenData.segments.includes(1)) state.filter = "all";
+  state.layer = whole(state.layer, tokenData.layers);
+  state.head = whole(state.head, tokenData.heads);
+  const heads = Array.isArray(state.heads) ? [...new Set(state.heads)].filter((head) => Number.isInteger(head) && head >= 0 && head < tokenData.heads) : [];
+  state.heads = heads.length && heads.length < tokenData.heads ? heads.sort((a, b) => a - b) : null;
+  state.tokens = (Array.isArray(state.tokens) ? state.tokens : []).filter((token) => Number.isInteger(token) && token >= 0 && token < tokenData.size);
   state.side = state.side === "key" ? "key" : "query";
   state.zoom = ZOOMS.includes(state.zoom) ? state.zoom : 100;
   state.find = typeof state.find === "string" ? state.find.slice(0, 100) : "";

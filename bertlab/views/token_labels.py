@@ -5,20 +5,20 @@ from collections.abc import Iterable
 from bertlab.explore.facts import TokenRow
 
 
-def piece_labels(tokens: Iterable[TokenRow]) -> list[str]:
+def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
     """Tokens as readable text: byte-level alphabets become characters, control characters visible symbols.
 
     A token that holds only a part of a character's bytes is shown as those bytes.
 
     >>> row = TokenRow(0, 0, "", 0, 0, 0, False)
     >>> from dataclasses import replace
-    >>> piece_labels([replace(row, piece=piece) for piece in ("ĠëĤ", "ĠtÃªte", "a")])
+    >>> token_labels([replace(row, token=token) for token in ("ĠëĤ", "ĠtÃªte", "a")])
     ['␣⟨eb82⟩', '␣tête', 'a']
     """
     rows = list(tokens)
-    plain = [row.piece for row in rows if not row.special]
-    bytelike = any("Ġ" in piece for piece in plain) and all(letter in _BYTES for piece in plain for letter in piece)
-    return [_visible(_from_bytes(row.piece) if bytelike and not row.special else row.piece) for row in rows]
+    plain = [row.token for row in rows if not row.special]
+    bytelike = any("Ġ" in token for token in plain) and all(letter in _BYTES for token in plain for letter in token)
+    return [_visible(_from_bytes(row.token) if bytelike and not row.special else row.token) for row in rows]
 
 
 def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
@@ -32,11 +32,11 @@ def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
     """
     numbers, before = [], None
     rows = list(tokens)
-    marks = any(row.piece[:1] in "Ġ▁" and not row.special for row in rows if row.piece)
+    marks = any(row.token[:1] in "Ġ▁" and not row.special for row in rows if row.token)
     for row in rows:
         near = before and not (row.special or before.special) and row.segment == before.segment
-        letters = near and marks and row.piece[:1].isalnum() and before.piece[-1:].isalnum()
-        joined = (letters and row.start == before.end) or (near and row.piece.startswith("##") and len(row.piece) > 2)
+        letters = near and marks and row.token[:1].isalnum() and before.token[-1:].isalnum()
+        joined = (letters and row.start == before.end) or (near and row.token.startswith("##") and len(row.token) > 2)
         numbers.append((numbers[-1] if numbers else -1) + (not joined))
         before = row
     return numbers
@@ -52,8 +52,8 @@ def _byte_alphabet() -> dict[str, int]:
 _BYTES = _byte_alphabet()
 
 
-def _from_bytes(piece: str) -> str:
-    raw = bytes(_BYTES[letter] for letter in piece)
+def _from_bytes(token: str) -> str:
+    raw = bytes(_BYTES[letter] for letter in token)
     space, rest = ("␣", raw[1:]) if raw[:1] == b" " else ("", raw)
     try:
         return space + rest.decode()
