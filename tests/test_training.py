@@ -340,11 +340,13 @@ def test_a_killed_run_continues_with_identical_losses(corpus, tmp_path):
 
 
 @pytest.fixture
-def ctrl_c():
-    """Ctrl-C as in a terminal: in the background of a shell it is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def terminal_signals():
+    """The signals as in a terminal: a shell's background ignores SIGINT, and nohup ignores SIGHUP."""
+    default = dict.fromkeys(interrupt.STOP_SIGNALS, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
+    before = {signum: signal.signal(signum, handler) for signum, handler in default.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for signum, handler in before.items():
+        signal.signal(signum, handler)
 
 
 def interrupting(monkeypatch, at: int, times: int = 1, signum: int = signal.SIGINT):
@@ -360,7 +362,7 @@ def interrupting(monkeypatch, at: int, times: int = 1, signum: int = signal.SIGI
     monkeypatch.setattr(trainer.Trainer, "_step", step)
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_ctrl_c_loses_no_step(corpus, tmp_path, monkeypatch):
     list(pretrain(settings(corpus, tmp_path / "whole")))
     config, lines = settings(corpus, tmp_path / "run", save_minutes=5.0), []
@@ -376,7 +378,7 @@ def test_ctrl_c_loses_no_step(corpus, tmp_path, monkeypatch):
     assert losses(config.out) == losses(tmp_path / "whole")
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_ctrl_c_while_it_measures_loses_no_step(corpus, tmp_path, monkeypatch):
     list(pretrain(settings(corpus, tmp_path / "whole")))
     config = settings(corpus, tmp_path / "run", save_minutes=5.0, validation=corpus, evaluate_every=5)
@@ -398,7 +400,7 @@ def test_ctrl_c_while_it_measures_loses_no_step(corpus, tmp_path, monkeypatch):
     assert losses(config.out) == losses(tmp_path / "whole")
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_a_second_ctrl_c_at_once_is_the_same_request(corpus, tmp_path, monkeypatch):
     interrupting(monkeypatch, at=5, times=2)
     config = settings(corpus, tmp_path / "run", save_minutes=5.0)
@@ -408,7 +410,7 @@ def test_a_second_ctrl_c_at_once_is_the_same_request(corpus, tmp_path, monkeypat
     assert len(losses(config.out)) == 5
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_a_second_ctrl_c_during_the_save_does_not_lose_it(corpus, tmp_path, monkeypatch):
     interrupting(monkeypatch, at=5)
     write = run_state.save_file
@@ -424,7 +426,7 @@ def test_a_second_ctrl_c_during_the_save_does_not_lose_it(corpus, tmp_path, monk
     assert run_state.read_values(config.out / "state.safetensors")["progress"]["step"] == 5
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_a_later_second_ctrl_c_does_not_wait(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(interrupt, "REPEAT_SECONDS", -1.0)
     interrupting(monkeypatch, at=5, times=2)
@@ -435,7 +437,7 @@ def test_a_later_second_ctrl_c_does_not_wait(corpus, tmp_path, monkeypatch):
     assert not (config.out / "state.safetensors").exists()
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_scheduler_or_a_closed_terminal_loses_no_step(corpus, tmp_path, monkeypatch, name):
     signum = getattr(signal, name)
@@ -450,7 +452,7 @@ def test_a_scheduler_or_a_closed_terminal_loses_no_step(corpus, tmp_path, monkey
     assert next(report.step for report in pretrain(config)) == 6
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_a_terminal_that_is_gone_does_not_prevent_the_save(corpus, tmp_path, monkeypatch):
     """After SIGHUP whoever prints a report fails, so the state is saved before the report is passed on."""
     interrupting(monkeypatch, at=5, signum=signal.SIGHUP)
@@ -466,7 +468,7 @@ def test_a_terminal_that_is_gone_does_not_prevent_the_save(corpus, tmp_path, mon
     assert run_state.read_values(config.out / "state.safetensors")["progress"]["step"] == 5
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_a_signal_that_also_ends_the_loader_workers_loses_no_step(corpus, tmp_path, monkeypatch):
     """A scheduler signals the whole process group."""
     config = settings(corpus, tmp_path / "run", save_minutes=5.0)
@@ -488,7 +490,7 @@ def test_a_signal_that_also_ends_the_loader_workers_loses_no_step(corpus, tmp_pa
     assert next(report.step for report in pretrain(config)) == 6
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_a_signal_while_a_report_is_printed_loses_no_step(corpus, tmp_path):
     def print_reports():
         for report in pretrain(settings(corpus, tmp_path / "run", save_minutes=5.0)):
@@ -500,7 +502,7 @@ def test_a_signal_while_a_report_is_printed_loses_no_step(corpus, tmp_path):
     assert caught.value.args[0] == Message("run-interrupted", step="6")
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_a_signal_to_an_abandoned_run_reaches_its_caller(corpus, tmp_path):
     run = pretrain(settings(corpus, tmp_path / "run"))
     next(run)
@@ -509,14 +511,14 @@ def test_a_signal_to_an_abandoned_run_reaches_its_caller(corpus, tmp_path):
         run.close()
 
 
-def test_an_ignored_ctrl_c_stays_ignored(corpus, tmp_path, monkeypatch, ctrl_c):
+def test_an_ignored_ctrl_c_stays_ignored(corpus, tmp_path, monkeypatch, terminal_signals):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     interrupting(monkeypatch, at=2)
     assert len(list(pretrain(settings(corpus, tmp_path / "run", steps=4)))) == 4
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("terminal_signals")
 def test_the_command_line_says_what_was_saved_at_ctrl_c(corpus, tmp_path, monkeypatch, capsys):
     interrupting(monkeypatch, at=2)
     words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--preset", "tiny", "--steps", "4", "--no-watch"]
