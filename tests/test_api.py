@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import inspect
+import sys
 from pathlib import Path
 
 import docstring_parser
@@ -12,7 +13,11 @@ from support.stories import stories
 
 import bertlab
 from bertlab.config.errors import BertlabError
+from bertlab.explore import compare, facts, timeline
 from bertlab.explore.session import Session
+from bertlab.tasks import error_analysis
+from bertlab.tasks.registry import TASK_TYPES
+from bertlab.tasks.span import answer
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +77,25 @@ def test_a_setting_out_of_bounds_is_one_line(directory):
         bertlab.evaluate("sst2", "./nowhere")
 
 
-@pytest.mark.parametrize("name", ["EvaluationResult", "PreparedCorpus", "TrainingResult"])
-def test_every_field_of_a_result_is_documented(name):
-    kind = getattr(bertlab, name)
-    documented = {row.arg_name for row in docstring_parser.parse_from_object(kind).params if row.description}
+def public_dataclasses() -> list[type]:
+    """The dataclasses that the package exports or that hold the results of its task types, in a stable order."""
+    exported = [getattr(bertlab, name) for name in bertlab.__all__]
+    modules = {sys.modules[type(task_type).__module__] for task_type in TASK_TYPES.values()}
+    modules |= {answer, compare, error_analysis, facts, timeline}
+    for module in modules:
+        own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
+        exported += [value for value in own if not value.__name__.startswith("_")]
+    kinds = {kind for kind in exported if isinstance(kind, type) and dataclasses.is_dataclass(kind)}
+    return sorted(kinds, key=lambda kind: (kind.__module__, kind.__name__))
+
+
+@pytest.mark.parametrize("kind", public_dataclasses(), ids=lambda kind: kind.__name__)
+def test_every_field_of_a_public_dataclass_is_documented(kind):
+    parts = [
+        base for base in kind.__mro__ if dataclasses.is_dataclass(base)
+    ]  # a field is documented where it is defined
+    rows = [row for part in parts for row in docstring_parser.parse_from_object(part).params]
+    documented = {row.arg_name for row in rows if row.description}
     assert {field.name for field in dataclasses.fields(kind)} <= documented
 
 

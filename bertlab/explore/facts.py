@@ -1,6 +1,6 @@
-"""What asking a checkpoint gives: plain frozen rows and numpy arrays, ready to draw or to print.
+"""The results of `Session`: frozen dataclasses of plain values and numpy arrays, ready to draw or to print.
 
-Knows no model, no torch, no picture. `as_json` is what every `--json` prints.
+This module imports neither torch nor a model. `as_json` makes what every `--json` prints.
 
 Shape legend: T tokens, H hidden, N heads, D head size, L layers.
 """
@@ -14,70 +14,86 @@ from bertlab.tasks.span.answer import Answers
 
 @dataclass(frozen=True)
 class TokenRow:
-    """One token of an encoded text. start and end are character offsets into the text (or pair) it came from;
-    both 0 for special tokens. segment: 0 for A, 1 for B."""
+    """One token of an encoded text."""
 
     position: int
+    """Its position in the input, from 0."""
     id: int
+    """Its number in the vocabulary."""
     token: str
+    """Its text in the vocabulary."""
     start: int
+    """Its first character in the text (or the pair) that it comes from; 0 for special tokens."""
     end: int
+    """The character after its last; 0 for special tokens."""
     segment: int
+    """0 for text A, 1 for text B."""
     special: bool
+    """Whether it is one of [CLS] and [SEP], which the tokenizer adds."""
 
 
 @dataclass(frozen=True)
 class WordEffect:
-    """A word of the first text or of the second, and how much it speaks for what was said: see `WordEffects`."""
+    """The effect of one word on a prediction; see `WordEffects`."""
 
     text: str
+    """The word."""
     start: int
+    """Its first character in its text."""
     end: int
+    """The character after its last."""
     second: bool
+    """Whether it is in the second text."""
     effect: float
+    """The drop of the label's log-odds, or of the value, when the word is masked; above 0 the word supports it."""
 
 
 @dataclass(frozen=True)
 class WordEffects:
-    """What every word does for a label: the drop of the label's log-odds log(p / (1 - p)) when [MASK] stands in the
-    word's place; from a regression head, where label is None, the drop of the value. Above 0 the word speaks for it."""
+    """The effect of every word on the predicted label or, for a regression, on the value."""
 
     label: str | None
+    """The predicted label, whose log-odds log(p / (1 - p)) are compared; None for a regression."""
     words: tuple[WordEffect, ...]
+    """The words of both texts, in order."""
 
 
 @dataclass(frozen=True)
 class WindowReading:
-    """What one window says: tokens of [CLS] question [SEP] passage [SEP], and for each the probability that
-    the answer starts and ends there (softmax over the window, [CLS] included).
-
-    start, end: the characters of the passage it shows; tokens of the passage (segment 1) have offsets into the passage.
-    answer: its own best span, None if no token of it may start one; score: of that span, -inf without one;
-    no_answer_score: S.C + E.C.
-    """
+    """The prediction for one window: [CLS] question [SEP] passage [SEP]."""
 
     start: int
+    """The first character of the passage that the window contains."""
     end: int
+    """The character after the last one."""
     tokens: tuple[TokenRow, ...]
+    """Its tokens; those of the passage (segment 1) have offsets into the passage."""
     start_probs_T: np.ndarray
+    """The probability that the answer starts at each token: softmax over the window, [CLS] included."""
     end_probs_T: np.ndarray
+    """The probability that the answer ends at each token: softmax over the window, [CLS] included."""
     answer: tuple[int, int] | None
+    """First and after-last character of its best span in the passage; None if no token may start a span."""
     score: float
+    """The score of that span, -inf without one."""
     no_answer_score: float
+    """The score of [CLS] as start and end: S.C + E.C."""
 
 
 @dataclass(frozen=True)
 class SpanXray:
-    """All that stands behind an answer: what `Session.answer` says, the window each answer was found in, and what every
-    window says by itself."""
+    """The answers to a question, and the prediction for every window of the passage."""
 
     answers: Answers
+    """The answers, as `Session.answer` returns them."""
     answer_windows: tuple[int, ...]
+    """For each answer, the index of the window that it was found in."""
     readings: tuple[WindowReading, ...]
+    """The prediction for every window by itself."""
 
     @property
     def margin(self) -> float:
-        """No-answer score less the best span's: above this threshold tau the model answers, below it is silent."""
+        """The no-answer score minus the best span's score: the model answers if the threshold tau is larger."""
         return self.answers.no_answer_margin
 
 
@@ -174,7 +190,7 @@ class PredictionChange:
     """The effect of interventions on a prediction."""
 
     kind: str
-    """The prediction: "mask", "nsp", "span" or "classify"."""
+    """The task type of the prediction: "masked_lm", "sentence_pair", "span" or "classification"."""
     outcomes: tuple[Outcome, ...]
     """The best candidates before, the model's prediction first, then those that are among the best only after."""
     top: int
@@ -186,7 +202,7 @@ class HeadEffects:
     """The effect of ablating each head on a prediction."""
 
     kind: str
-    """The prediction: "mask", "nsp", "span" or "classify"."""
+    """The task type of the prediction: "masked_lm", "sentence_pair", "span" or "classification"."""
     tokens: tuple[TokenRow, ...]
     """The tokens of the input."""
     label: str
@@ -237,27 +253,33 @@ class Lens:
 
 @dataclass(frozen=True)
 class Filling:
-    """One token for every [MASK], and their joint probability: each given those to its left, the masks to its right
-    still in place. text: the input with them filled in."""
+    """One token for every [MASK]."""
 
     tokens: tuple[str, ...]
+    """The token for each mask."""
     probability: float
+    """Their joint probability: the product over the masks, each given the tokens to its left and the masks to its
+    right."""
     text: str
+    """The input with the tokens filled in."""
 
 
 @dataclass(frozen=True)
 class JointFill:
-    """fillings: the likeliest together, best first. alone: the likeliest for each mask by itself, scored alike.
-    alone_probs: how probable each of those looked with all masks in place. spans: the masks' places in the text."""
+    """The most probable fillings of all masks together, and of each mask by itself."""
 
     fillings: tuple[Filling, ...]
+    """The most probable fillings, best first."""
     alone: Filling
+    """The most probable token for each mask by itself, with the joint probability of these tokens."""
     alone_probs: tuple[float, ...]
+    """The probability of each of those tokens while all masks are in place."""
     spans: tuple[tuple[int, int], ...]
+    """First and after-last character of each mask in the text."""
 
 
 def as_json(fact) -> dict:
-    """A fact, or a dictionary of facts, as `json.dumps` takes it; arrays become nested lists rounded to 6 decimals."""
+    """A result, or a dictionary of results, for `json.dumps`; arrays become nested lists rounded to 6 decimals."""
 
     def plain(value):
         if is_dataclass(value):

@@ -93,6 +93,7 @@ class Session:
     """
 
     loaded: checkpoint.Checkpoint
+    """The open checkpoint: model, tokenizer and record."""
 
     def __repr__(self) -> str:
         c, heads = self.config, ", ".join(self.heads) or "none"
