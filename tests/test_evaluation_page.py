@@ -21,11 +21,11 @@ from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TASKS
 from bertlab.nn.fast.model import FastBert
-from bertlab.tasks.error_analysis import Examination
+from bertlab.tasks.error_analysis import ErrorAnalysis
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.answer import answer_questions
 from bertlab.tasks.span.metrics import squad
-from bertlab.training.error_analysis.examine import examine, labelled_rows, spec_for
+from bertlab.training.error_analysis import analyse_errors, find_task, read_labelled_rows
 
 TEXTS = [{"sentence": f"Green tea number {n}.", "label": n % 2} for n in range(12)]
 
@@ -44,9 +44,9 @@ def test_the_figures_are_those_of_evaluate_and_the_cells_add_up(shipped, tmp_pat
     loaded = loaded_of(shipped, name)
     tagged = [{"tokens": ["Green", "tea", "and", "Clara"], "ner_tags": ["O", "O", "O", "B-PER"]} for _ in range(9)]
     path = jsonl(tmp_path / "rows.jsonl", TEXTS if task else tagged)
-    spec = spec_for(loaded, task, () if task else ("tokens",), "" if task else "ner_tags")
-    rows = labelled_rows(path, spec)
-    found = examine(loaded, rows, spec, 500)
+    spec = find_task(loaded, task, () if task else ("tokens",), "" if task else "ner_tags")
+    rows = read_labelled_rows(path, spec)
+    found = analyse_errors(loaded, rows, spec, 500)
     examples = read_examples(rows, found.spec, loaded.config.labels)
     assert found.metrics == metrics_of(examples, predictions_of(loaded, examples, 64))
     counts_GP = found.confusion.counts_GP
@@ -75,8 +75,8 @@ def test_questions_are_scored_as_the_official_script_does(shipped, tmp_path):
         }]} for row in questions
     ]  # fmt: skip
     path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
-    spec = spec_for(loaded)
-    found = examine(loaded, labelled_rows(path, spec), spec, 500)
+    spec = find_task(loaded)
+    found = analyse_errors(loaded, read_labelled_rows(path, spec), spec, 500)
     official = squad({row.id: row.prediction for row in found.rows}, questions, "2.0")
     assert found.metrics["f1"] == pytest.approx(official["f1"])
     assert 100 * np.mean([row.score for row in found.rows]) == pytest.approx(official["f1"])
@@ -91,8 +91,8 @@ def test_a_value_far_off_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenize
     path = checkpoint.save(tmp_path / "sts", model, tiny_tokenizer, {}, dtype=torch.float32)
     data = jsonl(tmp_path / "rows.jsonl", [{"a": f"Tea {n}.", "b": "Tea.", "y": n} for n in (1, 2, 900)])
     loaded = checkpoint.load(path)
-    spec = spec_for(loaded, "", ("a", "b"), "y")
-    found = examine(loaded, labelled_rows(data, spec), spec)
+    spec = find_task(loaded, "", ("a", "b"), "y")
+    found = analyse_errors(loaded, read_labelled_rows(data, spec), spec)
     assert found.rows[found.hardest()[0]].gold == "900"
     assert found.confusion is None
 
@@ -100,8 +100,8 @@ def test_a_value_far_off_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenize
 def test_few_rows_are_taken_from_all_over(shipped, tmp_path):
     loaded = loaded_of(shipped, "sst2")
     path = jsonl(tmp_path / "rows.jsonl", [{"sentence": f"Tea {n}.", "label": n % 2, "idx": n} for n in range(9)])
-    spec = spec_for(loaded, "sst2")
-    found = examine(loaded, labelled_rows(path, spec), spec, 3)
+    spec = find_task(loaded, "sst2")
+    found = analyse_errors(loaded, read_labelled_rows(path, spec), spec, 3)
     assert [row.id for row in found.rows] == ["0", "4", "8"]
     assert found.total == 9
 
@@ -109,9 +109,9 @@ def test_few_rows_are_taken_from_all_over(shipped, tmp_path):
 def test_rows_without_use_are_said(shipped, tmp_path):
     loaded = loaded_of(shipped, "sst2")
     path = jsonl(tmp_path / "rows.jsonl", [{"sentence": "Tea.", "label": "neither"}])
-    spec = spec_for(loaded, "sst2")
+    spec = find_task(loaded, "sst2")
     with raises_error(DataError, "no-usable-row-because"):
-        examine(loaded, labelled_rows(path, spec), spec)
+        analyse_errors(loaded, read_labelled_rows(path, spec), spec)
 
 
 def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, reviews, monkeypatch):
@@ -176,9 +176,9 @@ def test_the_sample_rows_of_values_are_graded_pairs(language):
 
 def test_the_shipped_judge_of_pairs_agrees_with_the_sample_rows(tmp_path):
     loaded = bertlab.load("stsb").loaded
-    spec, path = spec_for(loaded), tmp_path / "rows.csv"
+    spec, path = find_task(loaded), tmp_path / "rows.csv"
     path.write_text(sample(spec, (), "en"), encoding="utf-8")
-    assert examine(loaded, labelled_rows(path, spec), spec).metrics["pearson"] > 80
+    assert analyse_errors(loaded, read_labelled_rows(path, spec), spec).metrics["pearson"] > 80
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless,
     monkeypatch.setattr(evaluation, "t", lambda key, **values: text(key, **values))
     left_out = ("row 1 is empty",) * useless
     usable = total if kind == "span" else total - useless  # questions are counted without invalid ones
-    found = Examination("rows", TASK_TYPES[kind].default_spec(), {}, (None,) * asked, total, usable, left_out)
+    found = ErrorAnalysis("rows", TASK_TYPES[kind].default_spec(), {}, (None,) * asked, total, usable, left_out)
     assert evaluation.coverage(found) == text(id, count=asked, total=usable, useless=useless)
 
 
@@ -241,23 +241,23 @@ def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped, be
     assert text("evaluation-only-used", count=1, total=1, useless=1) in [caption.value for caption in app.caption]
 
 
-def test_questions_are_examined_with_the_windows_that_evaluate_takes(shipped, tmp_path):
+def test_error_analysis_uses_the_windows_of_evaluate(shipped, tmp_path):
     loaded = replace(loaded_of(shipped, "squad"), record={"settings": {"stride": 5}})
     text = "The keeper of the old mill carried the lantern. " * 12
     asked = [{"id": str(n), "context": text, "question": "Who?", "answer": "mill"} for n in range(2)]
-    spec = spec_for(loaded, "squad")
-    found = examine(loaded, labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
+    spec = find_task(loaded, "squad")
+    found = analyse_errors(loaded, read_labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
     decoded = answer_questions(loaded.model, loaded.tokenizer, asked, stride=5)
     assert [row.prediction for row in found.rows] == [one.text for one in decoded]
 
 
 @pytest.mark.parametrize("task", ["klue_mrc", "squad_v2"])
-def test_korean_questions_are_examined_as_their_task_is_measured(shipped, tmp_path, task):
+def test_error_analysis_of_korean_questions_uses_the_metrics_of_their_task(shipped, tmp_path, task):
     loaded = loaded_of(shipped, "squad")
     text = "강가의 방앗간은 1874년에 지었다."
     asked = [{"id": str(n), "context": text, "question": "언제?", "answer": "1874년" if n else ""} for n in range(4)]
-    spec = spec_for(loaded, task)
-    found = examine(loaded, labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
+    spec = find_task(loaded, task)
+    found = analyse_errors(loaded, read_labelled_rows(jsonl(tmp_path / "rows.jsonl", asked), spec), spec, 500)
     assert ("rouge_w" in found.metrics) is (task == "klue_mrc")
     for groups in found.groups.values():
         weighed = sum(group.exact_match * len(group.rows) for group in groups) / 4

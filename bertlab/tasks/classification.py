@@ -15,11 +15,11 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
-from bertlab.tasks.error_analysis import Confusion, Judged
+from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow
 from bertlab.tasks.examples import Example, Examples, label_name, label_number
 from bertlab.tasks.features import Features
 from bertlab.tasks.inference import device_of
-from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType, count_cells
+from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType, build_confusion_matrix
 from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.probe import Probe, pooled_probe
 from bertlab.text.batch import Batch, LabelBatch, collate
@@ -111,9 +111,11 @@ class ClassificationTask(LabelledTaskType):
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
         return [probs_K.astype(np.float64) for probs_K in scores_I]
 
-    def judge(self, loaded: Checkpoint, features: Features, progress: Callable) -> tuple[list, list[Judged], Confusion]:
+    def score_examples(
+        self, loaded: Checkpoint, features: Features, progress: Callable
+    ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
         names = features.examples.labels
-        return judge_labels(self, loaded.model, features, progress, names, lambda example: names)
+        return score_labels(self, loaded.model, features, progress, names, lambda example: names)
 
     def prediction_cell(self, examples: Examples, row: Example, prediction: int) -> str:
         spec, name = examples.spec, examples.labels[prediction]
@@ -143,29 +145,29 @@ class ClassificationTask(LabelledTaskType):
         return {"label": prediction.best.label, "probability": prediction.best.probability} | shares
 
 
-def judge_labels(
+def score_labels(
     task_type: LabelledTaskType,
     model: Bert,
     features: Features,
     progress: Callable,
     names: Sequence[str],
     names_of: Callable[[Example], Sequence[str]],
-) -> tuple[list[int], list[Judged], Confusion]:
-    """Judge predictions that are one of several labels or choices.
+) -> tuple[list[int], list[ScoredRow], ConfusionMatrix]:
+    """Predict examples whose prediction is one of several labels or choices, and score each prediction.
 
     Args:
-        names: of the confusion matrix.
-        names_of: example -> how its possible predictions are shown.
+        names: the labels of the confusion matrix.
+        names_of: example -> the texts that its possible predictions are shown as.
     """
     outputs = task_type.outputs(model, features, ANALYSIS_BATCH, progress)
     predictions = task_type.best(outputs)
-    judged, places = [], []
+    scored_rows, counts = [], []
     for row, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):
         shown, correct = names_of(example), float(best == example.target)
-        judged.append(
-            Judged(
+        scored_rows.append(
+            ScoredRow(
                 example.id, example.texts, shown[example.target], shown[best], correct, float(probs_K[example.target])
             )
         )
-        places.append(((example.target, best), row))
-    return predictions, judged, count_cells(names, places)
+        counts.append(((example.target, best), row))
+    return predictions, scored_rows, build_confusion_matrix(names, counts)

@@ -1,4 +1,4 @@
-"""The results of an error analysis: a score for every row, a confusion matrix, and metrics for groups of questions.
+"""The results of an error analysis: scored rows, a confusion matrix, and metrics for groups of questions.
 
 Shape legend: G labels of the data (gold), P predictions.
 """
@@ -15,8 +15,8 @@ from bertlab.text.readers.rows import Rows
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A row and how its prediction compares with its label."""
+class ScoredRow:
+    """A labelled row with its prediction and score."""
 
     id: str
     """The id of the row."""
@@ -27,7 +27,7 @@ class Judged:
     prediction: str
     """The prediction, as text."""
     score: float
-    """1 correct, 0 wrong; between them the F1 of an answer or the share of correct tags."""
+    """Between 0 (wrong) and 1 (correct): the F1 of an answer, or the share of correct tags."""
     probability: float | None
     """The probability of the label; for tags, the lowest of the sentence; for an answer, its probability among the n
     best. None for regression."""
@@ -43,7 +43,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Confusion:
+class ConfusionMatrix:
     """A confusion matrix with the rows that are counted in each cell."""
 
     names: tuple[str, ...]
@@ -55,8 +55,8 @@ class Confusion:
     def counts_GP(self) -> np.ndarray:
         """The number of times each label (rows) received each prediction (columns)."""
         counts_GP = np.zeros((len(self.names), len(self.names)), np.int64)
-        for place, rows in self.cells.items():
-            counts_GP[place] = len(rows)
+        for cell, rows in self.cells.items():
+            counts_GP[cell] = len(rows)
         return counts_GP
 
     @property
@@ -85,21 +85,21 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Analysis:
-    """The part of an error analysis that the task type computes."""
+class TaskAnalysis:
+    """The part of an error analysis that a task type computes."""
 
     metrics: dict[str, float]
     """The task's metrics in percent."""
-    judged: list[Judged]
-    """Every example, in order."""
-    confusion: Confusion | None = None
+    rows: list[ScoredRow]
+    """One scored row per example, in order."""
+    confusion: ConfusionMatrix | None = None
     """For classification, multiple choice and tagging; otherwise None."""
     groups: dict[str, tuple[Group, ...]] | None = None
     """For question answering; otherwise None."""
 
 
 @dataclass(frozen=True)
-class Examination:
+class ErrorAnalysis:
     """The result of an error analysis."""
 
     name: str
@@ -108,15 +108,15 @@ class Examination:
     """The task."""
     metrics: dict[str, float]
     """The task's metrics in percent."""
-    rows: tuple[Judged, ...]
+    rows: tuple[ScoredRow, ...]
     """The rows that were predicted."""
     total: int
     """The number of rows in the source."""
     usable: int
     """The number of valid rows."""
-    left_out: tuple[BertlabError, ...]
+    invalid_rows: tuple[BertlabError, ...]
     """One error for each invalid row."""
-    confusion: Confusion | None = None
+    confusion: ConfusionMatrix | None = None
     """For classification, multiple choice and tagging; otherwise None."""
     groups: dict[str, tuple[Group, ...]] | None = None
     """For question answering: groups by "question" word and by "length" of the answer in words; otherwise None."""
@@ -127,13 +127,13 @@ class Examination:
         Args:
             rows: indices of the rows to sort; None for all.
         """
-        chosen = range(len(self.rows)) if rows is None else sorted(set(rows))
-        return sorted(chosen, key=lambda row: self.rows[row].ease)
+        indices = range(len(self.rows)) if rows is None else sorted(set(rows))
+        return sorted(indices, key=lambda row: self.rows[row].ease)
 
 
 @dataclass(frozen=True)
-class SourceRows(Rows):
-    """Rows to analyse, and why some could not be read."""
+class AnalysisRows(Rows):
+    """Rows to analyse, and the errors of the rows that could not be read."""
 
-    left_out: tuple[BertlabError, ...] = ()
+    invalid_rows: tuple[BertlabError, ...] = ()
     """One error for each invalid row."""

@@ -17,7 +17,7 @@ from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.tasks import prediction_files
-from bertlab.tasks.error_analysis import Analysis, Confusion, Judged, SourceRows
+from bertlab.tasks.error_analysis import AnalysisRows, ConfusionMatrix, ScoredRow, TaskAnalysis
 from bertlab.tasks.examples import Example, Examples, hold_out, read_text
 from bertlab.tasks.features import Features, text_features
 from bertlab.tasks.inference import device_of, inference
@@ -119,8 +119,10 @@ class LabelledTaskType(FinetuneTaskType):
         return {name: LABEL_METRICS[name](gold, predicted) for name in examples.spec.metrics}
 
     @abstractmethod
-    def judge(self, loaded: Checkpoint, features: Features, progress: Callable) -> tuple[list, list[Judged], Confusion]:
-        """The predictions of all examples, each judged, and which label was predicted for which."""
+    def score_examples(
+        self, loaded: Checkpoint, features: Features, progress: Callable
+    ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
+        """Predict all examples; return the predictions, a scored row for each, and the confusion matrix."""
 
     def extra_facts(self, examples: Examples) -> dict:
         """What `bertlab.json` records of the training rows beside their number."""
@@ -339,38 +341,38 @@ class LabelledTaskType(FinetuneTaskType):
 
     # -- error analysis --------------------------------------------------------------------------------------------
 
-    def read_source_rows(
+    def read_analysis_rows(
         self, source: str | Path, split: str, spec: TaskSpec, limits: Limits | None = None
-    ) -> SourceRows:
+    ) -> AnalysisRows:
         split = choose_split(source, split, spec)
         rows = read_split(source, split, limits)
-        return SourceRows(rows.name, rows.columns, rows.rows, rows.names)
+        return AnalysisRows(rows.name, rows.columns, rows.rows, rows.names)
 
     def read_analysis_examples(
-        self, rows: SourceRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows
+        self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows
     ) -> Examples:
         labels = self.match_labels(spec, loaded.config.labels)
         spec = spec if spec.labels else spec.replace(labels=labels)
         return self.read_examples(rows, spec, labels if self.uses_labels else (), invalid_rows)
 
-    def analyse(self, loaded: Checkpoint, examples: Examples, progress: Callable) -> Analysis:
+    def analyse(self, loaded: Checkpoint, examples: Examples, progress: Callable) -> TaskAnalysis:
         max_tokens = min(loaded.max_tokens_for(self.max_tokens), loaded.config.max_positions)
         features = self.make_features(loaded.tokenizer, examples, max_tokens)
-        predictions, judged, confusion = self.judge(loaded, features, progress)
-        return Analysis(self.compute_metrics(examples, predictions), judged, confusion)
+        predictions, scored_rows, confusion = self.score_examples(loaded, features, progress)
+        return TaskAnalysis(self.compute_metrics(examples, predictions), scored_rows, confusion)
 
 
-def count_cells(names: Sequence[str], places: Sequence[tuple[tuple[int, int], int]]) -> Confusion:
-    """A confusion matrix.
+def build_confusion_matrix(names: Sequence[str], counts: Sequence[tuple[tuple[int, int], int]]) -> ConfusionMatrix:
+    """Build a confusion matrix.
 
     Args:
-        names: of its rows and columns.
-        places: ((label, prediction), number of the row), once for each count.
+        names: the labels, in the order of the matrix's rows and columns.
+        counts: ((label, prediction), row index), once for each count.
     """
     cells = defaultdict(list)
-    for place, row in places:
-        cells[place].append(row)
-    return Confusion(tuple(names), {place: tuple(rows) for place, rows in cells.items()})
+    for cell, row in counts:
+        cells[cell].append(row)
+    return ConfusionMatrix(tuple(names), {cell: tuple(rows) for cell, rows in cells.items()})
 
 
 def name_metrics(metrics: dict, split: str, first: bool) -> dict:

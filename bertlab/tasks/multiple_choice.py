@@ -15,8 +15,8 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
-from bertlab.tasks.classification import judge_labels
-from bertlab.tasks.error_analysis import Confusion, Judged
+from bertlab.tasks.classification import score_labels
+from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow
 from bertlab.tasks.examples import Example, Examples, label_name, read_text
 from bertlab.tasks.features import Features, text_features
 from bertlab.tasks.inference import device_of
@@ -125,11 +125,13 @@ class MultipleChoiceTask(LabelledTaskType):
         powers_EC = np.exp(scores_EC - scores_EC.max(1, keepdims=True))
         return list(powers_EC / powers_EC.sum(1, keepdims=True))
 
-    def judge(self, loaded: Checkpoint, features: Features, progress: Callable) -> tuple[list, list[Judged], Confusion]:
+    def score_examples(
+        self, loaded: Checkpoint, features: Features, progress: Callable
+    ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
         names = [str(choice + 1) for choice in range(features.group)]
-        return judge_labels(self, loaded.model, features, progress, names, lambda example: example.texts[1:])
+        return score_labels(self, loaded.model, features, progress, names, lambda example: example.texts[1:])
 
-    def attention_texts(self, row: Judged, joint: str, predict: Callable) -> tuple[str, str]:
+    def attention_texts(self, row: ScoredRow, joint: str, predict: Callable) -> tuple[str, str]:
         return row.texts[0], row.gold
 
     def prediction_cell(self, examples: Examples, row: Example, prediction: int) -> str:

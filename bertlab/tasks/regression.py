@@ -13,7 +13,7 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.nn.bert import Bert
 from bertlab.tasks.classification import Classification
-from bertlab.tasks.error_analysis import Judged
+from bertlab.tasks.error_analysis import ScoredRow
 from bertlab.tasks.examples import Example, Examples
 from bertlab.tasks.features import Features, text_features
 from bertlab.tasks.inference import device_of
@@ -82,13 +82,15 @@ class RegressionTask(LabelledTaskType):
     def best(self, outputs: Sequence[float]) -> list[float]:
         return list(outputs)
 
-    def judge(self, loaded: Checkpoint, features: Features, progress: Callable) -> tuple[list, list[Judged], None]:
+    def score_examples(
+        self, loaded: Checkpoint, features: Features, progress: Callable
+    ) -> tuple[list, list[ScoredRow], None]:
         values = self.outputs(loaded.model, features, ANALYSIS_BATCH, progress)
-        judged = [
-            Judged(e.id, e.texts, f"{e.target:g}", f"{value:.2f}", 0.0, None, (float(e.target), value))
+        scored_rows = [
+            ScoredRow(e.id, e.texts, f"{e.target:g}", f"{value:.2f}", 0.0, None, (float(e.target), value))
             for e, value in zip(features.examples, values, strict=True)
         ]
-        return values, judged, None
+        return values, scored_rows, None
 
     def prediction_cell(self, examples: Examples, row: Example, prediction: float) -> str:
         # STS-B's scale goes from 0 to 5, and GLUE refuses what lies outside

@@ -20,11 +20,11 @@ from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.tasks import prediction_files
 from bertlab.tasks.entity_spans import entity_spans, is_entity_scheme, order_tags
-from bertlab.tasks.error_analysis import Confusion, Judged
+from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow
 from bertlab.tasks.examples import Examples, label_number, split_cell
 from bertlab.tasks.features import IGNORED, TEXTS_AT_ONCE, Features, check_max_tokens, to_ragged
 from bertlab.tasks.inference import device_of, inference
-from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType, count_cells
+from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType, build_confusion_matrix
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.metrics import LABEL_METRICS, character_f1_macro, entities
 from bertlab.tasks.span.windows import Ragged
@@ -336,7 +336,9 @@ class TaggingTask(LabelledTaskType):
     def parse_prediction(self, cell: str, examples: Examples) -> list[str]:
         return cell.split()
 
-    def judge(self, loaded: Checkpoint, features: Features, progress: Callable) -> tuple[list, list[Judged], Confusion]:
+    def score_examples(
+        self, loaded: Checkpoint, features: Features, progress: Callable
+    ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
         examples, model = features.examples, loaded.model
         device = device_of(model)
         with inference(model):
@@ -350,17 +352,17 @@ class TaggingTask(LabelledTaskType):
         scheme = is_entity_scheme(examples.labels)
         types = [type for label in examples.labels for type, _, _ in entity_spans([label])]
         names = tuple(dict.fromkeys([*types, NO_ENTITY] if scheme else examples.labels))
-        judged, places = [], []
+        scored_rows, counts = [], []
         for row, (example, tags) in enumerate(zip(examples, predictions, strict=True)):
             gold = [examples.labels[tag] for tag in example.target]
             correct = np.mean([a == b for a, b in zip(gold, tags, strict=True)])
             shown = [_show_tags(example.texts, side, joint, scheme) for side in (gold, tags)]
-            judged.append(Judged(example.id, example.texts, *shown, float(correct), lowest[row]))
+            scored_rows.append(ScoredRow(example.id, example.texts, *shown, float(correct), lowest[row]))
             pairs = _pair_entities(gold, tags) if scheme else zip(gold, tags, strict=True)
-            places += [((names.index(a), names.index(b)), row) for a, b in pairs]
-        return predictions, judged, count_cells(names, places)
+            counts += [((names.index(a), names.index(b)), row) for a, b in pairs]
+        return predictions, scored_rows, build_confusion_matrix(names, counts)
 
-    def attention_texts(self, row: Judged, joint: str, predict: Callable) -> tuple[str, str]:
+    def attention_texts(self, row: ScoredRow, joint: str, predict: Callable) -> tuple[str, str]:
         return joint.join(row.texts), ""
 
     def table_row(self, prediction: Tags) -> dict[str, str | float]:

@@ -17,7 +17,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS
-from bertlab.tasks.error_analysis import Analysis, Judged, SourceRows
+from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.probe import Probe
 from bertlab.tasks.training_data import TrainingData, TrainingOptions
@@ -179,9 +179,9 @@ class FinetuneTaskType(TaskType):
     # -- error analysis --------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def read_source_rows(
+    def read_analysis_rows(
         self, source: str | Path, split: str, spec: TaskSpec, limits: Limits | None = None
-    ) -> SourceRows:
+    ) -> AnalysisRows:
         """The rows of a file or of one split of a directory, for error analysis.
 
         Args:
@@ -189,15 +189,15 @@ class FinetuneTaskType(TaskType):
         """
 
     @abstractmethod
-    def read_analysis_examples(self, rows: SourceRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows):
+    def read_analysis_examples(self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows):
         """The usable examples of these rows, as `read_split` gives them."""
 
     @abstractmethod
-    def analyse(self, loaded: Checkpoint, examples, progress: Callable) -> Analysis:
-        """Predict every example and judge each prediction."""
+    def analyse(self, loaded: Checkpoint, examples, progress: Callable) -> TaskAnalysis:
+        """Predict every example and score each prediction."""
 
-    def attention_texts(self, row: Judged, joint: str, predict: Callable) -> tuple[str, str]:
-        """The two texts of a judged row to show the attention of; "" for no second one.
+    def attention_texts(self, row: ScoredRow, joint: str, predict: Callable) -> tuple[str, str]:
+        """The two texts whose attention is shown for a scored row; "" for no second one.
 
         Args:
             joint: what stands between tokens.

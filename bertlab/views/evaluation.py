@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from bertlab.tasks.error_analysis import Confusion, Group, Judged
+from bertlab.tasks.error_analysis import ConfusionMatrix, Group, ScoredRow
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup, shorten
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
@@ -25,7 +25,7 @@ _SHARES = [
 
 
 def confusion_map(
-    confusion: Confusion,
+    confusion: ConfusionMatrix,
     chosen: tuple[int, int] | None = None,
     *,
     axes: tuple[str, str] = ("prediction", "label"),
@@ -88,7 +88,7 @@ def confusion_map(
     return figure
 
 
-def value_scatter(rows: Sequence[Judged], *, axes: tuple[str, str] = ("label", "prediction")) -> go.Figure:
+def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] = ("label", "prediction")) -> go.Figure:
     """Labels (x) and predictions (y) of a regression, one point for each row; on the dotted line both are equal.
 
     A point's customdata is the number of its row.
@@ -148,11 +148,11 @@ def group_bars(
     return figure
 
 
-def row_html(row: Judged, words: Mapping[str, str], joint: str = " ") -> str:
+def row_html(row: ScoredRow, words: Mapping[str, str], joint: str = " ") -> str:
     """One row as HTML: its text, its label, the prediction, and the probability of the label.
 
     Args:
-        row: an item of `Examination.rows`.
+        row: an item of `ErrorAnalysis.rows`.
         words: names of "label", "prediction", "probability" and "nothing" (an empty answer, no entity).
         joint: the text between two words.
     """
@@ -169,7 +169,7 @@ def row_html(row: Judged, words: Mapping[str, str], joint: str = " ") -> str:
     return f'<div dir="auto">{shown}<p class="small">{" · ".join(line)}</p></div>'
 
 
-def table(rows: Sequence[Judged], joint: str = " ") -> list[dict[str, str | float]]:
+def table(rows: Sequence[ScoredRow], joint: str = " ") -> list[dict[str, str | float]]:
     """Rows as a table: id, text, label, prediction, score, and the probability of the label (empty for numbers)."""
     return [
         {

@@ -13,12 +13,12 @@ from bertlab.app.data import sessions
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec
-from bertlab.tasks.error_analysis import Examination, SourceRows
+from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
-from bertlab.training.error_analysis import examine
+from bertlab.training import error_analysis
 
 
-def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> SourceRows:
+def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> AnalysisRows:
     """Read labelled rows from a file or a directory, or from an upload.
 
     Args:
@@ -45,13 +45,13 @@ def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> Source
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _read(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> SourceRows:
+def _read(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> AnalysisRows:
     if content is None:
-        return examine.labelled_rows(name, spec, split)
+        return error_analysis.read_labelled_rows(name, spec, split)
     with temporary_file(name, content) as path:
-        rows = examine.labelled_rows(path, spec, split, UPLOAD_LIMITS)
-    invalid = tuple(_without(error, f"{path.parent}/") for error in rows.left_out)
-    return replace(rows, name=path.name, left_out=invalid)
+        rows = error_analysis.read_labelled_rows(path, spec, split, UPLOAD_LIMITS)
+    invalid = tuple(_without(error, f"{path.parent}/") for error in rows.invalid_rows)
+    return replace(rows, name=path.name, invalid_rows=invalid)
 
 
 @contextmanager
@@ -76,9 +76,9 @@ def _without(value, prefix: str):
     return value
 
 
-def examination(
-    checkpoint: sessions.Checkpoint, source: tuple, rows: SourceRows, spec: TaskSpec, limit: int, progress: Callable
-) -> Examination:
+def analyse(
+    checkpoint: sessions.Checkpoint, source: tuple, rows: AnalysisRows, spec: TaskSpec, limit: int, progress: Callable
+) -> ErrorAnalysis:
     """Evaluate a checkpoint on labelled rows; the same evaluation is computed once.
 
     Args:
@@ -89,12 +89,12 @@ def examination(
     Raises:
         BertlabError: the checkpoint does not fit the rows.
     """
-    slot = _examination(checkpoint, source, spec, limit)
+    slot = _analysis_slot(checkpoint, source, spec, limit)
     if not slot:
-        slot.append(examine.examine(sessions.session(checkpoint).loaded, rows, spec, limit, progress))
+        slot.append(error_analysis.analyse_errors(sessions.session(checkpoint).loaded, rows, spec, limit, progress))
     return slot[0]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _examination(checkpoint: sessions.Checkpoint, source: tuple, spec: TaskSpec, limit: int) -> list:
-    return []  # filled by `examination`: a cached function cannot report progress
+def _analysis_slot(checkpoint: sessions.Checkpoint, source: tuple, spec: TaskSpec, limit: int) -> list:
+    return []  # filled by `analyse`, since a cached function cannot report progress

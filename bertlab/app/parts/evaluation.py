@@ -18,7 +18,7 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
-from bertlab.tasks.error_analysis import Examination, Judged, SourceRows
+from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis, ScoredRow
 from bertlab.tasks.registry import finetune_types
 from bertlab.tasks.task_flags import finetune_type
 from bertlab.text.readers.registry import upload_suffixes
@@ -113,7 +113,7 @@ def _source_of_content(name: str, content: bytes) -> Source:
     return Source(name, "validation", content, hashlib.blake2s(content).hexdigest())
 
 
-def columns(spec: TaskSpec, rows: SourceRows) -> tuple[tuple[str, ...], str]:
+def columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...], str]:
     """Choose the columns of the texts and of the label, which are guessed first; empty where the task fixes them."""
     task_type = finetune_type(spec.kind)
     if task_type.fixed_columns:
@@ -186,17 +186,17 @@ def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most:
     """The Python lines that compute the same metrics."""
     name = source.name if source.content is not None else str(Path(source.name).expanduser())
     return (
-        "from bertlab.training.error_analysis import examine", "from bertlab.views import evaluation",
-        f"spec = examine.spec_for(session.loaded, {task!r}, {columns[0]!r}, {columns[1]!r})",
-        f"rows = examine.labelled_rows({name!r}, spec, {source.split!r})",
-        f"found = examine.examine(session.loaded, rows, spec, {most!r})",
+        "from bertlab.training import error_analysis", "from bertlab.views import evaluation",
+        f"spec = error_analysis.find_task(session.loaded, {task!r}, {columns[0]!r}, {columns[1]!r})",
+        f"rows = error_analysis.read_labelled_rows({name!r}, spec, {source.split!r})",
+        f"found = error_analysis.analyse_errors(session.loaded, rows, spec, {most!r})",
     )  # fmt: skip
 
 
 # -- results -----------------------------------------------------------------------------------------------------
 
 
-def show_metrics(found: Examination) -> None:
+def show_metrics(found: ErrorAnalysis) -> None:
     """Show the task's metrics, the number of rows they were computed on, and their explanations."""
     shown = {name: value for name, value in found.metrics.items() if name not in ("examples", "total")}
     texts = {name: f"{SignedNumber(value):.1f}{'%' * (name not in NOT_PERCENT)}" for name, value in shown.items()}
@@ -205,14 +205,14 @@ def show_metrics(found: Examination) -> None:
     st.caption(coverage(found))
     if found.confusion and finetune_type(found.spec.kind).has_confusion_of_labels:
         st.caption(t("evaluation-majority", share=found.confusion.majority_share))
-    if found.left_out:
-        _show_invalid_rows([error_text(line) for line in found.left_out])
+    if found.invalid_rows:
+        _show_invalid_rows([error_text(line) for line in found.invalid_rows])
     display.explain(*explanations(shown))
 
 
-def coverage(found: Examination) -> str:
+def coverage(found: ErrorAnalysis) -> str:
     """Which rows the metrics cover: all valid rows or an even sample of them, and how many rows are invalid."""
-    invalid = len(found.left_out)
+    invalid = len(found.invalid_rows)
     usable = found.usable
     some = "rows" if len(found.rows) < usable else "only" if usable == 1 else "every"
     return t(f"evaluation-{some}{'-used' if invalid else ''}", count=len(found.rows), total=usable, useless=invalid)
@@ -237,7 +237,7 @@ def explanations(metrics: Collection[str]) -> list[str]:
     return list(dict.fromkeys(explained[name] for name in metrics if name in explained))
 
 
-def chart(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+def chart(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple[str, ...]) -> Sequence[int] | None:
     """Draw the chart that fits the task type.
 
     Returns:
@@ -248,7 +248,7 @@ def chart(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str
     return _groups(checkpoint, found, opened) if found.groups else _values(checkpoint, found, opened)
 
 
-def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+def _confusion(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple[str, ...]) -> Sequence[int] | None:
     confusion = found.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
     st.caption(
@@ -291,12 +291,12 @@ def _confusion(checkpoint: sessions.Checkpoint, found: Examination, opened: tupl
     return confusion.cells[chosen] if chosen else None
 
 
-def _subject(checkpoint: sessions.Checkpoint, found: Examination) -> dict[str, str]:
+def _subject(checkpoint: sessions.Checkpoint, found: ErrorAnalysis) -> dict[str, str]:
     """The columns of every saved file that name the checkpoint, the task type and the data."""
     return {"checkpoint": sessions.short_name(checkpoint), "task_type": found.spec.kind, "data": found.name}
 
 
-def _groups(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+def _groups(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple[str, ...]) -> Sequence[int] | None:
     st.subheader(t("evaluation-groups"), anchor=False)
     ways = {name: t(f"evaluation-by-{name}") for name in found.groups}
     by = fields.choice(st.segmented_control, t("evaluation-by"), ways, "by", required=True)
@@ -325,7 +325,7 @@ def _groups(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[s
     return groups[int(picked)].rows if picked else None
 
 
-def _values(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[str, ...]) -> Sequence[int] | None:
+def _values(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple[str, ...]) -> Sequence[int] | None:
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
     place = st.container()
@@ -351,7 +351,7 @@ def _values(checkpoint: sessions.Checkpoint, found: Examination, opened: tuple[s
     return [int(picked)] if picked else None
 
 
-def list_examples(checkpoint: sessions.Checkpoint, found: Examination, members: Sequence[int] | None) -> None:
+def list_examples(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, members: Sequence[int] | None) -> None:
     """List the hardest of the selected rows, each with a link to its attention, and offer all of them as a file."""
     order = found.hardest(members)
     st.subheader(t("evaluation-hardest" if members is None else "evaluation-chosen"), anchor=False)
@@ -374,7 +374,7 @@ def list_examples(checkpoint: sessions.Checkpoint, found: Examination, members: 
     )  # fmt: skip
 
 
-def _open(checkpoint: sessions.Checkpoint, kind: str, row: Judged, joint: str) -> None:
+def _open(checkpoint: sessions.Checkpoint, kind: str, row: ScoredRow, joint: str) -> None:
     task_type = finetune_type(kind)
     predict = partial(sessions.ask, checkpoint, task_type.command)
     selection.open_attention_page(checkpoint, *task_type.attention_texts(row, joint, predict))

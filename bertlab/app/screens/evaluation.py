@@ -6,7 +6,7 @@ from bertlab.app import frame, selection, url
 from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import evaluation
-from bertlab.training.error_analysis import examine
+from bertlab.training import error_analysis
 
 MAX_ROWS = 500  # rows of one evaluation, because all users share the cores
 
@@ -15,20 +15,20 @@ with frame.show_errors():
     checkpoint = selection.open_checkpoint(evaluation.question())
     loaded = sessions.session(checkpoint).loaded
     task = evaluation.task(loaded)
-    spec = examine.spec_for(loaded, task)
+    spec = error_analysis.find_task(loaded, task)
     source = evaluation.source(spec)
     if source is None:
         evaluation.show_sample_rows(spec, loaded.config.labels, sessions.session(checkpoint).language)
     else:
         rows = labelled_rows.read(source.name, source.content, spec, source.split)
         columns = evaluation.columns(spec, rows)
-        spec = examine.spec_for(loaded, task, *columns)
+        spec = error_analysis.find_task(loaded, task, *columns)
         most = url.number(
             st.slider, t("evaluation-most"), 50, MAX_ROWS, 200, key="most", step=50, help=t("evaluation-most-help")
         )
         if evaluation.is_requested(checkpoint, source, task, columns, most, len(rows)):
             key = (source.name, source.stamp, source.split, *columns)
-            found = labelled_rows.examination(checkpoint, key, rows, spec, most, evaluation.progress)
+            found = labelled_rows.analyse(checkpoint, key, rows, spec, most, evaluation.progress)
             evaluation.show_metrics(found)
             opened = evaluation.steps(source, task, columns, most)
             members = evaluation.chart(checkpoint, found, opened)

@@ -10,7 +10,7 @@ import numpy as np
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.languages import read_data
 from bertlab.config.tasks import TaskSpec
-from bertlab.tasks.error_analysis import Analysis, Group, Judged
+from bertlab.tasks.error_analysis import Group, ScoredRow, TaskAnalysis
 from bertlab.tasks.span.answer import answer_questions
 from bertlab.tasks.span.decoding import Decoded
 from bertlab.tasks.span.metrics import answer_f1, exact_match, golds_with_words, script_of, squad_with_threshold
@@ -26,13 +26,13 @@ _LENGTHS = ((0, "0"), (1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"))
 
 def analyse_questions(
     loaded: Checkpoint, rows: Sequence[dict], spec: TaskSpec, max_tokens: int, progress: Callable
-) -> Analysis:
-    """Answer questions and judge every answer.
+) -> TaskAnalysis:
+    """Answer questions and score every answer.
 
     Args:
         rows: with the columns of SQuAD.
         max_tokens: tokens of a window at least.
-        progress: wraps the parts that the rows are taken in.
+        progress: wraps the iterable of batches, as `tqdm` does.
     """
     script = script_of(spec)
     unanswerable = any(not row["answers"]["text"] for row in rows)
@@ -46,24 +46,24 @@ def analyse_questions(
     margins = {row["id"]: spans.no_answer_margin for row, spans in zip(rows, decoded, strict=True)}
     tau = (loaded.null_threshold or 0.0) if unanswerable else None
     metrics = squad_with_threshold(answers, margins, rows, spec, tau)
-    judged, exact = [], []
+    scored_rows, exact = [], []
     for row, spans in zip(rows, decoded, strict=True):
         answer = "" if unanswerable and spans.no_answer_margin > tau else spans.text
         golds = golds_with_words(row["answers"]["text"], script)
         exact.append(max(exact_match(answer, gold, script) for gold in golds))
         f1 = max(answer_f1(answer, gold, float(unanswerable), script) for gold in golds)
         probability = _gold_probability(spans, golds, unanswerable, script)
-        judged.append(Judged(row["id"], (row["question"], row["context"]), golds[0], answer, f1, probability))
-    return Analysis(
-        {name: metrics[name] for name in SHOWN_METRICS if name in metrics}, judged,
-        groups=_groups(judged, exact, spec.language),
+        scored_rows.append(ScoredRow(row["id"], (row["question"], row["context"]), golds[0], answer, f1, probability))
+    return TaskAnalysis(
+        {name: metrics[name] for name in SHOWN_METRICS if name in metrics}, scored_rows,
+        groups=_groups(scored_rows, exact, spec.language),
     )  # fmt: skip
 
 
-def _groups(judged: Sequence[Judged], exact: Sequence[float], language: str) -> dict[str, tuple[Group, ...]]:
+def _groups(scored_rows: Sequence[ScoredRow], exact: Sequence[float], language: str) -> dict[str, tuple[Group, ...]]:
     """The questions grouped by question word and by length of the answer."""
     by_word, by_length = defaultdict(list), defaultdict(list)
-    for number, row in enumerate(judged):
+    for number, row in enumerate(scored_rows):
         by_word[question_word(row.texts[0], language)].append(number)
         by_length[_length(row.gold)].append(number)
     order = [name for _, name in _LENGTHS] + ["9+"]
@@ -71,7 +71,7 @@ def _groups(judged: Sequence[Judged], exact: Sequence[float], language: str) -> 
         "question": sorted(by_word.items(), key=lambda item: -len(item[1])),
         "length": [(name, by_length[name]) for name in order if name in by_length],
     }
-    return {by: tuple(_group(name, rows, judged, exact) for name, rows in found) for by, found in groups.items()}
+    return {by: tuple(_group(name, rows, scored_rows, exact) for name, rows in found) for by, found in groups.items()}
 
 
 def _gold_probability(spans: Decoded, golds: Sequence[str], unanswerable: bool, script: str) -> float:
@@ -109,6 +109,8 @@ def _length(answer: str) -> str:
     return next((name for most, name in _LENGTHS if words <= most), "9+")
 
 
-def _group(name: str, rows: Sequence[int], judged: Sequence[Judged], exact: Sequence[float]) -> Group:
-    em, f1 = (100 * float(np.mean([of(row) for row in rows])) for of in (exact.__getitem__, lambda r: judged[r].score))
+def _group(name: str, rows: Sequence[int], scored_rows: Sequence[ScoredRow], exact: Sequence[float]) -> Group:
+    em, f1 = (
+        100 * float(np.mean([of(row) for row in rows])) for of in (exact.__getitem__, lambda r: scored_rows[r].score)
+    )
     return Group(name, tuple(rows), em, f1)

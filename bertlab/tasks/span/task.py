@@ -21,7 +21,7 @@ from bertlab.config.files import write_atomically
 from bertlab.config.languages import language_of
 from bertlab.config.tasks import TaskSpec, span_task
 from bertlab.nn.bert import Bert
-from bertlab.tasks.error_analysis import Analysis, Judged, SourceRows
+from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
 from bertlab.tasks.labelled_task import choose_split
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.probe import Probe
@@ -276,27 +276,27 @@ class SpanTask(FinetuneTaskType):
 
     # -- error analysis --------------------------------------------------------------------------------------------
 
-    def read_source_rows(
+    def read_analysis_rows(
         self, source: str | Path, split: str, spec: TaskSpec, limits: Limits | None = None
-    ) -> SourceRows:
+    ) -> AnalysisRows:
         split = choose_split(source, split, spec)
         invalid_rows = InvalidRows("skip", max_printed=0)
         questions = read_rows(source, split, invalid_rows, spec, limits=limits)
         name = split_name(source, split, find_split(source, split))
         columns = ("id", "question", "context", "answers")
-        return SourceRows(name, columns, questions, left_out=tuple(invalid_rows.errors))
+        return AnalysisRows(name, columns, questions, invalid_rows=tuple(invalid_rows.errors))
 
     def read_analysis_examples(
-        self, rows: SourceRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows
+        self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows
     ) -> Questions:
         spec = with_language(spec, rows.rows)
         # which answers are missing decides how they are scored; see `analyse`
         return Questions(rows.name, spec, list(rows.rows), is_labelled(rows.rows, unanswerable=True))
 
-    def analyse(self, loaded: Checkpoint, examples: Questions, progress: Callable) -> Analysis:
+    def analyse(self, loaded: Checkpoint, examples: Questions, progress: Callable) -> TaskAnalysis:
         return analyse_questions(loaded, examples.rows, examples.spec, self.max_tokens, progress)
 
-    def attention_texts(self, row: Judged, joint: str, predict: Callable) -> tuple[str, str]:
+    def attention_texts(self, row: ScoredRow, joint: str, predict: Callable) -> tuple[str, str]:
         # of a long passage, the window that the answer was found in
         question, passage = row.texts
         answers = predict(question, passage)

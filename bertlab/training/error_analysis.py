@@ -1,0 +1,92 @@
+"""Error analysis: predict labelled rows with a checkpoint and score each prediction.
+
+Each task type scores its own predictions; `tasks.error_analysis` defines the results.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import DataError
+from bertlab.config.tasks import TaskSpec, task
+from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
+from bertlab.tasks.registry import finetune_types
+from bertlab.tasks.task_flags import finetune_type, spec_of_record
+from bertlab.text.readers.data_file import Limits
+from bertlab.text.readers.invalid_rows import InvalidRows
+from bertlab.text.readers.rows import evenly_spaced
+
+
+def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), label: str = "") -> TaskSpec:
+    """Find the task to evaluate a checkpoint on.
+
+    Args:
+        loaded: the checkpoint.
+        name: a task of the catalogue. If empty, the task that the checkpoint records, or else the default task of the
+            first task type whose output layer it has.
+        text: names of the text columns, instead of the task's.
+        label: name of the label column, instead of the task's.
+
+    Raises:
+        BertlabError: there is no task of this name.
+        MissingHead: the checkpoint has no output layer for the task.
+    """
+    if name:
+        spec = task(name)
+    elif isinstance(recorded := loaded.record.get("task"), dict) and recorded:
+        spec = spec_of_record(recorded)
+    else:
+        matching_types = [task_type for task_type in finetune_types() if task_type.head in loaded.heads]
+        spec = (matching_types or finetune_types())[0].default_spec()
+    loaded.model.head(finetune_type(spec.kind).head)
+    spec = spec.replace(text=tuple(text)) if text else spec
+    return spec.replace(label=(label,)) if label else spec
+
+
+def read_labelled_rows(
+    source: str | Path, spec: TaskSpec, split: str = "validation", limits: Limits | None = None
+) -> AnalysisRows:
+    """Read the rows of a file, or of one split of a directory.
+
+    Args:
+        source: a file or a directory.
+        spec: the task, which names the columns.
+        split: the split to read from a directory.
+        limits: the largest size and number of rows of a file; see `read_file`.
+
+    Raises:
+        DataError: the file or split does not exist, or cannot be read.
+    """
+    return finetune_type(spec.kind).read_analysis_rows(source, split, spec, limits)
+
+
+def analyse_errors(
+    loaded: Checkpoint, rows: AnalysisRows, spec: TaskSpec, max_rows: int = 500, progress: Callable = iter
+) -> ErrorAnalysis:
+    """Predict a sample of the rows and score each prediction.
+
+    Args:
+        loaded: the checkpoint.
+        rows: the result of `read_labelled_rows`.
+        spec: the task.
+        max_rows: the maximum number of rows, taken at even distances.
+        progress: wraps the iterable of batches, as `tqdm` does.
+
+    Raises:
+        BertlabError: the rows lack a column of the task, have no labels, or have labels that the checkpoint lacks.
+    """
+    task_type, invalid_rows = finetune_type(spec.kind), InvalidRows("skip", max_printed=0)
+    try:
+        examples = task_type.read_analysis_examples(rows, spec, loaded, invalid_rows)
+    except DataError as error:
+        if not invalid_rows:
+            raise
+        raise DataError("no-usable-row-because", error=error, first=invalid_rows.errors[0]) from None
+    if not examples.labelled:
+        raise DataError("rows-without-labels", name=rows.name)
+    sample = examples.of(evenly_spaced(len(examples), max_rows))
+    analysis = task_type.analyse(loaded, sample, progress)
+    return ErrorAnalysis(
+        rows.name, examples.spec, analysis.metrics, tuple(analysis.rows), len(rows), len(examples),
+        (*rows.invalid_rows, *invalid_rows.errors), analysis.confusion, analysis.groups,
+    )  # fmt: skip

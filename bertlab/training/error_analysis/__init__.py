@@ -1,1 +1,0 @@
-"""Error analysis: which examples a checkpoint gets wrong, and how."""
