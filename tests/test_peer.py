@@ -91,8 +91,9 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
     )  # fmt: skip
     ours = [report.loss for report in finetune(settings)]
     trainer = peer.trainer(
-        born, spec.kind, data, tokenizer, tmp_path / "peer", dropout=0.0, learning_rate=1e-3, num_train_epochs=1,
-        lr_scheduler_type="constant", weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0, use_cpu=True,
+        born, TASK_TYPES[spec.kind], data, tokenizer, tmp_path / "peer", dropout=0.0, learning_rate=1e-3,
+        num_train_epochs=1, lr_scheduler_type="constant", weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0,
+        use_cpu=True,
     )  # fmt: skip
     order = [rows.tolist() for epoch in range(3) for rows in shuffled_epoch(len(data), 4, 0, epoch)]
     trainer.get_train_dataloader = lambda: DataLoader(data, batch_sampler=order, collate_fn=trainer.data_collator)
@@ -109,7 +110,9 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
 def test_the_peer_takes_one_gpu_where_there_are_more(tmp_path, tiny_checkpoint):
     tokenizer = peer.tokenizer(tiny_checkpoint)
     data = peer.text_rows(rows_of(task("sst2")), tokenizer, ("sentence",), 48)
-    trainer = peer.trainer(tiny_checkpoint, "classification", data, tokenizer, tmp_path, per_device_train_batch_size=4)
+    trainer = peer.trainer(
+        tiny_checkpoint, TASK_TYPES["classification"], data, tokenizer, tmp_path, per_device_train_batch_size=4
+    )
     assert trainer.args.train_batch_size == 4
 
 

@@ -17,8 +17,7 @@ from bertlab.bench import peer
 from bertlab.bench.harness import CLOCKS, MachineOptions, measure_in_turns, peak_memory_mb, ratio_result, report
 from bertlab.checkpoints import locate
 from bertlab.config.tasks import task
-from bertlab.tasks.span.squad import read_rows
-from bertlab.text.readers.splits import read_split
+from bertlab.tasks.task_flags import finetune_type
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.finetune import FinetuneConfig, read_data
 from bertlab.training.optimizers import Precision, resolve_precision
@@ -58,12 +57,12 @@ class FinetuneBenchConfig(MachineOptions):
 
 def bench(config: FinetuneBenchConfig) -> dict:
     """Return the median tokens per second of bertlab and of the Trainer's two settings, and the ratio to each."""
-    device, spec, source = resolve_device(config.device), task(config.task), config.data or task(config.task).hub_id
+    device, spec = resolve_device(config.device), task(config.task)
+    task_type = finetune_type(spec.kind)
     dtype = resolve_precision(config.precision, device)
     datasets.disable_progress_bars()
     clock = CLOCKS[config.clock]
-    rows = read_rows(source, "train") if spec.kind == "span" else read_split(source, "train").rows
-    rows = rows[: config.rows]
+    rows = peer.read_task_rows(config.data or spec.hub_id, "train", task_type)[: config.rows]
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         datasets.Dataset.from_list(peer.without_places(rows)).to_parquet(str(directory / "train.parquet"))
@@ -90,10 +89,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
         if not config.json:
             print(f"{len(rows):,} rows; the peer's features ...", flush=True)
         longest = material.options.max_tokens
-        if spec.kind == "span":
-            theirs = peer.span_rows(rows, own, longest, min(128, longest // 3))
-        else:
-            theirs = peer.text_rows(rows, own, spec.text, longest)
+        theirs = peer.model_inputs(rows, task_type, spec.text, own, longest, min(128, longest // 3))
         arguments = {
             "per_device_train_batch_size": config.batch_size, "max_steps": config.steps + peer.CountingTrainer.warm,
             "learning_rate": settings.optim.lr, "weight_decay": settings.optim.weight_decay,
@@ -101,7 +97,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
         }  # fmt: skip
         trainers = {
             way: peer.trainer(
-                locate.find(config.checkpoint), spec.kind, theirs, own, directory, dropout=config.dropout,
+                locate.find(config.checkpoint), task_type, theirs, own, directory, dropout=config.dropout,
                 clock=clock, train_sampling_strategy=order, **arguments,
             )
             for way, order in (("transformers", "random"), ("transformers_grouped", "group_by_length"))

@@ -174,7 +174,7 @@ def select_rows(config: ParityBenchConfig, name: str) -> Path:
         if file.is_file():
             continue
         source = config.data / recipe.directory
-        rows = read_rows(source, split) if name == "squad" else read_split(source, split).rows
+        rows = peer.read_task_rows(source, split, finetune_type(task(name).kind))
         most = 100 if config.quick else most
         if most and most < len(rows):
             rows = [rows[i] for i in np.linspace(0, len(rows) - 1, most).round().astype(int)]
@@ -200,32 +200,27 @@ def ours(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: P
 
 def theirs(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
     recipe, spec, tokenizer = recipe_of(config, name), task(name), peer.tokenizer(encoder)
-    out = config.out / "peer"
-    train = read_rows(rows, "train") if spec.kind == "span" else read_split(rows, "train").rows
-    if spec.kind == "span":
-        # a window begins 128 tokens after the one before, as ours; they count what neighbours share
-        overlap = max(recipe.max_tokens // 3, recipe.max_tokens - 128 - 24)
-        data = peer.span_rows(train, tokenizer, recipe.max_tokens, overlap)
-    else:
-        data = peer.text_rows(train, tokenizer, spec.text, recipe.max_tokens)
+    out, task_type = config.out / "peer", finetune_type(spec.kind)
+    # a window begins 128 tokens after the previous one, as in bertlab; the Trainer counts what neighbours share
+    overlap = max(recipe.max_tokens // 3, recipe.max_tokens - 128 - 24)
+    train = peer.read_task_rows(rows, "train", task_type)
+    data = peer.model_inputs(train, task_type, spec.text, tokenizer, recipe.max_tokens, overlap)
     trainer = peer.trainer(
-        encoder, spec.kind, data, tokenizer, out, labels=len(spec.labels), seed=seed, learning_rate=recipe.lr,
+        encoder, task_type, data, tokenizer, out, labels=len(spec.labels), seed=seed, learning_rate=recipe.lr,
         per_device_train_batch_size=recipe.batch_size, per_device_eval_batch_size=64, num_train_epochs=recipe.epochs,
         warmup_steps=0.1, weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0, use_cpu=True,
         bf16=config.precision == "bfloat16",
     )  # fmt: skip
     trainer.train()
-    if spec.kind == "span":
+    if task_type.reads_windows:
         trainer.save_model(str(out / "model"))
         model = checkpoint.load(out / "model").model
         return answer_metrics(model, checkpoint.load(encoder).tokenizer, read_rows(rows, "validation"), spec)
-    task_type = finetune_type(spec.kind)
     examples = task_type.read_examples(read_split(rows, "validation"), spec)
     held_out = peer.text_rows(read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens)
-    said = trainer.predict(held_out).predictions
-    return task_type.compute_metrics(
-        examples, said[:, 0].tolist() if spec.kind == "regression" else task_type.best(said)
-    )
+    outputs_RK = trainer.predict(held_out).predictions
+    predictions = outputs_RK[:, 0].tolist() if task_type.predicts_value else task_type.best(outputs_RK)
+    return task_type.compute_metrics(examples, predictions)
 
 
 def table(results: list[dict]) -> list[str]:

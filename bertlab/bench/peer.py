@@ -10,12 +10,33 @@ import torch
 import transformers
 
 from bertlab.config.errors import BertlabError
+from bertlab.tasks.span.squad import read_rows
+from bertlab.tasks.task_type import FinetuneTaskType
+from bertlab.text.readers.splits import read_split
 
-AUTO = {  # task type -> the class that the examples of transformers open it with
-    "classification": transformers.AutoModelForSequenceClassification,
-    "regression": transformers.AutoModelForSequenceClassification,
-    "span": transformers.AutoModelForQuestionAnswering,
-}
+
+def read_task_rows(source: str | Path, split: str, task_type: FinetuneTaskType) -> list[dict]:
+    """Return the rows of one split of a task."""
+    return read_rows(source, split) if task_type.reads_windows else read_split(source, split).rows
+
+
+def model_inputs(
+    rows: Sequence[Mapping],
+    task_type: FinetuneTaskType,
+    columns: Sequence[str],
+    tokenizer: transformers.PreTrainedTokenizerFast,
+    max_tokens: int,
+    overlap: int,
+) -> datasets.Dataset:
+    """Turn the rows of a task into model inputs with labels.
+
+    Args:
+        columns: the texts, for a task type that does not read windows.
+        overlap: tokens that neighbouring windows share, for one that does.
+    """
+    if task_type.reads_windows:
+        return span_rows(rows, tokenizer, max_tokens, overlap)
+    return text_rows(rows, tokenizer, columns, max_tokens)
 
 
 def tokenizer(checkpoint: Path) -> transformers.PreTrainedTokenizerFast:
@@ -132,7 +153,7 @@ class _Clock(transformers.TrainerCallback):
 
 def trainer(
     checkpoint: Path,
-    kind: str,
+    task_type: FinetuneTaskType,
     data: datasets.Dataset,
     tokenizer: transformers.PreTrainedTokenizerFast,
     out: Path,
@@ -146,6 +167,8 @@ def trainer(
     """Return a `Trainer` over a checkpoint that pads each batch to its longest row.
 
     Args:
+        task_type: its `hf_class` names the class of the model.
+        labels: number of labels, for a task type that has them.
         arguments: of `transformers.TrainingArguments`.
 
     Raises:
@@ -157,11 +180,12 @@ def trainer(
     transformers.logging.disable_progress_bar()
     transformers.set_seed(seed)
     settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-    if kind != "span":
-        settings["num_labels"] = 1 if kind == "regression" else labels
-    if kind == "regression":
-        settings["problem_type"] = "regression"
-    model = AUTO[kind].from_pretrained(checkpoint, attn_implementation="sdpa", **settings)
+    if task_type.uses_labels:
+        settings["num_labels"] = labels
+    if task_type.predicts_value:
+        settings |= {"num_labels": 1, "problem_type": "regression"}
+    auto_class = getattr(transformers, task_type.hf_class.replace("Bert", "AutoModel", 1))
+    model = auto_class.from_pretrained(checkpoint, attn_implementation="sdpa", **settings)
     quiet = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
     settings_of_run = transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments)
     settings_of_run._n_gpu = min(1, settings_of_run.n_gpu)  # else it gives every visible GPU a batch

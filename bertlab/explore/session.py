@@ -301,8 +301,7 @@ class Session:
     @torch.inference_mode()
     def word_effects(self, text: str, pair: str | None = None) -> WordEffects:
         """The effect of each word on the prediction of `classify`, found by masking the words one at a time."""
-        self._classifier()
-        return word_effects(self.model, self.tokenizer, text, pair)
+        return word_effects(self.model, self.tokenizer, self._classifier(), text, pair)
 
     @torch.inference_mode()
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:

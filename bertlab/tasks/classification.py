@@ -1,9 +1,9 @@
 """Classification: one label for a text or a pair of texts (Devlin et al. 2019, section 4.1).
 
-Shape legend: B batch, K labels.
+Shape legend: B batch, R inputs of several batches, K labels.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -139,6 +139,18 @@ class ClassificationTask(LabelledTaskType):
     def predict_text(self, model: Bert, encoding: Encoding) -> Classification:
         """The prediction for one text; see `predict_label`."""
         return predict_label(model, encoding)
+
+    def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[str, torch.Tensor]:
+        """The score whose changes explain the prediction for the first input.
+
+        Returns:
+            The label predicted for the first of all R inputs, and its log-odds for every input, [R] on the CPU.
+        """
+        logits_RK = torch.cat([model.classify(model.pooled(batch)).float().cpu() for batch in batches])
+        best = int(logits_RK[0].argmax())
+        others_RK = torch.cat([logits_RK[:, :best], logits_RK[:, best + 1 :]], dim=1)
+        # log(p / (1 - p)) of a softmax, without the cancellation of 1 - p
+        return model.config.labels[best], logits_RK[:, best] - others_RK.logsumexp(1)
 
     def table_row(self, prediction: Classification) -> dict[str, str | float]:
         shares = {f"p({share.label})": share.probability for share in prediction.labels}

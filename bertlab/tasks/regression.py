@@ -1,7 +1,7 @@
 """Regression: one value for a text or a pair of texts, such as the similarity of two sentences (STS-B)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -50,6 +50,7 @@ class RegressionTask(LabelledTaskType):
     page = "classify"
     checkpoints: ClassVar = {"en": ("sst2", "nsmc"), "ko": ("nsmc",)}
     example_tasks: ClassVar = {"en": "stsb", "ko": "klue_sts"}
+    predicts_value = True
     metrics = ("spearman", "pearson")
     progress_metric = ("error", "error")
     column_flags = ("text_column", "pair_column")
@@ -104,6 +105,10 @@ class RegressionTask(LabelledTaskType):
     def predict_text(self, model: Bert, encoding: Encoding) -> Classification:
         """The prediction for one text; see `predict_value`."""
         return predict_value(model, encoding)
+
+    def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[None, torch.Tensor]:
+        """The score whose changes explain the prediction: no label, and the value of every input, [R] on the CPU."""
+        return None, torch.cat([model.regress(model.pooled(batch)).float().cpu() for batch in batches])
 
     def table_row(self, prediction: Classification) -> dict[str, str | float]:
         return {"value": prediction.value}

@@ -107,6 +107,8 @@ class FinetuneTaskType(TaskType):
     """Which of these a custom task needs."""
     uses_labels: ClassVar[bool] = False
     """Whether the output layer has one row for each label."""
+    predicts_value: ClassVar[bool] = False
+    """Whether the prediction is a number rather than a label, a tag or a span."""
     scores_no_answer: ClassVar[bool] = False
     """Whether "no answer" can be a prediction with a score of its own."""
     has_confusion_of_labels: ClassVar[bool] = False
