@@ -737,7 +737,7 @@ def test_a_directory_belongs_to_one_run(corpus, tmp_path):
     list(pretrain(config))
     with raises_error(BertlabError, "run-settings-differ-finished", directory=config.out) as caught:
         list(pretrain(replace(config, seed=1)))
-    assert "(--seed 0, not 1)" in str(caught.value)
+    assert "(--seed was 0, now 1)" in str(caught.value)
 
 
 def test_a_run_without_a_result_is_no_checkpoint_yet(corpus, tmp_path):
@@ -747,7 +747,7 @@ def test_a_run_without_a_result_is_no_checkpoint_yet(corpus, tmp_path):
         checkpoint.load(config.out)
     with raises_error(BertlabError, "run-settings-differ", directory=config.out) as caught:
         list(pretrain(replace(config, minutes=2.0)))
-    assert "(--minutes unset, not 2.0)" in str(caught.value)
+    assert "(--minutes was unset, now 2.0)" in str(caught.value)
     (config.out / "state.safetensors").unlink()
     with raises_error(BertlabError, "run-settings-differ-unsaved", directory=config.out):
         list(pretrain(replace(config, minutes=2.0)))

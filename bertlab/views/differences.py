@@ -136,7 +136,7 @@ def layer_drift(
 def layer_similarity(
     comparison: Comparison,
     *,
-    axes: tuple[str, str] = ("layer of the second", "layer of the first"),
+    axes: tuple[str, str] = ("layer (second)", "layer (first)"),
     embeddings: str = "embeddings",
 ) -> go.Figure:
     """Linear CKA of every layer of the first side with every layer of the second."""

@@ -21,5 +21,5 @@ depth-joint-how = method
 depth-joint-beam = together
 depth-joint-alone = independently
 depth-joint-same = Filled together or independently, the words are the same.
-depth-joint-better = Filled together, the words are { $times } times as probable as independently.
+depth-joint-better = Filled together, the words are { $times } times as probable as when filled independently.
 depth-beams = Beam size

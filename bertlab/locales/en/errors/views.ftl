@@ -2,4 +2,4 @@ bertviz-text-too-long = the text has { $tokens } tokens, bertviz shows at most {
 bertviz-incomplete = the installed bertviz lacks its head_view.js: install bertviz 1.4 or newer
 view-shape-mismatch = there are { $tokens } tokens, but an array has the shape { $shape }: pass the result as the session returned it
 view-payload-invalid = this is not the payload of a view
-compare-layers-differ = the two sides differ in depth or width, so their layers cannot be paired: draw layer_similarity
+compare-layers-differ = the two sides differ in depth or width, so their layers cannot be paired: use layer_similarity instead

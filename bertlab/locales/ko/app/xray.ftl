@@ -1,6 +1,6 @@
 xray = 답변 엑스레이
 xray-title = 왜 이 답일까요?
-xray-lead = 지문의 토큰마다 답이 시작하거나 끝날 점수가 있어요. 임계값을 움직여 BERT가 언제 답하지 않는지 보세요.
+xray-lead = 지문의 토큰마다 답의 시작 점수와 끝 점수가 있어요. 임계값을 움직여 BERT가 언제 답하지 않는지 보세요.
 start-xray = 답에 매긴 점수를 보고 임계값을 바꿔 봐요.
 xray-answer-at = τ = { FORMAT($tau, spec: "g") }일 때 BERT의 답:
 xray-silent = τ = { FORMAT($tau, spec: "g") }일 때 BERT는 답하지 않아요.
@@ -9,7 +9,7 @@ xray-none = 답 없음
 xray-answer = 답
 xray-spans = 답 후보
 xray-show = 보여 줄 후보 수
-xray-spans-lead = 선 하나가 답 후보 하나예요. 앞의 숫자는 순위와 점수이고, 겹치는 후보는 아래로 나란히 그려요.
+xray-spans-lead = 선 하나가 답 후보 하나예요. 앞의 숫자는 순위와 점수예요. 겹치는 후보는 서로 다른 줄에 그려요.
 xray-columns = 시작 확률과 끝 확률
 xray-columns-lead = 위쪽 파란 막대는 시작 확률, 아래쪽 빗금 친 주황 막대는 끝 확률이에요. [CLS]는 답 없음이에요. 가장 높은 막대는 { FORMAT($most, spec: ".1%") }예요. 토큰에 마우스를 올리면 값이 보여요.
 xray-scale = 눈금

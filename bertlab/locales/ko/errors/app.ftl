@@ -1,8 +1,8 @@
 labelled-rows-not-found = { $path }: 그런 파일이나 폴더가 없어요. 경로를 확인해 주세요.
 run-not-found = { $path }: 학습 기록이 없어요. bertlab pretrain이 --out으로 저장한 폴더를 입력해 주세요.
-path-not-allowed = { $path }: 열 수 없어요. 이 앱은 함께 제공되는 파일, 학습 폴더, 앱을 연 사람이 --allow로 허용한 폴더만 열어요.
-checkpoint-not-allowed = { $name }: 열 수 없어요. 이 앱은 함께 제공되는 체크포인트, 학습 폴더, 앱을 연 사람이 --allow나 --allow-hub로 허용한 것만 열어요.
-unexpected-error-on-page = 문제가 생겼어요. bertlab의 버그예요. 앱을 연 사람이 오류 로그의 ID { $id }에서 자세한 내용을 볼 수 있어요.
+path-not-allowed = { $path }: 열 수 없어요. 이 앱은 함께 제공되는 파일, 학습 기록 폴더, 앱 관리자가 --allow로 허용한 폴더만 열어요.
+checkpoint-not-allowed = { $name }: 열 수 없어요. 이 앱은 함께 제공되는 체크포인트, 학습 기록 폴더, 앱 관리자가 --allow나 --allow-hub로 허용한 것만 열어요.
+unexpected-error-on-page = 문제가 생겼어요. bertlab의 버그예요. 앱 관리자가 오류 로그의 ID { $id }에서 자세한 내용을 볼 수 있어요.
 
 ## bertlab app
 

@@ -28,10 +28,10 @@ preset-unknown = { $name } 프리셋은 없어요. 다음 중에서 골라 주�
 
 heads-do-not-divide = hidden_size { $hidden }을(를) 같은 크기의 헤드 { $heads }개로 나눌 수 없어요.
 activation-unknown = 활성 함수 { $activation }은(는) 쓸 수 없어요. 쓸 수 있는 것: { $activations }
-model-type-unknown = config.json의 model_type이 { $type }이에요. bertlab이 읽는 것: { $types }
+model-type-unknown = config.json의 model_type이 { $type }인데, bertlab은 { $types }만 읽어요.
 position-embeddings-unknown = config.json의 position_embedding_type이 { $type }인데, 이 모델에는 { $expected }이어야 해요.
 config-sizes-missing = config.json에 { $fields }의 정수 값이 없어요.
-config-labels-misnumbered = config.json의 레이블 번호가 { $numbers }이에요. 0부터 차례로 매겨야 해요.
+config-labels-misnumbered = config.json의 레이블 번호가 { $numbers }인데, 0부터 차례로 매겨야 해요.
 config-pruned-heads-malformed = config.json의 pruned_heads는 레이어별 헤드 목록이어야 해요.
 config-pruned-head-missing = config.json에는 { $layer }번 레이어의 { $head }번 헤드를 가지치기했다고 적혀 있는데, 그런 헤드는 없어요.
 task-excluded = { $task } 태스크는 뺐어요: { $reason }

@@ -3,8 +3,8 @@
 position-out-of-range = { $position }번 위치는 없어요. 위치는 0번부터 { $last }번까지 있어요.
 head-scale-shape = head_scale_LBN의 모양이 { $shape }인데, 이 모델에는 { $expected }이어야 해요.
 head-scale-rows = head_scale_LBN은 { $rows }행인데 배치는 { $expected }행이에요.
-attention-row-shape = 어텐션 행의 모양이 { $shape }이에요. 마지막 차원은 토큰 수인 { $expected }이어야 해요.
-hidden-state-shape = 은닉 상태의 모양이 { $shape }이에요. 마지막 차원은 은닉 차원인 { $expected }이어야 해요.
+attention-row-shape = 어텐션 행의 모양이 { $shape }인데, 마지막 차원은 토큰 수인 { $expected }이어야 해요.
+hidden-state-shape = 은닉 상태의 모양이 { $shape }인데, 마지막 차원은 은닉 차원인 { $expected }이어야 해요.
 
 ## 출력층
 

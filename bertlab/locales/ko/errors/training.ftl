@@ -9,17 +9,17 @@ training-out-of-memory = 메모리가 부족해요. --batch-size를 줄이거나
 # several processes
 run-peer-lost = 이 학습의 다른 프로세스가 끝났거나 연결이 끊겨서 이 프로세스도 멈춰요. 마지막으로 저장한 상태는 남아 있고, 같은 명령을 다시 실행하면 거기서 이어 가요.
 run-stopped-by-torchrun = 다른 프로세스가 끝나서 torchrun이 이 프로세스를 멈췄어요. 마지막으로 저장한 상태는 남아 있고, 같은 명령을 다시 실행하면 거기서 이어 가요.
-run-weights-differ-between-processes = 프로세스마다 시작 가중치가 달라요. 학습 폴더와 체크포인트가 모든 컴퓨터에서 보여야 해요.
+run-weights-differ-between-processes = 프로세스마다 시작 가중치가 달라요. 학습 기록 폴더와 체크포인트가 모든 컴퓨터에서 보여야 해요.
 
 # stopping and divergence
 run-interrupted = { $step }스텝까지 마치고 멈췄어요. 같은 명령을 다시 실행하면 이어 가요.
 run-interrupted-earlier-save = { $step }스텝까지 마치고 멈췄어요. 같은 명령을 다시 실행하면 { $saved }스텝부터 이어 가요.
 run-interrupted-unsaved = { $step }스텝까지 마치고 멈췄어요. 아직 저장한 것이 없어요.
-loss-not-finite = 손실이 { $value }예요
-gradient-not-finite = 그래디언트 노름이 { $value }예요
-loss-rose = 손실이 { $reference }에서 { $level }로 올라갔어요
+loss-not-finite = 손실이 { $value }이(가) 되었어요
+gradient-not-finite = 그래디언트 노름이 { $value }이(가) 되었어요
+loss-rose = 손실이 { $reference }에서 { $level }(으)로 올라갔어요
 run-diverged = { $step }스텝에서 { $error }. { $saved }. --out을 새로 정하고 더 작은 --optim.lr로 해 보세요.
-run-diverged-with-checkpoint = { $error } --from { $checkpoint }로 이어 갈 수 있어요.
+run-diverged-with-checkpoint = { $error } --from { $checkpoint } 옵션으로 이어 갈 수 있어요.
 run-saved-nothing = 그 전에 저장한 것은 없어요
 run-saved-step = { $step }스텝의 상태는 남아 있어요
 
@@ -28,7 +28,7 @@ run-state-not-written = 학습 상태를 { $path }에 쓸 수 없어요: { $reas
 run-state-damaged = { $path } 파일은 이 학습의 상태가 아니에요: { $reason }
 run-settings-damaged = { $path } 파일이 손상되어 설정을 읽을 수 없어요. 처음부터 다시 하려면 { $directory } 폴더를 지우세요.
 run-settings-differ = { $directory }에는 다른 설정의 학습이 있어요({ $differences }). --out을 다르게 정하거나 같은 설정을 쓰세요.
-run-settings-differ-finished = { $directory }에는 다른 설정의 학습이 있어요({ $differences }). --out을 다르게 정하거나, 같은 설정을 쓰거나, --from { $directory }로 그 결과에서 이어 가세요.
+run-settings-differ-finished = { $directory }에는 다른 설정의 학습이 있어요({ $differences }). --out을 다르게 정하거나, 같은 설정을 쓰거나, --from { $directory } 옵션으로 그 결과에서 이어 가세요.
 run-settings-differ-unsaved = { $directory }에는 다른 설정의 학습이 있어요({ $differences }). --out을 다르게 정하거나, 같은 설정을 쓰거나, 그 폴더를 지우세요. 한 번도 저장하지 못하고 끝난 학습이에요.
 run-setting-difference = { $flag } { $before } → { $now }
 run-setting-unset = (없음)
@@ -41,12 +41,12 @@ mask-shares-too-large = --mask-share와 --random-share는 비율이라 합이 1�
 new-vocabulary-without-from = --new-vocabulary는 인코더를 그대로 쓰는 옵션이에요. 그 체크포인트를 --from으로 정하세요.
 from-with-random-init-flags = --from은 체크포인트의 크기와 가중치를 그대로 이어 써요. { $flags } 옵션은 빼세요.
 teacher-share-without-teacher = --teacher-share는 교사 모델에 대한 손실의 비중이에요. 교사 모델을 --teacher로 정하세요.
-teacher-of-left-to-right = --teacher를 쓰면 가려진 토큰의 예측을 배우는데, 왼쪽에서 오른쪽으로 읽는 모델에는 가려진 토큰이 없어요. 둘 중 하나를 빼세요.
-teacher-vocabulary-differs = { $teacher }의 어휘 집합이 { $corpus }의 어휘 집합과 달라서 교사 모델이 될 수 없어요. --tokenizer { $teacher }로 말뭉치를 다시 준비하세요.
-then-tokens-too-few = --then-tokens 값이 { $value }예요. --max-tokens보다 커야 해요.
+teacher-of-left-to-right = --teacher를 쓰면 가려진 토큰의 예측을 배우는데, 왼쪽에서 오른쪽으로 읽는 모델에는 가려진 토큰이 없어요. --teacher나 --left-to-right를 빼세요.
+teacher-vocabulary-differs = { $teacher }의 어휘 집합이 { $corpus }의 어휘 집합과 달라서 교사 모델이 될 수 없어요. --tokenizer { $teacher } 옵션으로 말뭉치를 다시 준비하세요.
+then-tokens-too-few = --then-tokens 값이 { $value }인데, --max-tokens보다 커야 해요.
 pairs-too-long = { $tokens }토큰인 쌍은 너무 길어요. 이 모델의 위치는 { $positions }개예요.
 pairs-too-long-for-teacher = { $tokens }토큰인 쌍은 교사 모델에 너무 길어요. 교사 모델의 위치는 { $positions }개예요.
-from-vocabulary-differs = { $corpus }의 어휘 집합이 { $checkpoint }의 어휘 집합과 달라요. --tokenizer { $checkpoint }로 다시 준비하거나, --new-vocabulary로 인코더만 이어 쓰세요.
+from-vocabulary-differs = { $corpus }의 어휘 집합이 { $checkpoint }의 어휘 집합과 달라요. --tokenizer { $checkpoint } 옵션으로 다시 준비하거나, --new-vocabulary로 인코더만 이어 쓰세요.
 left-to-right-with-sentence-pair = 왼쪽에서 오른쪽으로 읽는 모델은 첫 토큰이 다른 토큰을 보지 못해서 문장 쌍 목표를 쓸 수 없어요. --second none을 더하세요.
 corpus-without-characters = 말뭉치에 글자가 없어서 글자당 비트 수를 셀 수 없어요. 다른 텍스트로 다시 준비하세요.
 tensorboard-not-installed = --tensorboard에는 tensorboard 패키지가 필요해요: pip install tensorboard
@@ -56,7 +56,7 @@ tokenizer-flags-unused = --tokenizer로 이미 학습된 어휘 집합을 쓰니
 
 # export-run
 run-directory-invalid = { $path }: 학습 기록이 아니에요. log.jsonl도 snapshots도 없어요.
-run-file-outside = { $path }: 학습 폴더 { $run } 밖을 가리키는 링크예요. 파일 자체로 바꾸세요.
+run-file-outside = { $path }: 학습 기록 폴더 { $run } 밖을 가리키는 링크예요. 파일 자체로 바꾸세요.
 export-target-exists = { $path }: 이미 있어요. 다른 --out을 고르거나 먼저 지우세요.
 export-rows-too-few = --rows와 --snapshots는 2 이상이어야 해요.
 sentence-without-mask = "{ $text }"에 [MASK]가 없어요. 단어 하나를 [MASK]로 바꿔 주세요.
