@@ -1,6 +1,6 @@
-"""The logit lens, each layer's prediction through the MLM head (nostalgebraist 2020), and joint filling of masks.
+"""The logit lens, each layer's prediction from the MLM output layer (nostalgebraist 2020), and joint filling of masks.
 
-The MLM head was trained on the last layer only, so its output for earlier layers is an approximation.
+The MLM output layer was trained on the last layer only, so its output for earlier layers is an approximation.
 
 Shape legend: B batch, T tokens, H hidden, L layers, M masks, V vocabulary.
 """
@@ -14,6 +14,7 @@ from bertlab.explore.facts import Filling, JointFill, Lens
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of, require_positive
+from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
@@ -24,9 +25,9 @@ def lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     """The most probable token at every position after every layer, and the rank of the last layer's token there.
 
     Raises:
-        MissingHead: the model has no MLM head.
+        MissingHead: the model has no MLM output layer.
     """
-    model.head("mlm")
+    model.head(TASK_TYPES["masked_lm"].head)
     trace = Trace.of("hidden")
     model(batch_of_one(encoding, device_of(model)), trace=trace)
     hidden_LTH = torch.cat(trace["hidden"])
@@ -58,10 +59,10 @@ def fill_jointly(
     order would give another product. With as many beams as tokens in the vocabulary the search would be exhaustive.
 
     Raises:
-        MissingHead: the model has no MLM head.
+        MissingHead: the model has no MLM output layer.
         TextError: there is no [MASK].
     """
-    model.head("mlm")
+    model.head(TASK_TYPES["masked_lm"].head)
     require_positive(beams=beams)
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:

@@ -18,6 +18,7 @@ from bertlab.explore.facts import TokenRow
 from bertlab.explore.session import Session, load
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of
+from bertlab.tasks.registry import TASK_TYPES
 
 MAX_PROBS = 10_000_000  # attention probabilities in all moments together
 TOP = 6  # most probable tokens of each mask in each snapshot
@@ -28,7 +29,7 @@ class Moment:
     """Attention and predictions of one snapshot for a text."""
 
     snapshot: Snapshot
-    """Which snapshot."""
+    """The snapshot."""
     digest: str
     """Identifies the vocabulary."""
     tokens: tuple[TokenRow, ...]
@@ -38,11 +39,11 @@ class Moment:
     positions: tuple[int, ...]
     """Positions of the masks."""
     words_MV: np.ndarray | None
-    """Probability of every token of the vocabulary at each mask, float16; None without MLM head or masks."""
+    """Probability of every token of the vocabulary at each mask, float16; None without MLM output layer or masks."""
     best_M: tuple[dict[int, str], ...]
     """For each mask the most probable tokens, id -> text."""
     follows: float | None
-    """Probability that B follows A; None without B or NSP head."""
+    """Probability that B follows A; None without B or NSP output layer."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def timeline(
     pair: str | None = None,
     *,
     ask: Callable[[Snapshot, int, str, str | None], Moment] | None = None,
-    done: Callable[[int, int], None] = lambda done, of: None,
+    done: Callable[[int, int], None] = lambda finished, total: None,
 ) -> Timeline:
     """Run every snapshot of a run on one text.
 
@@ -88,7 +89,7 @@ def timeline(
         text: sentence A, with or without [MASK].
         pair: sentence B.
         ask: (snapshot, number of snapshots, text, pair) -> Moment, `moment` by default; the app caches it.
-        done: called after each snapshot with how many are done and how many there are.
+        done: called after each snapshot with the number of finished snapshots and of all.
 
     Raises:
         DataError: there are no snapshots, or they differ in vocabulary or size and so are not of one run.
@@ -96,12 +97,12 @@ def timeline(
         CheckpointError: a snapshot is damaged.
     """
     ask = ask or moment
-    found = find_snapshots(Path(run).expanduser())
+    snapshots = find_snapshots(Path(run).expanduser())
     moments: list[Moment] = []
-    for number, snapshot in enumerate(found, 1):
-        moments.append(ask(snapshot, len(found), text, pair))
-        _must_agree(moments[0], moments[-1])
-        done(number, len(found))
+    for number, snapshot in enumerate(snapshots, 1):
+        moments.append(ask(snapshot, len(snapshots), text, pair))
+        _check_same_run(moments[0], moments[-1])
+        done(number, len(snapshots))
     return assemble(moments)
 
 
@@ -120,13 +121,13 @@ def read_snapshot(session: Session, snapshot: Snapshot, count: int, text: str, p
     encoded = model(batch_of_one(encoding, device_of(model)), trace=trace)
     masks = tuple(row.position for row in rows if row.id == session.tokenizer.mask_id)
     words_MV, best_M = None, ()
-    if masks and "mlm" in session.heads:
+    if masks and TASK_TYPES["masked_lm"].head in session.heads:
         logits_MV = model.mlm(encoded.hidden_BTH[0, list(masks)])[:, : session.tokenizer.vocab_size]
         words_MV = logits_MV.softmax(-1).half().cpu().numpy()
         best = logits_MV.topk(min(TOP, session.tokenizer.vocab_size)).indices.tolist()
         best_M = tuple(dict(zip(ids, session.tokenizer.tokens(ids), strict=True)) for ids in best)
     follows = None
-    if pair is not None and "nsp" in session.heads:
+    if pair is not None and TASK_TYPES["sentence_pair"].head in session.heads:
         follows = float(model.nsp(encoded.pooled_BH)[0].softmax(-1)[0])
     probs_LNTT = torch.cat(trace["probs"]).half().cpu().numpy()
     return Moment(snapshot, session.tokenizer.digest, rows, probs_LNTT, masks, words_MV, best_M, follows)
@@ -136,30 +137,30 @@ def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
     """Check that the attention of `tokens` tokens in `count` snapshots can be shown smoothly.
 
     Raises:
-        TextError: it is too much.
+        TextError: there are more than `MAX_PROBS` attention probabilities.
     """
     heads = config.num_layers * config.num_heads
     if count * heads * tokens**2 > MAX_PROBS:
-        most = int((MAX_PROBS / count / heads) ** 0.5)
-        raise TextError("timeline-text-too-long", tokens=tokens, snapshots=count, heads=heads, limit=most)
+        limit = int((MAX_PROBS / count / heads) ** 0.5)
+        raise TextError("timeline-text-too-long", tokens=tokens, snapshots=count, heads=heads, limit=limit)
 
 
 def assemble(moments: Sequence[Moment]) -> Timeline:
-    """Assemble the moments of one text.
+    """Join the moments of one text into a timeline.
 
     Raises:
-        DataError: they are not of one run.
+        DataError: the moments are not of one run.
     """
     first = moments[0]
     for other in moments[1:]:
-        _must_agree(first, other)
+        _check_same_run(first, other)
     tracks = []
     if all(moment.words_MV is not None for moment in moments):
         for mask, position in enumerate(first.positions):
             probs_SV = np.stack([moment.words_MV[mask] for moment in moments]).astype(np.float32)
-            ever = {id: token for moment in moments for id, token in moment.best_M[mask].items()}
-            ids = sorted(ever, key=lambda id: -probs_SV[-1, id])
-            tracks.append(Track(position, tuple(ever[id] for id in ids), probs_SV[:, ids]))
+            best = {id: token for moment in moments for id, token in moment.best_M[mask].items()}
+            ids = sorted(best, key=lambda id: -probs_SV[-1, id])
+            tracks.append(Track(position, tuple(best[id] for id in ids), probs_SV[:, ids]))
     follows = tuple(moment.follows for moment in moments)
     return Timeline(
         tokens=first.tokens,
@@ -170,7 +171,8 @@ def assemble(moments: Sequence[Moment]) -> Timeline:
     )
 
 
-def _must_agree(first: Moment, other: Moment) -> None:
+def _check_same_run(first: Moment, other: Moment) -> None:
+    """Raise DataError if two moments differ in vocabulary or size."""
     names = {"first": first.snapshot.path.name, "second": other.snapshot.path.name}
     if first.digest != other.digest:
         raise DataError("snapshots-vocabularies-differ", **names)
