@@ -1,7 +1,7 @@
 depth = Logit lens
 depth-title = Logit lens: what each layer would predict
 depth-lead = The output layer is applied to every layer. See in which layer the prediction appears.
-start-depth = See what each layer would already predict.
+start-depth = See what each layer would predict.
 depth-honest = Read with care: the output layer was trained on the last layer only. A word that does not show in an earlier layer may still be encoded there in another form.
 depth-position = Follow position
 depth-part = The text has { $count } tokens; positions { $first } to { $last } are shown, around the one you follow.

@@ -4,6 +4,6 @@ time-machine-lead = Move the slider through the snapshots of a training run: att
 start-time-machine = Step through a training run, from random weights to the trained model.
 run = Training run
 run-help = Choose one, or type a run directory written by *bertlab pretrain* and press Enter.
-run-none = There is no training run here yet. Type a run directory above, or make a run from a text file or a folder of text files (CORPUS):
+run-none = There is no training run here yet. Type a run directory above, or start a run on a text file or a folder of text files (CORPUS):
 time-machine-a = Sentence A, with [MASK] for words to predict
 time-machine-working = Running snapshot { $done } of { $of }

@@ -21,7 +21,7 @@ question-windows = 지문이 길어서 겹치는 윈도우 { $count }개로 나�
 question-whole = 답 전체
 question-refused = 답 없음
 question-refused-score = “답 없음”의 점수에서 이 답의 점수를 뺀 값({ FORMAT($margin, spec: "+.2f") })이 임계값 τ = { FORMAT($tau, spec: "+.1f") }보다 커서 답하지 않아요.
-question-answered-score = “답 없음”의 점수에서 이 답의 점수를 뺀 값({ FORMAT($margin, spec: "+.2f") })이 임계값 τ = { FORMAT($tau, spec: "+.1f") }보다 크지 않아서 답을 해요. τ보다 크면 답하지 않아요.
+question-answered-score = “답 없음”의 점수에서 이 답의 점수를 뺀 값({ FORMAT($margin, spec: "+.2f") })이 임계값 τ = { FORMAT($tau, spec: "+.1f") }보다 크지 않아서 답해요.
 question-otherwise = 최고 점수의 답:
 tau = 임계값 τ
 tau-help = *답 없음*의 점수에서 최고 답의 점수를 뺀 값이 τ보다 크면 답하지 않아요. 답이 없는 질문도 학습한 체크포인트라면 그 체크포인트의 τ에서 시작해요.

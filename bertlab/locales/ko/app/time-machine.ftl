@@ -1,6 +1,6 @@
 time-machine = 타임머신
 time-machine-title = BERT가 학습하는 과정
-time-machine-lead = 슬라이더로 학습 도중의 스냅샷을 오가며 보세요. 무작위 가중치에서 학습한 모델이 될 때까지 어텐션, 빈칸, 다음 문장 예측이 함께 달라져요.
+time-machine-lead = 슬라이더로 학습 도중의 스냅샷을 오가며 보세요. 무작위 가중치에서 시작해 학습을 마칠 때까지 어텐션, 빈칸, 다음 문장 예측이 함께 달라져요.
 start-time-machine = 무작위 가중치에서 시작하는 학습 과정을 단계별로 봐요.
 run = 학습 기록
 run-help = 하나를 고르거나, *bertlab pretrain*이 만든 폴더를 입력하고 Enter를 누르세요.

@@ -24,6 +24,6 @@ window-without-characters = { $window }번 윈도우에는 { $start }번부터 {
 compare-nothing-shared = 두 입력에는 [CLS]와 [SEP] 말고 같은 토큰이 없어서 비교할 것이 없어요.
 timeline-text-too-long = 텍스트가 { $tokens }토큰이에요. 헤드 { $heads }개짜리 스냅샷이 { $snapshots }개이면 타임머신은 { $limit }토큰까지 보여 줄 수 있어요.
 snapshots-vocabularies-differ = { $first }과(와) { $second }은(는) 어휘 집합이 서로 달라서 한 학습의 스냅샷이 아니에요.
-snapshots-sizes-differ = { $first }과(와) { $second }은(는) 크기(레이어 x 헤드)가 { $first_size }, { $second_size }로 서로 달라서 한 학습의 스냅샷이 아니에요.
+snapshots-sizes-differ = { $first }과(와) { $second }은(는) 크기(레이어 x 헤드: { $first_size }, { $second_size })가 서로 달라서 한 학습의 스냅샷이 아니에요.
 too-few-choices = 고를 것이 없어요. 텍스트를 두 개 이상 입력해 주세요.
 embed-needs-list = embed는 텍스트 목록을 받아요. 하나라도 목록에 넣어 주세요.
