@@ -131,6 +131,32 @@ def test_an_error_survives_the_way_to_another_process():
     assert (type(error), error.id, error.params) == (errors.TextError, "text-too-long", {"tokens": 70, "limit": 64})
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_a_language_names_known_task_types_tasks_and_scripts(code):
+    from bertlab.config.tasks import TASKS
+    from bertlab.tasks.registry import TASK_TYPES
+    from bertlab.tasks.span.metrics import NORMALISED
+
+    language = languages.languages()[code]
+    assert language.answer_script in NORMALISED
+    assert language.checkpoints.keys() <= {"pretrained", *TASK_TYPES}
+    for task_type, task in language.example_tasks.items():
+        assert TASKS[task].kind == task_type
+
+
+def test_only_the_catalogues_name_a_language():
+    """A language is a folder of data, so no other module may name one. The rows of `config/tasks.py` name their own."""
+    catalogues = (PACKAGE / "config" / "languages.py", PACKAGE / "config" / "tasks.py")
+    named = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        if path not in catalogues
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in CODES
+    ]
+    assert not named
+
+
 def test_a_third_language_is_a_folder(tmp_path, monkeypatch):
     """A folder outside the package becomes a language; what it does not word yet appears in English."""
     folder = tmp_path / "xx"
@@ -146,6 +172,8 @@ def test_a_third_language_is_a_folder(tmp_path, monkeypatch):
         assert error.render("xx") == "ŧoo long: 70 > 64"
         assert errors.TextError("text-empty").render("xx") == errors.TextError("text-empty").render("en")
         assert languages.language_of(["ŧext"]) == "xx"
+        assert languages.shipped_checkpoints("span", "xx") == languages.shipped_checkpoints("span")
+        assert languages.example_task("span", "xx") == languages.example_task("span")
     finally:
         monkeypatch.undo()
         for cached in (languages.languages, languages._bundle):

@@ -16,7 +16,7 @@ from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.languages import DEFAULT, language_of, languages, message_ids
+from bertlab.config.languages import DEFAULT, example_task, language_of, languages, message_ids
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
 from bertlab.text.word_spans import MASK
@@ -103,8 +103,8 @@ def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
     try:
         return sessions.fitting(prediction, code)
     except CheckpointError as error:
-        tasks = next((each.example_tasks for each in types_of_command(prediction) if each.example_tasks), {})
-        task = tasks.get(code, tasks.get(DEFAULT))
+        tasks = (example_task(task_type.name, code) for task_type in types_of_command(prediction))
+        task = next(filter(None, tasks), None)
         if task is None:
             raise
         start = os.path.basename(sessions.fitting("fill-mask", code).source) if bertlab.shipped() else "strongest"

@@ -1,11 +1,11 @@
 """Interface languages: one folder of `bertlab/locales` each. No other module depends on a particular language.
 
-A folder is named by its code (`en`, `ko`) and holds `language.toml` (its own name, and the letters that tell a text of
-this language from others) and Fluent files (`*.ftl`, in any subfolder): `errors/` for every error a user can meet,
-`app/` for the interface. It may hold data too: `examples.toml` (the texts each page opens with), `samples.toml` (rows
-to try the evaluation with), `clozes.toml` (sentences with a [MASK]) and `question_words.toml`. Adding a language is
-adding a folder, here or in a directory that the environment variable `BERTLAB_LOCALES` names; what it lacks appears in
-English. A folder of such a directory without `language.toml` adds texts to a language that exists.
+A folder is named by its code (`en`, `ko`) and holds `language.toml` (the fields of `Language`) and Fluent files
+(`*.ftl`, in any subfolder): `errors/` for every error a user can meet, `app/` for the interface. It may hold data too:
+`examples.toml` (the texts each page opens with), `samples.toml` (rows to try the evaluation with), `clozes.toml`
+(sentences with a [MASK]) and `question_words.toml`. Adding a language is adding a folder, here or in a directory that
+the environment variable `BERTLAB_LOCALES` names; what it lacks appears in English. A folder of such a directory without
+`language.toml` adds texts to a language that exists.
 
 Fluent: https://projectfluent.org/fluent/guide/
 """
@@ -14,7 +14,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +34,13 @@ class Language:
     """A regular expression that matches a letter only texts of this language have; "" where there is none."""
     directory: Path
     """Where its files are."""
+    answer_script: str = ""
+    """How predicted answers in this language are compared with the correct ones, a key of
+    `tasks.span.metrics.NORMALISED`; "" where no published script covers the language, so answers are not scored."""
+    checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """Task type -> names of the shipped checkpoints that suit it, best first; "pretrained" for other predictions."""
+    example_tasks: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Task type -> the task that the app proposes for fine-tuning where no checkpoint of that type is shipped."""
 
     def uses_script(self, text: str) -> bool:
         """Whether a text has a letter of this language's own script.
@@ -85,7 +92,11 @@ def languages() -> Mapping[str, Language]:
     found = {}
     for folder in sorted(folders, key=lambda folder: (folder.name != DEFAULT, folder.name)):
         about = tomllib.loads((folder / "language.toml").read_text(encoding="utf-8"))
-        found[folder.name] = Language(folder.name, about["name"], about.get("script", ""), folder)
+        checkpoints = {task_type: tuple(names) for task_type, names in about.get("checkpoints", {}).items()}
+        found[folder.name] = Language(
+            folder.name, about["name"], about.get("script", ""), folder, about.get("answer_script", ""), checkpoints,
+            about.get("example_tasks", {}),
+        )  # fmt: skip
     return found
 
 
@@ -101,6 +112,34 @@ def language_of(texts: Iterable[str]) -> str:
         if used and 3 * used >= len(texts):
             return code
     return DEFAULT
+
+
+def shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, ...]:
+    """The names of the shipped checkpoints for a task type, best first: those of a language, then the English ones.
+
+    Args:
+        task_type: a name of `tasks.registry.TASK_TYPES`; of one without checkpoints, the pre-trained ones are named.
+        language: the language of the texts; a code that is unknown has no checkpoints of its own.
+
+    >>> shipped_checkpoints("span", "ko"), shipped_checkpoints("masked_lm")
+    (('korquad', 'squad'), ('strongest', 'scratch'))
+    """
+    known = languages()
+    english = known[DEFAULT].checkpoints
+    key = task_type if task_type in english else "pretrained"
+    own = known[language].checkpoints.get(key, ()) if language in known else ()
+    return tuple(dict.fromkeys((*own, *english[key])))
+
+
+def example_task(task_type: str, language: str = DEFAULT) -> str | None:
+    """A task of a type to fine-tune on: one of a language, else the English one; None where the type has none.
+
+    >>> example_task("tagging", "ko"), example_task("multiple_choice", "ko"), example_task("masked_lm")
+    ('klue_ner', 'swag', None)
+    """
+    known = languages()
+    english = known[DEFAULT].example_tasks.get(task_type)
+    return known[language].example_tasks.get(task_type, english) if language in known else english
 
 
 def render(id: str, language: str = DEFAULT, /, **params: object) -> str:

@@ -18,6 +18,7 @@ from bertlab.checkpoints.locate import first_shipped
 from bertlab.checkpoints.locate import shipped as shipped
 from bertlab.checkpoints.prune import prune
 from bertlab.config.errors import BertlabError, CheckpointError, TextError
+from bertlab.config.languages import DEFAULT, shipped_checkpoints
 from bertlab.explore import attention, roles, xray
 from bertlab.explore import interventions as explore_interventions
 from bertlab.explore import lens as logit_lens
@@ -52,9 +53,6 @@ from bertlab.tasks.tagging import Tags, predict_tags
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Encoding
 
-# The shipped checkpoints for commands whose task type names none: the best ones first, by language code.
-PRETRAINED = {"en": ("strongest", "scratch"), "ko": ("korean",)}
-
 
 def load(source: str | Path, device: str = "cpu") -> "Session":
     """Open a checkpoint.
@@ -71,7 +69,7 @@ def load(source: str | Path, device: str = "cpu") -> "Session":
     return Session(loaded)
 
 
-def default_checkpoint(command: str = "fill-mask", language: str = "en") -> Path:
+def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> Path:
     """The shipped checkpoint for a command: a pre-trained one unless the command's task type names its own.
 
     Args:
@@ -82,8 +80,7 @@ def default_checkpoint(command: str = "fill-mask", language: str = "en") -> Path
         CheckpointError: no such checkpoint is shipped.
     """
     task_types = types_of_command(command)
-    by_language = task_types[0].checkpoints if task_types and task_types[0].checkpoints else PRETRAINED
-    return first_shipped(dict.fromkeys((*by_language.get(language, ()), *by_language["en"])))
+    return first_shipped(shipped_checkpoints(task_types[0].name if task_types else "", language))
 
 
 class Session(CheckpointInfo):

@@ -5,7 +5,6 @@ Shape legend: B batch, R inputs of several batches, K labels.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -78,8 +77,6 @@ class ClassificationTask(LabelledTaskType):
     head = "classify"
     command = "classify"
     page = "classify"
-    checkpoints: ClassVar = {"en": ("sst2", "nsmc"), "ko": ("nsmc",)}
-    example_tasks: ClassVar = {"en": "sst2", "ko": "nsmc"}
     can_probe = True
     metrics = ("accuracy",)
     progress_metric = ("accuracy", "accuracy")

@@ -5,7 +5,6 @@ Shape legend: B batch, C choices, E examples.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -68,8 +67,6 @@ class MultipleChoiceTask(LabelledTaskType):
     aliases = ("choose",)
     head = "choose"
     command = "choose"
-    checkpoints: ClassVar = {"en": ("comve",), "ko": ()}
-    example_tasks: ClassVar = {"en": "swag", "ko": "swag"}
     metrics = ("accuracy",)
     progress_metric = ("accuracy", "accuracy")
     column_flags = ("text_column", "choice_columns")

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -48,8 +47,6 @@ class RegressionTask(LabelledTaskType):
     head = "regress"
     command = "classify"
     page = "classify"
-    checkpoints: ClassVar = {"en": ("sst2", "nsmc"), "ko": ("nsmc",)}
-    example_tasks: ClassVar = {"en": "stsb", "ko": "klue_sts"}
     predicts_value = True
     metrics = ("spearman", "pearson")
     progress_metric = ("error", "error")

@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -233,8 +232,6 @@ class TaggingTask(LabelledTaskType):
     head = "tag"
     command = "tag"
     page = "tag"
-    checkpoints: ClassVar = {"en": ("wikiann_en", "ner"), "ko": ("klue_ner", "wikiann_ko")}
-    example_tasks: ClassVar = {"en": "wikiann_en", "ko": "klue_ner"}
     metrics = ("entity_f1", "entity_precision", "entity_recall")
     progress_metric = ("tag_accuracy", "tags")
     uses_labels = True

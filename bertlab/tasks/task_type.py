@@ -5,7 +5,7 @@ A task type is one module that defines a subclass, and one row of `registry.TASK
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -39,10 +39,6 @@ class TaskType(ABC):
     """The command and, with underscores, the method of `Session` that predicts; "" for none."""
     page: ClassVar[str] = ""
     """The page of the app that predicts; "" for none."""
-    checkpoints: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """The shipped checkpoints that suit it, best first, by language code."""
-    example_tasks: ClassVar[Mapping[str, str]] = {}
-    """The task to propose for fine-tuning where no checkpoint is shipped, by language code."""
     can_probe: ClassVar[bool] = False
     """Whether single attention heads can be switched off under its prediction: whether it has a `probe`."""
     probe_reads_pair: ClassVar[bool] = False

@@ -7,6 +7,7 @@ import anywidget
 import plotly.graph_objects as go
 import traitlets
 
+from bertlab.config.languages import DEFAULT
 from bertlab.explore.facts import AttentionMap, NeuronMap
 from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, figures, html
@@ -23,7 +24,7 @@ class AttentionWidget(anywidget.AnyWidget):
     payload = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, attention: AttentionMap, *, state: dict | None = None, lang: str = "en", **options):
+    def __init__(self, attention: AttentionMap, *, state: dict | None = None, lang: str = DEFAULT, **options):
         self._options = {"lang": lang}
         state = state or {}
         super().__init__(payload=self._take(attention).bytes(state, self._options), state=state, **options)
@@ -61,7 +62,7 @@ class NeuronWidget(anywidget.AnyWidget):
     payload = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, neuron: NeuronMap, *, state: dict | None = None, lang: str = "en", **options):
+    def __init__(self, neuron: NeuronMap, *, state: dict | None = None, lang: str = DEFAULT, **options):
         self._neuron, self._options = neuron, {"lang": lang}
         super().__init__(payload=neuron_bytes(neuron, options=self._options), state=state or {}, **options)
 
@@ -90,7 +91,7 @@ class TimelineWidget(anywidget.AnyWidget):
     payload = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, timeline: Timeline, *, log=(), state: dict | None = None, lang: str = "en", **options):
+    def __init__(self, timeline: Timeline, *, log=(), state: dict | None = None, lang: str = DEFAULT, **options):
         super().__init__(
             payload=timeline_bytes(timeline, log=log, options={"lang": lang}), state=state or {}, **options
         )

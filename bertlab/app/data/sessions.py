@@ -18,6 +18,7 @@ from bertlab.app import access
 from bertlab.checkpoints.files import read_config
 from bertlab.checkpoints.locate import resolve_run
 from bertlab.config.config import ModelConfig
+from bertlab.config.languages import DEFAULT
 from bertlab.explore import interventions
 from bertlab.explore.compare import Comparison, compare
 from bertlab.explore.facts import AttentionMap, HeadEffects, SpanXray
@@ -61,7 +62,7 @@ def short_name(checkpoint: Checkpoint) -> str:
     return next((name for name, path in bertlab.shipped().items() if str(path) == checkpoint.source), checkpoint.source)
 
 
-def fitting(prediction: str, language: str = "en") -> Checkpoint:
+def fitting(prediction: str, language: str = DEFAULT) -> Checkpoint:
     """The shipped checkpoint that suits a prediction, in a language if one is shipped for it.
 
     Raises:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from bertlab.checkpoints.checkpoint import Checkpoint
-from bertlab.config.languages import read_data
+from bertlab.config.languages import DEFAULT, read_data
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import Group, ScoredRow, TaskAnalysis
 from bertlab.tasks.span.answer import answer_questions
@@ -87,7 +87,7 @@ def _gold_probability(spans: Decoded, golds: Sequence[str], unanswerable: bool, 
     return float(shares[right].sum() / shares.sum())
 
 
-def question_word(question: str, language: str = "en") -> str:
+def question_word(question: str, language: str = DEFAULT) -> str:
     """The question word of a question; "" for a question without one.
 
     >>> question_word("In how many years?"), question_word("To whom?"), question_word("Name the mill.")

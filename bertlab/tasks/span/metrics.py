@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from bertlab.config.errors import DataError
+from bertlab.config.languages import languages
 from bertlab.config.tasks import TaskSpec
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -50,7 +51,7 @@ def normalised_klue_answer(text: str) -> str:
     return " ".join(text.lower().translate(_PUNCTUATION).split())
 
 
-_NORMALISED = {"squad": normalised_answer, "korquad": normalised_korean_answer, "klue": normalised_klue_answer}
+NORMALISED = {"squad": normalised_answer, "korquad": normalised_korean_answer, "klue": normalised_klue_answer}
 
 
 def script_of(spec: TaskSpec) -> str:
@@ -65,7 +66,7 @@ def script_of(spec: TaskSpec) -> str:
     """
     if "rouge_w" in spec.metrics:
         return "klue"
-    scripts = {"en": "squad", "ko": "korquad"}
+    scripts = {code: language.answer_script for code, language in languages().items() if language.answer_script}
     if spec.language not in scripts:
         raise DataError("answer-language-unknown", language=repr(spec.language), languages=list(scripts))
     return scripts[spec.language]
@@ -77,7 +78,7 @@ def exact_match(prediction: str, gold: str, script: str = "squad") -> float:
     >>> exact_match("the kettle", "Kettle."), exact_match("kettles", "kettle")
     (1.0, 0.0)
     """
-    normalised = _NORMALISED[script]
+    normalised = NORMALISED[script]
     return float(normalised(prediction) == normalised(gold))
 
 
@@ -91,7 +92,7 @@ def answer_f1(prediction: str, gold: str, both_empty: float = 0.0, script: str =
     >>> answer_f1("the green kettle", "kettle of iron")  # precision 1/2, recall 1/3
     0.4
     """
-    predicted, expected = (_NORMALISED[script](text).split() for text in (prediction, gold))
+    predicted, expected = (NORMALISED[script](text).split() for text in (prediction, gold))
     if script != "squad":
         predicted, expected = "".join(predicted), "".join(expected)
     if not predicted and not expected:
@@ -127,7 +128,7 @@ def _f1(same: int, predicted: int, expected: int) -> float:
 
 def golds_with_words(golds: Iterable[str], script: str) -> list[str]:
     """The gold answers with at least one word, as the scripts of v2.0 count them; [""] where there is none."""
-    return [gold for gold in golds if _NORMALISED[script](gold)] or [""]
+    return [gold for gold in golds if NORMALISED[script](gold)] or [""]
 
 
 def _scores(prediction: str, golds: Sequence[str], both_empty: float, script: str) -> dict[str, float]:
@@ -175,8 +176,8 @@ def squad(
     """
     if version not in ("1.1", "2.0"):
         raise DataError("squad-version-unknown", version=version)
-    if script not in _NORMALISED:
-        raise DataError("answer-script-unknown", script=repr(script), scripts=list(_NORMALISED))
+    if script not in NORMALISED:
+        raise DataError("answer-script-unknown", script=repr(script), scripts=list(NORMALISED))
     answers = {row["id"]: list(row["answers"]["text"]) for row in golds}
     missing = sum(id not in predictions for id in answers)
     if missing == len(answers):

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -148,8 +147,6 @@ class SpanTask(FinetuneTaskType):
     head = "span"
     command = "answer"
     page = "question"
-    checkpoints: ClassVar = {"en": ("squad",), "ko": ("korquad",)}
-    example_tasks: ClassVar = {"en": "squad", "ko": "korquad"}
     can_probe = True
     probe_reads_pair = True
     metrics = ("f1", "exact_match")
