@@ -54,7 +54,7 @@ with frame.show_errors():
         st.html(f'<p class="small" dir="auto">{sentence}</p>')
         names = {
             "labels": (t("depth-probability"), t("depth-rank")),
-            "rows": ("{}", "0"),
+            "rows": ("{}", t("depth-embeddings")),
             "axis": t("compare-layer"),
         }
         code = plots.python_lines(

@@ -73,6 +73,9 @@ if answers:
                 format="%.1f%%", min_value=0, max_value=100, width=100
             ),
             t("question-score"): st.column_config.NumberColumn(format="%.2f", width=60),
+            # the table fits beside the curves; a click on a cell shows its whole text
+            t("question-answer"): st.column_config.TextColumn(width=190),
+            t("question-whole"): st.column_config.TextColumn(width=110),
         }
         st.dataframe(rows, hide_index=True, column_config=columns)
     with curves:
