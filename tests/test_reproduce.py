@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.errors import raises_error
+from support.errors import command_error, raises_error
 from support.task_rows import directory_of
 from torch.testing import assert_close
 
@@ -26,7 +26,14 @@ from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, nex
 from bertlab.training.gradient import GlobalGradient
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES
-from bertlab.training.paper.reproduce import ReproduceConfig, cells, directions, reproduce, result, sentence
+from bertlab.training.paper.reproduce import (
+    ReproduceConfig,
+    cells,
+    compare_directions,
+    read_table,
+    reproduce,
+    summarise,
+)
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
@@ -38,19 +45,19 @@ SENTENCE = "The keeper of the old mill carried the lantern. It was dark."
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    place = tmp_path_factory.mktemp("corpus")
+    directory = tmp_path_factory.mktemp("corpus")
     rows = [{"text": "\n".join(f"{SENTENCE} {SENTENCE} {k}" for k in range(8))} for _ in range(60)]
-    (place / "text.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    prepare(PrepareConfig((str(place / "text.jsonl"),), place / "prepared", vocab_size=120, workers=1))
-    return place / "prepared"
+    (directory / "text.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    prepare(PrepareConfig((str(directory / "text.jsonl"),), directory / "prepared", vocab_size=120, workers=1))
+    return directory / "prepared"
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    place = tmp_path_factory.mktemp("tasks")
+    directory = tmp_path_factory.mktemp("tasks")
     for folder, name in (("glue", "mrpc"), ("glue", "sst2"), ("", "squad"), ("ner", "wikiann_en")):
-        directory_of(place / folder / name, task(name))
-    return place
+        directory_of(directory / folder / name, task(name))
+    return directory
 
 
 @pytest.fixture
@@ -63,8 +70,8 @@ def batch(tiny_model):
 
 
 @pytest.fixture
-def left(tiny_model):
-    """The tiny model's weights under a mask that hides what comes later."""
+def causal_model(tiny_model):
+    """The weights of the tiny model with causal attention."""
     model = FastBert(tiny_model.config.replace(left_to_right=True), ("mlm", "span"))
     model.load_state_dict(tiny_model.state_dict(), strict=False)
     return model.eval()
@@ -73,17 +80,17 @@ def left(tiny_model):
 # -- left to right -----------------------------------------------------------------------------------------------
 
 
-def test_a_token_sees_only_those_before_it(left, tiny_model, batch):
+def test_a_token_attends_to_earlier_tokens_only(causal_model, tiny_model, batch):
     ids_BT = batch.input_ids_BT.clone()
     ids_BT[:, 4] += 1
     later = replace(batch, input_ids_BT=ids_BT)
-    one, other = left(batch).hidden_BTH, left(later).hidden_BTH
+    one, other = causal_model(batch).hidden_BTH, causal_model(later).hidden_BTH
     assert torch.equal(one[:, :4], other[:, :4])
     assert not torch.allclose(one[0, 4:], other[0, 4:])
     assert not torch.allclose(tiny_model(batch).hidden_BTH[:, :4], tiny_model(later).hidden_BTH[:, :4])
     trace = Trace.of("probs", "scores")
     real_BT = batch.attention_mask_BT
-    assert_close(left(batch, trace=trace).hidden_BTH[real_BT], one[real_BT])
+    assert_close(causal_model(batch, trace=trace).hidden_BTH[real_BT], one[real_BT])
     closed_TT = torch.ones(9, 9, dtype=torch.bool).triu(1)
     for probs_BNTT, scores_BNTT in zip(trace["probs"], trace["scores"], strict=True):
         assert not probs_BNTT[..., closed_TT].any()
@@ -91,51 +98,54 @@ def test_a_token_sees_only_those_before_it(left, tiny_model, batch):
         assert_close(probs_BNTT.sum(-1), torch.ones_like(probs_BNTT[..., 0]))
 
 
-def test_a_silent_head_looks_left_too(left, batch):
+def test_heads_of_a_causal_model_can_be_ablated(causal_model, batch):
     one = replace(batch, input_ids_BT=batch.input_ids_BT[:1], token_type_ids_BT=batch.token_type_ids_BT[:1],
                   attention_mask_BT=None)  # fmt: skip
     trace = Trace.of("hidden")
-    positions_P = torch.arange(left(one, trace=trace).hidden_BTH.shape[1])
-    for layer in range(left.config.num_layers):
-        found_NPH = ablate_each_head(left, trace["hidden"][layer], layer, positions_P, batch_size=8)
-        for head, hidden_PH in enumerate(found_NPH):
-            silent = Interventions.ablate_heads(left.config, [(layer, head)])
-            assert_close(hidden_PH, left(one, interventions=silent).hidden_BTH[0])
+    positions_P = torch.arange(causal_model(one, trace=trace).hidden_BTH.shape[1])
+    for layer in range(causal_model.config.num_layers):
+        ablated_NPH = ablate_each_head(causal_model, trace["hidden"][layer], layer, positions_P, batch_size=8)
+        for head, hidden_PH in enumerate(ablated_NPH):
+            ablation = Interventions.ablate_heads(causal_model.config, [(layer, head)])
+            assert_close(hidden_PH, causal_model(one, interventions=ablation).hidden_BTH[0])
 
 
-def test_what_is_pooled_has_seen_the_whole_text(left, batch):
-    hidden_BTH = left(batch).hidden_BTH
-    assert_close(left(batch).pooled_BH, torch.cat([left.pooler(hidden_BTH[:1, 8:]), left.pooler(hidden_BTH[1:, 5:6])]))
+def test_a_causal_model_pools_the_last_token(causal_model, batch):
+    hidden_BTH = causal_model(batch).hidden_BTH
+    assert_close(
+        causal_model(batch).pooled_BH,
+        torch.cat([causal_model.pooler(hidden_BTH[:1, 8:]), causal_model.pooler(hidden_BTH[1:, 5:6])]),
+    )
 
 
-def test_left_to_right_is_is_decoder_of_transformers(left, tiny_tokenizer, batch, tmp_path):
+def test_transformers_opens_a_causal_model_as_a_decoder(causal_model, tiny_tokenizer, batch, tmp_path):
     transformers = pytest.importorskip("transformers")
-    checkpoint.save(tmp_path / "left", left, tiny_tokenizer, {}, dtype=torch.float32)
+    checkpoint.save(tmp_path / "left", causal_model, tiny_tokenizer, {}, dtype=torch.float32)
     assert json.loads((tmp_path / "left" / "config.json").read_text())["is_decoder"] is True
     theirs = transformers.BertModel.from_pretrained(tmp_path / "left", add_pooling_layer=False).eval()
     with torch.no_grad():
         expected_BTH = theirs(batch.input_ids_BT, batch.attention_mask_BT.long(), use_cache=False).last_hidden_state
     real = batch.attention_mask_BT
-    assert_close(left(batch).hidden_BTH[real], expected_BTH[real], atol=1e-4, rtol=1e-4)
+    assert_close(causal_model(batch).hidden_BTH[real], expected_BTH[real], atol=1e-4, rtol=1e-4)
     opened = bertlab.load(tmp_path / "left")
     assert opened.config.left_to_right
     with raises_error(MissingHead, "head-mlm-causal"):
         opened.fill_mask("A [MASK].")
 
 
-def test_a_config_that_says_no_truth_value_is_refused(left, tiny_tokenizer, tmp_path):
-    checkpoint.save(tmp_path / "odd", left, tiny_tokenizer, {})
+def test_left_to_right_must_be_true_or_false(causal_model, tiny_tokenizer, tmp_path):
+    checkpoint.save(tmp_path / "odd", causal_model, tiny_tokenizer, {})
     path = tmp_path / "odd" / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"is_decoder": 3}))
     with raises_error(BertlabError, "config-value-invalid", name="left_to_right"):
         checkpoint.load(tmp_path / "odd")
 
 
-def test_every_next_token_is_asked_for(left, tiny_tokenizer, batch):
+def test_the_loss_of_a_causal_model_covers_every_next_token(causal_model, tiny_tokenizer, batch):
     _, index_P, labels_P = next_tokens(batch)
-    flat, asked_P = batch.input_ids_BT.flatten(), labels_P != IGNORED
-    assert asked_P.sum() == 8 + 5
-    assert torch.equal(labels_P[asked_P], flat[index_P[asked_P] + 1])
+    flat, labelled_P = batch.input_ids_BT.flatten(), labels_P != IGNORED
+    assert labelled_P.sum() == 8 + 5
+    assert torch.equal(labels_P[labelled_P], flat[index_P[labelled_P] + 1])
 
     class Pairs:
         inputs, key_B, nsp_labels_B = batch, torch.arange(2), torch.zeros(2, dtype=torch.int64)
@@ -143,14 +153,14 @@ def test_every_next_token_is_asked_for(left, tiny_tokenizer, batch):
         def __len__(self):
             return 2
 
-    loss, head = PretrainingLoss(MaskRule.of(tiny_tokenizer), "none", left_to_right=True), left.heads["mlm"]
+    loss, head = PretrainingLoss(MaskRule.of(tiny_tokenizer), "none", left_to_right=True), causal_model.heads["mlm"]
     assert int(loss.counts(Pairs())["mlm"]) == 13
-    logits_BTV = head(left(batch).hidden_BTH, left.embeddings.token.weight)
-    wanted = torch.nn.functional.cross_entropy(logits_BTV.flatten(0, 1)[index_P], labels_P)
-    assert_close(loss(left, Pairs()).value, wanted)
+    logits_BTV = head(causal_model(batch).hidden_BTH, causal_model.embeddings.token.weight)
+    expected = torch.nn.functional.cross_entropy(logits_BTV.flatten(0, 1)[index_P], labels_P)
+    assert_close(loss(causal_model, Pairs()).value, expected)
 
 
-def test_a_left_to_right_model_learns_the_next_word(corpus, tmp_path):
+def test_a_causal_model_learns_to_predict_next_tokens(corpus, tmp_path):
     config = PretrainConfig(
         corpus=corpus, out=tmp_path / "run", preset="tiny", layers=1, hidden=32, attention_heads=4, steps=60,
         batch_size=8, max_tokens=32, second="none", left_to_right=True, precision="float32", device="cpu",
@@ -161,43 +171,43 @@ def test_a_left_to_right_model_learns_the_next_word(corpus, tmp_path):
     assert opened.config.left_to_right
     assert (opened.config.num_layers, opened.config.hidden_size, opened.config.intermediate_size) == (1, 32, 128)
     assert opened.record["objectives"] == ["next words"]
-    assert reports[0].metrics["mlm_accuracy"] < 0.2, "nothing is known before the first step"
+    assert reports[0].metrics["mlm_accuracy"] < 0.2, "an untrained model predicts by chance"
     assert reports[-1].metrics["mlm_accuracy"] > reports[0].metrics["mlm_accuracy"] + 0.1
-    with pytest.raises(BertlabError, match="--second none"):
+    with raises_error(BertlabError, "left-to-right-with-sentence-pair"):
         list(pretrain(replace(config, second="next", out=tmp_path / "other")))
-    with pytest.raises(BertlabError, match="at most 1"):
+    with raises_error(BertlabError, "mask-shares-too-large"):
         list(pretrain(replace(config, mask_share=0.9, out=tmp_path / "other")))
 
 
 @pytest.mark.parametrize(("mask", "rnd"), [(1.0, 0.0), (0.8, 0.0), (0.8, 0.2), (0.0, 0.8), (0.0, 1.0)])
-def test_masks_in_the_shares_of_table8(mask, rnd, tiny_tokenizer):
+def test_the_masking_schemes_of_table8_have_their_shares(mask, rnd, tiny_tokenizer):
     ids_BT = torch.randint(5, tiny_tokenizer.vocab_size, (400, 40))
     rule = MaskRule.of(tiny_tokenizer, mask_share=mask, random_share=rnd)
-    whole = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
-    shown, index_P, labels_P = mask_tokens(whole, torch.arange(400), rule)
-    shown_P = shown.input_ids_BT.flatten()[index_P][labels_P != IGNORED]
+    batch = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
+    masked, index_P, labels_P = mask_tokens(batch, torch.arange(400), rule)
+    masked_P = masked.input_ids_BT.flatten()[index_P][labels_P != IGNORED]
     labels_P = labels_P[labels_P != IGNORED]
-    assert float((shown_P == rule.mask_id).float().mean()) == pytest.approx(mask, abs=0.04)
-    # of some hundred random words one is that which stood there
-    assert float((shown_P == labels_P).float().mean()) == pytest.approx(1 - mask - rnd, abs=0.04)
+    assert float((masked_P == rule.mask_id).float().mean()) == pytest.approx(mask, abs=0.04)
+    # A random token is the original one in about one of a hundred cases.
+    assert float((masked_P == labels_P).float().mean()) == pytest.approx(1 - mask - rnd, abs=0.04)
 
 
 # -- a BiLSTM on top ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pick", PICKS)
-def test_features_of_a_frozen_encoder(pick, tiny_model, batch):
+def test_picked_layers_are_the_features_of_a_frozen_encoder(pick, tiny_model, batch):
     bare = FastBert(tiny_model.config.replace(labels=("O", "B-X")))
     bare.load_state_dict(tiny_model.state_dict(), strict=False)
     model = OnTop(bare, "tag", pick=pick, width=8, frozen=True)
     trace = Trace.of("hidden")
     tiny_model(batch, trace=trace)
     zero, one, two = trace["hidden"]
-    wanted = {
+    expected = {
         "embeddings": zero, "last": two, "second-to-last": one, "sum-4": (one + two) / 2, "sum-all": (one + two) / 2,
         "concat-4": torch.cat([one, two], -1),
     }  # fmt: skip
-    assert_close(model.train().features(batch), wanted[pick])
+    assert_close(model.train().features(batch), expected[pick])
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1.0)
     GlobalGradient(model, TASK_TYPES["tagging"].loss)(LabelBatch(batch, torch.ones(2, 9, dtype=torch.int64)))
@@ -226,61 +236,62 @@ def settings(tmp_path, corpus, data, table, **changes) -> ReproduceConfig:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_is_consistent(table):
-    own = TABLES[table]
-    assert own.begin in own.rows
-    for row in own.rows.values():
-        assert set(row.paper) == {name for name in row.columns or own.columns if not own.columns[name].optional}
-        assert not own.pretrainings or row.pretrained in own.pretrainings
+def test_every_row_has_a_result_of_the_paper_and_a_pretraining_run(table):
+    definition = TABLES[table]
+    assert definition.reference_row in definition.rows
+    for row in definition.rows.values():
+        assert set(row.paper) == {
+            name for name in row.columns or definition.columns if not definition.columns[name].optional
+        }
+        assert not definition.pretrainings or row.pretrained in definition.pretrainings
         assert row.pick in PICKS
 
 
-def test_what_the_paper_did_not_measure_is_asked_for_by_name(tmp_path, corpus, data):
+def test_an_optional_column_is_computed_only_if_named(tmp_path, corpus, data):
     config = settings(tmp_path, corpus, data, "table5")
     assert {cell.column for cell in cells(config)} == {"mrpc", "sst2", "squad"}
     assert {cell.column for cell in cells(replace(config, columns=("ner",)))} == {"ner"}
     assert not any("ner" in row.paper for row in TABLES["table5"].rows.values())
 
 
-def test_a_table_of_which_nothing_was_begun_takes_other_settings(tmp_path, data, tiny_checkpoint):
+def test_settings_may_change_before_the_first_result(tmp_path, data, tiny_checkpoint):
     config = ReproduceConfig(
         table="table7", out=tmp_path / "t7", from_=str(tiny_checkpoint), ner="wnut17", device="cpu"
     )
-    with pytest.raises(BertlabError, match="hub"):
+    with raises_error(BertlabError, "hub-data-unavailable"):
         list(reproduce(config))
-    asked = replace(config, ner="wikiann_en", data=data, epochs=1.0, max_tokens=32, lstm_width=8, rows=("last",))
-    assert [moment.doing for moment in reproduce(asked)][-1] == "done"
+    changed = replace(config, ner="wikiann_en", data=data, epochs=1.0, max_tokens=32, lstm_width=8, rows=("last",))
+    assert [progress.activity for progress in reproduce(changed)][-1] == "done"
 
 
-def test_left_to_right_and_its_bilstm_share_a_pretraining(tmp_path, corpus, data):
+def test_rows_share_a_pretraining_run_and_finished_cells_are_kept(tmp_path, corpus, data):
     rows = ("left-to-right", "bilstm")
     config = settings(tmp_path, corpus, data, "table5", rows=rows, columns=("sst2",))
-    moments = list(reproduce(config))
-    assert [m.done for m in moments] == sorted(m.done for m in moments)
-    assert moments[-1].done == moments[-1].total == 2
+    reports = list(reproduce(config))
+    assert [report.done for report in reports] == sorted(report.done for report in reports)
+    assert reports[-1].done == reports[-1].total == 2
     assert sorted(p.name for p in (tmp_path / "table5" / "pretrained-seed0").iterdir()) == ["left-to-right"]
     assert bertlab.load(tmp_path / "table5" / "left-to-right-seed0" / "sst2" / "checkpoint").config.left_to_right
     assert not (tmp_path / "table5" / "bilstm-seed0" / "sst2" / "checkpoint").exists()
-    told = result(config)
-    assert all(row["cells"]["sst2"]["paper"] > 90 for row in told["rows"].values())
-    # what is finished is not done again; what is missing is
+    table = read_table(config)
+    assert all(row["cells"]["sst2"]["paper"] > 90 for row in table["rows"].values())
     assert list(reproduce(config)) == []
     (tmp_path / "table5" / "bilstm-seed0" / "sst2.json").unlink()
-    assert {m.cell.row for m in reproduce(config)} == {"bilstm"}
-    assert result(config)["rows"]["left-to-right"] == told["rows"]["left-to-right"]
-    with pytest.raises(BertlabError, match="another steps"):
+    assert {report.cell.row for report in reproduce(config)} == {"bilstm"}
+    assert read_table(config)["rows"]["left-to-right"] == table["rows"]["left-to-right"]
+    with raises_error(BertlabError, "reproduce-other-settings", changed=["steps"]):
         list(reproduce(replace(config, steps=3)))
 
 
-def test_the_command_writes_its_table(tmp_path, data, tiny_checkpoint, capsys):
+def test_the_command_prints_and_writes_the_table(tmp_path, data, tiny_checkpoint, capsys):
     words = ["reproduce", "table7", "--data", str(data), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "t7")]
     words += ["--epochs", "1", "--max-tokens", "32", "--lstm-width", "8", "--device", "cpu"]
     assert main([*words, "--seeds", "2", "--rows", "last", "sum-4"]) == 0
     printed = capsys.readouterr().out
     assert "| last layer |" in printed
     assert "Against the row “last layer”" in printed
-    told = json.loads((tmp_path / "t7" / "table7.json").read_text())
-    assert len(told["rows"]["sum-4"]["cells"]["ner-frozen"]["values"]) == 2
+    table = json.loads((tmp_path / "t7" / "table7.json").read_text())
+    assert len(table["rows"]["sum-4"]["cells"]["ner-frozen"]["values"]) == 2
     page = (tmp_path / "t7" / "table7.html").read_text()
     assert "plotly" in page
     assert 'src="http' not in page
@@ -290,10 +301,10 @@ def test_the_command_writes_its_table(tmp_path, data, tiny_checkpoint, capsys):
     assert rows["finetuned"]["cells"]["ner"]["paper"] == 96.4
 
 
-def test_sizes_and_masks(tmp_path, corpus, data):
+def test_perplexity_and_mask_shares_come_from_pretraining(tmp_path, corpus, data):
     config = settings(tmp_path, corpus, data, "table6", validation=corpus, rows=("l2", "l4"), columns=("perplexity",))
     list(reproduce(config))
-    values = [row["cells"]["perplexity"]["mean"] for row in result(config)["rows"].values()]
+    values = [row["cells"]["perplexity"]["mean"] for row in read_table(config)["rows"].values()]
     assert all(1 < value < 1000 for value in values)
     assert cells(replace(config, validation=None, columns=()))[0].column != "perplexity"
     masks = settings(tmp_path, corpus, data, "table8", rows=("m0-s20-r80",), columns=("ner-frozen",))
@@ -302,22 +313,22 @@ def test_sizes_and_masks(tmp_path, corpus, data):
     assert (run["mask_share"], run["random_share"]) == (0.0, 0.8)
 
 
-def test_a_table_begun_before_there_was_a_choice_was_read_by_adam(tmp_path, corpus, data):
+def test_a_directory_without_a_recorded_optimizer_used_adamw(tmp_path, corpus, data):
     adam = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
     config = settings(tmp_path, corpus, data, "table8", rows=("m0-s20-r80",), columns=("ner-frozen",), optim=adam)
     next(reproduce(config))
     path = config.out / "reproduce.json"
-    begun = json.loads(path.read_text())
-    path.write_text(json.dumps({name: value for name, value in begun.items() if name != "optim"}))
+    recorded = json.loads(path.read_text())
+    path.write_text(json.dumps({name: value for name, value in recorded.items() if name != "optim"}))
     next(reproduce(config))
-    with pytest.raises(BertlabError, match="another optim"):
+    with raises_error(BertlabError, "reproduce-other-settings", changed=["optim"]):
         next(reproduce(replace(config, optim=replace(adam, name="muon"))))
 
 
-def told_of(*ours: float) -> dict:
+def table_of(*means: float) -> dict:
     rows = {
-        name: {"title": name.upper(), "cells": {"c": {"mean": mine, "spread": None, "values": [mine], "paper": theirs}}}
-        for name, mine, theirs in zip("abd", ours, (84.2, 84.3, 83.6), strict=True)
+        name: {"title": name.upper(), "cells": {"c": {"mean": mean, "spread": None, "values": [mean], "paper": paper}}}
+        for name, mean, paper in zip("abd", means, (84.2, 84.3, 83.6), strict=True)
     }
     column = {"title": "C", "task": "sst2", "paper": "MNLI", "lower": False}
     return {
@@ -326,18 +337,20 @@ def told_of(*ours: float) -> dict:
     }  # fmt: skip
 
 
-def test_directions_are_counted_and_said():
-    assert [way["agrees"] for way in directions(told_of(70, 71, 69))] == [True, True]
-    assert sentence(told_of(70, 71, 69)).endswith("in all 2 comparisons.")
-    said = sentence(told_of(70, 69, 69))
-    assert "1 of 2" in said
-    assert "B on C (-1.00, the paper +0.10)" in said
-    assert sentence(told_of(70, 70, 69)).endswith("1 of 2 differences have the paper's direction; in 1 ours are equal.")
-    assert sentence({**told_of(70, 71, 69), "rows": {}}) == "Nothing can be compared with the paper yet."
+def test_the_summary_counts_agreeing_directions():
+    assert [comparison["agrees"] for comparison in compare_directions(table_of(70, 71, 69))] == [True, True]
+    assert summarise(table_of(70, 71, 69)).endswith("in all 2 comparisons.")
+    text = summarise(table_of(70, 69, 69))
+    assert "1 of 2" in text
+    assert "B on C (-1.00, the paper +0.10)" in text
+    assert summarise(table_of(70, 70, 69)).endswith(
+        "1 of 2 differences have the paper's direction; in 1 ours are equal."
+    )
+    assert summarise({**table_of(70, 71, 69), "rows": {}}) == "Nothing can be compared with the paper yet."
 
 
-def test_the_figure_shows_distances():
-    drawn = ablation.figure(told_of(70, 71, 69))
+def test_the_figure_shows_differences_from_the_reference_row():
+    drawn = ablation.figure(table_of(70, 71, 69))
     ours, paper = drawn.data
     assert list(ours.x) == [1, -1]
     assert list(paper.x) == pytest.approx([0.1, -0.6])
@@ -345,22 +358,25 @@ def test_the_figure_shows_distances():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "id"),
     [
-        (["table5", "--data", "{data}"], "--corpus"),
-        (["table5", "--corpus", "{data}", "--data", "{data}"], "corpus"),
-        (["table7", "--data", "{data}/glue", "--from", "{tiny}"], "no directory wikiann_en"),
-        (["table7", "--data", "{data}/nowhere", "--from", "{tiny}"], "no directory"),
-        (["table7", "--data", "{data}", "--from", "nobody"], "nobody"),
-        (["table7", "--data", "{data}", "--from", "{tiny}", "--rows", "third"], "no row third"),
-        (["table7", "--data", "{data}", "--from", "{tiny}", "--seeds", "0"], "--seeds is 0"),
-        (["table6", "--corpus", "{corpus}", "--data", "{data}", "--columns", "perplexity"], "--validation"),
+        (["table5", "--data", "{data}"], "reproduce-needs-corpus"),
+        (["table5", "--corpus", "{data}", "--data", "{data}"], "corpus-not-found"),
+        (["table7", "--data", "{data}/glue", "--from", "{tiny}"], "reproduce-task-not-found"),
+        (["table7", "--data", "{data}/nowhere", "--from", "{tiny}"], "reproduce-data-not-found"),
+        (["table7", "--data", "{data}", "--from", "nobody"], "hub-unreachable"),
+        (["table7", "--data", "{data}", "--from", "{tiny}", "--rows", "third"], "reproduce-row-unknown"),
+        (["table7", "--data", "{data}", "--from", "{tiny}", "--seeds", "0"], "setting-out-of-range"),
+        (
+            ["table6", "--corpus", "{corpus}", "--data", "{data}", "--columns", "perplexity"],
+            "reproduce-perplexity-needs-validation",
+        ),
     ],
 )
-def test_what_is_missing_is_said_before_any_training(words, said, tmp_path, data, corpus, tiny_checkpoint, capsys):
-    places = {"data": data, "corpus": corpus, "tiny": tiny_checkpoint}
-    assert main(["reproduce", *(w.format(**places) for w in words), "--out", str(tmp_path / "out")]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
+def test_missing_data_and_invalid_settings_are_reported_before_training(
+    words, id, tmp_path, data, corpus, tiny_checkpoint
+):
+    paths = {"data": data, "corpus": corpus, "tiny": tiny_checkpoint}
+    error = command_error("reproduce", *(word.format(**paths) for word in words), "--out", str(tmp_path / "out"))
+    assert error.id == id
     assert not (tmp_path / "out").exists()

@@ -5,7 +5,7 @@ import json
 from tqdm import tqdm
 
 from bertlab.config.files import write_atomically
-from bertlab.training.paper.reproduce import ReproduceConfig, reproduce, result
+from bertlab.training.paper.reproduce import ReproduceConfig, read_table, reproduce
 from bertlab.views import ablation
 
 __all__ = ["ReproduceConfig", "run"]
@@ -14,20 +14,19 @@ BAR_FORMAT = "{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {desc}"
 
 
 def run(config: ReproduceConfig) -> None:
-    """Train the cells of the table that are missing, with a progress bar; print the table, and write it to --out as
-    JSON, Markdown and HTML."""
+    """Compute the missing cells behind a progress bar, print the table, and write it to --out in three formats."""
     bar = None
     try:
-        for moment in reproduce(config):
+        for progress in reproduce(config):
             if bar is None:
-                bar = tqdm(total=moment.total, bar_format=BAR_FORMAT, initial=int(moment.done))
-            cell = moment.cell
-            bar.set_description_str(f"{cell.row}, {cell.column}, seed {cell.seed}: {moment.doing}", refresh=False)
-            bar.update(max(0.0, moment.done - bar.n))
+                bar = tqdm(total=progress.total, bar_format=BAR_FORMAT, initial=int(progress.done))
+            cell = progress.cell
+            bar.set_description_str(f"{cell.row}, {cell.column}, seed {cell.seed}: {progress.activity}", refresh=False)
+            bar.update(max(0.0, progress.done - bar.n))
     finally:
         if bar is not None:
             bar.close()
-    table = result(config)
+    table = read_table(config)
     lines = ablation.markdown(table)
     page = ablation.figure(table).to_html(include_plotlyjs=True)
     files = {".json": json.dumps(table, indent=2, ensure_ascii=False), ".md": "\n".join(lines), ".html": page}

@@ -1,9 +1,13 @@
 """Assertions about errors: by type, id and parameters, never by wording."""
 
+import contextlib
+import io
 from contextlib import contextmanager
+from unittest import mock
 
 import pytest
 
+from bertlab.cli import dispatch
 from bertlab.config.errors import BertlabError
 
 
@@ -41,3 +45,20 @@ def raises_row_error(id: str, /, row: int | None = None, **params: object):
     assert reason.id == id, f"{reason.id!r} ({error}), expected {id!r}"
     assert {name: reason.params.get(name) for name in params} == params
     assert "\n" not in str(error)
+
+
+def command_error(*words: str) -> BertlabError:
+    """Run a `bertlab` command that must fail with exit code 2 and print one line; return the error that it prints."""
+    errors, stderr = [], io.StringIO()
+    print_error = dispatch._print_error
+
+    def record_error(error: BertlabError) -> int:
+        errors.append(error)
+        return print_error(error)
+
+    with mock.patch.object(dispatch, "_print_error", record_error), contextlib.redirect_stderr(stderr):
+        code = dispatch.main(words)
+    assert code == 2, (code, stderr.getvalue())
+    (error,) = errors
+    assert stderr.getvalue() == f"bertlab: {error}\n"
+    return error

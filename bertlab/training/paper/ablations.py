@@ -1,74 +1,89 @@
-"""The paper's ablations as rows: what is trained in each line of tables 5 to 8, and what the paper found there.
+"""The paper's ablations as data: what each row of tables 5 to 8 trains, and the result that the paper reports for it.
 
-Devlin et al. 2019 (arXiv 1810.04805), section 5 and appendix C.2; development-set figures. Standard library only; knows
-no run.
+Results are on development sets, in the units of the paper. Standard library only.
+
+Source: Devlin et al. 2019 (arXiv 1810.04805), section 5 and appendix C.2.
 """
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-Way = Literal["pretrain", "finetune", "features"]
+Method = Literal["pretrain", "finetune", "features"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A measure. task: what it is taken on here, of `config.tasks`; "ner" for the entity task that is asked for.
-    paper: what the paper took it on, nothing where it took no such measure. way: from pre-training itself, after
-    fine-tuning, or on a frozen encoder. metric: of the task's, if not its first. lower: whether less is better.
-    optional: measured only where it is asked for."""
+    """A column of a table: a metric on a task."""
 
     title: str
-    way: Way
+    """The heading."""
+    method: Method
+    """Where the metric comes from: pre-training itself, fine-tuning, or a classifier on a frozen encoder."""
     task: str = ""
+    """The task to measure on, of `config.tasks`; "ner" for the one that `--ner` names; "" for pre-training."""
     paper: str = ""
+    """The task that the paper measured on; "" if the paper has no such column."""
     metric: str = ""
+    """The metric, if it is not the first one of the task."""
     lower: bool = False
+    """Whether lower values are better."""
     optional: bool = False
+    """Whether the column is computed only if `--columns` names it."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table. pretrained: which of the table's pre-trainings it stands on. paper: its figures there, by
-    column. lstm: a BiLSTM on the encoder. pick: of `nn.bilstm.PICKS`, where the encoder is frozen."""
+    """A row of a table: a model."""
 
     title: str
+    """The heading."""
     pretrained: str
+    """The name of the pre-training run in `Table.pretrainings` that the row starts from."""
     paper: dict[str, float]
+    """The paper's results, by column."""
     lstm: bool = False
+    """Whether a BiLSTM is trained on top of the encoder."""
     pick: str = "concat-4"
+    """For a frozen encoder, the layers whose features are used: one of `nn.bilstm.PICKS`."""
     columns: tuple[str, ...] = ()
+    """The columns of this row; empty for all."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """pretrainings: changes to a `PretrainConfig`, by name; none where all rows stand on a finished checkpoint.
-    against: the row that the others are compared with; the first if not given."""
+    """A table of the paper."""
 
     title: str
+    """What the table compares."""
     source: str
+    """Table and section of the paper."""
     columns: dict[str, Column]
+    """The columns by name."""
     rows: dict[str, Row]
+    """The rows by name."""
     pretrainings: dict[str, dict] = field(default_factory=dict)
-    against: str = ""
+    """Changed fields of `PretrainConfig` by the name of the run; empty if all rows start from a given checkpoint."""
+    reference: str = ""
+    """The row that the others are compared with; the first one if empty."""
 
     @property
-    def begin(self) -> str:
-        """The row that the others are compared with."""
-        return self.against or next(iter(self.rows))
+    def reference_row(self) -> str:
+        """The name of the row that the others are compared with."""
+        return self.reference or next(iter(self.rows))
 
 
-def _rows(columns: tuple[str, ...], **lines: tuple) -> dict[str, Row]:
-    """Rows from (title, figures..., changes?) in the order of the columns."""
-    found = {}
-    for name, (title, *values) in lines.items():
-        more = values.pop() if isinstance(values[-1], dict) else {}
-        key = name.replace("_", "-")
-        paper = {c: v for c, v in zip(columns, values, strict=True) if v is not None}
-        found[key] = Row(title, **{"pretrained": key, "paper": paper} | more)
-    return found
+def _make_rows(columns: tuple[str, ...], **rows: tuple) -> dict[str, Row]:
+    """Make rows from tuples (title, the paper's result for each column, changed fields of `Row` if any)."""
+    made = {}
+    for identifier, (title, *values) in rows.items():
+        changes = values.pop() if isinstance(values[-1], dict) else {}
+        name = identifier.replace("_", "-")
+        paper = {column: value for column, value in zip(columns, values, strict=True) if value is not None}
+        made[name] = Row(title, **{"pretrained": name, "paper": paper} | changes)
+    return made
 
 
-_SENTENCES = {
+_SENTENCE_COLUMNS = {
     "mrpc": Column("MRPC", "finetune", "mrpc", "MRPC", metric="accuracy"),
     "sst2": Column("SST-2", "finetune", "sst2", "SST-2"),
 }
@@ -76,21 +91,23 @@ _NER = Column("NER F1, fine-tuned", "finetune", "ner", "CoNLL-2003")
 _NER_FROZEN = Column("NER F1, feature-based", "features", "ner", "CoNLL-2003")
 
 
-def _masks(mask: float, same: float, rnd: float) -> dict:
-    return {"mask_share": mask / 100, "random_share": rnd / 100}
+def _mask_shares(mask: float, same: float, random: float) -> dict:
+    """Return the settings for the percentages of [MASK], the same token and a random token."""
+    return {"mask_share": mask / 100, "random_share": random / 100}
 
 
 TABLES = {
-    # questions need more reading than two cores have time for; entities are told from both sides too, and sooner
+    # SQuAD needs more pre-training than two cores can do. The optional NER column also depends on both directions of
+    # the context, and shows differences sooner.
     "table5": Table(
         "What the pre-training tasks do",
         "table 5, section 5.1",
         {
-            **_SENTENCES,
+            **_SENTENCE_COLUMNS,
             "squad": Column("SQuAD F1", "finetune", "squad", "SQuAD v1.1"),
             "ner": Column("NER F1", "finetune", "ner", optional=True),
         },
-        _rows(
+        _make_rows(
             ("mrpc", "sst2", "squad", "ner"),
             bert=("BERT", 86.7, 92.7, 88.5, None),
             no_nsp=("no NSP", 86.5, 92.6, 87.9, None),
@@ -99,12 +116,12 @@ TABLES = {
         ),
         {"bert": {}, "no-nsp": {"second": "none"}, "left-to-right": {"second": "none", "left_to_right": True}},
     ),
-    # the paper's sizes, three to twenty-four layers of 768 and 1024, in the same proportions for two cores
+    # The paper has 3 to 24 layers with hidden sizes 768 and 1024; the proportions are kept at a size for two cores.
     "table6": Table(
         "What the size of the model does",
         "table 6, section 5.2",
-        {"perplexity": Column("LM perplexity", "pretrain", lower=True), **_SENTENCES},
-        _rows(
+        {"perplexity": Column("LM perplexity", "pretrain", lower=True), **_SENTENCE_COLUMNS},
+        _make_rows(
             ("perplexity", "mrpc", "sst2"),
             l1=("1 x 128, 4 heads (3 x 768, 12)", 5.84, 79.8, 88.4),
             l2_a1=("2 x 128, 1 head (6 x 768, 3)", 5.24, 82.2, 90.7),
@@ -121,13 +138,13 @@ TABLES = {
             "l4-h192": {"layers": 4, "hidden": 192, "attention_heads": 6},
             "l8-h192": {"layers": 8, "hidden": 192, "attention_heads": 6},
         },
-        against="l4",
+        reference="l4",
     ),
     "table7": Table(
         "An encoder as it is: which layers' features",
         "table 7, section 5.3",
         {"ner": _NER, "ner-frozen": _NER_FROZEN},
-        _rows(
+        _make_rows(
             ("ner", "ner-frozen"),
             finetuned=("fine-tuned whole", 96.4, None, {"columns": ("ner",)}),
             embeddings=("embeddings", None, 91.0, {"pick": "embeddings", "columns": ("ner-frozen",)}),
@@ -137,9 +154,10 @@ TABLES = {
             concat_4=("last four concatenated", None, 96.1, {"pick": "concat-4", "columns": ("ner-frozen",)}),
             sum_all=("weighted sum of all layers", None, 95.5, {"pick": "sum-all", "columns": ("ner-frozen",)}),
         ),
-        against="last",
+        reference="last",
     ),
-    # [MASK], the same, a random word; in MNLI's place, whose rows are many, SST-2
+    # Row names and titles give the percentages of [MASK], the same token and a random token. SST-2 replaces MNLI, which
+    # has too many rows for two cores.
     "table8": Table(
         "What stands where a word was: [MASK], itself, another",
         "table 8, appendix C.2",
@@ -148,7 +166,7 @@ TABLES = {
             "ner": _NER,
             "ner-frozen": _NER_FROZEN,
         },
-        _rows(
+        _make_rows(
             ("sst2", "ner", "ner-frozen"),
             m80_s10_r10=("80 / 10 / 10", 84.2, 95.4, 94.9),
             m100_s0_r0=("100 / 0 / 0", 84.3, 94.9, 94.0),
@@ -158,8 +176,10 @@ TABLES = {
             m0_s0_r100=("0 / 0 / 100", 83.6, 94.9, 94.6),
         ),
         {
-            f"m{m}-s{s}-r{r}": _masks(m, s, r)
-            for m, s, r in ((80, 10, 10), (100, 0, 0), (80, 0, 20), (80, 20, 0), (0, 20, 80), (0, 0, 100))
+            f"m{mask}-s{same}-r{random}": _mask_shares(mask, same, random)
+            for mask, same, random in (
+                (80, 10, 10), (100, 0, 0), (80, 0, 20), (80, 20, 0), (0, 20, 80), (0, 0, 100),
+            )
         },
     ),
-}
+}  # fmt: skip

@@ -1,7 +1,7 @@
-"""The paper's ablations, run: rows of `ablations.TABLES` through `pretrain` and `finetune`, cell by cell.
+"""Reproduce the paper's ablations: run the rows of `ablations.TABLES` through `pretrain` and `finetune`, cell by cell.
 
-A cell is one figure of one seed. What is finished lies as a small JSON file in its place and is not done again; what
-was cut off goes on as any run does. Knows no picture.
+A cell is the result of one row, column and seed. Each finished cell is one JSON file and is not computed again; an
+interrupted training run continues as every run does.
 """
 
 import json
@@ -9,7 +9,6 @@ import math
 import statistics
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -33,9 +32,12 @@ from bertlab.training.pretraining.config import Preset, PretrainConfig
 from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.training.pretraining.recipes import fast
 
-FREE = {"out", "seeds", "columns", "rows", "threads", "json"}  # may differ when a table goes on
-FAST = fast(Path(), Path()).optim
-FINETUNE_RATE, LSTM_RATE = 3e-4, 1e-3
+# Settings that may change between two commands on the same directory.
+FREE_SETTINGS = {"out", "seeds", "columns", "rows", "threads", "json"}
+FAST_OPTIM = fast(Path(), Path()).optim
+# The optimiser of tables that were begun before `--optim` existed.
+ORIGINAL_OPTIM = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
+FINETUNING_LEARNING_RATE, LSTM_LEARNING_RATE = 3e-4, 1e-3
 EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "tagging")]
 
 
@@ -78,7 +80,7 @@ class ReproduceConfig:
     """Maximum number of tokens of an input or a pair; questions have their own."""
     batch_size: int = 16
     """Pairs or inputs per step."""
-    optim: OptimConfig = FAST
+    optim: OptimConfig = FAST_OPTIM
     """Optimiser of the pre-training."""
     lstm_width: int = 128
     """Width of the BiLSTMs in each direction; 384 in the paper."""
@@ -101,88 +103,109 @@ class ReproduceConfig:
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure: of a row, a column and a seed."""
+    """One result of a table."""
 
     row: str
+    """The name of the row."""
     column: str
+    """The name of the column."""
     seed: int
+    """The seed of the runs."""
 
 
 @dataclass(frozen=True)
-class Moment:
-    """Where the table stands. done: cells, of `total`, the one at work in part."""
+class CellProgress:
+    """How far a table is."""
 
     cell: Cell
-    doing: str
+    """The cell that is computed."""
+    activity: str
+    """What happens: "pre-training", "reading TASK", "fine-tuning" or "done"."""
     done: float
+    """The number of finished cells; a fraction counts the current one."""
     total: int
+    """The number of cells."""
 
 
-def reproduce(config: ReproduceConfig) -> Iterator[Moment]:
-    """Train and measure what is not finished yet, yielding as it goes; `result` reads what came out.
+def reproduce(config: ReproduceConfig) -> Iterator[CellProgress]:
+    """Compute the cells that are not finished yet, yielding the progress; `read_table` returns the results.
 
     Raises:
-        BertlabError: data that is not there (said before anything is trained), or a directory of another table.
+        BertlabError: data is missing, which is checked before any training, or the directory holds another table.
     """
-    wanted = cells(config)
-    sources = _check(config, wanted)
-    _claim(config)
-    table, materials = TABLES[config.table], {}
-    for number, cell in enumerate(wanted):
-        if _place(config, cell).is_file():
-            continue
-        row, column = table.rows[cell.row], table.columns[cell.column]
-        told = partial(Moment, cell, total=len(wanted))
-        origin, begun = config.from_, number + 0.5 * bool(table.pretrainings)
-        if table.pretrainings:
-            own = _pretraining(config, row, cell.seed)
-            if not (own.out / "checkpoint" / "bertlab.json").is_file():
-                share = 1.0 if column.way == "pretrain" else 0.5
-                for report in pretrain(own):
-                    yield told("pre-training", number + share * report.progress)
-            (own.out / "state.safetensors").unlink(missing_ok=True)
-            origin = str(own.out / "checkpoint")
-        if column.way == "pretrain":
-            figures = json.loads((Path(origin) / "bertlab.json").read_text())["validation"]
-            found = {"value": math.exp(figures["mlm_loss"]), "figures": figures}
-        else:
-            name = _task(config, column)
-            settings = _finetuning(config, cell, origin, sources[name])
-            if name not in materials:
-                yield told(f"reading {name}", begun)
-                materials[name] = read_data(settings)
-            material = _on(materials[name], origin, row, column, config.lstm_width)
-            last = None
-            for report in run_with_evaluations(settings, material):
-                last = report
-                if not isinstance(report, Evaluation):
-                    yield told("fine-tuning", begun + (number + 1 - begun) * report.progress)
-            metric = column.metric or material.spec.metrics[0]
-            found = {"value": last.metrics[metric], "metric": metric, "figures": last.metrics, "steps": last.step}
-            found |= {"minutes": round(last.seconds / 60, 2)}
-            (settings.out / "state.safetensors").unlink(missing_ok=True)
-        _write(_place(config, cell), asdict(cell) | {"task": _task(config, column)} | found)
-        yield told("done", number + 1)
+    all_cells = cells(config)
+    sources = _find_sources(config, all_cells)
+    _claim_directory(config)
+    # Rows are tokenised once for a task, as all models of a table share a vocabulary.
+    training_data: dict[str, TrainingData] = {}
+    for number, cell in enumerate(all_cells):
+        if not _cell_path(config, cell).is_file():
+            for activity, share in _compute_cell(config, cell, sources, training_data):
+                yield CellProgress(cell, activity, number + share, len(all_cells))
+
+
+def _compute_cell(
+    config: ReproduceConfig, cell: Cell, sources: dict[str, str | None], training_data: dict[str, TrainingData]
+) -> Iterator[tuple[str, float]]:
+    """Train the model of a cell, measure it and write the result; yield (activity, share of the cell that is done)."""
+    table = TABLES[config.table]
+    row, column = table.rows[cell.row], table.columns[cell.column]
+    encoder, pretraining_share = config.from_, 0.0
+    if table.pretrainings:
+        pretraining_share = 1.0 if column.method == "pretrain" else 0.5
+        run = _pretrain_config(config, row, cell.seed)
+        if not (run.out / "checkpoint" / "bertlab.json").is_file():
+            for report in pretrain(run):
+                yield "pre-training", pretraining_share * report.progress
+        (run.out / "state.safetensors").unlink(missing_ok=True)
+        encoder = str(run.out / "checkpoint")
+    if column.method == "pretrain":
+        metrics = json.loads((Path(encoder) / "bertlab.json").read_text())["validation"]
+        result = {"value": math.exp(metrics["mlm_loss"]), "figures": metrics}
+    else:
+        task_name = _task_name(config, column)
+        run = _finetune_config(config, cell, encoder, sources[task_name])
+        if task_name not in training_data:
+            yield f"reading {task_name}", pretraining_share
+            training_data[task_name] = read_data(run)
+        data = _with_encoder(training_data[task_name], encoder, row, column, config.lstm_width)
+        evaluation = None
+        for report in run_with_evaluations(run, data):
+            if isinstance(report, Evaluation):
+                evaluation = report
+            else:
+                yield "fine-tuning", pretraining_share + (1 - pretraining_share) * report.progress
+        metric = column.metric or data.spec.metrics[0]
+        result = {
+            "value": evaluation.metrics[metric],
+            "metric": metric,
+            "figures": evaluation.metrics,
+            "steps": evaluation.step,
+            "minutes": round(evaluation.seconds / 60, 2),
+        }
+        (run.out / "state.safetensors").unlink(missing_ok=True)
+    _write_json(_cell_path(config, cell), asdict(cell) | {"task": _task_name(config, column)} | result)
+    yield "done", 1.0
 
 
 def cells(config: ReproduceConfig) -> list[Cell]:
-    """All that the table is made of, the first seed's before the next.
+    """List the cells of a table, all of one seed before those of the next.
 
     Raises:
-        BertlabError: no such row or column, or settings that cannot be.
+        BertlabError: a row or column does not exist, or a setting is out of its range.
     """
     table = TABLES[config.table]
-    for id, asked, there in (
+    for error_id, names, known in (
         ("reproduce-row-unknown", config.rows, table.rows),
         ("reproduce-column-unknown", config.columns, table.columns),
     ):
-        if unknown := [name for name in asked if name not in there]:
-            raise BertlabError(id, table=config.table, name=unknown[0], names=list(there))
+        if unknown := [name for name in names if name not in known]:
+            raise BertlabError(error_id, table=config.table, name=unknown[0], names=list(known))
     check_limits(config)
     columns = config.columns or tuple(
         name
         for name, column in table.columns.items()
-        if not column.optional and (column.way != "pretrain" or config.validation)
+        if not column.optional and (column.method != "pretrain" or config.validation)
     )
     return [
         Cell(name, column, seed)
@@ -193,18 +216,22 @@ def cells(config: ReproduceConfig) -> list[Cell]:
     ]
 
 
-def result(config: ReproduceConfig) -> dict:
-    """The table as far as it is finished: figures of every seed, mean and spread (standard deviation) beside the
-    paper's, and how the directions compare."""
+def read_table(config: ReproduceConfig) -> dict:
+    """Read the finished cells of a table.
+
+    Returns:
+        Title, source and settings of the table; for each row the values of all seeds with their mean, spread (standard
+        deviation) and the paper's result; and how the differences compare with the paper's.
+    """
     table = TABLES[config.table]
     rows: dict[str, dict] = {}
     for cell in cells(config):
         row = rows.setdefault(cell.row, {"title": table.rows[cell.row].title, "cells": {}})
-        if _place(config, cell).is_file():
-            found = json.loads(_place(config, cell).read_text())
-            row["cells"].setdefault(cell.column, {"values": []})["values"].append(found["value"])
+        if _cell_path(config, cell).is_file():
+            value = json.loads(_cell_path(config, cell).read_text())["value"]
+            row["cells"].setdefault(cell.column, {"values": []})["values"].append(value)
         if table.pretrainings:
-            record = _pretraining(config, table.rows[cell.row], cell.seed).out / "checkpoint" / "bertlab.json"
+            record = _pretrain_config(config, table.rows[cell.row], cell.seed).out / "checkpoint" / "bertlab.json"
             if record.is_file():
                 row["tokens"] = json.loads(record.read_text())["tokens"]
     for name, row in rows.items():
@@ -213,159 +240,186 @@ def result(config: ReproduceConfig) -> dict:
             cell["spread"] = statistics.stdev(cell["values"]) if len(cell["values"]) > 1 else None
             cell["paper"] = table.rows[name].paper.get(column)
     columns = {
-        name: {"title": column.title, "task": _task(config, column), "paper": column.paper, "lower": column.lower}
+        name: {"title": column.title, "task": _task_name(config, column), "paper": column.paper, "lower": column.lower}
         for name, column in table.columns.items()
         if any(name in row["cells"] for row in rows.values())
     }
-    told = {"table": config.table, "title": table.title, "source": f"Devlin et al. 2019, {table.source}"}
-    told |= {"settings": _settings(config), "seeds": config.seeds, "columns": columns, "rows": rows}
-    told["against"] = table.begin
-    return told | {"directions": directions(told), "sentence": sentence(told)}
+    result = {
+        "table": config.table,
+        "title": table.title,
+        "source": f"Devlin et al. 2019, {table.source}",
+        "settings": _fixed_settings(config),
+        "seeds": config.seeds,
+        "columns": columns,
+        "rows": rows,
+        "against": table.reference_row,
+    }
+    return result | {"directions": compare_directions(result), "sentence": summarise(result)}
 
 
-def directions(told: dict) -> list[dict]:
-    """Every row against the one they are compared with, in every column where the paper tells the two apart; whether
-    the direction agrees is None where ours are the same."""
-    begin, found = told["rows"].get(told["against"], {"cells": {}}), []
-    for name, row in told["rows"].items():
+def compare_directions(table: dict) -> list[dict]:
+    """Compare every row with the reference row, in each column where the paper reports a difference between the two.
+
+    Args:
+        table: the result of `read_table`; its keys `rows` and `against` are enough.
+
+    Returns:
+        For each comparison the row, the column, our difference and the paper's, and whether their signs agree; None if
+        our results are equal.
+    """
+    reference, comparisons = table["rows"].get(table["against"], {"cells": {}}), []
+    for name, row in table["rows"].items():
         for column, cell in row["cells"].items():
-            base = begin["cells"].get(column)
-            if name == told["against"] or base is None or None in (cell["paper"], base["paper"]):
+            base = reference["cells"].get(column)
+            if name == table["against"] or base is None or None in (cell["paper"], base["paper"]):
                 continue
             ours, paper = cell["mean"] - base["mean"], cell["paper"] - base["paper"]
             if round(paper, 6):
                 agrees = ours * paper > 0 if round(ours, 6) else None
-                found.append({"row": name, "column": column, "ours": ours, "paper": paper, "agrees": agrees})
-    return found
+                comparisons.append({"row": name, "column": column, "ours": ours, "paper": paper, "agrees": agrees})
+    return comparisons
 
 
-def sentence(told: dict) -> str:
-    """Whether the direction agrees with the paper's, in words, with what speaks against it."""
-    found = directions(told)
-    if not found:
+def summarise(table: dict) -> str:
+    """Say in a sentence or two how many differences have the paper's direction, and name those that do not.
+
+    Args:
+        table: the result of `read_table`; its keys `rows`, `columns`, `against` and `seeds` are enough.
+    """
+    comparisons = compare_directions(table)
+    if not comparisons:
         return "Nothing can be compared with the paper yet."
-    agrees = [way for way in found if way["agrees"]]
-    title = told["rows"][told["against"]]["title"]
+    agreeing = sum(comparison["agrees"] is True for comparison in comparisons)
+    title = table["rows"][table["against"]]["title"]
     text = (
-        f"Against the row “{title}”, {len(agrees)} of {len(found)} differences have the paper's direction"
-        if len(agrees) < len(found)
-        else f"Against the row “{title}”, the direction agrees with the paper's in all {len(found)} comparisons"
+        f"Against the row “{title}”, {agreeing} of {len(comparisons)} differences have the paper's direction"
+        if agreeing < len(comparisons)
+        else f"Against the row “{title}”, the direction agrees with the paper's in all {len(comparisons)} comparisons"
     )
-    against = [
-        f"{told['rows'][way['row']]['title']} on {told['columns'][way['column']]['title']} "
-        f"({way['ours']:+.2f}, the paper {way['paper']:+.2f})"
-        for way in found
-        if way["agrees"] is False
+    opposite = [
+        f"{table['rows'][comparison['row']]['title']} on {table['columns'][comparison['column']]['title']} "
+        f"({comparison['ours']:+.2f}, the paper {comparison['paper']:+.2f})"
+        for comparison in comparisons
+        if comparison["agrees"] is False
     ]
-    text += f"; not those of {', '.join(against)}" if against else ""
-    same = sum(way["agrees"] is None for way in found)
-    text += f"; in {same} ours are equal." if same else "."
-    return text + (" One seed: a difference of a point or two may be chance." if told["seeds"] == 1 else "")
+    text += f"; not those of {', '.join(opposite)}" if opposite else ""
+    equal = sum(comparison["agrees"] is None for comparison in comparisons)
+    text += f"; in {equal} ours are equal." if equal else "."
+    return text + (" One seed: a difference of a point or two may be chance." if table["seeds"] == 1 else "")
 
 
-# -- parts of a cell ---------------------------------------------------------------------------------------------
+# -- runs of a cell ----------------------------------------------------------------------------------------------
 
 
-def _pretraining(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig:
+def _pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig:
     changes = TABLES[config.table].pretrainings[row.pretrained]
-    own = fast(
+    run = fast(
         config.corpus,
         config.out / f"pretrained-seed{seed}" / row.pretrained,
         preset=config.preset, batch_size=config.batch_size, max_tokens=config.max_tokens, seed=seed,
         validation=config.validation, evaluate_every=10**9, snapshots=False, watch=False, device=config.device,
         threads=config.threads, optim=config.optim, **changes,
     )  # fmt: skip
-    return replace(own, steps=config.steps) if config.steps else replace(own, minutes=config.minutes)
+    return replace(run, steps=config.steps) if config.steps else replace(run, minutes=config.minutes)
 
 
-def _finetuning(config: ReproduceConfig, cell: Cell, origin: str, source: str | None) -> FinetuneConfig:
+def _finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, source: str | None) -> FinetuneConfig:
     table = TABLES[config.table]
     column, row = table.columns[cell.column], table.rows[cell.row]
-    rate = LSTM_RATE if column.way == "features" else FINETUNE_RATE
-    name = _task(config, column)
+    learning_rate = LSTM_LEARNING_RATE if column.method == "features" else FINETUNING_LEARNING_RATE
+    name = _task_name(config, column)
     return FinetuneConfig(
-        task=name, from_=origin, data=source, out=_place(config, cell).with_suffix(""), epochs=config.epochs,
+        task=name, from_=encoder, data=source, out=_cell_path(config, cell).with_suffix(""), epochs=config.epochs,
         minutes=config.minutes, batch_size=config.batch_size, seed=cell.seed, device=config.device,
         threads=config.threads, max_tokens=None if TASK_TYPES[task(name).kind].reads_windows else config.max_tokens,
-        optim=OptimConfig(lr=rate, warmup=0.1, beta2=0.999),
-        # an LSTM has no fast bfloat16 on a processor
-        precision="float32" if column.way == "features" or row.lstm else "auto",
+        optim=OptimConfig(lr=learning_rate, warmup=0.1, beta2=0.999),
+        # LSTMs are slow in bfloat16 on a CPU.
+        precision="float32" if column.method == "features" or row.lstm else "auto",
     )  # fmt: skip
 
 
-def _on(material: TrainingData, origin: str, row: Row, column: Column, width: int) -> TrainingData:
-    """The same rows for another encoder; they were tokenised once, as all rows of a table share a vocabulary."""
-    loaded = checkpoint.load(origin)
-    frozen = column.way == "features"
+def _with_encoder(data: TrainingData, encoder: str, row: Row, column: Column, lstm_width: int) -> TrainingData:
+    """Return the same tokenised rows with another encoder, and with a BiLSTM on top of it if the row has one."""
+    loaded = checkpoint.load(encoder)
+    is_frozen = column.method == "features"
 
     def build(dropout: float) -> OnTop:
-        head = material.task_type.head
-        bare = add_task_head(loaded.model, head, dropout, material.labels)
-        del bare.heads[head]
-        return OnTop(bare, head, pick=row.pick if frozen else "last", width=width, frozen=frozen)
+        head = data.task_type.head
+        model = add_task_head(loaded.model, head, dropout, data.labels)
+        del model.heads[head]
+        return OnTop(model, head, pick=row.pick if is_frozen else "last", width=lstm_width, frozen=is_frozen)
 
-    return replace(material, loaded=loaded, build=build if frozen or row.lstm else None)
+    return replace(data, loaded=loaded, build=build if is_frozen or row.lstm else None)
 
 
-def _task(config: ReproduceConfig, column: Column) -> str:
+def _task_name(config: ReproduceConfig, column: Column) -> str:
     return config.ner if column.task == "ner" else column.task
 
 
-def _place(config: ReproduceConfig, cell: Cell) -> Path:
+def _cell_path(config: ReproduceConfig, cell: Cell) -> Path:
+    """The JSON file of a finished cell."""
     return config.out / f"{cell.row}-seed{cell.seed}" / f"{cell.column}.json"
 
 
-# -- before and after --------------------------------------------------------------------------------------------
+# -- data and directory ------------------------------------------------------------------------------------------
 
 
-def _check(config: ReproduceConfig, wanted: list[Cell]) -> dict[str, str | None]:
-    """Where every task's rows are; all that is missing is said before anything is trained."""
+def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, str | None]:
+    """Check that all data is there, and find the directory of each task.
+
+    Returns:
+        The directory by the name of the task; None for the data on the hub.
+    """
     table = TABLES[config.table]
     if table.pretrainings:
         if config.corpus is None:
             raise BertlabError("reproduce-needs-corpus", table=config.table)
-        for place in filter(None, (config.corpus, config.validation)):
-            Corpus.open(place)
+        for directory in filter(None, (config.corpus, config.validation)):
+            Corpus.open(directory)
     else:
         locate.find(config.from_)
     if "perplexity" in config.columns and config.validation is None:
         raise BertlabError("reproduce-perplexity-needs-validation")
-    names = dict.fromkeys(_task(config, table.columns[cell.column]) for cell in wanted)
-    return {name: _source(config.data, name) for name in names if name}
+    names = dict.fromkeys(_task_name(config, table.columns[cell.column]) for cell in all_cells)
+    return {name: _find_source(config.data, name) for name in names if name}
 
 
-def _source(data: Path | None, name: str) -> str | None:
-    """The directory of a task; None for the hub."""
+def _find_source(data: Path | None, task_name: str) -> str | None:
+    """The directory of a task; None for its data on the hub."""
     if data is None:
         return None
     if not data.is_dir():
         raise BertlabError("reproduce-data-not-found", directory=data)
-    found = [place for place in sorted(data.rglob(name)) if place.is_dir()]
-    if not found:
-        raise BertlabError("reproduce-task-not-found", directory=data, task=name)
-    for split in ("train", task(name).validation[0]):
-        find_split(found[0], split)
-    return str(found[0])
+    directories = [path for path in sorted(data.rglob(task_name)) if path.is_dir()]
+    if not directories:
+        raise BertlabError("reproduce-task-not-found", directory=data, task=task_name)
+    for split in ("train", task(task_name).validation[0]):
+        find_split(directories[0], split)
+    return str(directories[0])
 
 
-def _settings(config: ReproduceConfig) -> dict:
-    return json.loads(json.dumps({k: v for k, v in asdict(config).items() if k not in FREE}, default=str))
+def _fixed_settings(config: ReproduceConfig) -> dict:
+    """The settings that all cells of a directory share, as JSON values."""
+    settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
+    return json.loads(json.dumps(settings, default=str))
 
 
-def _claim(config: ReproduceConfig) -> None:
-    """Make the directory this table's, or find that it is."""
-    path, settings = config.out / "reproduce.json", _settings(config)
-    if path.is_file() and any(other != path for other in config.out.iterdir()):  # else nothing was begun
-        theirs = json.loads(path.read_text())
-        # a table begun before there was a choice was read with Adam
-        theirs["optim"] = asdict(OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)) | rename_keys(
-            theirs.get("optim", {}), OPTIMIZER_KEYS
-        )
-        if changed := sorted(k for k in settings | theirs if settings.get(k) != theirs.get(k)):
-            raise BertlabError("reproduce-other-settings", directory=config.out, changed=changed)
-    else:
-        _write(path, settings)
+def _claim_directory(config: ReproduceConfig) -> None:
+    """Write the settings to a new directory, or check that they are those of the table in it.
+
+    Raises:
+        BertlabError: the directory holds a table with other settings.
+    """
+    path, settings = config.out / "reproduce.json", _fixed_settings(config)
+    has_results = path.is_file() and any(other != path for other in config.out.iterdir())
+    if not has_results:
+        _write_json(path, settings)
+        return
+    recorded = json.loads(path.read_text())
+    recorded["optim"] = asdict(ORIGINAL_OPTIM) | rename_keys(recorded.get("optim", {}), OPTIMIZER_KEYS)
+    if changed := sorted(name for name in settings | recorded if settings.get(name) != recorded.get(name)):
+        raise BertlabError("reproduce-other-settings", directory=config.out, changed=changed)
 
 
-def _write(path: Path, value: dict) -> None:
+def _write_json(path: Path, value: dict) -> None:
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
