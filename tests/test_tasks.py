@@ -26,7 +26,7 @@ from bertlab.tasks.registry import TASK_TYPES, register
 from bertlab.tasks.task_flags import TaskFlags, spec_of_record
 from bertlab.tasks.training_data import add_task_head
 from bertlab.text.readers.rows import Rows
-from bertlab.training import hyperparameter_search as grid
+from bertlab.training import hyperparameter_search
 from bertlab.training.evaluate import EvaluateConfig, evaluate
 from bertlab.training.evaluate import run as run_evaluate
 from bertlab.training.finetune import Evaluation, FinetuneConfig, finetune, read_data, run_with_evaluations
@@ -542,7 +542,7 @@ def grid_words(tmp_path, tiny_checkpoint, *flags):
 
 def test_a_grid_tells_rates_apart():
     done = [{"setting": {"lr": lr, "batch_size": 8, "epochs": 3.0}, "figures": {"f1": lr}} for lr in (1e-4, 1.5e-4)]
-    head, *lines = grid.table(done, "f1")
+    head, *lines = hyperparameter_search.format_table(done, "f1")
     assert [line.split()[0] for line in lines] == ["0.00015", "0.0001"]
     assert {len(line) for line in lines} == {len(head)}
 
@@ -584,10 +584,8 @@ def test_what_is_under_way_is_not_started_again(tmp_path, tiny_checkpoint, capsy
 
 
 def test_the_paper_s_grid(tmp_path, tiny_checkpoint):
-    from bertlab.training import hyperparameter_search as grid
-
     settings = config(tmp_path, tiny_checkpoint, "rte", grid=True)
-    tried = grid.settings(settings)
+    tried = hyperparameter_search.list_settings(settings)
     assert len(tried) == 18
     assert {row["lr"] for row in tried} == {5e-5, 3e-5, 2e-5}
     assert {row["batch_size"] for row in tried} == {16, 32}

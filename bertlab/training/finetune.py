@@ -26,6 +26,7 @@ from bertlab.training.optimizers import OptimConfig
 from bertlab.training.progress import evaluation_bar, show_progress
 from bertlab.training.run_directory import (
     RunConfig,
+    RunLog,
     is_finished,
     open_run,
     prepare_machine,
@@ -33,10 +34,11 @@ from bertlab.training.run_directory import (
     report_resumed,
     run_record,
 )
-from bertlab.training.trainer import StepReport
+from bertlab.training.trainer import StepReport, Trainer
 
-EVALUATE_AT = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)  # shares of a run after which some held-out rows are measured
-EVALUATION_ROWS = 500  # how many
+# The shares of a run after which the model is evaluated, on this many held-out rows.
+EVALUATE_AT = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
+EVALUATION_ROWS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,23 +112,23 @@ class FinetuneConfig(TaskFlags, RunConfig):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Metrics on held-out rows, during a run (some of the rows) or at its end (all of them)."""
+    """Metrics on held-out rows."""
 
     step: int
-    """After which step."""
+    """The number of steps that the model was trained."""
     seconds: float
-    """How long the run had trained."""
+    """The training time so far."""
     metrics: dict
     """The task's metrics in percent."""
     final: bool
-    """Whether this is the end of the run."""
+    """Whether the run is finished and all held-out rows were used; during a run, some of them are."""
 
 
 def read_data(config: FinetuneConfig) -> TrainingData:
     """Open the checkpoint, and read and tokenise the rows of the run.
 
     Raises:
-        BertlabError: rows that are not the task's, or a checkpoint that cannot be opened.
+        BertlabError: the rows do not fit the task, or the checkpoint cannot be opened.
     """
     prepare_machine(config)
     spec, loaded = config.spec(config.task), checkpoint.load(config.from_)
@@ -145,84 +147,103 @@ def finetune(config: FinetuneConfig, data: TrainingData | None = None) -> Iterat
     """Train, yielding a report after every step; the result is in `config.out`/checkpoint when the iterator ends.
 
     Args:
+        config: the settings.
         data: the result of `read_data`, if the caller has it already.
 
     Raises:
-        BertlabError: rows that are not the task's, the directory of another run, a loss that is not finite, or the
-            run is in progress in another process.
+        BertlabError: the rows do not fit the task, the directory holds another run, the loss is not finite, or the run
+            is in progress in another process.
     """
     return (report for report in run_with_evaluations(config, data) if isinstance(report, StepReport))
 
 
 def run_with_evaluations(
-    config: FinetuneConfig, data: TrainingData | None = None, report_line: Callable[[str], None] = lambda line: None
+    config: FinetuneConfig, data: TrainingData | None = None, notify: Callable[[str], None] = lambda line: None
 ) -> Iterator[StepReport | Evaluation]:
-    """`finetune`, also yielding the evaluations during the run and at its end.
+    """Train as `finetune` does, and also yield the evaluations during the run and at its end.
 
     A run that was finished before yields its final evaluation only.
 
     Args:
-        report_line: receives lines about how the run continues.
+        config: the settings.
+        data: the result of `read_data`, if the caller has it already.
+        notify: takes lines for a terminal: the step that the run continues from, and how many rows are held out.
     """
-    with ExitStack() as stack:
-        yield from _run_with_evaluations(config, data or read_data(config), report_line, stack)
+    with ExitStack() as resources:
+        yield from _run_with_evaluations(config, data or read_data(config), notify, resources)
 
 
 def _run_with_evaluations(
-    config: FinetuneConfig, data: TrainingData, report_line: Callable[[str], None], stack: ExitStack
+    config: FinetuneConfig, data: TrainingData, notify: Callable[[str], None], resources: ExitStack
 ) -> Iterator[StepReport | Evaluation]:
     prepare_machine(config)
-    loaded, measure = data.loaded, data.measure
     batches = data.make_batches(config.batch_size, config.seed, distributed.data_shard())
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
     model = data.new_model(config.dropout)
-    trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, stack)
+    trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, resources)
+    # A model that `build` made has no checkpoint, so its last evaluation is computed again.
     if data.build is None and is_finished(config, trainer):
-        report_finished(config, trainer, config.task, report_line)
+        report_finished(config, trainer, config.task, notify)
         distributed.leave()
         metrics = checkpoint.read_record(config.out / "checkpoint")["validation"]
         if metrics and distributed.is_main_process():
             yield Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, final=True)
         return
 
-    report_resumed(config, trainer, report_line)
-    if distributed.is_main_process() and HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
-        held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
-        report_line(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
-
-    def evaluate(model, limit: int | None, progress) -> Evaluation:
-        metrics = measure(model, limit, progress)
-        found = Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, limit is None)
-        log.write({"step": found.step, "tokens": trainer.progress.tokens, "validation": found.metrics})
-        return found
-
-    marks = None
-    with trainer.saving_on_interrupt():
-        for report in trainer:
-            log.write(report.log_row())
-            yield report
-            # a resumed run does not repeat the evaluations it has already made
-            marks = [mark for mark in EVALUATE_AT if mark > report.progress] if marks is None else marks
-            if measure and marks and report.progress >= marks[0]:
-                marks = [mark for mark in marks if mark > report.progress]
-                if distributed.is_main_process():
-                    yield evaluate(trainer.optimizer.evaluation_model, EVALUATION_ROWS, iter)
+    report_resumed(config, trainer, notify)
+    _report_held_out_rows(data, notify)
+    yield from _train(config, data, trainer, log)
     distributed.leave()
     if not distributed.is_main_process():
         return
     metrics = {}
-    if measure:
-        last = evaluate(trainer.optimizer.final_model, None, evaluation_bar)
-        metrics = last.metrics
-        yield last
+    if data.measure:
+        evaluation = _evaluate(data, trainer, log, is_final=True)
+        metrics = evaluation.metrics
+        yield evaluation
     if data.build is None:
-        _save(config, data, trainer, round(trainer.progress.step / len(batches), 3), metrics, loaded)
+        _save(config, data, trainer, round(trainer.progress.step / len(batches), 3), metrics)
 
 
-def _save(config: FinetuneConfig, data: TrainingData, trainer, epochs: float, metrics: dict, loaded) -> None:
-    """Write the checkpoint with its record and card."""
+def _train(
+    config: FinetuneConfig, data: TrainingData, trainer: Trainer, log: RunLog
+) -> Iterator[StepReport | Evaluation]:
+    """Train to the end of the run, evaluating on some held-out rows after certain shares of it."""
+    remaining_marks = None
+    with trainer.saving_on_interrupt():
+        for report in trainer:
+            log.write(report.log_row())
+            yield report
+            if remaining_marks is None:  # A resumed run does not repeat the evaluations that it made before.
+                remaining_marks = [mark for mark in EVALUATE_AT if mark > report.progress]
+            if data.measure and remaining_marks and report.progress >= remaining_marks[0]:
+                remaining_marks = [mark for mark in remaining_marks if mark > report.progress]
+                if distributed.is_main_process():
+                    yield _evaluate(data, trainer, log)
+
+
+def _evaluate(data: TrainingData, trainer: Trainer, log: RunLog, is_final: bool = False) -> Evaluation:
+    """Evaluate on some held-out rows, or at the end of the run on all of them, and log the metrics."""
+    if is_final:
+        metrics = data.measure(trainer.optimizer.final_model, None, evaluation_bar)
+    else:
+        metrics = data.measure(trainer.optimizer.evaluation_model, EVALUATION_ROWS, iter)
+    progress = trainer.progress
+    log.write({"step": progress.step, "tokens": progress.tokens, "validation": metrics})
+    return Evaluation(progress.step, progress.seconds, metrics, is_final)
+
+
+def _report_held_out_rows(data: TrainingData, notify: Callable[[str], None]) -> None:
+    """Say how many training rows are held out for evaluation, if there was no validation split."""
+    if distributed.is_main_process() and HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
+        held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
+        notify(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
+
+
+def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: float, metrics: dict) -> None:
+    """Write the checkpoint with its record and model card."""
     settings = {"max_tokens": data.options.max_tokens, "dropout": config.dropout}
-    facts = run_record(
+    record = run_record(
         config,
         trainer,
         command=f"bertlab finetune {config.name}",
@@ -235,15 +256,15 @@ def _save(config: FinetuneConfig, data: TrainingData, trainer, epochs: float, me
         null_threshold=metrics.get("null_threshold"),
         validation=metrics,
         evaluate_command=f"bertlab evaluate {config.task} --checkpoint CHECKPOINT --data VALIDATION",
-        **{"from": loaded.name},
+        **{"from": data.loaded.name},
         **data.facts,
     )
-    card = render_card(config.out.name, facts)
-    checkpoint.save(config.out / "checkpoint", trainer.optimizer.final_model, loaded.tokenizer, facts, card=card)
+    card = render_card(config.out.name, record)
+    checkpoint.save(config.out / "checkpoint", trainer.optimizer.final_model, data.loaded.tokenizer, record, card=card)
 
 
 def run(config: FinetuneConfig) -> None:
-    """Train behind a progress bar with a table of the evaluations; print the final metrics."""
+    """Train behind a progress bar with a table of the evaluations, then print the final metrics."""
     from bertlab.training import hyperparameter_search
 
     if hyperparameter_search.is_search(config):
@@ -260,15 +281,15 @@ def run(config: FinetuneConfig) -> None:
 
 
 def print_evaluations(reports: Iterable[StepReport | Evaluation]) -> Iterator[StepReport]:
-    """The step reports alone; each evaluation is printed as a row of a table, above the progress bar."""
+    """Yield the step reports alone, and print each evaluation as a row of a table above the progress bar."""
     columns: list[str] = []
     for report in reports:
         if isinstance(report, StepReport):
             yield report
             continue
-        shown = [name for name in report.metrics if name.rpartition("_")[2] != "total" and name != "missing"][:6]
+        names = [name for name in report.metrics if name.rpartition("_")[2] != "total" and name != "missing"][:6]
         if not columns:
-            columns = shown
+            columns = names
             tqdm.write("  ".join([f"{'step':>8}", f"{'minutes':>8}", *(f"{name:>12}" for name in columns)]))
         values = [(report.metrics.get(name, 0), max(12, len(name))) for name in columns]
         cells = [f"{v:{width},.2f}" if isinstance(v, float) else f"{v:{width},}" for v, width in values]

@@ -1,7 +1,9 @@
-"""Several runs of one fine-tuning: seeds, and a grid of learning rate, batch size and epochs (Devlin et al. 2019,
-appendix A.3). Mean and spread of each setting are told, and the best run on the held-out rows is kept.
+"""Hyperparameter search: fine-tune with several seeds, learning rates, batch sizes and numbers of epochs.
 
-Every finished run is a line of `grid.jsonl`, so a grid that was stopped goes on. Knows no model.
+Prints mean and spread of each setting, and keeps the checkpoint of the run with the best metric on the held-out rows.
+Each finished run is a line of `grid.jsonl`, so that an interrupted search continues with the next one.
+
+Source: Devlin et al. 2019, appendix A.3.
 """
 
 import itertools
@@ -22,56 +24,58 @@ from bertlab.training.progress import show_progress
 from bertlab.training.run_directory import lock_run
 from bertlab.training.run_settings import claim_run
 
-PAPER = {"rates": (5e-5, 3e-5, 2e-5), "batches": (16, 32), "epochs": (2.0, 3.0, 4.0)}
+RESULTS = "grid.jsonl"
+PAPER_LEARNING_RATES, PAPER_BATCH_SIZES, PAPER_EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
 
 
 def is_search(config) -> bool:
-    """Whether a `FinetuneConfig` asks for more than one run."""
+    """Whether a `FinetuneConfig` describes more than one run."""
     return config.grid or config.seeds > 1 or bool(config.grid_rates or config.grid_batches or config.grid_epochs)
 
 
-def settings(config) -> list[dict]:
-    """Every setting to try; what no grid is given of is as the configuration has it."""
-    paper = PAPER if config.grid else {"rates": (), "batches": (), "epochs": ()}
-    rates = config.grid_rates or paper["rates"] or (config.optim.lr,)
-    batches = config.grid_batches or paper["batches"] or (config.batch_size,)
-    epochs = config.grid_epochs or paper["epochs"] or (config.epochs,)
+def list_settings(config) -> list[dict]:
+    """List all combinations of learning rate, batch size and epochs; without a grid, the one of the configuration."""
+    learning_rates = config.grid_rates or (PAPER_LEARNING_RATES if config.grid else (config.optim.lr,))
+    batch_sizes = config.grid_batches or (PAPER_BATCH_SIZES if config.grid else (config.batch_size,))
+    epochs = config.grid_epochs or (PAPER_EPOCHS if config.grid else (config.epochs,))
     return [
-        {"lr": lr, "batch_size": size, "epochs": times} for lr, size, times in itertools.product(rates, batches, epochs)
+        {"lr": learning_rate, "batch_size": batch_size, "epochs": number}
+        for learning_rate, batch_size, number in itertools.product(learning_rates, batch_sizes, epochs)
     ]
 
 
-def runs(config) -> Iterator[tuple[dict, object]]:
-    """(setting with its seed, configuration) of every run, all settings with one seed before the next seed."""
+def list_runs(config) -> Iterator[tuple[dict, object]]:
+    """List all runs as (setting with its seed, configuration), all of one seed before those of the next."""
     for seed in range(config.seed, config.seed + config.seeds):
-        for setting in settings(config):
-            own = setting | {"seed": seed}
-            yield (
-                own,
-                replace(
-                    config,
-                    out=config.out / "runs" / _name(own),
-                    seed=seed,
-                    batch_size=setting["batch_size"],
-                    epochs=setting["epochs"],
-                    optim=replace(config.optim, lr=setting["lr"]),
-                    seeds=1,
-                    grid=False,
-                    grid_rates=(),
-                    grid_batches=(),
-                    grid_epochs=(),
-                ),
+        for setting in list_settings(config):
+            seeded = setting | {"seed": seed}
+            run_config = replace(
+                config,
+                out=config.out / "runs" / _run_name(seeded),
+                seed=seed,
+                batch_size=setting["batch_size"],
+                epochs=setting["epochs"],
+                optim=replace(config.optim, lr=setting["lr"]),
+                seeds=1,
+                grid=False,
+                grid_rates=(),
+                grid_batches=(),
+                grid_epochs=(),
             )
+            yield seeded, run_config
 
 
 def run(config) -> list[dict]:
-    """Train them all, one after the other, and print the table -> the finished runs with their figures.
+    """Train all runs, one after the other, and print a table of the results.
 
-    The best one's checkpoint is in `config.out`/checkpoint; the others keep their log only.
+    The checkpoint of the best run is in `config.out`/checkpoint; of the others only the log is kept.
+
+    Returns:
+        The finished runs: setting, metrics (under the key "figures") and minutes.
 
     Raises:
-        BertlabError: settings that cannot be, no held-out rows to judge by, or a directory of another grid or of one
-            that is under way.
+        BertlabError: a setting is out of its range, there are no held-out rows to compare runs on, or the directory
+            holds another search or one that is in progress.
     """
     from bertlab.training.finetune import read_data
 
@@ -82,71 +86,80 @@ def run(config) -> list[dict]:
     if data.measure is None:
         raise BertlabError("search-without-held-out-rows")
     with lock_run(config):
-        return _run(config, data)
+        return _run_all(config, data)
 
 
-def _run(config, data: TrainingData) -> list[dict]:
+def _run_all(config, data: TrainingData) -> list[dict]:
     from bertlab.training.finetune import print_evaluations, run_with_evaluations
 
     metric = data.spec.metrics[0]
     claim_run(config, resolve_device(config.device), data.fingerprint)
-    done = _finished(config.out)
-    if any(metric not in row["figures"] for row in done):
+    results = _read_results(config.out)
+    if any(metric not in result["figures"] for result in results):
         raise BertlabError("search-other-metric", directory=config.out, metric=metric)
-    everything = list(runs(config))
-    for number, (setting, own) in enumerate(everything, 1):
-        if any(row["setting"] == setting for row in done):
+    all_runs = list(list_runs(config))
+    for number, (setting, run_config) in enumerate(all_runs, 1):
+        if any(result["setting"] == setting for result in results):
             continue
-        print(f"run {number} of {len(everything)}: {_name(setting)}", flush=True)
-        show_progress(print_evaluations(run_with_evaluations(own, data)), *data.task_type.progress_metric)
-        record = json.loads((own.out / "checkpoint" / "bertlab.json").read_text())
-        row = {"setting": setting, "figures": record["validation"], "minutes": record["training_minutes"]}
-        if all(row["figures"][metric] > other["figures"][metric] for other in done):
-            _keep(own.out / "checkpoint", config.out / "checkpoint")
-        done.append(row)
-        write_atomically(config.out / "grid.jsonl", "".join(json.dumps(row) + "\n" for row in done))
-        (own.out / "state.safetensors").unlink(missing_ok=True)
-        shutil.rmtree(own.out / "checkpoint", ignore_errors=True)
-    print("\n".join(table(done, metric)))
-    print(f"{config.out / 'checkpoint'}: the best of {len(done)} runs by {metric} on the held-out rows")
-    return done
+        print(f"run {number} of {len(all_runs)}: {_run_name(setting)}", flush=True)
+        show_progress(print_evaluations(run_with_evaluations(run_config, data)), *data.task_type.progress_metric)
+        checkpoint = run_config.out / "checkpoint"
+        record = json.loads((checkpoint / "bertlab.json").read_text())
+        result = {"setting": setting, "figures": record["validation"], "minutes": record["training_minutes"]}
+        if all(result["figures"][metric] > other["figures"][metric] for other in results):
+            _replace_directory(checkpoint, config.out / "checkpoint")
+        results.append(result)
+        write_atomically(config.out / RESULTS, "".join(json.dumps(result) + "\n" for result in results))
+        (run_config.out / "state.safetensors").unlink(missing_ok=True)
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    print("\n".join(format_table(results, metric)))
+    print(f"{config.out / 'checkpoint'}: the best of {len(results)} runs by {metric} on the held-out rows")
+    return results
 
 
-def table(done: list[dict], metric: str) -> list[str]:
-    """One line for each setting: mean, spread (standard deviation), best and how many seeds, the best mean first."""
-    by_setting: dict[tuple, list[float]] = {}
-    for row in done:
-        setting = row["setting"]
+def format_table(results: list[dict], metric: str) -> list[str]:
+    """Format results as a table with one line for each setting, the best mean first.
+
+    Its columns are the setting; the mean, spread (standard deviation) and best value of the metric; and the number of
+    seeds.
+    """
+    values_by_setting: dict[tuple, list[float]] = {}
+    for result in results:
+        setting = result["setting"]
         key = (setting["lr"], setting["batch_size"], setting["epochs"])
-        by_setting.setdefault(key, []).append(row["figures"][metric])
+        values_by_setting.setdefault(key, []).append(result["figures"][metric])
     lines = [
         f"{'lr':>8}  {'batch':>5}  {'epochs':>7}  {metric + ' mean':>20}  {'spread':>7}  {'best':>7}  {'seeds':>5}"
     ]
-    for (lr, size, epochs), values in sorted(by_setting.items(), key=lambda item: -statistics.mean(item[1])):
+    for (lr, batch_size, epochs), values in sorted(
+        values_by_setting.items(), key=lambda item: -statistics.mean(item[1])
+    ):
         spread = f"{statistics.stdev(values):7.2f}" if len(values) > 1 else f"{'-':>7}"
-        times = "default" if epochs is None else f"{epochs:g}"
+        number = "default" if epochs is None else f"{epochs:g}"
         mean = statistics.mean(values)
-        lines.append(f"{lr:8g}  {size:5}  {times:>7}  {mean:20.2f}  {spread}  {max(values):7.2f}  {len(values):5}")
+        lines.append(
+            f"{lr:8g}  {batch_size:5}  {number:>7}  {mean:20.2f}  {spread}  {max(values):7.2f}  {len(values):5}"
+        )
     return lines
 
 
-def _name(setting: dict) -> str:
+def _run_name(setting: dict) -> str:
     epochs = "" if setting["epochs"] is None else f"-epochs{setting['epochs']:g}"
     return f"lr{setting['lr']:g}-batch{setting['batch_size']}{epochs}-seed{setting['seed']}"
 
 
-def _finished(out: Path) -> list[dict]:
+def _read_results(out: Path) -> list[dict]:
     try:
-        return [json.loads(line) for line in (out / "grid.jsonl").read_text().splitlines()]
+        return [json.loads(line) for line in (out / RESULTS).read_text().splitlines()]
     except FileNotFoundError:
         return []
 
 
-def _keep(best: Path, place: Path) -> None:
-    """Copy a checkpoint to where the best one lies; it is there whole or not at all."""
-    building = place.with_name(".checkpoint.building")
+def _replace_directory(source: Path, target: Path) -> None:
+    """Replace a checkpoint by a copy of another one; an interruption leaves no incomplete copy under its name."""
+    building = target.with_name(".checkpoint.building")
     shutil.rmtree(building, ignore_errors=True)
-    shutil.copytree(best, building)
-    if place.exists():
-        shutil.rmtree(place)
-    building.rename(place)
+    shutil.copytree(source, building)
+    if target.exists():
+        shutil.rmtree(target)
+    building.rename(target)
