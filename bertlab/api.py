@@ -157,7 +157,9 @@ def _configuration(kind: type, build: Callable[..., object] | None = None, /, **
         settings: values of its fields.
     """
     from bertlab.config.limits import check_limits
+    from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
 
+    settings = rename_keys(settings, SETTING_KEYS)
     hints = get_type_hints(kind)
     nested = {name: settings.pop(name) for name, value in list(settings.items()) if isinstance(value, Mapping)}
     for name, value in settings.items():

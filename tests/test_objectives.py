@@ -1,4 +1,4 @@
-"""What is asked of a second sentence: the next one, the order, or nothing; and lengths that change on the way."""
+"""Sentence-pair objectives (next sentence, order, none), and longer pairs in the last part of a run."""
 
 import itertools
 import json
@@ -20,7 +20,7 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import MaskRule
-from bertlab.text.pretraining.sampler import Longer, PairSampler
+from bertlab.text.pretraining.sampler import LongPairs, PairSampler
 from bertlab.text.pretraining.sentence_pairs import IN_ORDER, SWAPPED, make_pairs
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.evaluate import EvaluateConfig, evaluate
@@ -30,7 +30,7 @@ from bertlab.training.pretraining.pretrain import pretrain
 
 
 def test_order_swaps_half_of_consecutive_pairs(library):
-    pairs = make_pairs(library, 128, np.random.default_rng(1), second="order")
+    pairs = make_pairs(library, 128, np.random.default_rng(1), pair_objective="order")
     n = len(pairs)
     assert n > 1500
     assert np.mean(pairs.label_E == SWAPPED) == pytest.approx(0.5, abs=4 * 0.5 / n**0.5)
@@ -46,12 +46,12 @@ def test_order_swaps_half_of_consecutive_pairs(library):
 
 
 def test_lengths_do_not_tell_the_order(library):
-    many = [make_pairs(library, 128, np.random.default_rng(seed), second="order") for seed in range(3)]
+    many = [make_pairs(library, 128, np.random.default_rng(seed), pair_objective="order") for seed in range(3)]
     assert max(map(bag_of_lengths_accuracy, many)) < 0.57
 
 
 def test_without_a_second_sentence_every_segment_is_read_once(library):
-    runs = make_pairs(library, 128, np.random.default_rng(1), short_probability=0.0, second="none")
+    runs = make_pairs(library, 128, np.random.default_rng(1), short_probability=0.0, pair_objective="none")
     assert not runs.b_length_E.any()
     assert (runs.a_length_E >= 1).all()
     assert runs.a_length_E.max() == 126
@@ -65,19 +65,19 @@ def test_without_a_second_sentence_every_segment_is_read_once(library):
     assert np.mean(runs.a_length_E == 126) > 0.8
 
 
-@pytest.mark.parametrize("second", ["order", "none"])
+@pytest.mark.parametrize("pair_objective", ["order", "none"])
 @pytest.mark.parametrize("lengths", [[[1]], [[1], [1]], [[500]], [[1, 1]], [[300, 1], [2]]])
-def test_odd_documents(lengths, second):
+def test_odd_documents(lengths, pair_objective):
     for seed in range(20):
-        pairs = make_pairs(documents(lengths), 32, np.random.default_rng(seed), second=second)
+        pairs = make_pairs(documents(lengths), 32, np.random.default_rng(seed), pair_objective=pair_objective)
         assert (pairs.a_length_E >= 1).all()
-        room = 30 if second == "none" else 29
+        room = 30 if pair_objective == "none" else 29
         assert (pairs.a_length_E + pairs.b_length_E <= room).all()
 
 
 def test_a_run_of_text_reads_cls_a_sep(corpus):
     tokenizer = Tokenizer.load(corpus / "tokenizer")
-    inputs = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=0, second="none")).inputs
+    inputs = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=0, pair_objective="none")).inputs
     assert not inputs.token_type_ids_BT.any()
     for ids, mask in zip(inputs.input_ids_BT, inputs.attention_mask_BT, strict=True):
         n = int(mask.sum())
@@ -89,12 +89,12 @@ def test_a_run_of_text_reads_cls_a_sep(corpus):
 # -- the loss
 
 
-@pytest.mark.parametrize("second", ["next", "order", "none"])
-def test_the_loss_is_that_of_transformers(corpus, tiny_model, second):
+@pytest.mark.parametrize("pair_objective", ["next", "order", "none"])
+def test_the_loss_is_that_of_transformers(corpus, tiny_model, pair_objective):
     tokenizer = Tokenizer.load(corpus / "tokenizer")
-    batch = next(PairSampler(Corpus.open(corpus), tokenizer, 8, 32, seed=0, second=second))
-    rule = MaskRule.of(tokenizer, whole_word=second == "order")
-    found = PretrainingLoss(rule, second)(tiny_model, batch)
+    batch = next(PairSampler(Corpus.open(corpus), tokenizer, 8, 32, seed=0, pair_objective=pair_objective))
+    rule = MaskRule.of(tokenizer, whole_word=pair_objective == "order")
+    found = PretrainingLoss(rule, pair_objective)(tiny_model, batch)
     from bertlab.checkpoints.maps import state_to_hf
     from bertlab.text.pretraining.masking import IGNORED, mask_tokens
 
@@ -107,35 +107,41 @@ def test_the_loss_is_that_of_transformers(corpus, tiny_model, second):
     out = peer(inputs.input_ids_BT, inputs.attention_mask_BT, inputs.token_type_ids_BT)
     cross_entropy = torch.nn.functional.cross_entropy
     expected = cross_entropy(out.prediction_logits.flatten(0, 1), labels_BT.flatten())
-    if second != "none":
+    if pair_objective != "none":
         expected = expected + cross_entropy(out.seq_relationship_logits, batch.nsp_labels_B)
     assert found.value.item() == pytest.approx(expected.item(), abs=1e-4)
     names = {"next": {"nsp_loss", "nsp_accuracy"}, "order": {"order_loss", "order_accuracy"}, "none": set()}
-    assert set(found.metrics) == {"mlm_loss", "mlm_accuracy"} | names[second]
+    assert set(found.metrics) == {"mlm_loss", "mlm_accuracy"} | names[pair_objective]
 
 
 # -- runs
 
 
 @pytest.mark.parametrize(
-    ("second", "kept", "told"),
+    ("pair_objective", "kept", "told"),
     [("order", ("mlm", "nsp"), ["masked words", "sentence order"]), ("none", ("mlm",), ["masked words"])],
 )
-def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, second, kept, told):
-    list(pretrain(settings(corpus, tmp_path / "run", steps=3, second=second, whole_word=True, validation=corpus)))
+def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, pair_objective, kept, told):
+    list(
+        pretrain(
+            settings(
+                corpus, tmp_path / "run", steps=3, pair_objective=pair_objective, whole_word=True, validation=corpus
+            )
+        )
+    )
     made = tmp_path / "run" / "checkpoint"
     loaded = checkpoint.load(made)
     assert loaded.heads == kept
     assert loaded.record["objectives"] == told
     assert loaded.record["settings"]["whole_word"] is True
     figures = loaded.record["validation"]
-    assert ("order_accuracy" in figures) == (second == "order")
+    assert ("order_accuracy" in figures) == (pair_objective == "order")
     assert "nsp_accuracy" not in figures
     again = evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=256))
     assert again["mlm_loss"] == pytest.approx(figures["mlm_loss"], abs=1e-2)
     assert set(again) == set(figures)
     card = (made / "README.md").read_text()
-    assert ("sentence-order accuracy" in card) == (second == "order")
+    assert ("sentence-order accuracy" in card) == (pair_objective == "order")
     opened, info = transformers.AutoModelForMaskedLM.from_pretrained(made, output_loading_info=True)
     assert opened.config.hidden_size == loaded.config.hidden_size
     assert not info["missing_keys"]
@@ -147,19 +153,19 @@ def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, seco
 def sampler(corpus, **changes) -> PairSampler:
     opened = replace(Corpus.open(corpus), block_size=32)
     tokenizer = Tokenizer.load(corpus / "tokenizer")
-    return PairSampler(opened, tokenizer, 8, 32, seed=3, longer=Longer(64, 0.25), **changes)
+    return PairSampler(opened, tokenizer, 8, 32, seed=3, longer=LongPairs(64, 0.25), **changes)
 
 
 def test_longer_pairs_come_when_it_is_time_and_keep_coming(corpus):
     run, sizes, keys = sampler(corpus), [], []
     for step in range(40):
-        assert run.turn(step / 40) == (step == 30)
-        place = run.place
+        assert run.update_progress(step / 40) == (step == 30)
+        position = run.position
         batch = next(run)
         sizes.append(tuple(batch.inputs.input_ids_BT.shape))
         keys += batch.key_B.tolist()
-        again = sampler(corpus, place=place)
-        assert not again.turn(step / 40)
+        again = sampler(corpus, position=position)
+        assert not again.update_progress(step / 40)
         assert torch.equal(next(again).inputs.input_ids_BT, batch.inputs.input_ids_BT)
     assert sizes == [(8, 32)] * 30 + [(4, 64)] * 10
     assert len(set(keys)) == len(keys)
@@ -167,7 +173,7 @@ def test_longer_pairs_come_when_it_is_time_and_keep_coming(corpus):
 
 @pytest.mark.parametrize("stop", [5, 8, 10])
 def test_a_run_stopped_anywhere_goes_on_bit_for_bit(corpus, tmp_path, stop):
-    whole = settings(corpus, tmp_path / "whole", steps=12, then_tokens=64, then_share=0.34, dropout=0.1)
+    whole = settings(corpus, tmp_path / "whole", steps=12, final_max_tokens=64, final_share=0.34, dropout=0.1)
     list(pretrain(whole))
     broken = replace(whole, out=tmp_path / "broken")
     list(itertools.islice(pretrain(broken), stop))
@@ -177,7 +183,7 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(corpus, tmp_path, stop):
     tokens = np.diff([0] + [row["tokens"] for row in rows if "loss" in row])
     assert (tokens <= 4 * 32).all()
     assert tokens[8:].mean() == pytest.approx(tokens[:8].mean(), rel=0.5)
-    assert checkpoint.load(tmp_path / "whole" / "checkpoint").record["settings"]["then_tokens"] == 64
+    assert checkpoint.load(tmp_path / "whole" / "checkpoint").record["settings"]["final_max_tokens"] == 64
 
 
 def test_the_leap_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path, monkeypatch):
@@ -188,30 +194,38 @@ def test_the_leap_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path,
         return replace(found, value=found.value + 20 * (batch.inputs.input_ids_BT.shape[1] > 32))
 
     monkeypatch.setattr(PretrainingLoss, "__call__", dearer)
-    reports = list(pretrain(settings(corpus, tmp_path / "run", steps=80, then_tokens=64, then_share=0.5)))
+    reports = list(pretrain(settings(corpus, tmp_path / "run", steps=80, final_max_tokens=64, final_share=0.5)))
     assert reports[-1].step == 80
     assert reports[-1].loss > reports[30].loss + 10
 
 
 @pytest.mark.parametrize(
-    ("wrong", "line"),
+    ("changes", "id", "params"),
     [
-        ({"then_tokens": 32}, "must be more than --max-tokens"),
-        ({"then_tokens": 1024}, "this model has 512 positions"),
-        ({"then_share": 1.5, "then_tokens": 64}, "more than 0 and less than 1"),
-        ({"mask": 0.0}, "more than 0 and less than 1"),
-        ({"teacher_share": 0.9}, "name one with --teacher"),
+        ({"final_max_tokens": 32}, "final-max-tokens-too-few", {"value": 32}),
+        ({"final_max_tokens": 1024}, "pairs-too-long", {"positions": 512}),
+        ({"final_share": 1.5, "final_max_tokens": 64}, "setting-out-of-range", {"flag": "final-share"}),
+        ({"mask": 0.0}, "setting-out-of-range", {"flag": "mask"}),
+        ({"teacher_share": 0.9}, "teacher-share-without-teacher", {}),
     ],
 )
-def test_settings_that_cannot_be(corpus, tmp_path, wrong, line):
-    with pytest.raises(BertlabError, match=line):
-        list(pretrain(settings(corpus, tmp_path / "run", **wrong)))
+def test_settings_that_contradict_each_other_are_refused(corpus, tmp_path, changes, id, params):
+    with raises_error(BertlabError, id, **params):
+        list(pretrain(settings(corpus, tmp_path / "run", **changes)))
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("second", ["order", "none"])
-def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, second):
-    config = settings(corpus, tmp_path / "whole", steps=6, second=second, then_tokens=64, then_share=0.5, watch=False)
+@pytest.mark.parametrize("pair_objective", ["order", "none"])
+def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, pair_objective):
+    config = settings(
+        corpus,
+        tmp_path / "whole",
+        steps=6,
+        pair_objective=pair_objective,
+        final_max_tokens=64,
+        final_share=0.5,
+        watch=False,
+    )
     whole = [report.loss for report in pretrain(config)]
     pieces = [report.loss for report in pretrain(replace(config, out=tmp_path / "pieces", accumulate=2))]
     assert pieces == pytest.approx(whole, rel=1e-3)
@@ -292,9 +306,9 @@ def test_who_cannot_teach_is_told_in_one_line(corpus, teacher, tiny_checkpoint, 
 
     assert refused(teacher=str(tiny_checkpoint)) == "teacher-vocabulary-differs"
     left_to_right = tmp_path / "left"
-    list(pretrain(settings(corpus, left_to_right, steps=1, left_to_right=True, second="none")))
+    list(pretrain(settings(corpus, left_to_right, steps=1, left_to_right=True, pair_objective="none")))
     for way in ({"left_to_right": True}, {"from_": str(left_to_right / "checkpoint"), "preset": "mini"}):
-        assert refused(second="none", **way) == "teacher-of-left-to-right"
+        assert refused(pair_objective="none", **way) == "teacher-of-left-to-right"
     assert refused(teacher_share=1.0) == "setting-out-of-range"
     loaded = checkpoint.load(teacher)
     short = loaded.config.replace(max_positions=16)

@@ -24,7 +24,7 @@ from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.languages import Message
 from bertlab.text.pretraining import prepare_corpus
 from bertlab.text.pretraining.corpus import Corpus
-from bertlab.text.pretraining.sampler import Longer, PairSampler
+from bertlab.text.pretraining.sampler import LongPairs, PairSampler
 from bertlab.text.readers import data_file, documents, plain_text, tables
 from bertlab.text.readers.documents import FileShard, StreamShard, find_shards, invalid_text, read_texts
 from bertlab.text.readers.encoding import encoding_of
@@ -622,27 +622,27 @@ def test_an_epoch_takes_each_source_as_often_as_its_weight(config, tmp_path, tin
     corpus = replace(corpus, block_size=500)
     sampler = PairSampler(corpus, tiny_tokenizer, 16, 64, seed=0)
     found, epochs = Counter(), 4
-    places, keys = [], []
-    while sampler.place.epoch < epochs:
-        place = sampler.place
-        places.append(place)
+    positions, keys = [], []
+    while sampler.position.epoch < epochs:
+        position = sampler.position
+        positions.append(position)
         keys.append(next(sampler).key_B)
-        if place.row == 0:
+        if position.row == 0:
             _, pairs, _ = sampler._loaded[1]
-            labels = np.unique(corpus.rows.data.slice(500 * _block(sampler, place), 500).column("source").to_numpy())
+            labels = np.unique(corpus.rows.data.slice(500 * _block(sampler, position), 500).column("source").to_numpy())
             counts = Counter(labels[d] for d in _sources(sampler)[pairs.document_a_E])
             found.update(counts)
     assert found["never"] == 0
     assert found["often"] / found["once"] == pytest.approx(3, rel=0.05)
     assert found["half"] / found["once"] == pytest.approx(0.5, rel=0.1)
-    again = next(PairSampler(corpus, tiny_tokenizer, 16, 64, seed=0, place=places[len(places) // 2]))
-    assert (again.key_B == keys[len(places) // 2]).all()
+    again = next(PairSampler(corpus, tiny_tokenizer, 16, 64, seed=0, position=positions[len(positions) // 2]))
+    assert (again.key_B == keys[len(positions) // 2]).all()
 
 
 def test_an_epoch_may_be_without_documents(config, tmp_path, tiny_tokenizer):
     corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(3))),), weights=(0.1,)))
     sampler = PairSampler(corpus, tiny_tokenizer, 4, 64, seed=0)
-    epochs = [sampler.place.epoch for _ in range(20) if len(next(sampler))]
+    epochs = [sampler.position.epoch for _ in range(20) if len(next(sampler))]
     assert epochs[-1] > 40  # most of them had none
 
 
@@ -665,8 +665,10 @@ def test_special_tokens_in_a_text_are_ordinary_text(config, tmp_path, tiny_token
     assert tiny_tokenizer.mask_id in tiny_tokenizer.encode_ids(["Tea [SEP] and [MASK]."])[0]
 
 
-def _block(sampler: PairSampler, place) -> int:
-    return int(np.random.default_rng([sampler.seed, place.epoch]).permutation(sampler.corpus.num_blocks)[place.block])
+def _block(sampler: PairSampler, position) -> int:
+    return int(
+        np.random.default_rng([sampler.seed, position.epoch]).permutation(sampler.corpus.num_blocks)[position.block]
+    )
 
 
 def _sources(sampler: PairSampler) -> np.ndarray:
@@ -864,17 +866,17 @@ def test_a_row_is_named_with_its_number_from_1():
 def test_pairs_drawn_ahead_are_the_same(config, tmp_path, tiny_tokenizer):
     corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(90))),)))
     corpus = replace(corpus, block_size=20)
-    longer = Longer(96, 0.5)
+    longer = LongPairs(96, 0.5)
     here = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, longer=longer)
     ahead = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, longer=longer, ahead=2)
     for step in range(120):
-        assert here.turn(step / 120) == ahead.turn(step / 120)
+        assert here.update_progress(step / 120) == ahead.update_progress(step / 120)
         ours, theirs = next(ahead), next(here)
         assert (ours.key_B == theirs.key_B).all()
         assert (ours.inputs.input_ids_BT == theirs.inputs.input_ids_BT).all()
-    assert here.place == ahead.place
-    assert here.place.longer
-    assert here.place.epoch > 0
+    assert here.position == ahead.position
+    assert here.position.longer
+    assert here.position.epoch > 0
 
 
 SLEEPER = """

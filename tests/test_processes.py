@@ -191,7 +191,7 @@ def test_data_shards_are_rows_of_the_global_batch(corpus):
     shares = [PairSampler(opened, tokenizer, 9, 32, seed=3, share=(r, 4)) for r in range(4)]
     for _ in range(80):
         batch, parts = next(whole), [next(share) for share in shares]
-        assert all(share.place == whole.place for share in shares)
+        assert all(share.position == whole.position for share in shares)
         for r, part in enumerate(parts):
             assert torch.equal(part.key_B, batch.key_B[r::4])
             assert torch.equal(part.inputs.input_ids_BT, batch.inputs.input_ids_BT[r::4])

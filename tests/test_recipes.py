@@ -18,8 +18,14 @@ SMALL += ["--threads", "1", "--no-snapshots", "--no-watch", "--device", "cpu", "
 def test_the_google_recipe_has_the_papers_settings():
     config = google(Path("corpus"), Path("out"))
     assert (config.preset, config.steps, config.batch_size) == ("base", 1_000_000, 256)
-    assert (config.max_tokens, config.then_tokens, config.then_share) == (128, 512, 0.1)
-    assert (config.dropout, config.init, config.start, config.second, config.mask) == (0.1, 0.02, "paper", "next", 0.15)
+    assert (config.max_tokens, config.final_max_tokens, config.final_share) == (128, 512, 0.1)
+    assert (config.dropout, config.init, config.start, config.pair_objective, config.mask) == (
+        0.1,
+        0.02,
+        "paper",
+        "next",
+        0.15,
+    )
     optim = config.optim
     assert (optim.lr, optim.beta1, optim.beta2, optim.eps) == (1e-4, 0.9, 0.999, 1e-6)
     assert (optim.weight_decay, optim.max_grad_norm, optim.bias_correction) == (0.01, 1.0, False)
@@ -66,7 +72,7 @@ def test_flags_change_a_recipe_on_the_command_line(corpus, tmp_path, name, monke
     assert config.optim.lr == 0.005
     assert config.optim.warmup == expected.optim.warmup
     assert config.optim.bias_correction == expected.optim.bias_correction
-    assert (config.recipe, config.preset, config.then_tokens) == (name, expected.preset, expected.then_tokens)
+    assert (config.recipe, config.preset, config.final_max_tokens) == (name, expected.preset, expected.final_max_tokens)
 
 
 @pytest.mark.parametrize("name", RECIPES)

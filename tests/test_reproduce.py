@@ -163,7 +163,7 @@ def test_the_loss_of_a_causal_model_covers_every_next_token(causal_model, tiny_t
 def test_a_causal_model_learns_to_predict_next_tokens(corpus, tmp_path):
     config = PretrainConfig(
         corpus=corpus, out=tmp_path / "run", preset="tiny", layers=1, hidden=32, attention_heads=4, steps=60,
-        batch_size=8, max_tokens=32, second="none", left_to_right=True, precision="float32", device="cpu",
+        batch_size=8, max_tokens=32, pair_objective="none", left_to_right=True, precision="float32", device="cpu",
         validation=corpus, evaluate_rows=16, snapshots=False, mask_share=0.5, random_share=0.5,
     )  # fmt: skip
     reports = list(pretrain(config))
@@ -174,7 +174,7 @@ def test_a_causal_model_learns_to_predict_next_tokens(corpus, tmp_path):
     assert reports[0].metrics["mlm_accuracy"] < 0.2, "an untrained model predicts by chance"
     assert reports[-1].metrics["mlm_accuracy"] > reports[0].metrics["mlm_accuracy"] + 0.1
     with raises_error(BertlabError, "left-to-right-with-sentence-pair"):
-        list(pretrain(replace(config, second="next", out=tmp_path / "other")))
+        list(pretrain(replace(config, pair_objective="next", out=tmp_path / "other")))
     with raises_error(BertlabError, "mask-shares-too-large"):
         list(pretrain(replace(config, mask_share=0.9, out=tmp_path / "other")))
 

@@ -40,7 +40,7 @@ from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training import devices, interrupt, run_state, trainer
+from bertlab.training import devices, interrupt, run_settings, run_state, trainer
 from bertlab.training.divergence import Diverged
 from bertlab.training.evaluate import EvaluateConfig, evaluate
 from bertlab.training.evaluate import run as run_evaluate
@@ -166,13 +166,13 @@ def test_batches_resume_from_their_place(corpus):
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     opened = replace(Corpus.open(corpus), block_size=64)
     run = PairSampler(opened, tokenizer, 8, 32, seed=3)
-    batches, places = [], []
+    batches, positions = [], []
     for _ in range(400):
-        places.append(run.place)
+        positions.append(run.position)
         batches.append(next(run))
-    assert places[-1].epoch >= 1
+    assert positions[-1].epoch >= 1
     for i in (1, 17, 180, 399):
-        again = next(PairSampler(opened, tokenizer, 8, 32, seed=3, place=places[i]))
+        again = next(PairSampler(opened, tokenizer, 8, 32, seed=3, position=positions[i]))
         assert torch.equal(again.inputs.input_ids_BT, batches[i].inputs.input_ids_BT)
         assert torch.equal(again.key_B, batches[i].key_B)
     keys = torch.cat([batch.key_B for batch in batches])
@@ -639,9 +639,11 @@ def test_a_card_adds_up_the_runs_before_it(corpus, tmp_path):
         spent = {key: round(value + record[key], 1) for key, value in spent.items()}
 
 
-@pytest.mark.parametrize("how", [{}, {"second": "none", "left_to_right": True}], ids=["masked", "left to right"])
-def test_the_command_on_a_card_measures_what_the_run_did(corpus, tmp_path, capsys, how):
-    list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, snapshots=True, **how)))
+@pytest.mark.parametrize(
+    "changes", [{}, {"pair_objective": "none", "left_to_right": True}], ids=["masked", "left to right"]
+)
+def test_the_command_on_the_card_gives_the_metrics_on_the_card(corpus, tmp_path, capsys, changes):
+    list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, snapshots=True, **changes)))
     for place, pairs in (("checkpoint", 256), ("snapshots/step-00000010", 64)):
         made = tmp_path / "run" / place
         record = checkpoint.load(made).record
@@ -673,23 +675,23 @@ MUON = OptimConfig(lr=1e-3, name="muon", ema=0.5)
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize(
-    "how",
+    "changes",
     [
         {},
         {"precision": "bfloat16"},
         {"optim": MUON, "whole_word": True, "accumulate": 2},
-        {"second": "order", "then_tokens": 64, "then_share": 0.5},
-        {"second": "none", "left_to_right": True, "precision": "bfloat16"},
+        {"pair_objective": "order", "final_max_tokens": 64, "final_share": 0.5},
+        {"pair_objective": "none", "left_to_right": True, "precision": "bfloat16"},
     ],
     ids=["plain", "bfloat16", "muon", "order", "left to right"],
 )
-def test_cuda_gives_the_losses_of_the_processor_and_goes_on(corpus, tmp_path, how):
-    here = settings(corpus, tmp_path / "cpu", steps=20, **{**how, "precision": "float32"})
-    there = settings(corpus, tmp_path / "cuda", steps=20, device="cuda", validation=corpus, snapshots=True, **how)
+def test_a_cuda_run_gives_the_losses_of_a_cpu_run_and_resumes(corpus, tmp_path, changes):
+    here = settings(corpus, tmp_path / "cpu", steps=20, **{**changes, "precision": "float32"})
+    there = settings(corpus, tmp_path / "cuda", steps=20, device="cuda", validation=corpus, snapshots=True, **changes)
     whole = [report.loss for report in pretrain(here)]
     list(itertools.islice(pretrain(there), 9))  # of which eight are kept
     assert [report.step for report in pretrain(there)] == list(range(9, 21))
-    assert losses(tmp_path / "cuda") == pytest.approx(whole, rel=0.05 if "precision" in how else 1e-3)
+    assert losses(tmp_path / "cuda") == pytest.approx(whole, rel=0.05 if "precision" in changes else 1e-3)
     measured = checkpoint.load(tmp_path / "cuda" / "checkpoint").record["validation"]
     assert evaluate(
         EvaluateConfig(
@@ -864,6 +866,7 @@ def test_settings_out_of_range_are_one_line(corpus, tmp_path, capsys, flags):
 
 
 OLD_RUN = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
+OLD_SETTINGS = {"second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share"}
 OLD_OPTIM = {"clip": "max_grad_norm", "method": "name"}
 OLD_LOG = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_seconds"}
 
@@ -881,8 +884,8 @@ def test_a_run_with_the_old_keys_continues(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", optim=optim)
     list(itertools.islice(pretrain(config), 7))
     run = json.loads((config.out / "run.json").read_text())
-    run = renamed(run, OLD_RUN) | {"optim": renamed(run["optim"], OLD_OPTIM)}
-    assert {"made_of", "precision_begun"} < run.keys()
+    run = renamed(run, OLD_RUN | OLD_SETTINGS) | {"optim": renamed(run["optim"], OLD_OPTIM)}
+    assert {"made_of", "precision_begun", *OLD_SETTINGS} < run.keys()
     (config.out / "run.json").write_text(json.dumps(run))
     rows = [json.dumps(renamed(row, OLD_LOG)) for row in rows_of(config.out)]
     (config.out / "log.jsonl").write_text("\n".join(rows) + "\n")
@@ -1007,7 +1010,7 @@ def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
     assert loaded.heads == ("span",)
     assert loaded.record["validation"]["f1"] > 60
     before, told = (tmp_path / "squad" / "log.jsonl").read_bytes(), []
-    (again,) = run_with_evaluations(config, report_line=told.append)
+    (again,) = run_with_evaluations(config, notify=told.append)
     assert (again.final, again.metrics) == (True, loaded.record["validation"])
     assert "`bertlab evaluate squad --record`" in told[0]
     assert (tmp_path / "squad" / "log.jsonl").read_bytes() == before
@@ -1075,3 +1078,13 @@ def test_the_bar_of_a_resumed_run_moves(capsys):
     shown = capsys.readouterr().err
     assert "92.0%" in shown
     assert "94.0%" in shown
+
+
+def test_differing_settings_are_named_by_the_flags_that_a_user_types(tmp_path):
+    config = FinetuneConfig(task="custom", kind="span", from_="tiny", out=tmp_path, precision="float32")
+    run_settings.claim_run(config, torch.device("cpu"), {})
+    changed = replace(config, kind="tagging", from_="mini", optim=replace(config.optim, ema=0.5, lr=1.0))
+    with raises_error(BertlabError, "run-settings-differ-unsaved") as caught:
+        run_settings.claim_run(changed, torch.device("cpu"), {})
+    flags = [difference.params["flag"] for difference in caught.value.params["differences"]]
+    assert flags == ["--ema", "--from", "--optim.lr", "--type"]

@@ -152,10 +152,10 @@ def drawing_speed(corpus: Path, batch_size: int, max_tokens: int) -> float:
     it trains on."""
     pairs = PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), batch_size, max_tokens, seed=1)
     next(pairs)  # opens the files
-    tokens, blocks, began = 0, {(pairs.place.epoch, pairs.place.block)}, time.perf_counter()
+    tokens, blocks, began = 0, {(pairs.position.epoch, pairs.position.block)}, time.perf_counter()
     while len(blocks) < 3:  # the pairs of a block are drawn at once
         tokens += int(next(pairs).inputs.attention_mask_BT.sum())
-        blocks.add((pairs.place.epoch, pairs.place.block))
+        blocks.add((pairs.position.epoch, pairs.position.block))
     return tokens / (time.perf_counter() - began)
 
 

@@ -14,7 +14,7 @@ from bertlab.config.presets import PRESETS, preset
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.batch import Batch, PairBatch
-from bertlab.text.batches import Place
+from bertlab.text.batches import Position
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import PairSampler
@@ -44,20 +44,20 @@ class RandomPairs:
     tokenizer: RandomTokenizer
     batch_size: int
     max_tokens: int
-    place: Place
+    position: Position
 
-    def turn(self, done: float) -> bool:
+    def update_progress(self, progress: float) -> bool:
         return False
 
     def __next__(self) -> PairBatch:
         B, T, own = self.batch_size, self.max_tokens, self.tokenizer
-        rng = np.random.default_rng(self.place.batch)
+        rng = np.random.default_rng(self.position.batch)
         ids_BT = rng.integers(5, own.vocab_size, (B, T))
         ids_BT[:, 0], ids_BT[:, T // 2], ids_BT[:, -1] = own.cls_id, own.sep_id, own.sep_id
         types_BT = np.broadcast_to((np.arange(T) > T // 2).astype(np.int64), (B, T)).copy()
         inputs = Batch(torch.from_numpy(ids_BT), torch.from_numpy(types_BT), torch.ones(B, T, dtype=torch.bool))
         key_B = torch.from_numpy(rng.integers(0, 1 << 62, B))
-        self.place = Place(0, self.place.batch + 1)
+        self.position = Position(0, self.position.batch + 1)
         return PairBatch(inputs, key_B, torch.from_numpy(rng.integers(0, 2, B)))
 
 
@@ -103,7 +103,7 @@ class TrainingLoop:
             batches = PairSampler(Corpus.open(settings.corpus), tokenizer, batch_size, max_tokens, seed=0, ahead=ahead)
         else:
             tokenizer = RandomTokenizer(settings.vocab_size)
-            batches = RandomPairs(tokenizer, batch_size, max_tokens, Place())
+            batches = RandomPairs(tokenizer, batch_size, max_tokens, Position())
         shape = preset(settings.preset).replace(
             vocab_size=tokenizer.vocab_size,
             hidden_dropout=0.0,

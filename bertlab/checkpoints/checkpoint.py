@@ -22,7 +22,7 @@ from bertlab.config.files import read_json_object, system_reason, write_atomical
 from bertlab.nn.bert import Bert, Pooler
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.heads import HEADS, sharing_names
-from bertlab.text.pretraining.sentence_pairs import Second
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 PADDING = 1024  # rows that an embedding table may have beyond its vocabulary: tables are padded to round sizes
@@ -63,7 +63,7 @@ class Checkpoint:
         return float(tau) if type(tau) in (int, float) and abs(tau) < 1e9 else None
 
     @property
-    def pair_objective(self) -> Second:
+    def pair_objective(self) -> PairObjectiveName:
         """The sentence-pair objective it was pre-trained with: by its record, or NSP if it has the head for it."""
         if "nsp" not in self.heads:
             return "none"

@@ -18,7 +18,7 @@ import numpy as np
 from bertlab.checkpoints.assets import asset_directory
 from bertlab.config.errors import DataError
 from bertlab.config.files import system_reason
-from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, rename_keys
+from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
 
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
 STALL_SECONDS = 300  # a run without a result counts as stopped after so many seconds without a new row
@@ -93,7 +93,7 @@ def is_run(directory: Path) -> bool:
 
 def read_settings(run: Path) -> dict:
     """The content of run.json; {} if it is missing or damaged."""
-    settings = rename_keys(_read_json(run / SETTINGS), RUN_KEYS)
+    settings = rename_keys(_read_json(run / SETTINGS), RUN_KEYS | SETTING_KEYS)
     if isinstance(settings.get("optim"), dict):
         settings["optim"] = rename_keys(settings["optim"], OPTIMIZER_KEYS)
     return settings

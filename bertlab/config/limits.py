@@ -61,7 +61,7 @@ LIMITS = {
     "attention-heads": Limit(1, MAX_SIZE),
     "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, above=True),
     "mask-share": Limit(0, 1), "random-share": Limit(0, 1),
-    "then-share": Limit(0, above=True, below=1), "teacher-share": Limit(0, above=True, below=1),
+    "final-share": Limit(0, above=True, below=1), "teacher-share": Limit(0, above=True, below=1),
     "share": Limit(0, above=True, below=1),
     "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1, MAX_BATCH), "tokens": Limit(1, MAX_SIZE),
     "workers": Limit(1, 4096),

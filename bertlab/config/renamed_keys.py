@@ -11,14 +11,19 @@ LOG_KEYS = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_se
 RUN_KEYS = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
 """Keys of `run.json` beside the settings."""
 
-SETTING_KEYS = {"damaged": "invalid"}
-"""Settings in `run.json`."""
+SETTING_KEYS = {
+    "damaged": "invalid", "second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share",
+}  # fmt: skip
+"""Settings in `run.json`, and keyword arguments of the functions in `bertlab.api`."""
 
 CUSTOM_TASK, OLD_CUSTOM_TASK = "custom", "own"
 """What `task` in `run.json`, and the command line, call rows that the user describes: the name, and the older one."""
 
 OPTIMIZER_KEYS = {"method": "name", "clip": "max_grad_norm"}
 """Settings of the optimiser, in `run.json` under `optim`."""
+
+DETECTOR_KEYS = {"calm": "is_stable"}
+"""Fields of the divergence detector in `state.safetensors`."""
 
 OPTIMIZER_STATE_KEYS = {"momentum": "momentum_buffer"}
 """Names of optimiser state in `state.safetensors`, before the name of the parameter."""

@@ -20,7 +20,7 @@ from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.batch import collate
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, next_tokens
-from bertlab.text.pretraining.sentence_pairs import Second
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 
@@ -33,7 +33,7 @@ class PretrainingLoss:
 
     rule: MaskRule
     """How tokens to mask are chosen; the masks are drawn on the device of the batch."""
-    second: Second = "next"
+    pair_objective: PairObjectiveName = "next"
     """The sentence-pair objective."""
     left_to_right: bool = False
     """For a model with causal attention: predict every next token instead of masked ones (section 5.1)."""
@@ -52,7 +52,7 @@ class PretrainingLoss:
     def __call__(self, model: nn.Module, batch) -> Loss:
         inputs, index_P, labels_P = self.make_targets(batch)
         B, T = inputs.input_ids_BT.shape
-        pair = PAIR_OBJECTIVES[self.second]
+        pair = PAIR_OBJECTIVES[self.pair_objective]
         cls_R = torch.arange(B if pair else 0, device=index_P.device) * T
         hidden_RH = model.hidden_rows(inputs, torch.cat([cls_R, index_P]))
         head = model.heads["mlm"]
@@ -64,10 +64,10 @@ class PretrainingLoss:
         parts = {"mlm": mlm}
         if pair:
             logits_B2 = model.head(pair.head)(model.pooler(hidden_RH[:B, None])).float()
-            parts[pair.name] = second = F.cross_entropy(logits_B2, batch.nsp_labels_B)
+            parts[pair.name] = pair_loss = F.cross_entropy(logits_B2, batch.nsp_labels_B)
             with torch.no_grad():
                 hits = (logits_B2.argmax(-1) == batch.nsp_labels_B).float().mean()
-            metrics |= {f"{pair.name}_loss": second.detach(), f"{pair.name}_accuracy": hits}
+            metrics |= {f"{pair.name}_loss": pair_loss.detach(), f"{pair.name}_accuracy": hits}
         return Loss(sum(parts.values()), metrics, inputs.attention_mask_BT.sum(), parts)
 
     @torch.no_grad()
@@ -82,7 +82,7 @@ class PretrainingLoss:
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
         """Return the number of masked tokens and of sentence pairs, by which the parts of the loss are averaged."""
         _, _, labels_P = self.make_targets(batch)
-        pair = PAIR_OBJECTIVES[self.second]
+        pair = PAIR_OBJECTIVES[self.pair_objective]
         return {"mlm": (labels_P != IGNORED).sum()} | ({pair.name: len(batch)} if pair else {})
 
 

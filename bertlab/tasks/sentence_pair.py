@@ -10,7 +10,7 @@ from bertlab.tasks.inference import device_of
 from bertlab.tasks.probe import Probe, pooled_probe
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.batch import collate
-from bertlab.text.pretraining.sentence_pairs import Second
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 
@@ -28,7 +28,7 @@ class PairObjective:
     """What labels 0 and 1 are called."""
 
 
-PAIR_OBJECTIVES: dict[Second, PairObjective | None] = {
+PAIR_OBJECTIVES: dict[PairObjectiveName, PairObjective | None] = {
     "next": PairObjective("nsp", "next sentence", "nsp", ("IsNext", "NotNext")),
     # the same two-way output layer, so that the checkpoint is an ordinary BertForPreTraining
     "order": PairObjective("order", "sentence order", "nsp", ("in order", "swapped")),
@@ -36,19 +36,19 @@ PAIR_OBJECTIVES: dict[Second, PairObjective | None] = {
 }
 
 
-def describe_objectives(second: Second, left_to_right: bool = False) -> list[str]:
+def describe_objectives(pair_objective: PairObjectiveName, left_to_right: bool = False) -> list[str]:
     """The objectives of a pre-training run as `bertlab.json` records them.
 
     >>> describe_objectives("order")
     ['masked words', 'sentence order']
     """
-    pair = PAIR_OBJECTIVES[second]
+    pair = PAIR_OBJECTIVES[pair_objective]
     return ["next words" if left_to_right else "masked words", *([pair.description] if pair else [])]
 
 
-def pretraining_heads(second: Second) -> tuple[str, ...]:
+def pretraining_heads(pair_objective: PairObjectiveName) -> tuple[str, ...]:
     """The output layers that pre-training with this sentence-pair objective needs."""
-    pair = PAIR_OBJECTIVES[second]
+    pair = PAIR_OBJECTIVES[pair_objective]
     return ("mlm", *([pair.head] if pair else []))
 
 

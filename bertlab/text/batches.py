@@ -17,7 +17,7 @@ from bertlab.text.batch import Batch, collate
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """A position in the training data."""
 
     epoch: int = 0
@@ -46,7 +46,7 @@ class ShuffledSampler:
         make: builds a batch from an array of row numbers.
         share: (process, processes): this process gets every `processes`-th row of a batch.
 
-    `place` is where the next batch begins; assign it to resume.
+    `position` is where the next batch begins; assign it to resume.
     """
 
     def __init__(
@@ -59,30 +59,32 @@ class ShuffledSampler:
     ):
         self.share = share
         self.count, self.batch_size, self.seed, self.make = count, batch_size, seed, make
-        self.place = Place()
+        self.position = Position()
         self._epoch: tuple[int, list[np.ndarray]] | None = None
 
     def __len__(self) -> int:
         """The number of batches in an epoch."""
         return -(-self.count // self.batch_size)
 
-    def turn(self, done: float) -> bool:
-        """Whether batches have another shape from now on (never; see `PairSampler.turn`)."""
+    def update_progress(self, progress: float) -> bool:
+        """Whether the batches change in kind from now on; never, unlike those of `PairSampler`."""
         return False
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        if self._epoch is None or self._epoch[0] != self.place.epoch:
-            epoch = self.place.epoch
+        if self._epoch is None or self._epoch[0] != self.position.epoch:
+            epoch = self.position.epoch
             self._epoch = (epoch, shuffled_epoch(self.count, self.batch_size, self.seed, epoch))
         batches = self._epoch[1]
         first, step = self.share
-        rows = batches[self.place.batch]
+        rows = batches[self.position.batch]
         made = self.make(rows[first::step])
-        last = self.place.batch + 1 == len(batches)
-        self.place = Place(self.place.epoch + 1, 0) if last else Place(self.place.epoch, self.place.batch + 1)
+        last = self.position.batch + 1 == len(batches)
+        self.position = (
+            Position(self.position.epoch + 1, 0) if last else Position(self.position.epoch, self.position.batch + 1)
+        )
         return made
 
 

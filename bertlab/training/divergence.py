@@ -40,7 +40,7 @@ class DivergenceDetector:
     >>> detector = DivergenceDetector()
     >>> for loss in [4.0] * 40 + [9.0]:
     ...     detector.update(loss)
-    >>> detector.calm
+    >>> detector.is_stable
     False
     >>> for loss in [9.0] * 9:
     ...     detector.update(loss)
@@ -52,29 +52,33 @@ class DivergenceDetector:
     """The latest losses, at most 110."""
     lowest: list[float] | None = None
     """The lowest reference median so far, and the scatter of its losses."""
-    calm: bool = True
-    """Whether the latest losses are near the reference, so that the weights before them are worth saving: they are from
-    before any leap, or from the beginning of a slow rise."""
+    is_stable: bool = True
+    """Whether the latest losses are near the reference, so that the weights before the latest step may be saved: they
+    are from before any sudden rise, or from the beginning of a slow one."""
 
     def reset(self) -> None:
-        """Start over, because the batches change in kind (longer pairs, say) and with them the level of the loss."""
+        """Forget all losses, because the batches change (to longer pairs, say) and with them the level of the loss."""
         self.losses, self.lowest = [], None
 
     def update(self, loss: float, gradient_norm: float = 0.0) -> None:
-        """Take the loss of a step and the norm of its gradient into account.
+        """Add the loss of a step and the norm of its gradient.
+
+        Args:
+            loss: in nats, or in any other unit.
+            gradient_norm: before clipping.
 
         Raises:
             Diverged: one of them is not finite, or the loss has risen for good.
         """
         if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
-            self.calm = False
+            self.is_stable = False
             if not math.isfinite(loss):
                 raise Diverged("loss-not-finite", value=str(loss))
             raise Diverged("gradient-not-finite", value=str(gradient_norm))
         self.losses = [*self.losses, loss][-(REFERENCE_STEPS + RECENT_STEPS) :]
         (reference, scatter), recent = self._reference(), self.losses[-RECENT_STEPS:]
         limit = max(RISE_FACTOR * reference, reference + RISE_NATS)
-        self.calm = max(recent[-STABLE_STEPS:]) <= limit
+        self.is_stable = max(recent[-STABLE_STEPS:]) <= limit
         if self._is_starting:
             level, limit = min(recent), max(START_RISE_FACTOR * reference, reference + START_RISE_NATS)
         else:

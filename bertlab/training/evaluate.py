@@ -143,7 +143,7 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
         corpus,
         rows=config.limit or DEFAULT_PAIRS,
         max_tokens=config.max_tokens,
-        second=loaded.pair_objective,
+        pair_objective=loaded.pair_objective,
         progress=iter if config.json else evaluation_bar,
     )
 

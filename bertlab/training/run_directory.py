@@ -166,7 +166,7 @@ def is_finished(config: RunConfig, trainer: Trainer) -> bool:
         record = checkpoint.read_record(config.out / CHECKPOINT)
     except CheckpointError:  # missing or damaged: it is written again
         return False
-    return trainer.done and record.get("steps") == trainer.progress.step
+    return trainer.is_done and record.get("steps") == trainer.progress.step
 
 
 def report_resumed(config: RunConfig, trainer: Trainer, notify: Callable[[str], None]) -> None:

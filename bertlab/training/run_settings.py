@@ -4,8 +4,9 @@ A finished run may be lengthened: with more steps, minutes or epochs it continue
 """
 
 import json
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 import torch
 
@@ -67,7 +68,8 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
     lengthened = recorded.pop(LENGTHENED_AFTER, [])
     recorded = _default_settings(config) | recorded
     recorded["optim"] = asdict(OptimConfig()) | recorded["optim"]
-    before, now = _by_flag(recorded), _by_flag(settings)
+    names = _flag_names(type(config))
+    before, now = _by_flag(recorded, names), _by_flag(settings, names)
     changed = [flag for flag in sorted(before | now) if before.get(flag) != now.get(flag)]
     saved_step = _lengthened_from(config, changed, steps)
     if changed and saved_step is None:
@@ -150,17 +152,50 @@ def _loss_settings(values: dict) -> dict:
     return json.loads(json.dumps({name: v for name, v in values.items() if name not in FREE_SETTINGS}, default=str))
 
 
-def _by_flag(settings: dict, prefix: str = "--") -> dict:
-    """Settings by their flags on the command line.
+def _flag_names(kind: type, path: str = "") -> dict[str, str]:
+    """The flags of a dataclass whose names differ from the path of the field, by that path.
 
-    >>> _by_flag({"from_": "mine", "optim": {"weight_decay": 0.1}})
-    {'--from': 'mine', '--optim.weight-decay': 0.1}
+    >>> _flag_names(OptimConfig, "optim.")
+    {'optim.ema': '--ema'}
+    """
+    flags: dict[str, str] = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        markers = getattr(hint, "__metadata__", ())
+        bare = hint.__origin__ if markers else hint
+        if isinstance(bare, type) and is_dataclass(bare):
+            flags |= _flag_names(bare, f"{path}{name}.")
+        for marker in markers:
+            named = getattr(marker, "name", None) or _dashed(name)
+            if getattr(marker, "prefix_name", None) is False:
+                flags[path + name] = f"--{named}"
+            elif named != _dashed(name):
+                flags[path + name] = f"--{_dashed(path)}{named}"
+    return flags
+
+
+def _by_flag(settings: dict, names: dict[str, str], path: str = "") -> dict:
+    """Settings by the flags that a user types.
+
+    Args:
+        settings: by field; those of a nested dataclass are a dictionary.
+        names: the result of `_flag_names`.
+
+    >>> names = {"kind": "--type", "optim.ema": "--ema"}
+    >>> _by_flag({"from_": "mine", "kind": "span", "optim": {"weight_decay": 0.1, "ema": 0.9}}, names)
+    {'--from': 'mine', '--type': 'span', '--optim.weight-decay': 0.1, '--ema': 0.9}
     """
     flags = {}
     for name, value in settings.items():
-        flag = prefix + name.rstrip("_").replace("_", "-")
-        flags |= _by_flag(value, f"{flag}.") if isinstance(value, dict) else {flag: value}
+        if isinstance(value, dict):
+            flags |= _by_flag(value, names, f"{path}{name}.")
+        else:
+            flags[names.get(path + name) or f"--{_dashed(path + name)}"] = value
     return flags
+
+
+def _dashed(name: str) -> str:
+    """The name of a field as the command line spells it."""
+    return name.rstrip("_").replace("_", "-")
 
 
 def _format_value(value: object) -> object:

@@ -1,4 +1,4 @@
-"""The training loop: yields a report for every step, and can be stopped at any moment.
+"""The training loop, which yields a report for every step and can be interrupted at any moment.
 
 Pre-training and fine-tuning differ only in the batches and the loss that they pass in. The whole state of a run
 (weights, moments, random state, position in the data) is one file, so a run that was killed continues with identical
@@ -18,6 +18,7 @@ from torch import nn
 
 from bertlab.config.errors import BertlabError, CheckpointError, first_line
 from bertlab.config.languages import Message
+from bertlab.config.renamed_keys import DETECTOR_KEYS, rename_keys
 from bertlab.nn.fast.model import compile_layers
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged, DivergenceDetector
@@ -33,25 +34,25 @@ MALLOC_TRIM_INTERVAL = 50
 class Batches(Protocol):
     """An endless iterator over batches that can continue from any position."""
 
-    place: object
-    """Where the next batch begins: a dataclass of numbers."""
+    position: object
+    """The position of the next batch in the training data: a dataclass of numbers."""
 
     def __next__(self): ...
 
-    def turn(self, done: float) -> bool:
-        """Take note of the run's progress (0..1) before each step.
+    def update_progress(self, progress: float) -> bool:
+        """Receive the share of the run (0..1) that is done, before each step.
 
         Returns:
-            Whether batches of another kind begin with this step.
+            Whether the batches change with this step (to longer pairs, say), and with them the level of the loss.
         """
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """What a step did, over the global batch."""
+    """The result of one training step, over the global batch."""
 
     step: int
-    """Number of the step, from 1."""
+    """The number of the step, from 1."""
     progress: float
     """Share of the run (0..1) that was done before this step."""
     loss: float
@@ -59,17 +60,17 @@ class StepReport:
     metrics: dict[str, float]
     """The metrics of the loss function."""
     learning_rate: float
-    """Of this update."""
+    """The learning rate of this update."""
     gradient_norm: float
-    """Before clipping."""
+    """The norm of the gradient before clipping."""
     tokens: int
-    """Since the start of the run, without padding."""
+    """Tokens since the start of the run, without padding."""
     seconds: float
     """Training time since the start of the run, without evaluation and saving."""
     step_seconds: float
     """Training time of this step."""
     data_seconds: float = 0.0
-    """How much of it was spent waiting for the batch."""
+    """The part of the step time that was spent waiting for the batch."""
 
     def log_row(self) -> dict:
         """The report as a flat row of `log.jsonl`."""
@@ -127,15 +128,16 @@ class Trainer:
     """Gradient accumulation steps (micro-batches per batch)."""
     progress: Progress = field(default_factory=Progress)
     saved_step: int | None = None
-    """The step after which the state was saved last; None if it never was."""
+    """The step after which the state was last saved; None if it never was."""
     saved_seconds: float = 0.0
+    """The training time at which the state was last saved."""
 
     def __post_init__(self):
         with devices.readable_out_of_memory():
             self.model.to(self.device).train()
             self.optimizer = Optimizer(self.model, self.optim, self.dtype)
         self.optimizer.compute_model.train()
-        self.watch = DivergenceDetector()
+        self.divergence_detector = DivergenceDetector()
         self.signals = StopSignals()
         self._stop_signal = 0
         if self.state_path and self.state_path.is_file():
@@ -153,7 +155,7 @@ class Trainer:
 
     def __iter__(self) -> Iterator[StepReport]:
         with self.signals.handled():
-            while (progress := self._progress_share()) < 1.0:
+            while (progress := self._share_done()) < 1.0:
                 with self.signals.deferred(), devices.readable_out_of_memory():
                     try:
                         report = self._step(progress)
@@ -163,7 +165,7 @@ class Trainer:
                             raise
                         self._stop()
                     if self._stop_signal:
-                        # Before anybody prints the report: in a closed terminal that fails.
+                        # Saved before the caller prints the report, which fails if the terminal was closed.
                         self._save_if_stable()
                 yield report
                 if self._stop_signal:
@@ -176,7 +178,7 @@ class Trainer:
 
     @contextmanager
     def saving_on_interrupt(self) -> Iterator[None]:
-        """Around a loop over the steps: a stop signal between two steps loses none of them."""
+        """Save the state at a stop signal between two steps; to be used around a loop over the steps."""
         with self.signals.handled():
             try:
                 yield
@@ -186,6 +188,7 @@ class Trainer:
                 self._stop()
 
     def _stop(self) -> None:
+        """Save the state and raise Interrupted, which says what was saved."""
         with self.signals.deferred():
             self._save_if_stable()
         if not distributed.is_main_process():
@@ -199,43 +202,43 @@ class Trainer:
         raise Interrupted(message, self._stop_signal or self.signals.received or Interrupted().signum)
 
     @property
-    def done(self) -> bool:
-        """Whether all steps are done."""
-        return self._progress_share() >= 1.0
+    def is_done(self) -> bool:
+        """Whether the run has reached its steps or minutes."""
+        return self._share_done() >= 1.0
 
-    def _progress_share(self) -> float:
-        by_time = self.progress.seconds / (60 * self.minutes) if self.minutes else 0.0
-        return max(self.progress.step / self.steps, by_time)
+    def _share_done(self) -> float:
+        share_of_minutes = self.progress.seconds / (60 * self.minutes) if self.minutes else 0.0
+        return max(self.progress.step / self.steps, share_of_minutes)
 
     def _is_save_due(self) -> bool:
         """Whether to save, by the clock that all processes share, so that all of them know what is saved."""
         elapsed = self.progress.seconds - self.saved_seconds
-        return self.state_path is not None and self.watch.calm and elapsed > self.save_every_seconds
+        return self.state_path is not None and self.divergence_detector.is_stable and elapsed > self.save_every_seconds
 
     def _step(self, progress: float) -> StepReport:
         snapshot = self._snapshot() if self._is_save_due() else None
         began = time.monotonic()
-        if self.batches.turn(progress):
-            self.watch.reset()
+        if self.batches.update_progress(progress):
+            self.divergence_detector.reset()
         batch = next(self.batches).to(self.device)
         data_seconds = time.monotonic() - began
         if self._needs_warmup:
             self._compile(batch)
             began = time.monotonic()
-        # The middle of the step, so that the first update is not zero and the last one is not lost.
+        # The schedule is read at the middle of the step, so that neither the first nor the last learning rate is zero.
         learning_rate = self.optim.learning_rate_at(min(1.0, progress + 0.5 / self.steps))
         loss = self.gradient(batch)
-        # One transfer for all numbers, since each waits for the GPU.
+        # All numbers are transferred at once, since each transfer waits for the GPU.
         scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.metrics.values()]
-        value, norm, tokens, *metrics = torch.stack([scalar.double() for scalar in scalars]).tolist()
+        value, gradient_norm, tokens, *metrics = torch.stack([scalar.double() for scalar in scalars]).tolist()
         try:
-            self.watch.update(value, norm)
+            self.divergence_detector.update(value, gradient_norm)
         except Diverged as error:
             saved = Message("run-saved-nothing")
             if self.saved_step is not None:
                 saved = Message("run-saved-step", step=self.saved_step)
             raise Diverged("run-diverged", error=error, step=self.progress.step + 1, saved=saved) from None
-        if snapshot and self.watch.calm:
+        if snapshot and self.divergence_detector.is_stable:
             # The weights are still those after the previous step, and this step's loss has shown that they are good.
             save_began = time.monotonic()
             self._save(*snapshot)
@@ -246,11 +249,20 @@ class Trainer:
         seconds, stop_signal = distributed.broadcast(time.monotonic() - began, received)
         self._stop_signal = int(stop_signal)
         self.signals.is_acknowledged = bool(stop_signal)
-        before = self.progress
-        now = self.progress = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
-        named = dict(zip(loss.metrics, metrics, strict=True))
+        last = self.progress
+        now = self.progress = Progress(last.step + 1, last.tokens + int(tokens), last.seconds + seconds)
+        metrics = dict(zip(loss.metrics, metrics, strict=True))
         return StepReport(
-            now.step, progress, value, named, learning_rate, norm, now.tokens, now.seconds, seconds, data_seconds
+            now.step,
+            progress,
+            value,
+            metrics,
+            learning_rate,
+            gradient_norm,
+            now.tokens,
+            now.seconds,
+            seconds,
+            data_seconds,
         )
 
     def _compile(self, batch) -> None:
@@ -265,24 +277,24 @@ class Trainer:
         self._save(*self._snapshot())
 
     def _save_if_stable(self) -> None:
-        if self.state_path and self.watch.calm:
+        if self.state_path and self.divergence_detector.is_stable:
             self.save()
 
     def _snapshot(self) -> tuple[dict, dict[str, torch.Tensor]]:
         """The state other than weights: counts, position in the data, divergence detector and random state."""
         values = {
             "progress": asdict(self.progress),
-            "place": asdict(self.batches.place),
-            "watch": asdict(self.watch),
+            "place": asdict(self.batches.position),
+            "watch": asdict(self.divergence_detector),
         }
-        random = {"rng": torch.get_rng_state()}
+        random_state = {"rng": torch.get_rng_state()}
         if self.device.type == "cuda":
-            random["rng.cuda"] = torch.cuda.get_rng_state()
-        return values, random
+            random_state["rng.cuda"] = torch.cuda.get_rng_state()
+        return values, random_state
 
-    def _save(self, values: dict, random: dict[str, torch.Tensor]) -> None:
+    def _save(self, values: dict, random_state: dict[str, torch.Tensor]) -> None:
         if distributed.is_main_process():
-            write_state(self.state_path, self.optimizer.state() | random, values)
+            write_state(self.state_path, self.optimizer.state() | random_state, values)
         self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
 
     def restore_last_save(self) -> None:
@@ -296,8 +308,10 @@ class Trainer:
             self.optimizer.restore(tensors)
             self.progress = Progress(**values["progress"])
             self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
-            self.watch = DivergenceDetector(**values.get("watch", {}))  # older states have none
-            self.batches.place = type(self.batches.place)(**values["place"])
+            # The first versions saved no detector.
+            fields = rename_keys(values.get("watch", {}), DETECTOR_KEYS)
+            self.divergence_detector = DivergenceDetector(**fields)
+            self.batches.position = type(self.batches.position)(**values["place"])
             torch.set_rng_state(tensors["rng"])
             if "rng.cuda" in tensors and self.device.type == "cuda":
                 torch.cuda.set_rng_state(tensors["rng.cuda"])

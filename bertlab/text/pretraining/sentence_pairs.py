@@ -23,7 +23,8 @@ IS_NEXT, NOT_NEXT = 0, 1
 IN_ORDER, SWAPPED = 0, 1
 MIN_DOCUMENTS = 16  # sources with fewer documents are pooled to draw random Bs from
 
-Second = Literal["next", "order", "none"]
+PairObjectiveName = Literal["next", "order", "none"]
+"""Next-sentence prediction, sentence-order prediction, or no sentence-pair objective."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def make_pairs(
     max_tokens: int,
     rng: np.random.Generator,
     short_probability: float = 0.1,
-    second: Second = "next",
+    pair_objective: PairObjectiveName = "next",
 ) -> Pairs:
     """Cut every document into pairs that fill `max_tokens` with [CLS] A [SEP] B [SEP].
 
@@ -103,12 +104,12 @@ def make_pairs(
         max_tokens: maximum length of a pair with [CLS] and both [SEP], in tokens.
         rng: the source of randomness.
         short_probability: the share of documents whose pairs have a random shorter length instead.
-        second: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get a B
-            from another document of the same source, and the B that it replaces is used for the next pair. Without
+        pair_objective: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get
+            a B from another document of the same source, and the B that it replaces is used for the next pair. Without
             another document, all keep their B. "order": every pair keeps its B, and half of the pairs are swapped.
             "none": one segment, [CLS] A [SEP].
     """
-    if second == "none":
+    if pair_objective == "none":
         return _runs(documents, max_tokens - 2, rng, short_probability)
     longest = max(1, (max_tokens - 3) // 2)
     tokens_D = np.diff(documents.segment_start[documents.document_start])
@@ -133,7 +134,7 @@ def make_pairs(
             middle = int(rng.integers(first + 1, last))
             a, b = (cuts[first], cuts[middle]), (cuts[middle], cuts[last])
             label, other, first_next = IS_NEXT, d, last
-            if second == "next" and len(candidates) and rng.random() < 0.5:
+            if pair_objective == "next" and len(candidates) and rng.random() < 0.5:
                 label, first_next = NOT_NEXT, middle
                 full = cuts[last] - cuts[first] >= target
                 length_b = target - (a[1] - a[0]) if full else b[1] - b[0]
@@ -144,7 +145,7 @@ def make_pairs(
                 else:
                     b = _random_span(cuts_D[other], max(1, length_b), full, rng)
             a, b = _truncate(a, b, target, rng)
-            if second == "order" and rng.random() < 0.5:
+            if pair_objective == "order" and rng.random() < 0.5:
                 label, a, b = SWAPPED, b, a
             rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, other))
             first = first_next

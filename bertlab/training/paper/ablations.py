@@ -114,7 +114,11 @@ TABLES = {
             left_to_right=("left-to-right, no NSP", 77.5, 92.1, 77.8, None),
             bilstm=("+ BiLSTM", 75.7, 91.6, 84.9, None, {"pretrained": "left-to-right", "lstm": True}),
         ),
-        {"bert": {}, "no-nsp": {"second": "none"}, "left-to-right": {"second": "none", "left_to_right": True}},
+        {
+            "bert": {},
+            "no-nsp": {"pair_objective": "none"},
+            "left-to-right": {"pair_objective": "none", "left_to_right": True},
+        },
     ),
     # The paper has 3 to 24 layers with hidden sizes 768 and 1024; the proportions are kept at a size for two cores.
     "table6": Table(

@@ -33,7 +33,7 @@ from bertlab.training.run_directory import RunLog, run_record
 from bertlab.training.trainer import Trainer
 
 # Settings that the model card states.
-CARD_SETTINGS = ("max_tokens", "then_tokens", "then_share", "mask", "mask_share", "random_share", "whole_word")
+CARD_SETTINGS = ("max_tokens", "final_max_tokens", "final_share", "mask", "mask_share", "random_share", "whole_word")
 CARD_SETTINGS += ("dropout",)
 
 
@@ -101,7 +101,7 @@ class RunArtifacts:
             self.inputs.tokenizer,
             validation,
             rows=rows,
-            second=self.config.second,
+            pair_objective=self.config.pair_objective,
             progress=evaluation_bar if is_final else iter,
         )
         self.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": metrics})
@@ -134,7 +134,7 @@ class RunArtifacts:
             command="bertlab pretrain",
             data=self.inputs.corpus.source_names,
             data_tokens=self.inputs.corpus.facts["tokens"],
-            objectives=describe_objectives(config.second, left_to_right),
+            objectives=describe_objectives(config.pair_objective, left_to_right),
             settings=_card_settings(config),
             validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],

@@ -8,7 +8,7 @@ import torch
 import tyro
 
 from bertlab.config.presets import PRESETS
-from bertlab.text.pretraining.sentence_pairs import Second
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.training.run_directory import RunConfig
 
 Preset = Literal[tuple(PRESETS)]
@@ -31,7 +31,7 @@ class PretrainConfig(RunConfig):
 
     SECTIONS: ClassVar = {
         "model": (*RANDOM_INIT_SETTINGS, "from_", "new_vocabulary", "dropout"),
-        "pair": ("max_tokens", "then_tokens", "then_share", "second"),
+        "pair": ("max_tokens", "final_max_tokens", "final_share", "pair_objective"),
         "mask": ("mask", "whole_word", "mask_share", "random_share", "left_to_right", "teacher", "teacher_share"),
         "watch": (
             "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "watch", "sentences",
@@ -71,10 +71,10 @@ class PretrainConfig(RunConfig):
     """Number of training steps."""
     max_tokens: int = 128
     """Tokens per pair."""
-    then_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    final_max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--then-tokens",))] = None
     """Tokens per pair in the last part of the run, with fewer pairs per step: trains the positions after 128."""
-    then_share: float = 0.1
-    """Share of the run that this last part takes."""
+    final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
+    """With --final-max-tokens: share of the run that this last part takes."""
     mask: float = 0.15
     """Share of tokens to predict."""
     whole_word: bool = False
@@ -84,9 +84,9 @@ class PretrainConfig(RunConfig):
     random_share: float = 0.1
     """Of the tokens to predict, the share that is replaced by a random token; the others stay as they are."""
     left_to_right: bool = False
-    """Causal attention: each token attends to earlier ones only and predicts the next (section 5.1). Needs --second
-    none."""
-    second: Second = "next"
+    """Causal attention: each token attends to earlier ones only and predicts the next (section 5.1). Needs
+    --pair-objective none."""
+    pair_objective: Annotated[PairObjectiveName, tyro.conf.arg(aliases=("--second",))] = "next"
     """Sentence-pair objective: next (next-sentence prediction, as in the paper), order (sentence-order prediction, as
     in ALBERT), or none (single segments, as in RoBERTa)."""
     dropout: float = 0.0

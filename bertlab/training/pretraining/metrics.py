@@ -14,7 +14,7 @@ from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import IGNORED, MaskRule
 from bertlab.text.pretraining.sampler import PairSampler
-from bertlab.text.pretraining.sentence_pairs import Second
+from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 
 # One fixed set of pairs and masks, whatever the seed of the run.
 VALIDATION_SEED = 20181011
@@ -40,7 +40,7 @@ def evaluate_pretraining(
     rows: int,
     max_tokens: int | None = None,
     batch_size: int = 64,
-    second: Second = "next",
+    pair_objective: PairObjectiveName = "next",
     progress: Callable = iter,
 ) -> dict:
     """Evaluate a model on the first pairs of a held-out corpus, with 15 % masks that are always the same.
@@ -54,7 +54,7 @@ def evaluate_pretraining(
         rows: number of pairs; fewer if the corpus has fewer.
         max_tokens: in a pair; 128, or as many as the model has positions, if not given.
         batch_size: pairs at a time.
-        second: the sentence-pair objective of the model.
+        pair_objective: the sentence-pair objective of the model.
         progress: wraps the batches (`tqdm`, for instance).
 
     Returns:
@@ -68,15 +68,15 @@ def evaluate_pretraining(
     parameter = next(model.parameters())
     rule = MaskRule.of(tokenizer).to(parameter.device)
     max_tokens = max_tokens or min(128, model.config.max_positions)
-    sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, second=second)
-    loss = PretrainingLoss(rule, second, model.config.left_to_right)
+    sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, pair_objective=pair_objective)
+    loss = PretrainingLoss(rule, pair_objective, model.config.left_to_right)
     was_training = model.training
     model.eval()
     count = {"rows": 0, "masked": 0}
     sums: dict[str, float] = {}
     with torch.inference_mode():
         for _ in progress(range(0, rows, batch_size)):
-            if sampler.place.epoch:  # the corpus is exhausted; continue so that a progress bar is filled
+            if sampler.position.epoch:  # the corpus is exhausted; continue so that a progress bar is filled
                 continue
             batch = next(sampler).to(parameter.device)
             metrics = loss(model, batch).metrics

@@ -15,7 +15,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.limits import Limit, check_limits, differing_flags
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.masking import MaskRule
-from bertlab.text.pretraining.sampler import Longer, PairSampler
+from bertlab.text.pretraining.sampler import LongPairs, PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged
@@ -59,12 +59,12 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
         config.max_tokens,
         config.seed,
         share=distributed.data_shard(),
-        second=config.second,
-        longer=Longer(config.then_tokens, config.then_share) if config.then_tokens else None,
+        pair_objective=config.pair_objective,
+        longer=LongPairs(config.final_max_tokens, config.final_share) if config.final_max_tokens else None,
         ahead=resolve_loader_workers(config, device),
     )
     rule, left_to_right = _mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
-    loss = PretrainingLoss(rule, config.second, left_to_right, inputs.teacher, config.teacher_share)
+    loss = PretrainingLoss(rule, config.pair_objective, left_to_right, inputs.teacher, config.teacher_share)
     trainer, log = open_run(config, inputs.model, batches, loss, config.steps, inputs.fingerprint, resources)
     if inputs.teacher:
         inputs.teacher.to(trainer.device, trainer.dtype)
@@ -112,8 +112,8 @@ def _check(config: PretrainConfig) -> None:
         raise BertlabError("from-with-random-init-flags", flags=unused)
     if config.teacher is None and config.teacher_share != PretrainConfig.teacher_share:
         raise BertlabError("teacher-share-without-teacher")
-    if config.then_tokens and config.then_tokens <= config.max_tokens:
-        raise BertlabError("then-tokens-too-few", value=config.then_tokens)
+    if config.final_max_tokens and config.final_max_tokens <= config.max_tokens:
+        raise BertlabError("final-max-tokens-too-few", value=config.final_max_tokens)
 
 
 def _random_init_flags(config: PretrainConfig) -> list[str]:

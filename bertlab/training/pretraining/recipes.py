@@ -25,8 +25,8 @@ def google(corpus: Path, out: Path, **changes) -> PretrainConfig:
         bias_correction=False,
     )  # fmt: skip
     settings = {
-        "preset": "base", "steps": 1_000_000, "batch_size": 256, "max_tokens": 128, "then_tokens": 512,
-        "then_share": 0.1, "mask": 0.15, "second": "next", "dropout": 0.1, "init": 0.02, "start": "paper",
+        "preset": "base", "steps": 1_000_000, "batch_size": 256, "max_tokens": 128, "final_max_tokens": 512,
+        "final_share": 0.1, "mask": 0.15, "pair_objective": "next", "dropout": 0.1, "init": 0.02, "start": "paper",
         "optim": optim,
     }  # fmt: skip
     return PretrainConfig(corpus=corpus, out=out, recipe="google", **(settings | changes))
@@ -40,8 +40,9 @@ def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
     (measured in docs/lab-notebook.md).
     """
     settings = {
-        "preset": "mini", "batch_size": 16, "max_tokens": 128, "then_tokens": 512, "then_share": 0.1, "mask": 0.25,
-        "dropout": 0.0, "start": "neighbours", "optim": OptimConfig(lr=1e-3, warmup=0.03, decay=0.6, name="muon"),
+        "preset": "mini", "batch_size": 16, "max_tokens": 128, "final_max_tokens": 512, "final_share": 0.1,
+        "mask": 0.25, "dropout": 0.0, "start": "neighbours",
+        "optim": OptimConfig(lr=1e-3, warmup=0.03, decay=0.6, name="muon"),
     }  # fmt: skip
     return PretrainConfig(corpus=corpus, out=out, recipe="fast", **(settings | changes))
 

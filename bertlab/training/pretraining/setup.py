@@ -63,7 +63,7 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     corpus = Corpus.open(config.corpus)
     tokenizer = Tokenizer.load(config.corpus / "tokenizer")
     model = _set_attention_direction(_make_model(config, tokenizer), config)
-    longest, positions = config.then_tokens or config.max_tokens, model.config.max_positions
+    longest, positions = config.final_max_tokens or config.max_tokens, model.config.max_positions
     if longest > positions:
         raise BertlabError("pairs-too-long", tokens=longest, positions=positions)
     validation = Corpus.open(config.validation) if config.validation else None
@@ -89,16 +89,17 @@ def describe_origin(config: PretrainConfig) -> str:
 def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     """Make a model with random weights, or load one from a checkpoint."""
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
+    heads = pretraining_heads(config.pair_objective)
     if config.from_ is None:
         shape = _model_shape(config).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
         shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
-        model = FastBert(shape, heads=pretraining_heads(config.second))
+        model = FastBert(shape, heads=heads)
         if config.start == "neighbours":
             attend_to_neighbours(model)
         return model
-    loaded = checkpoint.load(config.from_, heads=pretraining_heads(config.second))
+    loaded = checkpoint.load(config.from_, heads=heads)
     if config.new_vocabulary:
-        return _with_dropout(replace_vocabulary(loaded, tokenizer, pretraining_heads(config.second)), config.dropout)
+        return _with_dropout(replace_vocabulary(loaded, tokenizer, heads), config.dropout)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("from-vocabulary-differs", corpus=config.corpus, checkpoint=config.from_)
     return _with_dropout(loaded.model, config.dropout)
@@ -125,7 +126,7 @@ def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
         BertlabError: causal attention together with a sentence-pair objective.
     """
     model.config = model.config.replace(left_to_right=config.left_to_right or model.config.left_to_right)
-    if model.config.left_to_right and config.second != "none":
+    if model.config.left_to_right and config.pair_objective != "none":
         raise BertlabError("left-to-right-with-sentence-pair")
     return model
 

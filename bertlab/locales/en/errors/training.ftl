@@ -43,11 +43,11 @@ from-with-random-init-flags = --from continues a model with its own size and wei
 teacher-share-without-teacher = --teacher-share weighs the loss against a teacher: name one with --teacher
 teacher-of-left-to-right = a teacher predicts masked tokens, which a left-to-right model does not have: leave out --teacher or --left-to-right
 teacher-vocabulary-differs = { $teacher } has another vocabulary than { $corpus }, so it cannot be the teacher: prepare the corpus again with --tokenizer { $teacher }
-then-tokens-too-few = --then-tokens is { $value }: it must be more than --max-tokens
+final-max-tokens-too-few = --final-max-tokens is { $value }: it must be more than --max-tokens
 pairs-too-long = pairs of { $tokens } tokens are too long: this model has { $positions } positions
 pairs-too-long-for-teacher = pairs of { $tokens } tokens are too long for the teacher: it has { $positions } positions
 from-vocabulary-differs = { $corpus } was tokenised with another vocabulary than { $checkpoint }: prepare it again with --tokenizer { $checkpoint }, or keep only the encoder with --new-vocabulary
-left-to-right-with-sentence-pair = a left-to-right model has no sentence-pair objective, as its first token sees no other: add --second none
+left-to-right-with-sentence-pair = a left-to-right model has no sentence-pair objective, as its first token sees no other: add --pair-objective none
 corpus-without-characters = the corpus has no characters, so there are no bits per character: prepare it again from other text
 tensorboard-not-installed = --tensorboard needs the package tensorboard: pip install tensorboard
 

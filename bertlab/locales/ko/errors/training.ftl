@@ -43,11 +43,11 @@ from-with-random-init-flags = --from은 체크포인트의 크기와 가중치�
 teacher-share-without-teacher = --teacher-share는 교사 모델에 대한 손실의 비중이에요. 교사 모델을 --teacher로 정하세요.
 teacher-of-left-to-right = --teacher를 쓰면 가려진 토큰의 예측을 배우는데, 왼쪽에서 오른쪽으로 읽는 모델에는 가려진 토큰이 없어요. --teacher나 --left-to-right를 빼세요.
 teacher-vocabulary-differs = { $teacher }의 어휘 집합이 { $corpus }의 어휘 집합과 달라서 교사 모델이 될 수 없어요. --tokenizer { $teacher } 옵션으로 말뭉치를 다시 준비하세요.
-then-tokens-too-few = --then-tokens 값이 { $value }인데, --max-tokens보다 커야 해요.
+final-max-tokens-too-few = --final-max-tokens 값이 { $value }인데, --max-tokens보다 커야 해요.
 pairs-too-long = { $tokens }토큰인 쌍은 너무 길어요. 이 모델의 위치는 { $positions }개예요.
 pairs-too-long-for-teacher = { $tokens }토큰인 쌍은 교사 모델에 너무 길어요. 교사 모델의 위치는 { $positions }개예요.
 from-vocabulary-differs = { $corpus }의 어휘 집합이 { $checkpoint }의 어휘 집합과 달라요. --tokenizer { $checkpoint } 옵션으로 다시 준비하거나, --new-vocabulary로 인코더만 이어 쓰세요.
-left-to-right-with-sentence-pair = 왼쪽에서 오른쪽으로 읽는 모델은 첫 토큰이 다른 토큰을 보지 못해서 문장 쌍 목표를 쓸 수 없어요. --second none을 더하세요.
+left-to-right-with-sentence-pair = 왼쪽에서 오른쪽으로 읽는 모델은 첫 토큰이 다른 토큰을 보지 못해서 문장 쌍 목표를 쓸 수 없어요. --pair-objective none을 더하세요.
 corpus-without-characters = 말뭉치에 글자가 없어서 글자당 비트 수를 셀 수 없어요. 다른 텍스트로 다시 준비하세요.
 tensorboard-not-installed = --tensorboard에는 tensorboard 패키지가 필요해요: pip install tensorboard
 
