@@ -14,7 +14,7 @@ from support.encoders import CONFIG, assert_close, make_batch, oracle, ours, une
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from bertlab.nn.bert import Bert, additive_mask
-from bertlab.nn.fast import layouts
+from bertlab.nn.fast import layouts, linear
 from bertlab.nn.fast.ablation import ablate_each_head
 from bertlab.nn.fast.attention import attention, padded_attention
 from bertlab.nn.fast.bucketed_attention import HeadBuckets
@@ -295,3 +295,33 @@ def test_cuda_agrees_with_cpu(hf, padded):
     model = ours(hf, kind=FastBert).to("cuda")
     for trace in (None, Trace.of("probs")):
         assert_close(model(batch.to("cuda"), trace=trace).hidden_BTH.cpu(), expected_BTH, batch.attention_mask_BT, 1e-4)
+
+
+@pytest.mark.parametrize("operator", ["simulated", "real"])
+def test_a_linear_layer_with_the_bias_inside_the_product_equals_the_plain_one(operator, monkeypatch):
+    """Forward, and the gradients of the inputs, the weight and the bias."""
+    if operator == "real" and not linear.supports_fused_bias(torch.empty(1, dtype=torch.bfloat16)):
+        pytest.skip("needs a CPU that multiplies bfloat16")
+    if operator == "simulated":
+        monkeypatch.setattr(linear, "supports_fused_bias", lambda like: True)
+        monkeypatch.setattr(linear, "product_with_bias", F.linear)
+    dtype = torch.bfloat16 if operator == "real" else torch.float64
+    plain = torch.nn.Linear(24, 40, dtype=dtype)
+    fused = linear.Linear.sharing(copy.deepcopy(plain))
+    found = []
+    for layer in (plain, fused):
+        inputs_BTI = torch.linspace(-1, 1, 6 * 5 * 24, dtype=dtype).view(6, 5, 24).requires_grad_()
+        outputs_BTO = layer(inputs_BTI)
+        outputs_BTO.square().sum().backward()
+        found.append([outputs_BTO, inputs_BTI.grad, layer.weight.grad, layer.bias.grad])
+    assert type(found[1][0].grad_fn).__name__ == "_FusedLinearBackward"
+    for expected, got in zip(*found, strict=True):
+        torch.testing.assert_close(got, expected, rtol=2e-2 if operator == "real" else 1e-12, atol=1e-12)
+
+
+def test_every_linear_layer_of_the_fast_model_shares_its_parameters():
+    model = FastBert(CONFIG, ["nsp"])
+    layers = [module for module in model.modules() if isinstance(module, torch.nn.Linear)]
+    assert layers
+    assert all(type(layer) is not torch.nn.Linear for layer in layers)
+    assert {id(p) for layer in layers for p in layer.parameters()} <= {id(p) for p in model.parameters()}

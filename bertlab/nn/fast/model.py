@@ -13,6 +13,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert, Encoded, EncoderLayer, Inputs, SelfAttention
 from bertlab.nn.fast.dropout import Dropout
 from bertlab.nn.fast.layouts import Layout, choose_layout
+from bertlab.nn.fast.linear import Linear
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
 
@@ -26,6 +27,8 @@ class FastBert(Bert):
             for name, child in module.named_children():
                 if isinstance(child, nn.Dropout):
                     setattr(module, name, Dropout(child.p))
+                elif type(child) is nn.Linear:
+                    setattr(module, name, Linear.sharing(child))
 
     def forward(
         self, batch: Inputs, *, trace: Trace | None = None, interventions: Interventions | None = None

@@ -1,0 +1,58 @@
+"""Linear layers whose bias is added inside the matrix product, for bfloat16 on CPU.
+
+`F.linear` there copies the bias to every row first and lets the product add to it.
+
+Shape legend: X rows (any leading shape), I inputs, O outputs.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Linear(nn.Linear):
+    """`nn.Linear`, with the bias inside the product where that is faster."""
+
+    @classmethod
+    def sharing(cls, layer: nn.Linear) -> "Linear":
+        """A layer with the parameters of another one, not copies of them."""
+        shared = cls(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
+        shared.weight, shared.bias = layer.weight, layer.bias
+        return shared
+
+    def forward(self, inputs_XI: torch.Tensor) -> torch.Tensor:
+        if self.bias is not None and supports_fused_bias(inputs_XI):
+            return _FusedLinear.apply(inputs_XI, self.weight, self.bias)
+        return F.linear(inputs_XI, self.weight, self.bias)
+
+
+class _FusedLinear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, inputs_XI, weight_OI, bias_O):
+        ctx.save_for_backward(inputs_XI, weight_OI)
+        return product_with_bias(inputs_XI, weight_OI, bias_O)
+
+    @staticmethod
+    def backward(ctx, grad_XO):
+        inputs_XI, weight_OI = ctx.saved_tensors
+        grad_XO = grad_XO.contiguous()
+        rows_XO, rows_XI = grad_XO.flatten(0, -2), inputs_XI.flatten(0, -2)
+        grad_inputs_XI = grad_XO @ weight_OI if ctx.needs_input_grad[0] else None
+        grad_weight_OI = rows_XO.t() @ rows_XI if ctx.needs_input_grad[1] else None
+        return grad_inputs_XI, grad_weight_OI, rows_XO.sum(0) if ctx.needs_input_grad[2] else None
+
+
+def product_with_bias(inputs_XI: torch.Tensor, weight_OI: torch.Tensor, bias_O: torch.Tensor) -> torch.Tensor:
+    """`F.linear` by the operator that `torch.compile` replaces it with, which has no gradient -> [X, O]."""
+    return torch.ops.mkldnn._linear_pointwise(inputs_XI, weight_OI, bias_O, "none", [], None)
+
+
+def supports_fused_bias(like: torch.Tensor) -> bool:
+    """Whether tensors like this have an operator that adds the bias: bfloat16 on a CPU that multiplies it.
+
+    >>> supports_fused_bias(torch.empty(1))
+    False
+    """
+    if like.device.type != "cpu" or like.dtype != torch.bfloat16 or torch.compiler.is_compiling():
+        return False
+    return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
