@@ -24,7 +24,7 @@ from bertlab.config.tasks import TaskSpec, task
 from bertlab.tasks.examples import hold_out
 from bertlab.tasks.features import IGNORED, truncated_lengths
 from bertlab.tasks.registry import TASK_TYPES
-from bertlab.tasks.span.squad import read_rows
+from bertlab.tasks.span.squad import read_rows, read_scores
 from bertlab.tasks.tagging import spread_tags
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.readers import data_file, json_values, registry
@@ -150,6 +150,29 @@ def test_an_invalid_row_of_a_file_is_named(name, content, row, id, tmp_path):
     with raises_error(DataError, "invalid-row", source=str(tmp_path / name), row=row) as record:
         read_file(tmp_path / name)
     assert record.value.params["reason"].id == id
+
+
+def test_rows_that_cannot_be_read_are_skipped_and_keep_their_numbers(tmp_path, capsys):
+    long = '{"text": ' + "7" * 5000 + "}\n"
+    (tmp_path / "train-00000-of-00002.jsonl").write_text('{"text": "a"}\n{"text": \n{"text": "b"}\n' + long)
+    (tmp_path / "train-00001-of-00002.jsonl").write_text('[1]\n{"text": "c"}\n')
+    invalid_rows = InvalidRows("skip")
+    rows = read_split(tmp_path, "train", invalid_rows=invalid_rows)
+    assert list(rows.numbered()) == [(1, {"text": "a"}), (3, {"text": "b"}), (6, {"text": "c"})]
+    assert [error.params["row"] for error in invalid_rows.errors] == [2, 4, 1]
+    assert capsys.readouterr().err.count("skipped: ") == 3
+    with raises_row_error("row-not-json", row=2):
+        read_split(tmp_path, "train", invalid_rows=InvalidRows("stop"))
+    (tmp_path / "train-00000-of-00002.jsonl").write_text(long)
+    with raises_error(DataError, "no-usable-row", count=1):
+        read_split(tmp_path, "train", invalid_rows=InvalidRows("skip"))
+
+
+@pytest.mark.parametrize("score", ["NaN", "1" + "0" * 400, "true", '"0.5"', "null"])
+def test_no_answer_scores_are_numbers(score, tmp_path):
+    (tmp_path / "scores.json").write_text(f'{{"q1": 0.5, "q2": {score}}}')
+    with raises_error(DataError, "no-answer-scores-invalid"):
+        read_scores(tmp_path / "scores.json")
 
 
 def test_text_of_any_arrow_type_is_text(tmp_path):

@@ -6,6 +6,7 @@ Shape legend: I inputs, T tokens, K labels.
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -187,7 +188,7 @@ class LabelledTaskType(FinetuneTaskType):
         rows: list[Example] = []
         numbers: dict[str, int] = {}
         numbered = (data.names.get(column) or spec.labels) if column is not None else ()
-        for number, row in enumerate(data.rows, 1):
+        for place, (number, row) in enumerate(data.numbered()):
             id = None
             try:
                 id = row_id(row, spec.id, number)
@@ -195,7 +196,7 @@ class LabelledTaskType(FinetuneTaskType):
                 self.check_texts(texts, rows[0].texts if rows else texts)
                 target = None
                 if column is not None:
-                    if not has_label[number - 1]:
+                    if not has_label[place]:
                         raise DataError("row-without-label", column=repr(column))
                     target = self.read_target(value_of(row, column), labels, numbered, texts)
                 if spec.id in row and numbers.setdefault(id, number) != number:
@@ -216,10 +217,12 @@ class LabelledTaskType(FinetuneTaskType):
 
     def read_training_data(self, spec: TaskSpec, loaded: Checkpoint, options: TrainingOptions) -> TrainingData:
         source, invalid_rows = options.data or spec.hub_id, InvalidRows(options.invalid)
-        train = self.read_examples(read_split(source, "train"), spec, (), invalid_rows, training=True)
+        train = self.read_examples(
+            read_split(source, "train", invalid_rows=invalid_rows), spec, (), invalid_rows, training=True
+        )
         parts: dict[str, Examples] = {}
         for split in _held_out_splits(spec, options.data, options.validation):
-            rows = read_split(options.validation or source, split)
+            rows = read_split(options.validation or source, split, invalid_rows=invalid_rows)
             parts[split] = self.read_examples(rows, spec, train.labels, invalid_rows)
         if not parts and options.hold_out:
             order = np.random.default_rng(options.seed).permutation
@@ -282,10 +285,11 @@ class LabelledTaskType(FinetuneTaskType):
 
     def read_split(self, spec: TaskSpec, split: str, loaded: Checkpoint | None, options: EvaluationOptions) -> Examples:
         labels = self.match_labels(spec, loaded.config.labels) if loaded else spec.labels
-        rows = read_split(options.source, split)
+        invalid_rows = InvalidRows(options.invalid)
+        rows = read_split(options.source, split, invalid_rows=invalid_rows)
         if options.limit:
-            rows = Rows(rows.name, rows.columns, rows.rows[: options.limit], rows.names)
-        return self.read_examples(rows, spec, labels, InvalidRows(options.invalid))
+            rows = replace(rows, rows=rows.rows[: options.limit])
+        return self.read_examples(rows, spec, labels, invalid_rows)
 
     def predict(self, loaded: Checkpoint, examples: Examples, options: EvaluationOptions, progress: Callable) -> list:
         max_tokens = options.max_tokens or loaded.max_tokens_for(self.max_tokens)

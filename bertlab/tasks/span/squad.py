@@ -66,14 +66,14 @@ def read_rows(
 def _read(
     name: str, files: Sequence[Path], invalid_rows, spec: TaskSpec, training: bool, limits: Limits | None = None
 ) -> list[dict]:
-    parts = [_table(path, limits) for path in files]
+    parts = [_table(path, limits, invalid_rows) for path in files]
     nested = any(nested for _, nested in parts)
     return _questions(concatenate(name, [rows for rows, _ in parts]), invalid_rows, SQUAD if nested else spec, training)
 
 
-def _table(path: Path, limits: Limits | None = None) -> tuple[Rows, bool]:
+def _table(path: Path, limits: Limits | None, invalid_rows: InvalidRows | None) -> tuple[Rows, bool]:
     """A row for each question, and whether they were nested, under SQuAD's own names."""
-    table = read_file(path, default=".json", limits=limits)
+    table = read_file(path, limits, ".json", invalid_rows)
     if len(table) > 1 or "data" not in table.columns:
         return table, False
     questions = list(_flattened(path, table.rows[0]))
@@ -92,7 +92,7 @@ def _questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, tr
     label = table.label_column(spec.label, training)
     id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
     invalid_rows, seen, kept = InvalidRows() if invalid_rows is None else invalid_rows, {}, []
-    for number, row in enumerate(table.rows, 1):
+    for number, row in table.numbered():
         id = None
         try:
             id = row_id(row, id_column, number)
@@ -197,9 +197,12 @@ def read_scores(path: str | Path) -> dict[str, float]:
     if others or not all(type(score) in (int, float) for score in data.values()):
         raise DataError("no-answer-scores-invalid", path=path)
     try:
-        return {id: float(score) for id, score in data.items()}
+        scores = {id: float(score) for id, score in data.items()}
     except OverflowError:
         raise DataError("no-answer-scores-invalid", path=path) from None
+    if any(map(math.isnan, scores.values())):  # NaN has no order, so no threshold could be compared with it
+        raise DataError("no-answer-scores-invalid", path=path)
+    return scores
 
 
 def _flattened(path: Path, data) -> Iterable[dict]:

@@ -1,8 +1,9 @@
 """The rows of a file in memory, for tasks, predictions and uploads, and what a single cell holds."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from bertlab.config.languages import Message
 from bertlab.text.readers import parquet
 from bertlab.text.readers.data_file import NO_LIMITS, SAMPLE_BYTES, DataFile, Limits
 from bertlab.text.readers.encoding import is_unicode
-from bertlab.text.readers.invalid_rows import invalid_row
+from bertlab.text.readers.invalid_rows import InvalidRows, invalid_row
 from bertlab.text.readers.registry import Section, format_of, shorten_names
 
 COMPRESSED_LIMITS = Limits(bytes=2 << 30, lines=5_000_000)
@@ -31,6 +32,16 @@ class Rows:
     """The rows; one may lack columns."""
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What the numbers in a column stand for, where the source says so."""
+    skipped: frozenset[int] = frozenset()
+    """The numbers (from 1) of the rows that could not be read and were left out."""
+
+    def numbered(self) -> Iterator[tuple[int, dict]]:
+        """Every row with its number in the source, from 1; the rows left out count.
+
+        >>> list(Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2})).numbered())
+        [(1, {'text': 'Tea.'}), (3, {'text': 'Rain.'})]
+        """
+        return zip((number for number in count(1) if number not in self.skipped), self.rows, strict=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -63,12 +74,18 @@ class Rows:
         return found
 
 
-def read_file(path: str | Path, limits: Limits | None = None, default: str | None = None) -> Rows:
+def read_file(
+    path: str | Path,
+    limits: Limits | None = None,
+    default: str | None = None,
+    invalid_rows: InvalidRows | None = None,
+) -> Rows:
     """Read all rows of a file.
 
     Args:
         limits: the most it may hold; without it, a compressed file may hold `COMPRESSED_LIMITS`.
         default: the suffix of the format to assume where that of the file is unknown.
+        invalid_rows: receives the rows that cannot be read; without it the first one raises.
 
     Raises:
         DataError: the file is missing, damaged, empty or of an unknown format, or a row is invalid; the message names
@@ -82,15 +99,23 @@ def read_file(path: str | Path, limits: Limits | None = None, default: str | Non
         raise DataError("file-empty", path=file.name)
     given = format.columns(file)
     rows: list[dict] = []
-    for record in format.read(file, Section(), None):
-        if record.reason is not None:
-            raise invalid_row(file.name, record.number, record.reason)
-        rows.append(record.values)
+    skipped: set[int] = set()
+    for number, record in enumerate(format.read(file, Section(), None), 1):
+        if record.reason is None:
+            rows.append(record.values)
+            continue
+        error = invalid_row(file.name, record.number, record.reason)
+        if invalid_rows is None:
+            raise error
+        invalid_rows.report(error)
+        skipped.add(number)
+    if not rows and skipped:
+        raise DataError("no-usable-row", name=file.name, count=len(skipped))
     if not rows:
         raise DataError("file-without-rows", path=file.name)
     columns = given or tuple(dict.fromkeys(column for row in rows for column in row))
     names = parquet.label_names(file) if isinstance(format, parquet.Parquet) else {}
-    return Rows(file.name, columns, rows, names)
+    return Rows(file.name, columns, rows, names, frozenset(skipped))
 
 
 def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
@@ -100,7 +125,12 @@ def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
     ('text', 'label')
     """
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
-    return Rows(name, columns, [row for part in parts for row in part.rows], parts[0].names)
+    skipped: set[int] = set()
+    before = 0
+    for part in parts:
+        skipped |= {before + number for number in part.skipped}
+        before += len(part.rows) + len(part.skipped)
+    return Rows(name, columns, [row for part in parts for row in part.rows], parts[0].names, frozenset(skipped))
 
 
 def evenly_spaced(count: int, limit: int) -> list[int]:

@@ -8,6 +8,7 @@ from bertlab.config.errors import DataError, NoSuchSplit
 from bertlab.text.readers import hub
 from bertlab.text.readers.data_file import DataFile, Limits
 from bertlab.text.readers.encoding import printable
+from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.readers.registry import format_of, known_suffix, shorten_names
 from bertlab.text.readers.rows import Rows, concatenate, read_file
 
@@ -15,19 +16,22 @@ ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "tra
 PART = re.compile(r"(.+)-(\d+)-of-(\d+)")  # a split in several files, as the hub names them
 
 
-def read_split(source: str | Path, split: str, limits: Limits | None = None) -> Rows:
+def read_split(
+    source: str | Path, split: str, limits: Limits | None = None, invalid_rows: InvalidRows | None = None
+) -> Rows:
     """Read one split of a data set.
 
     Args:
         source: a file (which is the split), a directory that has a file for it, or a hub id: "owner/name", with
             ":configuration" and "@revision" where it has them.
         limits: the most that a file may hold; see `read_file`.
+        invalid_rows: receives the rows of a file that cannot be read; without it the first one raises.
 
     Raises:
         DataError: no such source or split, a damaged file, or a hub that cannot be reached.
     """
     if paths := find_split(source, split):
-        parts = [read_file(path, limits) for path in paths]
+        parts = [read_file(path, limits, invalid_rows=invalid_rows) for path in paths]
         for path, part in zip(paths, parts, strict=True):
             missing = [column for column in parts[0].columns if column not in part.columns]
             if missing and format_of(DataFile(path)).same_columns:
