@@ -124,6 +124,18 @@ def test_an_error_is_worded_in_each_language():
     assert inner.render("ko") != inner.render("en") == str(inner)
 
 
+def test_long_values_are_cut_in_messages():
+    """Fluent would replace the whole message by `{???}`."""
+    row = errors.DataError("label-unknown", label="7" * 4000, known="a, b")
+    text = str(
+        errors.DataError("invalid-row-stops", error=errors.DataError("invalid-row", source="a", row=3, reason=row))
+    )
+    assert len(text) < 2500
+    assert "777…" in text
+    assert "--invalid skip" in text
+    assert "9" * 30 in str(errors.DataError("invalid-row", source="a", row=int("9" * 30), reason="x")).replace(",", "")
+
+
 def test_an_error_survives_the_way_to_another_process():
     import pickle
 

@@ -362,6 +362,12 @@ def write_nan(path: Path, value: float) -> None:
     safetensors.torch.save_file(tensors, path / WEIGHTS)
 
 
+def write_float64(path: Path) -> None:
+    tensors = safetensors.torch.load_file(path / WEIGHTS)
+    tensors[KEY] = tensors[KEY].double() * 1e300
+    safetensors.torch.save_file(tensors, path / WEIGHTS)
+
+
 def forge_layers(path: Path) -> None:
     """config.json with 900 layers, and weights that hold the last of them besides the real two."""
     tensors = safetensors.torch.load_file(path / WEIGHTS)
@@ -401,6 +407,7 @@ DAMAGES = {
     "weights cut": (lambda p: truncate(p / WEIGHTS, 0.6), "weights-damaged"),
     "header huge": (lambda p: (p / WEIGHTS).write_bytes(struct.pack("<Q", 2**62) + b"{}"), "weights-damaged"),
     "NaN": (lambda p: write_nan(p, float("nan")), "weights-not-finite"),
+    "infinite in float32": (write_float64, "weights-not-finite"),
     "infinity": (lambda p: write_nan(p, float("-inf")), "weights-not-finite"),
     "wrong shape": (lambda p: reshape(p, WORDS), "weights-tensor-shape"),
     "foreign weights": (

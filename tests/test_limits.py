@@ -1,5 +1,6 @@
 """The ranges of settings, and configurations that no model can have."""
 
+import math
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.limits import LIMITS, check_limits
 from bertlab.config.presets import preset
+from bertlab.training.finetune import FinetuneConfig
 from bertlab.training.pretraining.config import PretrainConfig
 
 
@@ -26,12 +28,19 @@ from bertlab.training.pretraining.config import PretrainConfig
         ("max_tokens", 10**12, "setting-out-of-range"),
         ("minutes", float("inf"), "setting-not-finite"),
         ("steps", 10**30, "setting-too-large"),
+        ("steps", 10**400, "setting-too-large"),
     ],
 )
 def test_a_setting_that_no_run_can_have_is_refused(tmp_path, setting, value, id):
     config = PretrainConfig(corpus=tmp_path, out=tmp_path, **{setting: value})
     with raises_error(BertlabError, id, flag=setting.replace("_", "-")):
         check_limits(config)
+
+
+@pytest.mark.parametrize(("epochs", "id"), [(1e300, "setting-out-of-range"), (math.inf, "setting-not-finite")])
+def test_a_number_of_epochs_that_never_ends_is_refused(tmp_path, epochs, id):
+    with raises_error(BertlabError, id, flag="epochs"):
+        check_limits(FinetuneConfig(task="sst2", from_="strongest", out=tmp_path, epochs=epochs))
 
 
 def test_every_bound_is_in_its_range_or_just_outside():

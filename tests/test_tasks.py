@@ -200,6 +200,42 @@ def test_predictions_that_are_no_answer(name, said, tmp_path, taught):
         evaluate(EvaluateConfig(name, data=str(data), predictions=mine))
 
 
+@pytest.mark.parametrize("row", ['{"index": 0}', '{"prediction": 1}', '{"index": 0, "prediction": null}'])
+def test_a_prediction_without_its_cells_is_an_invalid_row(row, tmp_path, taught):
+    data, _ = taught("sst2")
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text(row + '\n{"index": 1, "prediction": 1}\n')
+    with raises_error(BertlabError, "invalid-row", row=1):
+        evaluate(EvaluateConfig("sst2", data=str(data), predictions=mine))
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize("name", ["sst2", "stsb"])
+def test_a_prediction_of_too_many_digits_is_refused(name, digits, tmp_path, taught):
+    data, _ = taught(name)
+    number = "1" + "0" * digits
+    (tmp_path / "mine.tsv").write_text(f"index\tprediction\n0\t{number}\n")
+    with raises_error(BertlabError, "prediction-invalid", row=1):
+        evaluate(EvaluateConfig(name, data=str(data), predictions=tmp_path / "mine.tsv"))
+    (tmp_path / "mine.jsonl").write_text(f'{{"index": 0, "prediction": {number}}}\n')
+    with raises_error(BertlabError, "prediction-invalid" if digits == 400 else "invalid-row", row=1):
+        evaluate(EvaluateConfig(name, data=str(data), predictions=tmp_path / "mine.jsonl"))
+
+
+@pytest.mark.parametrize(("name", "label"), [("stsb", "1" + "0" * 400), ("stsb", "7" * 5000), ("sst2", "1" * 4000)])
+def test_fine_tuning_skips_and_counts_rows_it_cannot_use(name, label, tmp_path, tiny_checkpoint):
+    data = jsonl(tmp_path / "train.jsonl", rows_of(task(name)))
+    columns = dict.fromkeys(task(name).text, "Tea.")
+    row = json.dumps(columns)[:-1] + f', "label": {label}}}\n'
+    data.write_text('{"not JSON\n' + row + data.read_text())
+    asked = config(tmp_path, tiny_checkpoint, name, data=str(data))
+    with raises_row_error("row-not-json", row=1):
+        read_data(asked)
+    facts = read_data(replace(asked, invalid="skip")).facts
+    assert facts["skipped"] == 2
+    assert facts["examples"] + facts["held_out"] == 24
+
+
 @pytest.mark.parametrize("name", ["squad", "squad_v2"])
 def test_questions_without_answers_are_only_predicted(name, tmp_path, taught):
     _, path = taught(name)

@@ -33,14 +33,15 @@ def read_weights(directory: Path) -> dict[str, torch.Tensor]:
 
 
 def is_finite(tensor: torch.Tensor) -> bool:
-    """Whether a tensor holds neither NaN nor infinity.
+    """Whether a tensor holds neither NaN nor infinity, nor float64 values that would be infinite in float32.
 
     >>> is_finite(torch.tensor([1.0, 2.0])), is_finite(torch.tensor([1.0, float("nan")]))
     (True, False)
     """
     if not tensor.is_floating_point():
         return True
-    wide = tensor.float() if tensor.itemsize < 2 else tensor  # torch has no sums in eight bits
+    # torch has no sums in eight bits, and models compute in float32 at most
+    wide = tensor if tensor.itemsize in (2, 4) else tensor.float()
     # One sum is several times faster than a comparison per element; only a sum that overflows needs the comparisons.
     return bool(wide.sum(dtype=torch.float32).isfinite()) or bool(wide.isfinite().all())
 

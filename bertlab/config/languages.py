@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import Path
 
 DEFAULT = "en"
+MAX_PARAMETER = 1000  # characters of a value in a message; Fluent replaces a longer text than 2,500 by "{???}"
+MAX_NUMBER = 10**18  # larger whole numbers are put in as text
 LOCALES = Path(__file__).parent.parent / "locales"
 
 
@@ -228,8 +230,9 @@ def _argument(value: object, language: str) -> object:
 
     if hasattr(value, "render"):
         return value.render(language)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
         return fluent_number(value, useGrouping=False)
     if isinstance(value, list | tuple):
-        return ", ".join(str(_argument(part, language)) for part in value)
-    return str(value)
+        value = ", ".join(str(_argument(part, language)) for part in value)
+    text = str(value)
+    return text if len(text) <= MAX_PARAMETER else f"{text[:MAX_PARAMETER]}…"

@@ -10,6 +10,7 @@ from bertlab.config.languages import Message
 
 LARGEST = 2**63 - 1  # of a whole number: what a 64-bit integer and a random seed hold
 MAX_BATCH = 2**20
+MAX_EPOCHS = 10**6  # keeps the number of steps below `LARGEST`
 MAX_SIZE = 2**24  # of a vocabulary, a layer or a sequence: far beyond any model, below what overflows
 
 
@@ -54,7 +55,8 @@ class Limit:
 LIMITS = {
     "batch-size": Limit(1, MAX_BATCH), "accumulate": Limit(1, MAX_BATCH), "threads": Limit(1, 4096),
     "seed": Limit(0, LARGEST), "seeds": Limit(1, 10**6),
-    "minutes": Limit(0, above=True), "save-minutes": Limit(0), "steps": Limit(1), "epochs": Limit(0, above=True),
+    "minutes": Limit(0, above=True), "save-minutes": Limit(0), "steps": Limit(1),
+    "epochs": Limit(0, MAX_EPOCHS, above=True),
     "evaluate-every": Limit(1), "evaluate-rows": Limit(1), "limit": Limit(1), "loader-workers": Limit(0, 4096),
     # [CLS] a [SEP] b [SEP]
     "max-tokens": Limit(5, MAX_SIZE), "stride": Limit(1), "layers": Limit(1, MAX_SIZE), "hidden": Limit(1, MAX_SIZE),
@@ -67,7 +69,8 @@ LIMITS = {
     "workers": Limit(1, 4096),
     # [PAD] [UNK] [CLS] [SEP] [MASK] and a word
     "vocab-size": Limit(6, MAX_SIZE),
-    "grid-rates": Limit(0, above=True), "grid-batches": Limit(1, MAX_BATCH), "grid-epochs": Limit(0, above=True),
+    "grid-rates": Limit(0, above=True), "grid-batches": Limit(1, MAX_BATCH),
+    "grid-epochs": Limit(0, MAX_EPOCHS, above=True),
     "optim.lr": Limit(0, above=True), "optim.warmup": Limit(0, below=1), "optim.decay": Limit(0),
     "optim.beta1": Limit(0, below=1), "optim.beta2": Limit(0, below=1),
     "optim.eps": Limit(0), "optim.weight-decay": Limit(0), "optim.max-grad-norm": Limit(0, above=True),
@@ -94,11 +97,12 @@ def check_limits(config: object) -> None:
         BertlabError: a number is out of range, not finite, or larger than 64 bits.
     """
     for flag, value in _numbers(config):
+        # Checked first: an integer of 400 digits cannot become a float.
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise BertlabError("setting-too-large", flag=flag)
         # an infinite threshold is a way to write "always" or "never"
         if math.isnan(value) or (math.isinf(value) and not flag.endswith("threshold")):
             raise BertlabError("setting-not-finite", flag=flag, value=str(value))
-        if isinstance(value, int) and abs(value) > LARGEST:
-            raise BertlabError("setting-too-large", flag=flag)
     for flag, limit in LIMITS.items():
         path = (limit.field or flag).replace("-", "_").split(".")
         setting = reduce(lambda owner, name: getattr(owner, name, None), path, config)

@@ -33,7 +33,7 @@ def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a")
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
         raise BertlabError("file-not-writable", path=path, reason=system_reason(error)) from error
     with file:
         try:

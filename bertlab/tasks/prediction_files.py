@@ -12,9 +12,11 @@ from pathlib import Path
 
 from bertlab.config.errors import DataError
 from bertlab.config.files import system_reason, write_atomically
+from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.examples import Examples
-from bertlab.text.readers.rows import read_file
+from bertlab.text.readers.invalid_rows import invalid_row
+from bertlab.text.readers.rows import is_blank, read_file
 
 
 def choose_path(out: Path, task: str, default: str, spec: TaskSpec, number: int, splits: int) -> Path:
@@ -69,6 +71,8 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
     predictions: dict[str, object] = {}
     expected = {row.id for row in examples}
     for number, row in enumerate(table.rows, 1):
+        if missing := [column for column in columns if is_blank(row.get(column))]:
+            raise invalid_row(path, number, Message("cell-missing", column=repr(missing[0])))
         id = str(row[columns[0]])
         if id in predictions:
             raise DataError("predictions-id-repeated", path=path, row=number, id=id)

@@ -5,6 +5,7 @@ Control characters in a user's text are replaced, so that it cannot move the cur
 Shape legend: T tokens, N heads, L layers.
 """
 
+import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -155,11 +156,13 @@ def attention_lines(
 
 
 def bar(share: float, width: int = BAR_WIDTH) -> str:
-    """Draw a share in 0..1 as a bar of at most `width` columns.
+    """Draw a share in 0..1 as a bar of at most `width` columns; NaN, which a model that overflows gives, as none.
 
-    >>> bar(0.5, 3), bar(1.0, 3)
-    ('█▌', '███')
+    >>> bar(0.5, 3), bar(1.0, 3), bar(float("nan"))
+    ('█▌', '███', '')
     """
+    if math.isnan(share):
+        return ""
     full, eighths = divmod(round(float(share) * width * 8), 8)
     return "█" * full + _EIGHTHS[eighths].strip()
 
