@@ -449,6 +449,44 @@ def test_the_depth_lens_opens_where_the_followed_word_is(visit):
     tab.wait_for_function("document.querySelector('.st-key-lens').scrollLeft > 0")
 
 
+# as in a browser without `scroll-initial-target`
+WITHOUT_INITIAL_TARGET = """document.addEventListener("DOMContentLoaded", () => {
+  const style = document.createElement("style");
+  style.textContent = ".passage .bl-best { scroll-initial-target: none !important; }";
+  document.head.append(style);
+});"""
+BEST_ANSWER_IN_VIEW = """([area]) => {
+  const box = document.querySelector(`${area} .passage`), mark = box?.querySelector(".bl-best");
+  if (!mark || box.scrollHeight <= box.clientHeight) return false;
+  const [outer, inner] = [box.getBoundingClientRect(), mark.getBoundingClientRect()];
+  return inner.top >= outer.top && inner.bottom <= outer.bottom;
+}"""
+
+
+@pytest.mark.skipif(not SHIPPED, reason="needs a checkpoint that finds the answer")
+@pytest.mark.parametrize(("page", "area"), [("question", ".st-key-answers"), ("xray", ".st-key-spans")])
+def test_the_best_answer_of_a_long_passage_is_in_view(visit, page, area):
+    filler = "The old mill beside the river still grinds grain for the village every morning. "
+    passage = (
+        f"The lighthouse was built in 1871. {filler * 30}The keeper of the lighthouse is called Anna Berg. {filler * 5}"
+    )
+    tab = visit(
+        page, question="Who keeps the lighthouse?", passage=passage, lang="en", checkpoint="squad",
+        before=lambda tab: tab.add_init_script(WITHOUT_INITIAL_TARGET),
+    )  # fmt: skip
+    best = tab.locator(f"{area} .passage .bl-best").first
+    expect(best).to_contain_text("Anna Berg")
+    until(tab, BEST_ANSWER_IN_VIEW, area)
+    scroll = f"document.querySelector('{area} .passage').scrollTop"
+    assert tab.evaluate(scroll) > 0
+    tab.get_by_label(text("question-question")).fill("When was the lighthouse built?")
+    expect(best).to_contain_text("1871")
+    until(tab, BEST_ANSWER_IN_VIEW, area)
+    tab.get_by_label(text("question-question")).fill("Who keeps the lighthouse?")
+    expect(best).to_contain_text("Anna Berg")
+    until(tab, BEST_ANSWER_IN_VIEW, area)
+
+
 @pytest.mark.parametrize("page", ["", "evaluation"])
 def test_on_a_low_screen_the_page_and_what_every_page_has_are_in_sight(visit, page):
     tab = visit(page, height=620, lang="en")

@@ -241,9 +241,7 @@ def test_hidden_states_and_layers_share_one_numbering(shipped):
 
 
 def test_a_click_on_a_head_that_differs_opens_it(shipped):
-    found = sessions.comparison(
-        sessions.checkpoint("strongest"), sessions.checkpoint("scratch"), ("Green tea.", ""), None
-    )
+    found = sessions.comparison(sessions.checkpoint("strongest"), sessions.checkpoint("scratch"), "Green tea.")
     marks = differences.head_differences(found).data[1]
     assert [tuple(place) for place in marks.customdata] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     app = open_page("compare", before="strongest", after="scratch", **{"compare.layer": "1", "compare.head": "1"})

@@ -1,7 +1,8 @@
-"""Every figure of the window can leave it: its Python lines run and draw the same, its numbers are those drawn."""
+"""The saved files of the figures: the Python code draws the same figure, and the columns hold the drawn values."""
 
 import base64
 import json
+import math
 import re
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from support.figures import draw_from_code, saved_figures, trace_values
 from support.pages import SCREENS, open_page
 
+from bertlab.app import calls
+from bertlab.app.data import sessions
 from bertlab.views import export, payload
 
 HOSTILE = {name: "The 'old' \"mill\" \\ {x} stood." for name in ("a", "text", "first", "question")}
@@ -16,15 +19,15 @@ HOSTILE = {name: "The 'old' \"mill\" \\ {x} stood." for name in ("a", "text", "f
 
 @pytest.mark.parametrize("typed", [{}, HOSTILE], ids=["as it opens", "hostile"])
 @pytest.mark.parametrize("screen", SCREENS)
-def test_the_lines_of_every_figure_draw_it_again(shipped, monkeypatch, screen, typed):
+def test_code_of_every_figure_draws_the_figure_of_the_page(shipped, monkeypatch, screen, typed):
     app = open_page(screen, **typed)
     assert not app.exception, app.exception[0].message
     menus, charts = saved_figures(app), [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-    assert len(menus) >= len(charts), "a figure that cannot be saved: draw it with plots.show"
+    assert len(menus) >= len(charts), "a figure without a save menu: draw it with plots.draw"
     for menu in menus:
         assert len({len(values) for values in (menu["columns"] or {}).values()}) <= 1, f"{menu['name']}: uneven columns"
     for menu, chart in zip([menu for menu in menus if menu["name"] != "start-arcs"], charts, strict=True):
-        assert menu["code"], f"{menu['name']}: give plots.show the lines that draw it"
+        assert menu["code"], f"{menu['name']}: draw it with plots.draw"
         assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart), (
             menu["name"]
         )
@@ -64,20 +67,56 @@ def test_lines_put_imports_first():
     assert "bertlab.load" not in code
 
 
-CANVASES = [("attention", {}), ("attention", {"look": "neuron"}), ("attention", {"a": "The 'old' \\ mill"})]
+CANVASES = [
+    ("attention", {}),
+    ("attention", {"look": "neuron"}),
+    ("attention", {"a": "The 'old' \\ mill"}),
+    ("time_machine", {}),
+]
 
 
 @pytest.mark.parametrize(("screen", "parameters"), CANVASES)
-def test_the_lines_of_a_canvas_write_the_page_and_draw(shipped, monkeypatch, tmp_path, screen, parameters):
+def test_code_of_a_canvas_computes_the_values_of_the_page(
+    shipped, shipped_runs, monkeypatch, tmp_path, screen, parameters
+):
     app = open_page(screen, **parameters)
     packed = [element.proto for element in app.get("bidi_component") if element.proto.WhichOneof("data") == "bytes"]
-    code = payload.unpack(packed[0].bytes)[0]["options"]["code"]
-    # the browser writes what the reader has set in the place of STATE
+    header, blocks = payload.unpack(packed[0].bytes)
+    # the browser replaces STATE by the state of the view
     state = {"view": "matrix", "layer": 1, "head": 1, "heads": None, "hide": True, "token": 1}
+    code = header["options"]["code"].replace("STATE", repr(state), 1)
     monkeypatch.chdir(tmp_path)
-    figure = draw_from_code(code.replace("STATE", repr(state)), monkeypatch)
-    assert len(figure.data) in (1, 2)
+    if "figure.show()" in code:
+        assert len(draw_from_code(code, monkeypatch).data) in (1, 2)
+    else:
+        exec(compile(code, "page.py", "exec"), {"__name__": "__main__"})
     (page,) = tmp_path.glob("*.html")
-    assert "<canvas" not in page.read_text(encoding="utf-8").split("<script")[0]
-    data = re.search(r'id="payload">([^<]*)<', page.read_text(encoding="utf-8"))[1]
-    assert payload.unpack(base64.b64decode(data))[0]["options"]["state"] == state
+    markup = page.read_text(encoding="utf-8")
+    assert "<canvas" not in markup.split("<script")[0]
+    data = re.search(r'id="payload">([^<]*)<', markup)[1]
+    written, written_blocks = payload.unpack(base64.b64decode(data))
+    assert written["options"]["state"] == state
+    assert written["tokens"] == header["tokens"]
+    assert written_blocks == blocks
+
+
+def test_a_call_and_its_code_have_the_same_arguments(shipped):
+    chosen, text = sessions.checkpoint("scratch"), "The 'old' [MASK] \\ {x}."
+    call = calls.session_call(chosen, "fill_mask", calls.assign("text", text), top_k=3)
+    names = {}
+    exec(call.script(), names)
+    assert [candidate.token for candidate in names["result"][0].candidates] == [
+        candidate.token for candidate in call.result[0].candidates
+    ]
+    assert "session.fill_mask(text, top_k=3)" in call.script()
+    assert eval(call[0].code, names).candidates == call[0].result.candidates
+
+
+def test_code_of_nested_arguments():
+    inner = calls.assign("number", 3)
+    call = calls.function_call(math.fsum, [inner, 4.5])
+    assert (call.result, call.code) == (7.5, "fsum([number, 4.5])")
+    assert call.script().splitlines() == ["from math import fsum", "", "number = 3"]
+    named = calls.assign("table", {"a": inner, "b": (inner,), "c": None})
+    assert named.result == {"a": 3, "b": (3,), "c": None}
+    assert named.steps[-1] == "table = {'a': number, 'b': (number,), 'c': None}"

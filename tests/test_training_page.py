@@ -64,6 +64,31 @@ def test_what_is_drawn_at_first_was_made_by_one_command(shipped, several):
     assert app.multiselect[0].value == ["going", "gone"]
 
 
+@pytest.mark.parametrize(("newest", "expected"), [("going", ["done", "going"]), ("gone", ["gone", "stopped"])])
+def test_the_page_opens_on_runs_of_one_language(shipped, several, monkeypatch, newest, expected):
+    """Losses over different vocabularies cannot be compared."""
+    language_of = training_runs.language_of
+    korean = ("gone", "stopped")
+    monkeypatch.setattr(training_runs, "language_of", lambda run: "ko" if run.name in korean else language_of(run))
+    later = time.time() + 60
+    os.utime(several / newest / "log.jsonl", (later, later))
+    app = open_page("training", runs=str(several))
+    assert not app.exception, app.exception[0].message
+    assert app.multiselect[0].value == expected
+
+
+@pytest.mark.parametrize(("language", "run"), [("en", "learner"), ("ko", "student")])
+def test_the_page_opens_on_shipped_runs_of_the_interface_language(shipped, runs, tmp_path, monkeypatch, language, run):
+    for name in ("learner", "student"):
+        shutil.copytree(runs / "learner", tmp_path / name)
+    monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
+    monkeypatch.setattr(training_runs, "language_of", lambda run: "ko" if run.name == "student" else "en")
+    app = open_page("training", lang=language)
+    assert not app.exception, app.exception[0].message
+    assert app.multiselect[0].value == [run]
+    assert app.multiselect[0].options == ["learner", "student"], "the other run can still be added"
+
+
 def test_another_directory_brings_its_own_runs_the_latest_first_of_all(shipped, several, monkeypatch):
     monkeypatch.setenv("BERTLAB_RUNS", str(several))
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)

@@ -116,6 +116,16 @@ def save_menu(
         _view("figure")(key=f"save-{key}", data=about | saved)
 
 
+def scroll_to_answer(key: str) -> None:
+    """Keep the best answer of a long passage in view. Call it in the container of the passage.
+
+    Args:
+        key: the key of the component, unique on its page.
+    """
+    with st.container(key=f"scroll-{key}"):
+        _component("scroll")(key=f"scroll-to-{key}")
+
+
 def html_button(page: Callable[[], str], name: str) -> None:
     """A button that saves a view as one offline HTML file.
 

@@ -1,53 +1,51 @@
-"""Plotly figures on a page, each with a menu that saves it and with the Python lines that draw it again."""
+"""Plotly figures on a page, each with a menu that saves it and with the Python code that draws it again."""
 
 from collections.abc import Callable
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from bertlab.app import components
-from bertlab.app.data import sessions
+from bertlab.app import calls, components
 from bertlab.views import export
 
-# Plotly's own theme sets another font. This is Streamlit's, then fonts that have Hangul.
+# Plotly's own theme sets another font. This is Streamlit's, followed by fonts that contain Hangul.
 FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
 
 
-def show(
-    figure: go.Figure,
+def draw(
     key: str,
-    *,
-    code: str = "",
+    function: Callable[..., go.Figure],
+    /,
+    *arguments,
     data: export.Columns | None = None,
     subject: dict[str, str] | None = None,
     on_click: Callable[[list], None] | None = None,
+    layout: dict | None = None,
+    **options,
 ) -> None:
-    """Draw a Plotly figure in the app's font; `static/app.css` sets its colours. A menu below it saves it as SVG, PNG,
-    CSV, Python lines or one offline page.
+    """Draw the figure that a function returns, in the app's font; `static/app.css` sets its colours.
+
+    A menu below the figure saves it as SVG, PNG, CSV, an offline page, or the Python code that draws it.
 
     Args:
-        code: what `python_lines` gives; it has to run and to draw this figure (tests/test_export.py runs it).
-        data: the columns of the CSV file; without them the browser takes what Plotly drew.
+        key: the key of the chart, unique on its page.
+        function: a function of the library that returns a figure.
+        arguments: its positional arguments. Pass an `Expression` of `calls` for whatever the code must compute.
+        data: the columns of the CSV file; by default the browser takes the values that Plotly drew.
         subject: columns that every row of the CSV file gets; None for the checkpoint and texts of the latest query.
-        on_click: is called with the customdata of a mark that is clicked.
+        on_click: called with the customdata of the mark that the user clicks.
+        layout: changes to the layout of the figure.
+        options: the keyword arguments of the function.
     """
 
-    def clicked() -> None:
+    def report_click() -> None:
         for point in st.session_state[key].selection.points[:1]:
             on_click(point["customdata"])
 
-    figure.update_layout(font={"family": FONT, "size": 15})
+    drawn = calls.function_call(function, *arguments, **options)
+    changes = ", ".join(f"{name}={value!r}" for name, value in (layout or {}).items())
+    code = drawn.script(f"figure = {drawn.code}" + f".update_layout({changes})" * bool(layout))
+    figure = drawn.result.update_layout(**(layout or {}), font={"family": FONT, "size": 15})
     with components.save_menu(key, data=data, code=code, subject=subject):
-        listening = {"on_select": clicked, "selection_mode": "points"} if on_click else {}
-        st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, **listening)
-
-
-def python_lines(checkpoint: sessions.Checkpoint | None, *steps: str) -> str:
-    """Python lines that draw a figure again: `session` and `figures` are there, the last step says `figure = ...`.
-
-    Write what a user typed with `!r`. Steps that begin with "import" or "from" go to the top.
-
-    Args:
-        checkpoint: None where no session is needed.
-    """
-    return export.python_lines(sessions.short_name(checkpoint) if checkpoint else "", steps)
+        click = {"on_select": report_click, "selection_mode": "points"} if on_click else {}
+        st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, **click)

@@ -43,6 +43,8 @@ class TaskType(ABC):
     """Whether single attention heads can be switched off under its prediction: whether it has a `probe`."""
     probe_reads_pair: ClassVar[bool] = False
     """Whether `probe` needs a second text."""
+    probe_covers_all_candidates: ClassVar[bool] = False
+    """Whether the probabilities of `probe` are over all candidates, but those of `command` over the best ones only."""
 
     @property
     def hf_class(self) -> str:

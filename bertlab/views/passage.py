@@ -63,7 +63,8 @@ def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
         f"border-radius: 4px 4px 0 0; padding: 2px 0; font-weight: {600 if rank == 0 else 400};"
     )
     title = " · ".join(f"{place + 1}: {percent(item.probability)}" for place, item in over)
-    return f'<mark style="{style}" title="{escape(title)}">{text}</mark>'
+    best = ' class="bl-best"' if rank == 0 else ""
+    return f'<mark{best} style="{style}" title="{escape(title)}">{text}</mark>'
 
 
 def escape_html(text: str) -> str:

@@ -125,9 +125,10 @@ def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str
             html.append(escape_html(passage[start:end]))
             continue
         strokes = ", ".join(_stroke(place, rank, depth) for place, rank in over)
-        weight = 600 if any(rank == 0 for _, rank in over) else 400
+        is_best = any(rank == 0 for _, rank in over)
+        weight, best = (600, ' class="bl-best"') if is_best else (400, "")
         style = f"color: inherit; background: {strokes}; padding-bottom: {depth + 2}px; font-weight: {weight};"
-        html.append(f'{badges}<mark style="{style}">{escape_html(passage[start:end])}</mark>')
+        html.append(f'{badges}<mark{best} style="{style}">{escape_html(passage[start:end])}</mark>')
     height = f"line-height: calc(1.9em + {depth}px);"
     return f'<div class="bl-spans" dir="auto" style="{FONT} {height}">{"".join(html)}</div>'
 

@@ -107,10 +107,10 @@ def about(name: str) -> tuple[ModelConfig, dict]:
 
 def _record_subject(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> None:
     """Remember what the figures that follow are computed from."""
-    st.session_state["figures.subject"] = _subject(checkpoint, *texts, other=other)
+    st.session_state["figures.subject"] = subject_columns(checkpoint, *texts, other=other)
 
 
-def _subject(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> dict[str, str]:
+def subject_columns(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> dict[str, str]:
     names = {"checkpoint": short_name(checkpoint)}
     if other is not None and other != checkpoint:
         names["second_checkpoint"] = short_name(other)
@@ -124,14 +124,29 @@ def subject() -> dict[str, str]:
     return st.session_state.get("figures.subject", {})
 
 
-def ask(checkpoint: Checkpoint, method: str, *values, **options):
-    """Return `Session.METHOD(*values, **options)`, for small results; attention has functions of its own.
+def ask(checkpoint: Checkpoint, method: str, *values, progress: Callable | None = None, **options):
+    """Return `Session.METHOD(*values, **options)`, cached. Pages with Python code use `calls.session_call`.
+
+    Args:
+        checkpoint: the checkpoint to open.
+        method: the name of the method.
+        values: its positional arguments.
+        progress: reports the progress of `xray` and `head_effects`; other methods ignore it.
+        options: its keyword arguments.
 
     Raises:
         BertlabError: what the session raises.
     """
-    texts = values[1:] if method in ("intervene", "head_effects") else values  # there the kind of prediction is first
+    texts = values[1:] if method in ("intervene", "head_effects") else values  # these take the task type first
     _record_subject(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
+    if method == "attention":
+        return attention_map(checkpoint, *values, **options)
+    if method == "neuron":  # up to several MB, and computed in milliseconds
+        return session(checkpoint).neuron(*values, **options)
+    if method == "xray":
+        return reading(checkpoint, *values, progress=progress, **options)
+    if method == "head_effects":
+        return head_effects(checkpoint, values, progress=progress, **options)
     return _ask(checkpoint, method, *values, **options)
 
 
@@ -144,51 +159,39 @@ def _ask(checkpoint: Checkpoint, method: str, *values, **options):
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def attention_map(checkpoint: Checkpoint, first: str, second: str) -> AttentionMap:
+def attention_map(checkpoint: Checkpoint, first: str, second: str | None = None) -> AttentionMap:
     """Attention of every head over one input."""
     # Up to 150 MB for 512 tokens, so only the latest two are cached, without a copy.
-    return session(checkpoint).attention(first, second or None)
+    return session(checkpoint).attention(first, second)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def attention_pack(checkpoint: Checkpoint, first: str, second: str) -> payload.AttentionPack:
+def attention_pack(
+    checkpoint: Checkpoint, first: str, second: str | None, _attention: AttentionMap
+) -> payload.AttentionPack:
     """Attention of every head over one input, packed: 40 MB for 512 tokens and 12 x 12 heads."""
-    return payload.AttentionPack(attention_map(checkpoint, first, second))
-
-
-def attention(checkpoint: Checkpoint, first: str, second: str, state: dict, options: dict) -> bytes:
-    """The payload of the attention view for `state`: a short input whole, of a long one an overview and the heads on
-    screen.
-    """
-    options = options | {"subject": _subject(checkpoint, first, second)}
-    return attention_pack(checkpoint, first, second).bytes(state, options)
-
-
-def neuron(checkpoint: Checkpoint, first: str, second: str, layer: int, head: int, options: dict) -> bytes:
-    """The payload of the view inside one head. Layer and head count from zero."""
-    fact = session(checkpoint).neuron(first, second or None, layer=layer, head=head)
-    return payload.neuron_bytes(fact, options=options | {"subject": _subject(checkpoint, first, second)})
+    return payload.AttentionPack(_attention)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def bertviz(checkpoint: Checkpoint, first: str, second: str, layer: int) -> str:
+def bertviz(checkpoint: Checkpoint, first: str, second: str | None, layer: int) -> str:
     """The HTML page of bertviz for one input."""
     return bertviz_view.head_view_html(attention_map(checkpoint, first, second), layer=layer)
 
 
-def attention_page(checkpoint: Checkpoint, first: str, second: str, options: dict) -> str:
-    """The attention view as one offline HTML file, titled with the checkpoint and the text."""
+def attention_page(checkpoint: Checkpoint, first: str, second: str | None, options: dict) -> str:
+    """The attention view as one offline HTML file; its title names the checkpoint and the texts."""
     title = _title(checkpoint, first, second)
     return html.attention_html(attention_map(checkpoint, first, second), title=title, options=options)
 
 
-def neuron_page(checkpoint: Checkpoint, first: str, second: str, layer: int, head: int, options: dict) -> str:
-    """The view inside one head as one offline HTML file, titled likewise."""
-    fact = session(checkpoint).neuron(first, second or None, layer=layer, head=head)
-    return html.neuron_html(fact, title=_title(checkpoint, first, second), options=options)
+def neuron_page(checkpoint: Checkpoint, first: str, second: str | None, layer: int, head: int, options: dict) -> str:
+    """The view inside one head as one offline HTML file; its title names the checkpoint and the texts."""
+    neuron_map = session(checkpoint).neuron(first, second, layer=layer, head=head)
+    return html.neuron_html(neuron_map, title=_title(checkpoint, first, second), options=options)
 
 
-def _title(checkpoint: Checkpoint, first: str, second: str) -> str:
+def _title(checkpoint: Checkpoint, first: str, second: str | None) -> str:
     name = os.path.basename(session(checkpoint).name)
     title = textwrap.shorten(" · ".join(part for part in (name, first, second) if part), 160, placeholder=" …")
     # a lone surrogate cannot be written as UTF-8
@@ -199,7 +202,7 @@ def _title(checkpoint: Checkpoint, first: str, second: str) -> str:
 
 
 def head_effects(
-    checkpoint: Checkpoint, values: tuple, mask: int, progress: Callable[[float], None] | None = None
+    checkpoint: Checkpoint, values: tuple, mask: int = 0, progress: Callable[[float], None] | None = None
 ) -> HeadEffects:
     """The effect of every head on one prediction, computed layer by layer.
 
@@ -229,24 +232,31 @@ def _effects_by_layer(checkpoint: Checkpoint, values: tuple, mask: int) -> dict:
     return {}  # filled by `head_effects`: a cached function cannot report progress
 
 
-def reading(checkpoint: Checkpoint, question: str, text: str, progress: Callable) -> SpanXray:
-    """The answers of a passage and everything behind them, for the two pages that show answers.
+def reading(
+    checkpoint: Checkpoint, question: str, text: str, progress: Callable | None = None, n_best: int = ANSWERS
+) -> SpanXray:
+    """The answers of a passage, their scores and their windows, for the two pages that show answers.
 
     Args:
+        checkpoint: a checkpoint with the output layer for spans.
+        question: the question.
+        text: the passage.
         progress: wraps the parts of a long passage.
+        n_best: the number of answers at most.
 
     Raises:
         BertlabError: what the session raises.
     """
     _record_subject(checkpoint, question, text)
-    slot = _reading(checkpoint, question, text)
+    slot = _reading(checkpoint, question, text, n_best)
     if not slot:
-        slot.append(session(checkpoint).xray(question, text, ANSWERS, batch_size=WINDOWS_PER_BATCH, progress=progress))
+        options = {"batch_size": WINDOWS_PER_BATCH, "progress": progress or iter}
+        slot.append(session(checkpoint).xray(question, text, n_best, **options))
     return slot[0]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _reading(checkpoint: Checkpoint, question: str, text: str) -> list:
+def _reading(checkpoint: Checkpoint, question: str, text: str, n_best: int) -> list:
     return []  # filled by `reading`: a cached function cannot report progress
 
 
@@ -256,20 +266,22 @@ def count_tokens(checkpoint: Checkpoint, text: str) -> int:
 
 
 def comparison(
-    first: Checkpoint, second: Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None
+    first: Checkpoint,
+    second: Checkpoint,
+    text: str,
+    pair: str | None = None,
+    other: str | None = None,
+    other_pair: str | None = None,
 ) -> Comparison:
-    """Two checkpoints on one input, or on one input each.
+    """Compare two checkpoints on one input, or on one input each; the arguments of `explore.compare.compare`.
 
     Raises:
         BertlabError: what `compare` raises.
     """
-    _record_subject(first, *texts, *(others or ()), other=second)
-    return _comparison(first, second, texts, others)
+    _record_subject(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
+    return _comparison(first, second, text, pair, other, other_pair)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _comparison(
-    first: Checkpoint, second: Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None
-) -> Comparison:
-    other, other_pair = others or (None, None)
-    return compare(session(first), session(second), texts[0], texts[1] or None, other, other_pair or None)
+def _comparison(first: Checkpoint, second: Checkpoint, *texts: str | None) -> Comparison:
+    return compare(session(first), session(second), *texts)

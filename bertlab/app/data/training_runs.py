@@ -143,11 +143,16 @@ def _language_or_none(run: Path) -> str | None:
 # -- snapshots -------------------------------------------------------------------------------------------------
 
 
-def snapshots_over_text(run: Path, first: str, second: str, options: dict, done: Callable[[int, int], None]) -> bytes:
-    """The payload of the time machine: every snapshot of a run over one input.
+def cached_timeline(
+    run: Path, first: str, second: str | None, *, progress: Callable[[int, int], None]
+) -> timeline.Timeline:
+    """Every snapshot of a run on one input; `explore.timeline.timeline` with cached snapshots.
 
     Args:
-        done: is called with the number of snapshots that are ready, and with the number of all.
+        run: the run directory.
+        first: the text.
+        second: the second text; None for none.
+        progress: called with the number of finished snapshots and the number of all.
 
     Raises:
         BertlabError: what `explore.timeline` raises.
@@ -156,17 +161,23 @@ def snapshots_over_text(run: Path, first: str, second: str, options: dict, done:
     def ask(snapshot, count, text, pair):
         return _moment(checkpoint(str(snapshot.path)), count, text, pair, snapshot)
 
-    moments = timeline.timeline(run, first, second or None, ask=ask, done=done)
-    sources = tuple(checkpoint(str(snapshot.path)) for snapshot in moments.snapshots)
+    return timeline.timeline(run, first, second, ask=ask, done=progress)
+
+
+def timeline_payload(run: Path, first: str, second: str | None, snapshots: timeline.Timeline, options: dict) -> bytes:
+    """The payload of the time machine for what `cached_timeline` returned."""
+    sources = tuple(checkpoint(str(snapshot.path)) for snapshot in snapshots.snapshots)
     subject = {"run": run.name, "text": first} | ({"text_2": second} if second else {})
-    return payload.with_options(_pack(run, sources, first, second, moments), options | {"subject": subject})
+    return payload.with_options(_pack(run, sources, first, second, snapshots), options | {"subject": subject})
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _pack(run: Path, sources: tuple[Checkpoint, ...], first: str, second: str, _moments) -> bytes:
-    # the curve ends with the last snapshot, so that a run under way does not change the picture at every step
-    rows = [row for row in history.read_log(run) if row["step"] <= _moments.snapshots[-1].step]
-    return payload.timeline_bytes(_moments, title=run.name, log=history.thin_log(rows))
+def _pack(
+    run: Path, sources: tuple[Checkpoint, ...], first: str, second: str | None, _timeline: timeline.Timeline
+) -> bytes:
+    # the curve ends with the last snapshot, so that a run in progress does not change the picture at every step
+    rows = [row for row in history.read_log(run) if row["step"] <= _timeline.snapshots[-1].step]
+    return payload.timeline_bytes(_timeline, title=run.name, log=history.thin_log(rows))
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

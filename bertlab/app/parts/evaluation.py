@@ -9,8 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection, url
-from bertlab.app.data import sessions
+from bertlab.app import calls, display, fields, frame, plots, selection, url
+from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import error_text, language, t
 from bertlab.app.parts.batch import as_csv
 from bertlab.app.parts.samples import sample
@@ -22,6 +22,7 @@ from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis, ScoredRow
 from bertlab.tasks.registry import finetune_types
 from bertlab.tasks.task_flags import finetune_type
 from bertlab.text.readers.registry import upload_suffixes
+from bertlab.training import error_analysis
 from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
 from bertlab.views.passage import escape_html
@@ -182,15 +183,59 @@ def progress(parts: Sequence) -> Iterator:
     bar.empty()
 
 
-def steps(source: Source, task: str, columns: tuple[tuple[str, ...], str], most: int) -> tuple[str, ...]:
-    """The Python lines that compute the same metrics."""
+def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Source, task: str) -> calls.Expression:
+    """Read the rows of a source.
+
+    Raises:
+        DataError: they cannot be read, or a visitor may not read them.
+    """
+
+    def read(name: str, spec: TaskSpec, split: str) -> AnalysisRows:
+        return labelled_rows.read(source.name, source.content, spec, split)
+
     name = source.name if source.content is not None else str(Path(source.name).expanduser())
-    return (
-        "from bertlab.training import error_analysis", "from bertlab.views import evaluation",
-        f"spec = error_analysis.find_task(session.loaded, {task!r}, {columns[0]!r}, {columns[1]!r})",
-        f"rows = error_analysis.read_labelled_rows({name!r}, spec, {source.split!r})",
-        f"found = error_analysis.analyse_errors(session.loaded, rows, spec, {most!r})",
-    )  # fmt: skip
+    spec = calls.assign("spec", _spec(checkpoint, loaded, task))
+    call = calls.function_call(error_analysis.read_labelled_rows, name, spec, source.split, through=read)
+    return calls.assign("rows", call)
+
+
+def evaluate(
+    checkpoint: sessions.Checkpoint, loaded: Checkpoint, rows: calls.Expression, source: Source, task: str,
+    columns: tuple[tuple[str, ...], str], most: int,
+) -> calls.Expression:  # fmt: skip
+    """Evaluate a checkpoint on rows.
+
+    Args:
+        checkpoint: the checkpoint.
+        loaded: the same one, opened.
+        rows: what `read_rows` returned for `source`.
+        source: where the rows come from.
+        task: what `task` returned.
+        columns: what `columns` returned.
+        most: the number of rows at most.
+
+    Raises:
+        BertlabError: the checkpoint does not fit the rows.
+    """
+
+    def run(loaded: Checkpoint, rows: AnalysisRows, spec: TaskSpec, most: int) -> ErrorAnalysis:
+        key = (source.name, source.stamp, source.split, *columns)
+        return labelled_rows.analyse(checkpoint, key, rows, spec, most, progress)
+
+    session, spec = _loaded(checkpoint, loaded), _spec(checkpoint, loaded, task, columns)
+    call = calls.function_call(error_analysis.analyse_errors, session, rows, spec, most, through=run)
+    return calls.assign("analysis", call)
+
+
+def _loaded(checkpoint: sessions.Checkpoint, loaded: Checkpoint) -> calls.Expression:
+    return calls.Expression(loaded, "session.loaded", checkpoint=checkpoint)
+
+
+def _spec(
+    checkpoint: sessions.Checkpoint, loaded: Checkpoint, task: str, columns: tuple[tuple[str, ...], str] = ((), "")
+) -> calls.Expression:
+    """The task to evaluate on, with the columns that the user chose."""
+    return calls.function_call(error_analysis.find_task, _loaded(checkpoint, loaded), task, *columns)
 
 
 # -- results -----------------------------------------------------------------------------------------------------
@@ -237,18 +282,19 @@ def explanations(metrics: Collection[str]) -> list[str]:
     return list(dict.fromkeys(explained[name] for name in metrics if name in explained))
 
 
-def chart(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple[str, ...]) -> Sequence[int] | None:
+def chart(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
     """Draw the chart that fits the task type.
 
     Returns:
         the numbers of the rows that are selected in it; None for all rows.
     """
-    if found.confusion:
-        return _confusion(checkpoint, found, opened)
-    return _groups(checkpoint, found, opened) if found.groups else _values(checkpoint, found, opened)
+    if analysis.result.confusion:
+        return _confusion(checkpoint, analysis)
+    return (_groups if analysis.result.groups else _values)(checkpoint, analysis)
 
 
-def _confusion(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple[str, ...]) -> Sequence[int] | None:
+def _confusion(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+    found = analysis.result
     confusion = found.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
     st.caption(
@@ -276,17 +322,15 @@ def _confusion(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tu
         "axes": (t("evaluation-prediction"), t("evaluation-label")),
         "labels": (t("evaluation-nothing"), t("evaluation-share")),
     }
-    code = plots.python_lines(
-        checkpoint, *opened, f"figure = evaluation.confusion_map(found.confusion, {chosen!r}, **{words!r})"
-    )
     cells = [(g, s) for g in range(len(confusion.names)) for s in range(len(confusion.names))]
     data = {
         "label": [confusion.names[g] for g, _ in cells], "prediction": [confusion.names[s] for _, s in cells],
         "count": [confusion.counts_GP[cell] for cell in cells], "share": [confusion.shares_GP[cell] for cell in cells],
     }  # fmt: skip
     with place:
-        drawing = evaluation.confusion_map(confusion, chosen, **words)
-        plots.show(drawing, key="confusion", code=code, data=data, subject=_subject(checkpoint, found), on_click=choose)
+        saved = {"data": data, "subject": _subject(checkpoint, found)}
+        cells = analysis.field("confusion")
+        plots.draw("confusion", evaluation.confusion_map, cells, chosen, on_click=choose, **saved, **words)
         display.explain("confusion", "right_probability")
     return confusion.cells[chosen] if chosen else None
 
@@ -296,7 +340,8 @@ def _subject(checkpoint: sessions.Checkpoint, found: ErrorAnalysis) -> dict[str,
     return {"checkpoint": sessions.short_name(checkpoint), "task_type": found.spec.kind, "data": found.name}
 
 
-def _groups(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple[str, ...]) -> Sequence[int] | None:
+def _groups(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+    found = analysis.result
     st.subheader(t("evaluation-groups"), anchor=False)
     ways = {name: t(f"evaluation-by-{name}") for name in found.groups}
     by = fields.choice(st.segmented_control, t("evaluation-by"), ways, "by", required=True)
@@ -313,19 +358,20 @@ def _groups(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple
         "labels": (t("measure-f1"), t("measure-exact_match")), "other": t("evaluation-other"),
         "axis": t("evaluation-percent"),
     }  # fmt: skip
-    code = plots.python_lines(checkpoint, *opened, f"figure = evaluation.group_bars(found.groups[{by!r}], **{names!r})")
     data = {
         "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
     }  # fmt: skip
     with place:
-        drawing = evaluation.group_bars(groups, **names)
-        plots.show(drawing, key="groups", code=code, data=data, subject=_subject(checkpoint, found), on_click=choose)
+        saved = {"data": data, "subject": _subject(checkpoint, found)}
+        shown = analysis.field("groups")[by]
+        plots.draw("groups", evaluation.group_bars, shown, on_click=choose, **saved, **names)
         display.explain("right_probability")
     return groups[int(picked)].rows if picked else None
 
 
-def _values(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple[str, ...]) -> Sequence[int] | None:
+def _values(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+    found = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
     place = st.container()
@@ -338,16 +384,14 @@ def _values(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, opened: tuple
         st.session_state["cell"] = "" if str(row[0]) == picked else str(row[0])
 
     axes = (t("evaluation-label"), t("evaluation-prediction"))
-    code = plots.python_lines(checkpoint, *opened, f"figure = evaluation.value_scatter(found.rows, axes={axes!r})")
     data = {
         "id": [row.id for row in found.rows], "text": [" | ".join(row.texts) for row in found.rows],
         "label": [row.values[0] for row in found.rows], "prediction": [row.values[1] for row in found.rows],
     }  # fmt: skip
     with place:
-        plots.show(
-            evaluation.value_scatter(found.rows, axes=axes), key="values", code=code, on_click=choose,
-            data=data, subject=_subject(checkpoint, found),
-        )  # fmt: skip
+        saved = {"data": data, "subject": _subject(checkpoint, found)}
+        shown = analysis.field("rows")
+        plots.draw("values", evaluation.value_scatter, shown, on_click=choose, axes=axes, **saved)
     return [int(picked)] if picked else None
 
 

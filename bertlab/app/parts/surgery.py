@@ -3,12 +3,13 @@ change. The address holds the changes as one line (`bertlab.explore.intervention
 """
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
-from bertlab.app import components, fields, frame, selection, url
+from bertlab.app import calls, components, fields, frame, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.examples import Examples
 from bertlab.app.i18n import t
@@ -164,11 +165,18 @@ def change_buttons(line: str, config: ModelConfig) -> None:
 # -- the grid ------------------------------------------------------------------------------------------------------
 
 
-def measured_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput) -> HeadEffects | None:
+def measured_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput) -> calls.Expression | None:
     """The effect of every head, or None until `measure_effects` has computed it."""
     if st.session_state.get("heads.measured") != (checkpoint, probe_input):
         return None
-    return sessions.head_effects(checkpoint, probe_input.values, probe_input.mask)
+    return _effects(checkpoint, probe_input)
+
+
+def _effects(
+    checkpoint: sessions.Checkpoint, probe_input: ProbeInput, progress: Callable | None = None
+) -> calls.Expression:
+    options = {"mask": probe_input.mask, "progress": progress}
+    return calls.session_call(checkpoint, "head_effects", *probe_input.values, **options)
 
 
 def measure_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput, place) -> None:
@@ -177,9 +185,7 @@ def measure_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput, pl
     Finished layers are cached: a user action interrupts the computation, and the next run continues from there.
     """
     bar = place.progress(0.0, t("heads-measuring"))
-    sessions.head_effects(
-        checkpoint, probe_input.values, probe_input.mask, lambda share: bar.progress(share, t("heads-measuring"))
-    )
+    _effects(checkpoint, probe_input, lambda share: bar.progress(share, t("heads-measuring")))
     st.session_state["heads.measured"] = (checkpoint, probe_input)
     url.write_address()
     st.rerun()

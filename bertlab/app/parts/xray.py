@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app import calls, components, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.explore.facts import SpanXray, WindowReading
@@ -12,32 +12,29 @@ from bertlab.views.passage import escape_html
 SCROLL_LENGTH = 2_500  # characters; a longer passage is shown in a scrolling box
 
 
-def decision(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanXray) -> None:
+def decision(checkpoint: sessions.Checkpoint, reading: calls.Expression) -> None:
     """Show the answer at the chosen threshold, and the threshold at which it changes."""
-    tau = fields.threshold(st, checkpoint)
+    seen, tau = reading.result, fields.threshold(st, checkpoint)
     best = seen.answers.answers[0]
     if seen.margin <= tau:
         st.html(f'<p class="say">{t("xray-answer-at", tau=tau)} <b dir="auto">{escape_html(best.text)}</b></p>')
     else:
         st.html(f'<p class="say">{t("xray-silent", tau=tau)}</p>')
     names = {"labels": (t("xray-none"), t("xray-answer"))}
-    code = plots.python_lines(
-        checkpoint, "from bertlab.views import xray", f"seen = session.xray({question!r}, {text!r}, 10)",
-        f"figure = xray.threshold_strip(seen, {tau!r}, {fields.TAU!r}, **{names!r})",
-    )  # fmt: skip
-    plots.show(xray.threshold_strip(seen, tau, fields.TAU, **names), key="threshold", code=code)
+    plots.draw("threshold", xray.threshold_strip, reading, tau, fields.TAU, **names)
     values = {"margin": seen.margin, "none": seen.answers.no_answer_score, "best": best.score}
     st.caption(t("xray-flips", **values))
     display.explain("tau", "no_answer", "span_score")
 
 
-def windows(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanXray) -> int:
+def windows(reading: calls.Expression, passage: calls.Expression) -> int:
     """Show the windows and their scores.
 
     Returns:
         the number of the selected window, counted from zero.
     """
     st.subheader(t("xray-windows"), anchor=False)
+    seen = reading.result
     count, best = len(seen.readings), seen.answers.best_window
     if count == 1:
         st.caption(t("xray-windows-one"))
@@ -46,11 +43,8 @@ def windows(checkpoint: sessions.Checkpoint, question: str, text: str, seen: Spa
     names = {
         "labels": (t("xray-window"), t("xray-best"), t("xray-none")), "axes": (t("xray-characters"), t("xray-score"))
     }  # fmt: skip
-    code = plots.python_lines(
-        checkpoint, "from bertlab.views import xray", f"passage = {text!r}",
-        f"seen = session.xray({question!r}, passage, 10)", f"figure = xray.windows_figure(seen, passage, **{names!r})",
-    )  # fmt: skip
-    plots.show(xray.windows_figure(seen, text, **names), key="windows", code=code, data=columns.windows(seen, text))
+    data = columns.windows(seen, passage.result)
+    plots.draw("windows", xray.windows_figure, reading, passage, data=data, **names)
     return url.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
 
 
@@ -60,7 +54,9 @@ def spans(text: str, seen: SpanXray) -> None:
     st.caption(t("xray-spans-lead"))
     show = url.number(st.slider, t("xray-show"), 1, 10, 4, key="show")
     box = "passage" if len(text) > SCROLL_LENGTH else "whole"
-    st.html(f'<div class="{box}">{xray.spans_html(text, seen.answers.answers, show=show)}</div>')
+    with st.container(key="spans"):
+        st.html(f'<div class="{box}">{xray.spans_html(text, seen.answers.answers, show=show)}</div>')
+        components.scroll_to_answer("spans")
     display.explain("answer_probability", "span_score")
 
 
@@ -92,29 +88,24 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     number = url.number(rank.number_input, t("xray-rank"), 1, len(seen.answers.answers), 1, key="rank") - 1
     answer, window = seen.answers.answers[number], seen.answer_windows[number]
     arguments = (question, text, window, answer.start, answer.end)
-    found = sessions.ask(checkpoint, "span_attention", *arguments)
+    span_attention = calls.session_call(checkpoint, "span_attention", *arguments)
+    found = span_attention.result
     from_answer = look == "answer"
-    share_LN = found.answer_to_question_LN if from_answer else found.question_to_answer_LN
+    share = span_attention.field("answer_to_question_LN" if from_answer else "question_to_answer_LN")
+    share_LN = share.result
     uniform = len(found.question if from_answer else found.answer) / len(found.tokens)
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = fields.layer_and_head(sessions.session(checkpoint).config, strongest, "between.")
     names = {"axes": (t("head"), t("layer")), "labels": (t("xray-share"), t("xray-even"))}
-    of = f"{look}_to_{'question' if from_answer else 'answer'}_LN"
-    code = plots.python_lines(
-        checkpoint, "from bertlab.views import xray", f"found = session.span_attention{arguments!r}",
-        f"figure = xray.heads_map(found.{of}, {uniform!r}, {(layer, head)!r}, **{names!r})",
-    )  # fmt: skip
 
     def choose(place: list) -> None:
         for part, value in zip(("layer", "head"), place[:2], strict=True):
             st.session_state[f"neuron.between.{part}"] = int(value)
 
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / uniform})
-    plots.show(
-        xray.heads_map(share_LN, uniform, (layer, head), **names), key="heads", code=code, data=data, on_click=choose
-    )  # fmt: skip
-    share = float(share_LN[layer, head])
-    st.html(f'<p class="small">{t("xray-head", layer=layer, head=head, share=share, ratio=share / uniform)}</p>')
+    plots.draw("heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=choose, **names)
+    values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / uniform}
+    st.html(f'<p class="small">{t("xray-head", layer=layer, head=head, **values)}</p>')
     st.html(xray.attended_tokens_html(found, layer, head, from_answer=from_answer))
     display.explain("attention_mass", "attention")
     if st.button(t("xray-open"), icon=":material/hub:"):

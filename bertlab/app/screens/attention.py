@@ -4,13 +4,14 @@ from functools import partial
 
 import streamlit as st
 
-from bertlab.app import components, display, fields, frame, plots, selection, url
+from bertlab.app import calls, components, display, fields, frame, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.views import bertviz_view
+from bertlab.views import bertviz_view, figures, html, payload
 
 frame.heading("attention")
 a, b = fields.sentence_pair(*selection.examples_for("attend").pair)
+texts = (a, b or None)
 look = url.choice(
     st.segmented_control, t("view"), ["heads", "neuron", "bertviz"], key="look", required=True,
     format_func=lambda view: t(f"view-{view}"), label_visibility="collapsed",
@@ -23,17 +24,14 @@ url.enter_view(look)
 def heads(checkpoint: sessions.Checkpoint) -> None:
     """All heads on the canvas of bertlab."""
     state = url.view_state()
-    code = plots.python_lines(
-        checkpoint, "from pathlib import Path", "from bertlab.views import html", "from bertlab.views import figures",
-        "state = STATE  # as on the screen", f"attention = session.attention({a!r}, {b or None!r})",
-        'page = html.attention_html(attention, options={"state": state})',
-        'Path("attention.html").write_text(page, encoding="utf-8")',
-        'figure = figures.attention_map(attention, state["layer"], state["head"])',
+    attention = calls.session_call(checkpoint, "attention", *texts)
+    code = calls.canvas_code(
+        attention, html.attention_html, "attention.html", figures.attention_map, "layer", "head"
     )  # fmt: skip
-    components.canvas(
-        "attention", sessions.attention(checkpoint, a, b, state, components.canvas_options() | {"code": code})
-    )
-    page = partial(sessions.attention_page, checkpoint, a, b, components.canvas_options() | {"state": state})
+    pack = sessions.attention_pack(checkpoint, *texts, attention.result)
+    subject = sessions.subject_columns(checkpoint, *texts)
+    components.canvas("attention", pack.bytes(state, components.canvas_options() | {"code": code, "subject": subject}))
+    page = partial(sessions.attention_page, checkpoint, *texts, components.canvas_options() | {"state": state})
     components.html_button(page, "attention.html")
 
 
@@ -43,31 +41,25 @@ def neuron(checkpoint: sessions.Checkpoint) -> None:
     """The computation inside one head, which is chosen above."""
     st.caption(t("view-neuron-lead"))
     layer, head = fields.layer_and_head(sessions.session(checkpoint).config)
-    code = plots.python_lines(
-        checkpoint, "from pathlib import Path", "from bertlab.views import html", "from bertlab.views import figures",
-        "state = STATE  # as on the screen",
-        f"neuron = session.neuron({a!r}, {b or None!r}, layer={layer}, head={head})",
-        'page = html.neuron_html(neuron, options={"state": state})',
-        'Path("head.html").write_text(page, encoding="utf-8")',
-        'figure = figures.query_token_figure(neuron, state["token"])',
-    )  # fmt: skip
-    options = components.canvas_options() | {"code": code}
-    components.canvas("neuron", sessions.neuron(checkpoint, a, b, layer, head, options))
-    page = partial(
-        sessions.neuron_page, checkpoint, a, b, layer, head, components.canvas_options() | {"state": url.view_state()}
-    )
+    neuron_map = calls.session_call(checkpoint, "neuron", *texts, layer=layer, head=head)
+    code = calls.canvas_code(neuron_map, html.neuron_html, "head.html", figures.query_token_figure, "token")
+    subject = sessions.subject_columns(checkpoint, *texts)
+    options = components.canvas_options() | {"code": code, "subject": subject}
+    components.canvas("neuron", payload.neuron_bytes(neuron_map.result, options=options))
+    page_options = components.canvas_options() | {"state": url.view_state()}
+    page = partial(sessions.neuron_page, checkpoint, *texts, layer, head, page_options)
     components.html_button(page, "head.html")
 
 
 @frame.show_errors()
 def bertviz(checkpoint: sessions.Checkpoint) -> None:
     """bertviz in an iframe, if the input is short enough."""
-    count = len(sessions.ask(checkpoint, "encode", a, b or None))
+    count = len(sessions.ask(checkpoint, "encode", *texts))
     if count > bertviz_view.MAX_TOKENS:
         frame.note(t("bertviz-long", limit=bertviz_view.MAX_TOKENS, count=count))
     else:
         st.caption(t("view-bertviz-lead"))
-        st.iframe(sessions.bertviz(checkpoint, a, b, url.view_state()["layer"]), height=104 + 23 * count)
+        st.iframe(sessions.bertviz(checkpoint, *texts, url.view_state()["layer"]), height=104 + 23 * count)
 
 
 with st.container(key="picture"), frame.show_errors():

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch
@@ -39,30 +39,26 @@ def second_text(texts: int | None, example: str) -> str:
 def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> None:
     """Show the prediction for a text or a pair, and the effect of every word on it."""
     texts = (text, pair or None)
-    prediction = sessions.ask(checkpoint, "classify", *texts)
+    classification = calls.session_call(checkpoint, "classify", *texts)
+    prediction = classification.result
     left, right = st.columns([2, 3], gap="large")
-    imports = ("from bertlab.views import labels", f"prediction = session.classify(*{texts!r})")
     with left.container(key="label"):
         if prediction.value is None:
             best = prediction.best
             st.html(f'<p class="say"><b>{escape_html(best.label)}</b> · {percent(best.probability)}</p>')
-            code = plots.python_lines(checkpoint, *imports, "figure = labels.label_bars(prediction)")
             data = {
                 "label": [s.label for s in prediction.labels],
                 "probability": [s.probability for s in prediction.labels],
             }
-            plots.show(labels.label_bars(prediction), key="labels", code=code, data=data)
+            plots.draw("labels", labels.label_bars, classification, data=data)
             display.explain("class_probability")
         else:
             value_range = sessions.session(checkpoint).value_range
             scale = f" · {t('classify-scale', low=value_range[0], high=value_range[1])}" if value_range else ""
             st.html(f'<p class="say"><b>{SignedNumber(prediction.value):.2f}</b>{scale}</p>')
             if value_range:  # without it, the scale of the values is unknown
-                code = plots.python_lines(
-                    checkpoint, *imports, f"figure = labels.value_scale(prediction, {value_range!r})"
-                )
-                drawn = labels.value_scale(prediction, value_range)
-                plots.show(drawn, key="value", code=code, data={"value": [prediction.value]})
+                data = {"value": [prediction.value]}
+                plots.draw("value", labels.value_scale, classification, value_range, data=data)
     with right.container(key="effects"):
         id = "classify" if prediction.value is None else "classify-value"
         st.subheader(t(f"{id}-words"), anchor=False, help=t(f"{id}-words-help"))
@@ -70,17 +66,14 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
         if count <= MAX_IMMEDIATE_WORDS or st.button(
             t("classify-weigh", count=count), icon=":material/balance:", key="weigh"
         ):
-            effects = sessions.ask(checkpoint, "word_effects", *texts)
+            word_effects = calls.session_call(checkpoint, "word_effects", *texts)
+            effects = word_effects.result
             st.html(labels.word_effects_html(text, effects))
             if pair:
                 st.html(labels.word_effects_html(pair, effects, second=True))
             axis = t("classify-odds" if prediction.value is None else "classify-value")
-            code = plots.python_lines(
-                checkpoint, "from bertlab.views import labels", f"effects = session.word_effects(*{texts!r})",
-                f"figure = labels.word_bars(effects, axis={axis!r})",
-            )  # fmt: skip
             data = {"word": [w.text for w in effects.words], "effect": [w.effect for w in effects.words]}
-            plots.show(labels.word_bars(effects, axis=axis), key="words-effects", code=code, data=data)
+            plots.draw("words-effects", labels.word_bars, word_effects, axis=axis, data=data)
             display.explain("word_effect" if prediction.value is None else "word_effect_value")
     if st.button(t("classify-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text, pair)

@@ -47,8 +47,7 @@ with frame.show_errors():
             fields.text_line(right, t("sentence-b"), examples.changed, key="b2"),
         )
     with st.container(key="comparison"), frame.show_errors(), st.spinner(t("compare-working")):
-        comparison = sessions.comparison(first, second, texts, other_texts)
-        code = compare.steps(second, texts, other_texts)
-        compare.remarks(comparison, of_inputs=other_texts is not None)
-        compare.heads(comparison, sessions.session(first).config, first, code)
-        compare.layers(comparison, first, code)
+        comparison = compare.compare_inputs(first, second, texts, other_texts)
+        compare.notes(comparison.result, of_inputs=other_texts is not None)
+        compare.heads(comparison, sessions.session(first).config)
+        compare.layers(comparison)

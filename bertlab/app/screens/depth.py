@@ -3,7 +3,7 @@ several masks filled jointly."""
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.text.word_spans import MASK
@@ -25,7 +25,8 @@ text = fields.text_line(
 frame.note(t("depth-honest"))
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
-    lens = sessions.ask(checkpoint, "lens", text)
+    lens_call = calls.session_call(checkpoint, "lens", text)
+    lens = lens_call.result
     tokens = token_labels(lens.tokens)
     masks = [at for at, token in enumerate(tokens) if token == MASK]
     default = masks[0] if masks else min(1, len(tokens) - 1)
@@ -38,13 +39,9 @@ with frame.show_errors():
         "rows": (t("depth-layer"), t("depth-embeddings")),
         "labels": (t("depth-prediction"), t("depth-probability"), t("depth-rank-final")),
     }  # fmt: skip
-    opened = (
-        "from bertlab.views import change_figures", f"lens = session.lens({text!r})",
-    )  # fmt: skip
     grid = {"chosen": position, "first": shown[0], "count": len(shown), **words}
-    code = plots.python_lines(checkpoint, *opened, f"figure = change_figures.lens_grid(lens, **{grid!r})")
     st.html(WIDTH.format(110 + CELL * len(shown), 110 + CELL * (position - shown[0] + 1)))
-    plots.show(change_figures.lens_grid(lens, **grid), key="lens", code=code, data=columns.lens(lens))
+    plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid)
     display.explain("depth_probability", "rank")
 
     left, right = st.columns(2, gap="large")
@@ -57,15 +54,8 @@ with frame.show_errors():
             "rows": ("{}", t("depth-embeddings")),
             "axis": t("compare-layer"),
         }
-        code = plots.python_lines(
-            checkpoint, *opened, f"figure = change_figures.lens_depth(lens, {position}, **{names!r})"
-        )  # fmt: skip
-        plots.show(
-            change_figures.lens_depth(lens, position, **names),
-            key="depth",
-            code=code,
-            data=columns.lens_at(lens, position),
-        )
+        data = columns.lens_at(lens, position)
+        plots.draw("depth", change_figures.lens_depth, lens_call, position, data=data, **names)
     with right:
         st.subheader(t("depth-joint"), anchor=False, help=t("depth-joint-help"))
         if len(masks) < 2:

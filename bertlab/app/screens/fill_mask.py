@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import components, display, fields, frame, plots, selection, url
-from bertlab.app.data import sessions
+from bertlab.app import calls, components, display, fields, frame, plots, selection, url
 from bertlab.app.i18n import t
 from bertlab.text.word_spans import MASK, carry_over, mask_spans, words
 from bertlab.views import figures
@@ -44,7 +43,8 @@ with st.container(key="proposals"), frame.show_errors():
         text[start:end] for number, (start, end) in enumerate(word_spans) if number in hidden or text[start:end] == MASK
     ]
     options = {"top_k": top_k, "originals": ["" if word == MASK else word for word in originals]}
-    fills = sessions.ask(checkpoint, "fill_mask", masked, **options) if MASK in masked else []
+    filled = calls.session_call(checkpoint, "fill_mask", masked, **options) if MASK in masked else None
+    fills = filled.result if filled else []
     if not fills:
         frame.note(t("fill-mask-none" if word_spans else "fill-mask-empty"))
     bars = {"zoom": fields.zoomed(st), "original": t("fill-mask-original", rank="{}")} if fills else {}
@@ -53,12 +53,7 @@ with st.container(key="proposals"), frame.show_errors():
         title = t("fill-mask-mask", number=number + 1) if word == MASK else t("fill-mask-hidden", word=word)
         with cells[number % len(cells)]:
             st.html(f'<p class="say" dir="auto">{escape_html(title)}</p>')
-            code = plots.python_lines(
-                checkpoint,
-                f"fills = session.fill_mask({masked!r}, **{options!r})",
-                f"figure = figures.mask_bars(fills[{number}], **{bars!r})",
-            )
             data = {name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")}
-            plots.show(figures.mask_bars(fill, **bars), key=f"mask-{number}", code=code, data=data)
+            plots.draw(f"mask-{number}", figures.mask_bars, filled[number], data=data, **bars)
     if fills:
         display.explain("mask_probability")

@@ -3,7 +3,7 @@ after; a map of the effect of every head."""
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app import calls, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import surgery
@@ -26,7 +26,12 @@ with frame.show_errors():
     effects = surgery.measured_effects(checkpoint, probe_input)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        surgery.grid(line, config, effects, sessions.ask(checkpoint, "head_roles", probe_input.text, probe_input.pair))
+        surgery.grid(
+            line,
+            config,
+            effects and effects.result,
+            sessions.ask(checkpoint, "head_roles", probe_input.text, probe_input.pair),
+        )
         surgery.change_buttons(line, config)
         display.explain("knockout", "patch")
         progress = st.container(key="heads-progress")
@@ -47,31 +52,17 @@ with frame.show_errors():
             surgery.keep_tool(line, checkpoint)
         elif tool == "map" and effects is not None:
             axes = (t("head"), t("layer"))
-            code = plots.python_lines(
-                checkpoint, "from bertlab.views import change_figures",
-                f"effects = session.head_effects(*{probe_input.values!r}, mask={probe_input.mask})",
-                f"figure = change_figures.head_map(effects, axes={axes!r}, odds={t('heads-odds')!r})",
-            )  # fmt: skip
-            drawing = change_figures.head_map(effects, axes=axes, odds=t("heads-odds"))
-            plots.show(drawing, key="head-map", code=code, data=columns.head_effects(effects))
+            data = columns.head_effects(effects.result)
+            plots.draw("head-map", change_figures.head_map, effects, data=data, axes=axes, odds=t("heads-odds"))
     url.store("other", other, example)
     with right.container(key="heads-result"), frame.show_errors():
         options = {"changes": line, "other": other, "mask": probe_input.mask}
-        change = sessions.ask(checkpoint, "intervene", *probe_input.values, **options)
-        st.html(surgery.prediction_line(change, names))
+        change = calls.session_call(checkpoint, "intervene", *probe_input.values, **options)
+        st.html(surgery.prediction_line(change.result, names))
         words = {"labels": (t("heads-before"), t("heads-after")), "names": names, "zoom": fields.zoomed(st)}
-        code = plots.python_lines(
-            checkpoint, "from bertlab.views import change_figures",
-            f"change = session.intervene(*{probe_input.values!r}, **{options!r})",
-            f"figure = change_figures.before_after(change, **{words!r})",
-        )  # fmt: skip
-        plots.show(
-            change_figures.before_after(change, **words),
-            key="before-after",
-            code=code,
-            data=columns.prediction_change(change),
-        )
-        if probe_input.kind == "span":
+        data = columns.prediction_change(change.result)
+        plots.draw("before-after", change_figures.before_after, change, data=data, **words)
+        if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:
             st.caption(t("heads-spans"))
     if effects is None:
         surgery.measure_effects(checkpoint, probe_input, progress)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection
+from bertlab.app import calls, display, fields, frame, plots, selection
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.views import figures, passage
@@ -12,15 +12,12 @@ a, b = fields.sentence_pair(*selection.examples_for("embed").pair)
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("embed", a, b)
     tokens = sessions.ask(checkpoint, "encode", a, b or None)
-    embeddings = sessions.ask(checkpoint, "embeddings", a, b or None)
+    embeddings = calls.session_call(checkpoint, "embeddings", a, b or None)
     st.html(f'<p class="small">{t("input-tokens", count=len(tokens))}</p>')
     st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
     st.subheader(t("input-embeddings"), anchor=False, help=t("input-embeddings-help"))
     names = [t(f"embedding-{kind}") for kind in ("token", "position", "type", "sum")]
-    code = plots.python_lines(
-        checkpoint, f"figure = figures.embedding_strips(session.embeddings({a!r}, {b or None!r}), labels={names!r})"
-    )
-    plots.show(figures.embedding_strips(embeddings, labels=names), key="embeddings", code=code)
+    plots.draw("embeddings", figures.embedding_strips, embeddings, labels=names)
     display.explain("embedding")
     st.subheader(t("input-table"), anchor=False)
     rows = {

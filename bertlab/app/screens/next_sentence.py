@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection
-from bertlab.app.data import sessions
+from bertlab.app import calls, display, fields, frame, plots, selection
 from bertlab.app.i18n import t
 from bertlab.views import figures
 from bertlab.views.numbers import percent
@@ -25,19 +24,16 @@ with st.container(horizontal=True, vertical_alignment="center"):
 
 with st.container(key="verdict"), frame.show_errors():
     checkpoint = selection.open_checkpoint("next-sentence", first, second)
-    answer = sessions.ask(checkpoint, "next_sentence", first, second)
+    prediction = calls.session_call(checkpoint, "next_sentence", first, second)
+    answer = prediction.result
     labels = (t(f"next-sentence-yes-{answer.asked}"), t(f"next-sentence-no-{answer.asked}"))
     probabilities = (answer.probability, 1 - answer.probability)
     parts = [f"{label} {percent(probability)}" for label, probability in zip(labels, probabilities, strict=True)]
     likelier = probabilities.index(max(probabilities))
     parts[likelier] = f"<b>{parts[likelier]}</b>"
     st.html(f'<p class="say">{" · ".join(parts)}</p>')
-    code = plots.python_lines(
-        checkpoint, f"answer = session.next_sentence({first!r}, {second!r})",
-        f"figure = figures.nsp_gauge(answer, labels={labels!r}).update_layout(showlegend=False)",
-    )  # fmt: skip
-    gauge = figures.nsp_gauge(answer, labels=labels).update_layout(showlegend=False)
-    plots.show(gauge, key="gauge", code=code, data={"label": labels, "probability": probabilities})
+    data = {"label": labels, "probability": probabilities}
+    plots.draw("gauge", figures.nsp_gauge, prediction, labels=labels, data=data, layout={"showlegend": False})
     if answer.asked == "order":
         frame.note(t("next-sentence-order"))
     display.explain("nsp_probability")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection, url
+from bertlab.app import calls, components, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.views import figures, passage
@@ -31,7 +31,11 @@ with right.container(key="answers"), frame.show_errors():
     if sessions.count_tokens(checkpoint, question) > MAX_QUESTION:
         st.caption(t("question-long", limit=MAX_QUESTION))
     with st.spinner(t("question-reading")):
-        answers = sessions.reading(checkpoint, question, text, frame.progress_bar(st.empty(), "question-parts")).answers
+        bar = frame.progress_bar(st.empty(), "question-parts")
+        passage_text = calls.assign("passage", text)
+        options = {"n_best": sessions.ANSWERS, "progress": bar}
+        reading = calls.session_call(checkpoint, "xray", question, passage_text, **options)
+        answers = reading.result.answers
     best, has_threshold = answers.answers[0], answers.null_threshold is not None
     refuses = has_threshold and url.flag(st.toggle, t("question-refuse"), key="refuse", help=t("question-refuse-help"))
     threshold = fields.threshold(st, checkpoint) if refuses else None
@@ -44,6 +48,7 @@ with right.container(key="answers"), frame.show_errors():
         line = f"{t('question-otherwise')} {line}"
     st.html(f'<p class="{faint or "say"}" dir="auto">{line}</p>')
     st.html(f'<div class="passage{faint}">{passage.highlight(text, answers.answers)}</div>')
+    components.scroll_to_answer("answer")
     if refuses:
         outcome = "question-refused-score" if answers.refused else "question-answered-score"
         st.caption(t(outcome, margin=answers.no_answer_margin, tau=threshold))
@@ -85,10 +90,7 @@ if answers:
             "labels": (t("question-start"), t("question-end")), "shade": t("question-best"),
             "axes": (t("question-word"), t("question-probability")),
         }  # fmt: skip
-        code = plots.python_lines(
-            checkpoint, f"passage = {text!r}", f"answers = session.answer({question!r}, passage, n_best=10)",
-            f"figure = figures.span_curves(answers, passage, zoom={zoom}, **{names!r})",
-        )  # fmt: skip
         words = [text[start:end] for start, end in answers.words]
         data = {"word": words, "start": answers.start_probs, "end": answers.end_probs}
-        plots.show(figures.span_curves(answers, text, zoom=zoom, **names), key="curves", code=code, data=data)
+        found = reading.field("answers")
+        plots.draw("curves", figures.span_curves, found, passage_text, zoom=zoom, data=data, **names)

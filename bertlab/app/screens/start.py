@@ -51,7 +51,7 @@ def card(name: str) -> None:
 
 frame.heading("start")
 with frame.show_errors():
-    attention = sessions.attention_map(selection.open_checkpoint("attend"), selection.examples_for("attend").short, "")
+    attention = sessions.attention_map(selection.open_checkpoint("attend"), selection.examples_for("attend").short)
     layer = len(attention.probs_LNTT) // 2
     components.arcs(preview.arcs(attention, layer))
     st.caption(t("start-arcs", layer=layer))

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import display, fields, frame, plots, selection
-from bertlab.app.data import sessions
+from bertlab.app import calls, display, fields, frame, plots, selection
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch
 from bertlab.views import labels
@@ -12,7 +11,8 @@ frame.heading("tag")
 text = fields.text_line(st, t("tag-text"), selection.examples_for("tag").named, key="named")
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("tag", text)
-    tags = sessions.ask(checkpoint, "tag", text)
+    tagging = calls.session_call(checkpoint, "tag", text)
+    tags = tagging.result
     with st.container(key="entities"):
         st.html(labels.tagged_html(text, tags))
         st.caption(t("tag-hover"))
@@ -27,12 +27,9 @@ with frame.show_errors():
         else:
             frame.note(t("tag-none"))
     st.subheader(t("tag-every"), anchor=False)
-    code = plots.python_lines(
-        checkpoint, "from bertlab.views import labels", f"figure = labels.tag_heat(session.tag({text!r}))"
-    )
     data = {"word": [word.text for word in tags.words], "tag": [word.tag for word in tags.words]}
     data |= {label: [word.probabilities[k] for word in tags.words] for k, label in enumerate(tags.labels)}
-    plots.show(labels.tag_heat(tags), key="tags", code=code, data=data)
+    plots.draw("tags", labels.tag_heat, tagging, data=data)
     display.explain("tag_probability")
     if st.button(t("classify-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text)

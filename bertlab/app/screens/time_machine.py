@@ -1,14 +1,17 @@
 """Time machine: the predictions and attention of every snapshot of a training run, with a slider over the steps."""
 
 import time
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from bertlab.app import access, components, display, fields, frame, plots, url
+from bertlab.app import calls, components, display, fields, frame, url
 from bertlab.app.data import training_runs
 from bertlab.app.examples import examples as examples_in
 from bertlab.app.i18n import language, t
+from bertlab.explore.timeline import timeline
+from bertlab.views import html
 
 frame.heading("time-machine")
 known = training_runs.find()
@@ -28,17 +31,13 @@ def show_timeline(run: Path, first: str, second: str) -> None:
         if time.monotonic() - began > frame.PROGRESS_DELAY:
             place.progress(count / of, t("time-machine-working", done=count, of=of))
 
-    code = plots.python_lines(
-        None, "from pathlib import Path", "from bertlab.explore.timeline import timeline",
-        "from bertlab.views import html",
-        "state = STATE  # as on the screen",
-        f"moments = timeline({access.shown_path(run)!r}, {first!r}, {second or None!r})",
-        'page = html.timeline_html(moments, options={"state": state})',
-        'Path("time-machine.html").write_text(page, encoding="utf-8")',
-    )  # fmt: skip
-    packed = training_runs.snapshots_over_text(
-        run, first, second, components.canvas_options() | {"code": code}, show_progress
+    through = partial(training_runs.cached_timeline, progress=show_progress)
+    texts = (first, second or None)
+    snapshots = calls.assign(
+        "snapshots", calls.function_call(timeline, calls.path_argument(run), *texts, through=through)
     )
+    code = calls.canvas_code(snapshots, html.timeline_html, "time-machine.html")
+    packed = training_runs.timeline_payload(run, *texts, snapshots.result, components.canvas_options() | {"code": code})
     place.empty()
     components.canvas("timeline", packed)
     display.explain("attention", "mask_probability", "nsp_probability", "loss")

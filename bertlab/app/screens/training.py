@@ -1,8 +1,10 @@
 """Training: the curves of the runs in a directory, updated while a run is in progress."""
 
+from pathlib import Path
+
 import streamlit as st
 
-from bertlab.app import access, display, fields, frame, plots, url
+from bertlab.app import calls, display, fields, frame, plots, url
 from bertlab.app.data import training_runs
 from bertlab.app.i18n import language, t
 from bertlab.app.numbers import NUMBERS
@@ -74,6 +76,12 @@ def metric_name(metric: str) -> str:
     return t(f"measure-{metric}") if metric in curves.MEASURES else t(f"training-{metric}")
 
 
+def log_expression(run: Path) -> calls.Expression:
+    """The thinned log of a run, with the code that reads it."""
+    log = calls.function_call(history.read_log, calls.path_argument(run), through=training_runs.log)
+    return calls.function_call(history.thin_log, log, through=lambda _: training_runs.thinned_log(run))
+
+
 @frame.show_errors()
 def show_runs() -> None:
     """Show the selected runs in their current state."""
@@ -88,23 +96,18 @@ def show_runs() -> None:
     status_table(ends, rows)
     if differing := history.differing_settings(history.read_settings(known[name]) for name in picked):
         settings_table(differing)
-    thin = {name: training_runs.thinned_log(known[name]) for name in picked if rows[name]}
-    paths = {name: access.shown_path(known[name]) for name in thin}
-    places = ", ".join(f"{name!r}: history.thin_log(history.read_log(Path({path!r})))" for name, path in paths.items())
+    thin = {name: log_expression(known[name]) for name in picked if rows[name]}
+    logs = calls.assign("runs", thin)
+    thin = logs.result
     metrics = [metric for metric in curves.METRICS if any(curves.has_metric(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "held_out": t("training-held-out")}
         options["axes"] = (t(f"training-{x}"), metric_name(metric))
-        code = plots.python_lines(
-            None, "from pathlib import Path", "from bertlab.views import curves",
-            "from bertlab.checkpoints import history",
-            f"runs = {{{places}}}", f"figure = curves.run_curves(runs, {metric!r}, **{options!r})",
-        )  # fmt: skip
         if number % 2 == 0:
             cells = st.columns(2)  # a new row of two charts, so that they keep their order on a narrow screen
         with cells[number % 2]:
             points = curves.curve_points(thin, metric, x)
-            plots.show(curves.run_curves(thin, metric, **options), key=f"curve-{metric}", code=code, data=points)
+            plots.draw(f"curve-{metric}", curves.run_curves, logs, metric, data=points, **options)
     if metrics:
         st.caption(t("training-diamonds"))
         of_finetuning = [metric for metric in metrics if metric in curves.MEASURES]

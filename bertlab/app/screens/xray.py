@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertlab.app import fields, frame, selection, url
+from bertlab.app import calls, fields, frame, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import xray
@@ -18,14 +18,18 @@ seen = None
 with right.container(key="decision"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
     with st.spinner(t("question-reading")):
-        seen = sessions.reading(checkpoint, question, text, frame.progress_bar(st.empty(), "question-parts"))
+        bar = frame.progress_bar(st.empty(), "question-parts")
+        passage = calls.assign("passage", text)
+        options = {"n_best": sessions.ANSWERS, "progress": bar}
+        reading = calls.session_call(checkpoint, "xray", question, passage, **options)
+    seen = reading.result
     if seen.answers.answers:
-        xray.decision(checkpoint, question, text, seen)
+        xray.decision(checkpoint, reading)
     else:
         frame.note(t("xray-nothing"))
 
 if seen and seen.answers.answers:
     xray.spans(text, seen)
-    window = xray.windows(checkpoint, question, text, seen)
+    window = xray.windows(reading, passage)
     xray.probability_columns(text, seen.readings[window])
     xray.heads(checkpoint, question, text, seen)

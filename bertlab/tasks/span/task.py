@@ -149,6 +149,7 @@ class SpanTask(FinetuneTaskType):
     page = "question"
     can_probe = True
     probe_reads_pair = True
+    probe_covers_all_candidates = True
     metrics = ("f1", "exact_match")
     max_tokens = 384
     reads_windows = True

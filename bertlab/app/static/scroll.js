@@ -1,0 +1,27 @@
+// Scrolls the passage of a page to the best answer in it, each time the passage is drawn anew.
+// The browser's own `scroll-initial-target` does this only once, and only in some browsers.
+const observers = new WeakMap();
+
+export default function ({ parentElement }) {
+  const host = parentElement.getRootNode().host ?? parentElement;
+  const area = host.closest('[class*="st-key-"]:not([class*="st-key-scroll-"])') ?? document.body;
+  const done = new WeakSet();
+
+  const scroll = () => {
+    for (const box of area.querySelectorAll(".passage")) {
+      const mark = box.querySelector(".bl-best");
+      if (!mark || done.has(box) || !box.clientHeight) continue;
+      done.add(box);
+      const [outer, inner] = [box.getBoundingClientRect(), mark.getBoundingClientRect()];
+      // only the box moves: `scrollIntoView` would also move the page
+      box.scrollTop += inner.top - outer.top - (box.clientHeight - Math.min(inner.height, box.clientHeight)) / 2;
+    }
+  };
+
+  observers.get(parentElement)?.disconnect();
+  const observer = new MutationObserver(scroll);
+  observer.observe(area, { childList: true, subtree: true });
+  observers.set(parentElement, observer);
+  scroll();
+  return () => observer.disconnect();
+}
