@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -20,10 +21,11 @@ from bertlab.config import languages
 from bertlab.config.config import ModelConfig
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.views import figures, passage, xray
+from bertlab.views import change_figures, differences, figures, passage, xray
 
 APP = Path(__file__).parent.parent / "bertlab" / "app"
 SOURCES = sorted(APP.rglob("*.py"))
+VIEWS = (change_figures, differences, figures, passage, xray)
 LANGUAGES = list(languages.languages())
 CATALOGUES = [path.read_text(encoding="utf-8") for path in (languages.LOCALES / "en" / "app").glob("*.ftl")]
 IDS = [id for catalogue in CATALOGUES for id in re.findall(r"^([a-z][\w-]*) =", catalogue, re.MULTILINE)]
@@ -118,19 +120,33 @@ def test_a_text_outside_the_catalogues_is_found():
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(APP)))
 def test_figures_get_translated_labels(path):
-    """A picture's own words are English; a page must hand it those of its reader."""
-    views = {module.__name__.rpartition(".")[2]: module for module in (figures, passage, xray)}
+    """The default labels of a figure are English, so that a page has to pass translated ones."""
     for call in calls(path):
-        module = views.get(getattr(getattr(call.func, "value", None), "id", ""))
-        if module and callee(call) in vars(module):
-            parameters = inspect.signature(getattr(module, callee(call))).parameters.values()
-            given = (None, inspect.Parameter.empty)
-            worded = {p.name for p in parameters if p.name in NAMED and p.default not in given}
-            told = {keyword.arg for keyword in call.keywords if keyword.arg}
+        for function in view_functions(call):
+            parameters = inspect.signature(function).parameters.values()
+            no_text = (None, inspect.Parameter.empty)
+            expected = {p.name for p in parameters if p.name in NAMED and p.default not in no_text}
+            passed = {keyword.arg for keyword in call.keywords if keyword.arg}
             for keyword in call.keywords:
                 if keyword.arg is None and isinstance(keyword.value, ast.Name):
-                    told |= keys_of(path, keyword.value.id)
-            assert worded <= told, f"{path.name}:{call.lineno}: {worded - told}"
+                    passed |= keys_of(path, keyword.value.id)
+            assert expected <= passed, f"{path.name}:{call.lineno}: {expected - passed}"
+
+
+def view_functions(call: ast.Call) -> list[Callable]:
+    """The functions of `bertlab.views` that an expression calls, or that it passes to `plots.draw`."""
+    views = {module.__name__.rpartition(".")[2]: module for module in VIEWS}
+    names = [call.func, *(call.args[1:2] if callee(call) in ("draw", "_draw") else [])]
+    modules = [
+        (views.get(getattr(getattr(name, "value", None), "id", "")), getattr(name, "attr", "")) for name in names
+    ]
+    return [getattr(module, name) for module, name in modules if module and name in vars(module)]
+
+
+def test_functions_of_figures_are_found():
+    source = 'plots.draw("curves", figures.span_curves, found)\nxray.heads_map(share)\nplots.draw(key, other.heads_map)'
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    assert [view_functions(call) for call in calls] == [[figures.span_curves], [xray.heads_map], []]
 
 
 def keys_of(path: Path, name: str) -> set[str]:

@@ -162,7 +162,7 @@ def _ask(checkpoint: Checkpoint, method: str, *values, **options):
 def attention_map(checkpoint: Checkpoint, first: str, second: str | None = None) -> AttentionMap:
     """Attention of every head over one input."""
     # Up to 150 MB for 512 tokens, so only the latest two are cached, without a copy.
-    return session(checkpoint).attention(first, second)
+    return session(checkpoint).attention(first, second or None)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -39,9 +39,9 @@ with frame.show_errors():
         "rows": (t("depth-layer"), t("depth-embeddings")),
         "labels": (t("depth-prediction"), t("depth-probability"), t("depth-rank-final")),
     }  # fmt: skip
-    grid = {"chosen": position, "first": shown[0], "count": len(shown), **words}
+    grid = {"chosen": position, "first": shown[0], "count": len(shown)}
     st.html(WIDTH.format(110 + CELL * len(shown), 110 + CELL * (position - shown[0] + 1)))
-    plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid)
+    plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid, **words)
     display.explain("depth_probability", "rank")
 
     left, right = st.columns(2, gap="large")
