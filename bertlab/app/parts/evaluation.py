@@ -1,6 +1,7 @@
 """The parts of the evaluation page: rows, columns, metrics, chart and examples. Computes nothing."""
 
 import hashlib
+import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -193,7 +194,8 @@ def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Sourc
     def read(name: str, spec: TaskSpec, split: str) -> AnalysisRows:
         return labelled_rows.read(source.name, source.content, spec, split)
 
-    name = source.name if source.content is not None else str(Path(source.name).expanduser())
+    # os.path leaves the name of an unknown user as it is, where pathlib raises
+    name = source.name if source.content is not None else os.path.expanduser(source.name)
     spec = calls.assign("spec", _spec(checkpoint, loaded, task))
     call = calls.function_call(error_analysis.read_labelled_rows, name, spec, source.split, through=read)
     return calls.assign("rows", call)
