@@ -1,7 +1,4 @@
-"""How good labels, values and tags are: the measures of GLUE, and of entities.
-
-Plain values in, plain values out: knows no model and no files.
-"""
+"""Metrics of predicted labels, values and tags: those of GLUE and KLUE, and entity F1."""
 
 import math
 from collections import Counter
@@ -23,7 +20,7 @@ def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
-    """Harmonic mean of precision and recall of one label; 0 where it is neither there nor predicted (as scikit-learn).
+    """Harmonic mean of precision and recall of one label; 0 if it neither occurs nor is predicted (as in scikit-learn).
 
     >>> f1(np.array([0, 1, 1, 1]), np.array([1, 1, 1, 0]))
     0.6666666666666666
@@ -33,12 +30,12 @@ def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
 
 
 def f1_from_3(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """F1 of values of 3 and more, as KLUE-STS wants beside Pearson's r (Park et al. 2021, section 3.2)."""
+    """F1 of values of 3 and more, the second metric of KLUE-STS beside Pearson's r (Park et al. 2021, section 3.2)."""
     return f1(_same_size(gold, predicted) >= 3, np.asarray(predicted) >= 3)
 
 
 def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Matthews' correlation of two labellings, of any number of labels (Gorodkin 2004); 0 where one has one label only.
+    """Matthews correlation of any number of labels (Gorodkin 2004); 0 if either side is constant.
 
     >>> matthews(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]))
     0.5773502691896258
@@ -54,7 +51,7 @@ def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Pearson's r; NaN where either is constant (as scipy).
+    """Pearson's r; NaN if either side is constant (as in SciPy).
 
     >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])), 4)
     0.982
@@ -67,7 +64,7 @@ def pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def spearman(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Spearman's rho: Pearson's r of the ranks, equals sharing theirs; NaN where either is constant (as scipy).
+    """Spearman's rho: Pearson's r of the ranks, with ties averaged; NaN if either side is constant (as in SciPy).
 
     >>> round(spearman(np.array([1, 2, 3]), np.array([10, 20, 400])), 12)
     1.0
@@ -76,7 +73,8 @@ def spearman(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """
+    """The rank of every value from 1; equal values share the mean of their ranks.
+
     >>> _ranks(np.array([5, 1, 5])).tolist()
     [2.5, 1.0, 2.5]
     """
@@ -91,7 +89,7 @@ def _same_size(gold: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 
 
 def _f1(right: int, predicted: int, gold: int) -> float:
-    """F1 out of counts, as 2PR / (P + R)."""
+    """F1 from counts: 2PR / (P + R), 0 if nothing is predicted and nothing is labelled."""
     return 2 * right / (predicted + gold) if predicted + gold else 0.0
 
 
@@ -99,42 +97,50 @@ def _f1(right: int, predicted: int, gold: int) -> float:
 
 
 def entities(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Precision, recall and F1 of whole entities (type, first and last word), over all sentences, as `seqeval` does by
-    default; and the mean of the types' F1.
+    """Precision, recall and F1 of whole entities (type, first and last word), and the mean F1 of the types.
+
+    All are shares in 0..1, computed over all sentences as `seqeval` does by default.
+
+    Args:
+        gold: the correct tags of every sentence.
+        predicted: the predicted tags of every sentence.
+
+    Raises:
+        DataError: a sentence has another number of predicted tags.
 
     >>> entities([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]])["precision"]
     0.5
     """
-    found: dict[str, Counter] = {"right": Counter(), "predicted": Counter(), "gold": Counter()}
-    for number, (ours, theirs) in enumerate(zip(gold, predicted, strict=True)):
-        if len(ours) != len(theirs):
-            raise DataError("tags-count-differs", sentence=number, tags=len(ours), predicted=len(theirs))
-        wanted, said = set(entity_spans(ours)), set(entity_spans(theirs))
-        for name, spans in (("right", wanted & said), ("predicted", said), ("gold", wanted)):
-            found[name].update(kind for kind, _, _ in spans)
-    right, said, wanted = (found[name].total() for name in ("right", "predicted", "gold"))
-    kinds = found["gold"].keys() | found["predicted"].keys()
-    by_kind = [_f1(found["right"][kind], found["predicted"][kind], found["gold"][kind]) for kind in sorted(kinds)]
+    correct_by_type, predicted_by_type, gold_by_type = Counter(), Counter(), Counter()
+    for number, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
+        if len(gold_tags) != len(predicted_tags):
+            raise DataError("tags-count-differs", sentence=number, tags=len(gold_tags), predicted=len(predicted_tags))
+        gold_spans, predicted_spans = set(entity_spans(gold_tags)), set(entity_spans(predicted_tags))
+        correct_by_type.update(type for type, _, _ in gold_spans & predicted_spans)
+        predicted_by_type.update(type for type, _, _ in predicted_spans)
+        gold_by_type.update(type for type, _, _ in gold_spans)
+    correct, predicted_count, gold_count = correct_by_type.total(), predicted_by_type.total(), gold_by_type.total()
+    types = sorted(gold_by_type.keys() | predicted_by_type.keys())
+    f1_by_type = [_f1(correct_by_type[type], predicted_by_type[type], gold_by_type[type]) for type in types]
     return {
-        "precision": right / said if said else 0.0,
-        "recall": right / wanted if wanted else 0.0,
-        "f1": _f1(right, said, wanted),
-        "f1_macro": float(np.mean(by_kind)) if by_kind else 0.0,
+        "precision": correct / predicted_count if predicted_count else 0.0,
+        "recall": correct / gold_count if gold_count else 0.0,
+        "f1": _f1(correct, predicted_count, gold_count),
+        "f1_macro": float(np.mean(f1_by_type)) if f1_by_type else 0.0,
     }
 
 
 def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Mean over the tags, O left out, of the F1 of single tags: KLUE-NER's second measure (Park et al. 2021, section
-    3.4).
+    """Mean F1 of the single tags except O: the second metric of KLUE-NER (Park et al. 2021, section 3.4).
 
     >>> character_f1_macro([["B-PS", "I-PS", "O"]], [["B-PS", "O", "O"]])
     0.5
     """
-    ours, theirs = [tag for tags in gold for tag in tags], [tag for tags in predicted for tag in tags]
-    right = Counter(tag for tag, other in zip(ours, theirs, strict=True) if tag == other)
-    wanted, said = Counter(ours), Counter(theirs)
-    kinds = sorted((wanted.keys() | said.keys()) - {"O"})
-    return float(np.mean([_f1(right[kind], said[kind], wanted[kind]) for kind in kinds])) if kinds else 0.0
+    gold_tags, predicted_tags = ([tag for tags in rows for tag in tags] for rows in (gold, predicted))
+    correct = Counter(tag for tag, other in zip(gold_tags, predicted_tags, strict=True) if tag == other)
+    gold_counts, predicted_counts = Counter(gold_tags), Counter(predicted_tags)
+    names = sorted((gold_counts.keys() | predicted_counts.keys()) - {"O"})
+    return float(np.mean([_f1(correct[n], predicted_counts[n], gold_counts[n]) for n in names])) if names else 0.0
 
 
 LABEL_METRICS = {

@@ -132,7 +132,7 @@ def golds_with_words(golds: Iterable[str], script: str) -> list[str]:
 
 
 def _scores(prediction: str, golds: Sequence[str], both_empty: float, script: str) -> dict[str, float]:
-    """The best score over a question's answers, by every measure of the script."""
+    """Every metric of the script for one question: the best score over its gold answers."""
     scores = {
         "exact_match": max(exact_match(prediction, gold, script) for gold in golds),
         "f1": max(answer_f1(prediction, gold, both_empty, script) for gold in golds),
@@ -155,6 +155,7 @@ def squad(
     is left out, as the script does. `missing` counts them.
 
     Args:
+        predictions: question id -> predicted answer, "" for no answer.
         golds: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0 one without any
             answer counts as unanswerable, even if that is all of them, so refuse a test set first
             (`tasks.span.squad.is_labelled`).
@@ -193,8 +194,8 @@ def _squad_v1(predictions: Mapping[str, str], answers: dict[str, list[str]], scr
         if len(unanswerable) == len(answers):
             raise DataError("questions-without-answers", id=unanswerable[0])
         raise DataError("question-without-answer", id=unanswerable[0])
-    found = [_scores(predictions[id], golds, 0.0, script) for id, golds in answers.items() if id in predictions]
-    return {name: 100 * sum(scores[name] for scores in found) / len(answers) for name in found[0]}
+    rows = [_scores(predictions[id], golds, 0.0, script) for id, golds in answers.items() if id in predictions]
+    return {name: 100 * sum(scores[name] for scores in rows) / len(answers) for name in rows[0]}
 
 
 def _squad_v2(
@@ -213,29 +214,31 @@ def _squad_v2(
     rows = [_scores(predictions[id], golds_with_words(answers[id], script), 1.0, script) for id in ids]
     scores = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     has_answer = np.array([bool(answers[id]) for id in ids])
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     best: dict[str, float] = {}
     if no_answer is not None:
         margin = np.array([no_answer[id] for id in ids])
-        given = np.array([bool(predictions[id]) for id in ids])
+        has_prediction = np.array([bool(predictions[id]) for id in ids])
         for name, raw in scores.items():
-            best[f"best_{name}"], best[f"best_{name}_threshold"] = _best_threshold(raw, margin, has_answer, given)
+            best[f"best_{name}"], best[f"best_{name}_threshold"] = _best_threshold(
+                raw, margin, has_answer, has_prediction
+            )
         if threshold is not None:
             scores = {name: np.where(margin > threshold, ~has_answer, raw) for name, raw in scores.items()}
     for group, members in (("", has_answer | True), ("has_answer_", has_answer), ("no_answer_", ~has_answer)):
         if members.any():
-            found |= {group + name: float(100 * score[members].mean()) for name, score in scores.items()}
-            found[f"{group}total"] = int(members.sum())
-    return found | best
+            metrics |= {group + name: float(100 * score[members].mean()) for name, score in scores.items()}
+            metrics[f"{group}total"] = int(members.sum())
+    return metrics | best
 
 
-def _best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, given: np.ndarray):
+def _best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, has_prediction: np.ndarray):
     """The best score in percent, and the threshold that reaches it: `find_best_thresh` of the official script.
 
     Raising the threshold past a question lets its own prediction count in place of "".
     """
     order = np.argsort(margin, kind="stable")
-    gain = np.where(has_answer, raw, np.where(given, -1.0, 0.0))[order]
+    gain = np.where(has_answer, raw, np.where(has_prediction, -1.0, 0.0))[order]
     reached = np.concatenate([[0.0], np.cumsum(gain)]) + np.count_nonzero(~has_answer)
     best = int(reached.argmax())
     # The script says 0 for "answer nothing", which holds for probabilities but not for margins below 0.

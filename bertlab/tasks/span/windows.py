@@ -22,19 +22,20 @@ _TOKENISED_AT_ONCE = 2000
 
 @dataclass(frozen=True)
 class Window:
-    """[CLS] question [SEP] as much of the passage as fits [SEP]; collates like an `Encoding`.
-
-    offsets_T2: characters of the passage, (0, 0) outside of it. is_max_context_T: True where no other window of the
-    same question shows this token of the passage with more around it; False outside of the passage.
-    question_tokens: tokens of the question. passage_token: which token of the whole passage comes first here.
-    """
+    """[CLS] question [SEP] as much of the passage as fits [SEP]; collates like an `Encoding`."""
 
     ids: np.ndarray
+    """The token ids, int [T]."""
     token_type_ids: np.ndarray
+    """0 for [CLS] question [SEP], 1 for the passage and the last [SEP], int64 [T]."""
     offsets_T2: np.ndarray
+    """First character in the passage of every token, and the character after it; (0, 0) outside the passage."""
     is_max_context_T: np.ndarray
+    """Whether no other window of the same question shows the token with more context; False outside the passage."""
     question_tokens: int
+    """The number of tokens of the question."""
     passage_token: int
+    """The index, among the tokens of the whole passage, of the first one in this window."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -54,10 +55,13 @@ class Ragged:
     """
 
     flat: np.ndarray
+    """The values of all rows."""
     start: np.ndarray
+    """Where each row begins in `flat`, and at last the length of `flat`: int64 [rows + 1]."""
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
+        """Lay rows of integers end to end, as int32."""
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         flat = np.fromiter((id for row in rows for id in row), np.int32, lengths.sum())
         return cls(flat, np.concatenate([[0], np.cumsum(lengths)]))
@@ -71,24 +75,30 @@ class Ragged:
 
 @dataclass(frozen=True)
 class SpanWindows(Sequence):
-    """Every window of Q questions, built on access; the windows of a question are adjacent and in order.
-
-    question_ids: tokens of each question. passage_ids, begin, end: tokens of each distinct passage, and the characters
-    each token covers, laid out like `passage_ids.flat`. passage_Q: which passage a question is about. question_W: which
-    question a window belongs to. first_W, length_W: the tokens of the passage it shows.
-    """
+    """Every window of Q questions, built on access; the windows of a question are adjacent and in order."""
 
     question_ids: Ragged
+    """The token ids of each question."""
     passage_ids: Ragged
+    """The token ids of each distinct passage."""
     begin: np.ndarray
+    """The first character of each passage token, laid out like `passage_ids.flat`."""
     end: np.ndarray
+    """The character after each passage token, laid out like `passage_ids.flat`."""
     passages: tuple[str, ...]
+    """The texts of the distinct passages."""
     passage_Q: np.ndarray
+    """The index of each question's passage."""
     question_W: np.ndarray
+    """The index of each window's question."""
     first_W: np.ndarray
+    """The first token of the passage that each window shows."""
     length_W: np.ndarray
+    """The number of passage tokens that each window shows."""
     cls_id: int
+    """The token id of [CLS]."""
     sep_id: int
+    """The token id of [SEP]."""
 
     def __len__(self) -> int:
         return len(self.question_W)
@@ -99,7 +109,7 @@ class SpanWindows(Sequence):
         return slice(int(first), int(stop))
 
     def passage(self, question: int) -> str:
-        """The text a question is about."""
+        """The passage of a question."""
         return self.passages[self.passage_Q[question]]
 
     def __getitem__(self, w: int | slice) -> "Window | list[Window]":
@@ -127,17 +137,18 @@ class SpanWindows(Sequence):
 
 @dataclass(frozen=True)
 class SpanFeatures:
-    """Windows and, for each, the positions of the answer's first and last token; 0 ([CLS]) where it is not inside.
-
-    rows_Q: the row each question came from, counted from 0. skipped: rows left out because their answer is missing or
-    misplaced.
-    """
+    """Windows and the positions of the answer in each."""
 
     windows: SpanWindows
+    """The windows of all questions."""
     start_W: np.ndarray
+    """The position of the answer's first token in each window; 0 ([CLS]) if the window does not contain the answer."""
     end_W: np.ndarray
+    """The position of the answer's last token in each window; 0 ([CLS]) if the window does not contain the answer."""
     rows_Q: np.ndarray
+    """The index of the row that each question came from."""
     skipped: int
+    """The number of rows that were skipped because their answer is missing or misplaced."""
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -154,13 +165,13 @@ def windows(
     """The windows of one question over one passage.
 
     Args:
-        max_tokens: tokens of a window at most, question and layout counted.
-        stride: how far each window begins after the one before, in tokens of the passage: the step, as Google counts
-            it (some tools mean the overlap).
-        max_question: a longer question keeps its first tokens only.
+        max_tokens: the most tokens of a window, including the question and the special tokens.
+        stride: the number of passage tokens between the starts of two windows, as in `run_squad.py`. (Some tools use
+            the word for the overlap.)
+        max_question: the most tokens of the question; the rest is cut off.
 
     Raises:
-        TextError: question or passage is empty, or no room is left for the passage.
+        TextError: the question or the passage is empty, or the question leaves no space for the passage.
     """
     found = span_windows(tokenizer, [question], [passage], max_tokens, stride, max_question)
     if not len(found.question_ids.flat):
@@ -178,7 +189,16 @@ def span_windows(
     stride: int = 128,
     max_question: int = 64,
 ) -> SpanWindows:
-    """`windows` for a data set: question i is about passage i; a passage that comes again is tokenised once."""
+    """The windows of a data set; a passage that occurs several times is tokenised once.
+
+    Args:
+        questions: one for each row.
+        passages: the passage of each question.
+        max_tokens, stride, max_question: as for `windows`.
+
+    Raises:
+        TextError: a number is below 1, or a question leaves no space for the passage.
+    """
     if stride < 1 or max_question < 1:
         raise TextError("window-numbers-below-one", stride=stride, max_question=max_question)
     distinct = {passage: number for number, passage in enumerate(dict.fromkeys(passages))}
@@ -202,9 +222,20 @@ def span_windows(
 
 
 def max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray:
-    """For each token that window k shows, whether no other shows it better; of equals the first does.
+    """For each token of window k, whether k is the window that shows the token with the most context.
 
-    How well: min(tokens on its left, on its right) + 0.01 x window length (`_check_is_max_context` of `run_squad.py`).
+    The context of a token is min(tokens to its left, tokens to its right) + 0.01 x window length; of windows with equal
+    context, the first one counts.
+
+    Args:
+        first_K: the first passage token of each window of a question.
+        length_K: the number of passage tokens of each window.
+        k: the index of the window.
+
+    Returns:
+        bool, one for each passage token of window k.
+
+    Source: `_check_is_max_context` of `run_squad.py`.
 
     >>> max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # tokens 0 to 3, the other shows 2 to 5
     [True, True, True, False]
@@ -222,7 +253,10 @@ def max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray
 
 
 def _tokenised(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarray, np.ndarray]:
-    """Tokens of each text and the characters each token begins and ends at, a part at a time to bound the memory."""
+    """Token ids of each text, first character of each token and the character after it.
+
+    The texts are tokenised in parts, which bounds the memory.
+    """
     flat, offsets, lengths = [], [], []
     for i in range(0, len(texts), _TOKENISED_AT_ONCE):
         for row in tokenizer.encode_segments(texts[i : i + _TOKENISED_AT_ONCE]):
