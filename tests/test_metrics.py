@@ -8,6 +8,7 @@ import string
 from pathlib import Path
 
 import pytest
+from support.errors import raises_error
 
 from bertlab.config.errors import DataError
 from bertlab.tasks.span.metrics import answer_f1, exact_match, normalised_answer, squad
@@ -154,18 +155,19 @@ def test_the_best_threshold_is_the_best_of_all_thresholds():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "id", "params"),
     [
-        (({}, [gold("a", "tea")]), "none of the 1 questions"),
-        (({"a": "tea"}, []), "none of the 0"),
-        (({"a": "tea"}, [gold("a")]), "no gold answer"),
-        (({"a": "tea"}, [gold("a", "tea")], "3"), "3 is unknown"),
-        (({"a": "tea"}, [gold("a", "tea")], "2.0", {}), "no no-answer score"),
-        (({"a": "tea"}, [gold("a", "tea")], "2.0", None, 0.5), "threshold needs"),
+        (({}, [gold("a", "tea")]), "predictions-for-other-questions", {"count": 1}),
+        (({"a": "tea"}, []), "predictions-for-other-questions", {"count": 0}),
+        (({"a": "tea"}, [gold("a")]), "questions-without-answers", {"id": "a"}),
+        (({"a": "tea"}, [gold("a"), gold("b", "tea")]), "question-without-answer", {"id": "a"}),
+        (({"a": "tea"}, [gold("a", "tea")], "3"), "squad-version-unknown", {"version": "3"}),
+        (({"a": "tea"}, [gold("a", "tea")], "2.0", {}), "no-answer-scores-missing", {"count": 1, "first": "a"}),
+        (({"a": "tea"}, [gold("a", "tea")], "2.0", None, 0.5), "threshold-needs-scores", {}),
     ],
 )
-def test_what_cannot_be_scored_is_named(arguments, message):
-    with pytest.raises(DataError, match=message):
+def test_questions_that_cannot_be_scored_are_refused(arguments, id, params):
+    with raises_error(DataError, id, **params):
         squad(*arguments)
 
 
