@@ -59,7 +59,7 @@ def classification_loss(model: nn.Module, batch: LabelBatch) -> Loss:
 
 
 def predict_label(model: Bert, encoding: Encoding) -> Classification:
-    """The probability of every label.
+    """Predict the probability of every label.
 
     Raises:
         MissingHead: the model has no classification output layer.
@@ -116,7 +116,7 @@ class ClassificationTask(LabelledTaskType):
 
     def prediction_cell(self, examples: Examples, row: Example, prediction: int) -> str:
         spec, name = examples.spec, examples.labels[prediction]
-        # GLUE's numbers are the task's, whatever the order of a checkpoint's labels
+        # GLUE numbers labels in the order of the task, which may differ from that of the checkpoint
         if spec.submission and not spec.names:
             if name not in spec.labels:
                 raise DataError("prediction-not-a-label", id=row.id, name=examples.name, label=repr(name))
@@ -165,17 +165,29 @@ def score_labels(
     """Predict examples whose prediction is one of several labels or choices, and score each prediction.
 
     Args:
+        task_type: computes the outputs and their best labels.
+        model: the model that predicts.
+        features: the inputs.
+        progress: wraps the iterable of batches, as `tqdm` does.
         names: the labels of the confusion matrix.
-        names_of: example -> the texts that its possible predictions are shown as.
+        names_of: example -> the text that displays each possible prediction.
+
+    Returns:
+        The index of the predicted label of each example, the scored rows, and the confusion matrix.
     """
     outputs = task_type.outputs(model, features, ANALYSIS_BATCH, progress)
     predictions = task_type.best(outputs)
     scored_rows, counts = [], []
     for row, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):
-        shown, correct = names_of(example), float(best == example.target)
+        display_names, correct = names_of(example), float(best == example.target)
         scored_rows.append(
             ScoredRow(
-                example.id, example.texts, shown[example.target], shown[best], correct, float(probs_K[example.target])
+                example.id,
+                example.texts,
+                display_names[example.target],
+                display_names[best],
+                correct,
+                float(probs_K[example.target]),
             )
         )
         counts.append(((example.target, best), row))

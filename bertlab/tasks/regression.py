@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from bertlab.nn.bert import Bert
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.error_analysis import ScoredRow
 from bertlab.tasks.examples import Example, Examples
-from bertlab.tasks.features import Features, text_features
+from bertlab.tasks.features import Features
 from bertlab.tasks.inference import device_of
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType
 from bertlab.tasks.loss import Loss
@@ -30,7 +31,7 @@ def regression_loss(model: nn.Module, batch: LabelBatch) -> Loss:
 
 
 def predict_value(model: Bert, encoding: Encoding) -> Classification:
-    """The value of a text.
+    """Predict the value of a text or a pair of texts.
 
     Raises:
         MissingHead: the model has no regression output layer.
@@ -67,9 +68,7 @@ class RegressionTask(LabelledTaskType):
         return {"value_range": [min(values), max(values)]}
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
-        texts_b = [row.texts[1] for row in examples] if len(examples[0].texts) > 1 else []
-        texts_a = [row.texts[0] for row in examples]
-        return text_features(tokenizer, examples, texts_a, texts_b, max_tokens, target_dtype=torch.float32)
+        return replace(super().make_features(tokenizer, examples, max_tokens), target_dtype=torch.float32)
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         return model.regress(model.pooled(batch))
@@ -91,7 +90,7 @@ class RegressionTask(LabelledTaskType):
         return values, scored_rows, None
 
     def prediction_cell(self, examples: Examples, row: Example, prediction: float) -> str:
-        # STS-B's scale goes from 0 to 5, and GLUE refuses what lies outside
+        # the scale of STS-B is 0 to 5, and GLUE rejects values outside it
         return f"{min(5.0, max(0.0, prediction)) if examples.spec.submission else prediction:.3f}"
 
     def parse_prediction(self, cell: str, examples: Examples) -> float:
