@@ -40,7 +40,7 @@ class MachineOptions(BenchOptions):
     """Options of the benchmarks of training."""
 
     device: str = "auto"
-    """cpu or cuda; auto takes a GPU if there is one."""
+    """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads. Default: all of them."""
     clock: Clock = "wall"

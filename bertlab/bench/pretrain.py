@@ -68,7 +68,7 @@ class BenchConfig(BenchOptions):
     peer_dropout: float = 0.1
     """Dropout of the peers: 0.1 is their default, 0 is that of `bertlab pretrain`."""
     device: str = "auto"
-    """cpu or cuda; auto takes a GPU if there is one."""
+    """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads. Default: all of them."""
 

@@ -28,7 +28,7 @@ class App:
     """Port to listen on."""
     host: str = "localhost"
     """Address to listen on. 0.0.0.0 accepts connections from other machines. They may open the shipped checkpoints and
-    runs, the directory `runs`, and the directories of --allow."""
+    runs, the directory `runs`, and the directories given with --allow."""
     allow: tuple[Path, ...] = ()
     """Directories that visitors from other machines may open too."""
     allow_hub: bool = False

@@ -88,8 +88,8 @@ class Answer(QueryOptions):
     batch_size: int = 8
     """Number of windows in a batch."""
     null_threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Threshold tau: print "no answer" if its score exceeds that of the best answer by more than this. Default: the
-    checkpoint's own."""
+    """Threshold tau: print "no answer" if the no-answer score exceeds the score of the best answer by more than this
+    value. Default: the threshold of the checkpoint."""
 
 
 def answer(config: Answer) -> None:

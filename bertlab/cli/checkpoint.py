@@ -21,7 +21,8 @@ EMPTY = ("", None, [], {})
 
 @dataclass(frozen=True)
 class Info(QueryOptions):
-    """Describe a checkpoint: its sizes, the commands it supports, how it was made. Also lists the shipped ones.
+    """Describe a checkpoint: its configuration, the commands it supports and how it was trained. Also lists the shipped
+    checkpoints.
 
     Examples:
       bertlab info
@@ -100,16 +101,17 @@ def _short(value: object) -> str:
 class Export(CheckpointOptions):
     """Write a copy of a checkpoint: quantised, without some attention heads, or averaged with another checkpoint.
 
-    In float8 the matrices take eight bits per weight, and transformers opens the file as it is. Measure the loss of
-    accuracy with `bertlab evaluate`.
+    In float8 the matrices take eight bits per weight, and transformers can open the file without conversion. Measure
+    the loss of accuracy with `bertlab evaluate`.
 
     Pruned heads are left out of the file and named in config.json as `pruned_heads`; the outputs are those of the model
-    with these heads ablated. bertlab and transformers up to version 4 open the file; version 5 no longer reads the
-    field and refuses it. With --zeroed the heads stay as zeros: the checkpoint opens everywhere, but is no smaller.
+    with these heads ablated. bertlab and transformers up to version 4 open the file; version 5 rejects it,
+    because it no longer reads this field. With --zeroed the weights of these heads are set to zero instead: every
+    version can open the checkpoint, but it is no smaller.
 
-    Two checkpoints can be averaged if they have the same sizes, vocabulary and heads. Their average is useful if one
-    was trained further from the other, or both from the same weights: it is often better than either, or recovers
-    skills that the second has lost. Measure it with `bertlab evaluate`.
+    Two checkpoints can be averaged if they have the same architecture, vocabulary and task heads. Their average is
+    useful if one was trained from the other, or both from the same weights: it is often better than either, or
+    restores accuracy on a task that the second checkpoint has lost. Measure it with `bertlab evaluate`.
 
     Examples:
       bertlab export small --checkpoint runs/sst2/checkpoint --dtype float8
@@ -121,8 +123,8 @@ class Export(CheckpointOptions):
     out: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIRECTORY")]
     """Where to write the copy."""
     prune: Annotated[str | None, tyro.conf.arg(metavar="HEADS")] = None
-    """Heads to remove: LAYER.HEAD separated by commas, counted from 0; LAYER alone is all its heads (only with
-    --zeroed)."""
+    """Heads to remove: LAYER.HEAD separated by commas, counted from 0; LAYER alone removes all heads of the layer (only
+    with --zeroed)."""
     zeroed: bool = False
     """Keep pruned heads as zeros, so that every version of transformers opens the checkpoint."""
     average: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None

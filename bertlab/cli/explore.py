@@ -11,8 +11,8 @@ from bertlab.config.errors import InterventionError
 
 @dataclass(frozen=True)
 class Attend(PairQuery):
-    """Show where each attention head attends: its strongest pair of tokens, or with --layer and --head one head in
-    full.
+    """Show the pair of tokens with the highest attention weight of each head; with --layer and --head, show one head
+    in full.
 
     Examples:
       bertlab attend "The keeper carried the lantern because it was dark."
@@ -24,7 +24,7 @@ class Attend(PairQuery):
     """Show only this layer, counted from 0."""
     head: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Show only this head, counted from 0."""
-    specials: bool = False
+    specials: Annotated[bool, tyro.conf.arg(name="special-tokens", aliases=("--specials",))] = False
     """Include [CLS] and [SEP]; many heads put most of their attention there."""
 
 
@@ -46,29 +46,33 @@ def attend(config: Attend) -> None:
 
 @dataclass(frozen=True)
 class Heads(QueryOptions):
-    """Measure what each attention head does for one prediction; with --change, show the prediction before and after.
+    """Measure the effect of each attention head on a prediction, or with --intervention show the prediction before and
+    after.
 
-    The effect of a head is the change of the log-odds of the model's own prediction when that head alone is ablated.
+    The effect of a head is how much the log-odds of the model's prediction change when only that head is ablated.
 
     Examples:
       bertlab heads "He opened the window and looked out at the [MASK]."
-      bertlab heads "The oven was cold." "The bread took an hour." --ask sentence_pair --change 0.3,2.11,4
-      bertlab heads "The [MASK] sang." --change r1.2.5-u --json
+      bertlab heads "The oven was cold." "The bread took an hour." --prediction sentence_pair --intervention 0.3,4
+      bertlab heads "The [MASK] sang." --intervention r1.2.5-u --json
     """
 
     text: Text
     """The text with [MASK], sentence A, the question, or the text to classify; - reads it from standard input."""
     pair: OptionalText = None
     """Sentence B, or the passage."""
-    ask: Annotated[str, tyro.conf.arg(metavar="masked_lm|sentence_pair|span|classification")] = "masked_lm"
+    ask: Annotated[
+        str,
+        tyro.conf.arg(name="prediction", aliases=("--ask",), metavar="masked_lm|sentence_pair|span|classification"),
+    ] = "masked_lm"
     """The prediction: a masked token, the next sentence, the answer span in a passage, or a label."""
     mask: int = 0
     """Which [MASK] to predict, counted from 0."""
-    change: str = ""
-    """The intervention: 0.3 ablates head 3 of layer 0, 4 ablates all of layer 4. The full syntax is described in
+    change: Annotated[str, tyro.conf.arg(name="intervention", aliases=("--change",))] = ""
+    """The intervention: 0.3 ablates head 3 of layer 0, 4 ablates all heads of layer 4. The full syntax is described in
     `bertlab.explore.intervention_syntax`."""
     other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
-    """The other text of activation patching, whose hidden states are patched in."""
+    """For activation patching: the text whose hidden states are inserted."""
 
 
 def heads(config: Heads) -> None:
@@ -91,7 +95,7 @@ def heads(config: Heads) -> None:
 class LensOptions(PairQuery):
     """Show what each layer would predict at every position: the logit lens.
 
-    The output layer was trained on the last layer only, so what it reads from an earlier layer is an approximation.
+    The output layer was trained on the last layer only, so the predictions for earlier layers are approximate.
 
     Examples:
       bertlab lens "He opened the window and looked out at the [MASK]."
@@ -99,7 +103,7 @@ class LensOptions(PairQuery):
     """
 
     beams: int = 0
-    """Instead, fill all masks jointly with a beam search of this width."""
+    """Fill all masks jointly with a beam search of this width instead of showing the layers; 0 shows the layers."""
 
 
 def lens(config: LensOptions) -> None:

@@ -30,7 +30,7 @@ class TaskType(ABC):
     """What a task type is called, which output layer it uses, and how it is shown."""
 
     name: ClassVar[str]
-    """Its name in `TaskSpec.kind`, --type, --ask and addresses."""
+    """Its name in `TaskSpec.kind`, --type, --prediction and URLs."""
     aliases: ClassVar[tuple[str, ...]] = ()
     """Older names, which are still read."""
     head: ClassVar[str]

@@ -30,7 +30,7 @@ PRETRAINING = "pretraining"
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateConfig(TaskFlags):
-    """Measure a checkpoint on held-out data, or predictions from a file, by the official metrics.
+    """Evaluate a checkpoint, or predictions from a file, on held-out data with the official metrics.
 
     Examples:
       bertlab evaluate pretraining --checkpoint strongest --data runs/validation
@@ -53,29 +53,33 @@ class EvaluateConfig(TaskFlags):
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """A corpus of `bertlab prepare`, or a task's rows: a file, directory or hub id; the task's own by default."""
     split: str = "validation"
-    """Which split of a directory or hub data set to read. Rows without labels are only predicted, not scored,
-    and so are questions if none of them has an answer or the field is_impossible."""
+    """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored;
+    the same holds for questions if none of them has an answer or the field is_impossible."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """A directory, a shipped name or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Predictions to score instead of a checkpoint's. Questions: {id: text} as JSON, or rows with id and
-    prediction_text; tags: lines of token and tag; else a table of index and prediction."""
+    """Predictions to score instead of a checkpoint's. For question answering: {id: text} as JSON, or
+    rows with id and prediction_text. For tagging: lines with a token and its tag. For other tasks: a table with the
+    columns index and prediction."""
     no_answer: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """For SQuAD v2.0 predictions: {id: score} as JSON, higher where an answer is less likely."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """For SQuAD v2.0: tau, above which a score means "no answer"; by default the checkpoint's own, or 0."""
+    """For SQuAD v2.0: threshold tau; a no-answer score above it counts as "no answer". Default: the threshold of the
+    checkpoint, or 0."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
-    """What to do about an invalid row: stop, or leave it out and name it."""
+    """What to do about an invalid row: stop with an error, or skip the row and report it."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Write the predictions here, in the benchmark's format; in a directory, under the benchmark's file name."""
+    """Write the predictions here, in the benchmark's format. In a directory, the file gets the benchmark's
+    name."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Read only this many rows or pairs."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Tokens of an input; by default 128, or 384 for passages, or more where the checkpoint was trained with more."""
+    """Maximum number of tokens in an input; by default 128, or 384 for passages, or more if the checkpoint was trained
+    with more."""
     record: bool = False
     """Write the metrics into the checkpoint's bertlab.json and card; for SQuAD v2.0, tune tau on these rows."""
     device: str = "auto"
-    """cpu or cuda; auto takes a GPU if there is one."""
+    """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads; all of them if not given."""
     json: bool = False

@@ -22,7 +22,7 @@ FILES = (CONFIG, WEIGHTS, RECORD, CARD, "tokenizer.json", "tokenizer_config.json
 
 @dataclass(frozen=True, kw_only=True)
 class ExportRunConfig:
-    """Copy a run into a directory small enough to ship: settings, a log of about 400 rows, and its snapshots.
+    """Copy a run into a small directory for sharing: settings, a log of about 400 rows, and its snapshots.
 
     Examples:
       bertlab export-run runs/mine --out assets/runs/mine
@@ -36,8 +36,8 @@ class ExportRunConfig:
     rows: int = history.ROWS
     """About how many rows of the log to keep."""
     snapshots: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """The maximum number of snapshots, spread over the logarithm of the step, including the first and the last; all of
-    them if not given."""
+    """The maximum number of snapshots, evenly spaced on a logarithmic scale of steps, including the first and the last;
+    all of them if not given."""
 
 
 def export_run(config: ExportRunConfig) -> Path:

@@ -57,8 +57,8 @@ class FinetuneConfig(TaskFlags, RunConfig):
     SECTIONS: ClassVar = {
         "rows": ("data", "validation", "hold_out", "invalid"),
         "custom task": tuple(each.name for each in fields(TaskFlags)),
-        "question": ("stride", "make_unanswerable"),
-        "again": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
+        "question-answering": ("stride", "make_unanswerable"),
+        "repetition": ("seeds", "grid", "grid_rates", "grid_batches", "grid_epochs"),
         **RunConfig.SECTIONS,
     }
 
@@ -69,27 +69,30 @@ class FinetuneConfig(TaskFlags, RunConfig):
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, a shipped name or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
-    """The training rows: a file, a directory with train and validation files, or a hub id; the task's own
-    by default."""
+    """The training rows: a file, a directory with train and validation files, or a hub id. Default:
+    the data set of the task."""
     validation: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
-    """The held-out rows to measure on; by default those beside --data."""
+    """The rows to evaluate on. Default: the validation rows of --data."""
     hold_out: float = 0.1
-    """The share of the training rows to hold out where there are no held-out rows; 0 for none. Not for questions."""
+    """The share of the training rows to hold out where there are no validation rows; 0 for none. Not available for
+    question answering."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
-    """What to do about an invalid row: stop, or leave it out and name it."""
+    """What to do about an invalid row: stop with an error, or skip the row and report it."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Passes over the training rows; by default 3, or 2 for questions."""
+    """Passes over the training rows; by default 3, or 2 for question answering."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Tokens of an input; longer texts are cut. By default 128, or 384 for a question and a window of its passage."""
+    """Maximum number of tokens in an input; longer texts are truncated. By default 128, or 384 for a question and a
+    window of its passage."""
     stride: int = 128
-    """For questions: distance in tokens between the starts of two windows of a passage."""
+    """For question answering: distance in tokens between the starts of two windows of a passage."""
     make_unanswerable: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
-    """For squad_v2, if all rows have answers: number of unanswerable questions to make per row."""
+    """For squad_v2 when no row is unanswerable: how many unanswerable questions to generate per row, such as 0.5."""
     dropout: float = 0.1
-    """The dropout rate; 0 is faster, and as good for less than one epoch."""
+    """The dropout rate; 0 trains faster and gives similar results in runs of less than one epoch."""
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-4, warmup=0.1, beta2=0.999))
     seeds: int = 1
-    """Number of runs, with the seeds --seed, --seed + 1 and so on; prints mean and spread and keeps the best run."""
+    """Number of runs, with the seeds --seed, --seed + 1 and so on; prints the mean and the
+    standard deviation and keeps the best run."""
     grid: bool = False
     """Try the paper's grid (appendix A.3): learning rates 5e-5, 3e-5, 2e-5, batch sizes 16 and 32, and 2, 3 and
     4 epochs."""

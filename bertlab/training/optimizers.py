@@ -41,7 +41,8 @@ class OptimConfig:
     warmup: float = 0.05
     """Share of the run in which the learning rate rises."""
     decay: float = 1.0
-    """Share of the run in which the learning rate falls; with 1 it falls right after the warm-up, as in the paper."""
+    """Share of the run in which the learning rate falls; with 1 it starts to fall right after the
+    warm-up, as in the paper."""
     beta1: float = 0.9
     """Adam's decay of the mean of gradients."""
     beta2: float = 0.98
@@ -53,13 +54,14 @@ class OptimConfig:
     max_grad_norm: Annotated[float, tyro.conf.arg(aliases=("--clip",))] = 1.0
     """Maximum gradient norm; longer gradients are scaled down to it."""
     name: Annotated[str, tyro.conf.arg(aliases=("--method",), metavar="NAME")] = "adamw"
-    """The optimiser: adamw, or muon, which moves every matrix inside the layers by its orthogonalised momentum and all
-    other weights by AdamW. Muon learns more from each token but needs more time for each step, which costs most with
-    small batches."""
+    """The optimiser: adamw, or muon, which updates the matrices inside the layers with orthogonalised momentum and all
+    other weights with AdamW. Muon learns more from each token, but each step takes longer, especially with small
+    batches."""
     bias_correction: bool = True
-    """Correct AdamW's means for starting at zero. Google's BERT code does not, so its first steps are larger."""
+    """Use the bias correction of AdamW. Without it, as in Google's BERT code, the first steps are larger."""
     ema: Annotated[float, tyro.conf.arg(prefix_name=False, metavar="NUMBER")] = 0.0
-    """Save an exponential moving average of the weights with this decay (0.999, say); 0 saves the weights."""
+    """Save an exponential moving average of the weights with this decay (such as 0.999); 0 saves the weights without
+    averaging."""
 
     def learning_rate_at(self, progress: float) -> float:
         """The learning rate at `progress` in 0..1 of the run.

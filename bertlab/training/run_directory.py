@@ -40,7 +40,7 @@ class RunConfig:
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The run directory."""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Stop after this much training time, without evaluation and saving; the learning rate reaches zero then."""
+    """Stop after this much training time, not counting evaluation and saving; the learning rate reaches zero then."""
     batch_size: int = 32
     """Inputs per step (texts, pairs, or windows of a passage), over all processes."""
     accumulate: int = 1
@@ -50,7 +50,7 @@ class RunConfig:
     """Number format of the forward and backward pass; the master weights are always float32. auto measures which
     format is faster on this machine; a resumed run keeps the precision it began with."""
     device: str = "auto"
-    """cpu or cuda; auto takes a GPU if there is one."""
+    """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads; all of them if not given."""
     seed: int = 0

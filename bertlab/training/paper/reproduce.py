@@ -45,8 +45,8 @@ EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "t
 class ReproduceConfig:
     """Reproduce an ablation of the paper, scaled down to two CPU cores. The same command continues an interrupted run.
 
-    table5: next-sentence prediction, left-to-right, + BiLSTM. table6: the size of the model. table7: features of a
-    frozen encoder. table8: what replaces a masked token.
+    table5: pre-training without next-sentence prediction, left to right, and with a BiLSTM on top. table6: model sizes.
+    table7: features of a frozen encoder. table8: shares of [MASK], random and unchanged tokens among the masked tokens.
 
     Examples:
       bertlab reproduce table5 --corpus runs/corpus --data tasks --out runs/table5 --minutes 10
@@ -77,7 +77,7 @@ class ReproduceConfig:
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Epochs of each fine-tuning run; the task's own number by default."""
     max_tokens: int = 128
-    """Maximum number of tokens of an input or a pair; questions have their own."""
+    """Maximum number of tokens of an input or a pair; question answering has its own limit."""
     batch_size: int = 16
     """Pairs or inputs per step."""
     optim: OptimConfig = FAST_OPTIM
@@ -87,14 +87,14 @@ class ReproduceConfig:
     ner: EntityTask = "wikiann_en"
     """The entity task to use instead of the paper's CoNLL-2003."""
     seeds: int = 1
-    """Number of seeds; the table shows mean and spread."""
+    """Number of seeds; the table shows mean and standard deviation."""
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """Only these columns (table5: mrpc sst2 squad, and, only if named, ner; table6: perplexity mrpc sst2; table7: ner
+    """Only these columns (table5: mrpc sst2 squad, and optionally ner; table6: perplexity mrpc sst2; table7: ner
     ner-frozen; table8: sst2 ner ner-frozen)."""
     rows: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """Only these rows, by the names of their directories in --out."""
     device: str = "auto"
-    """cpu or cuda; auto takes a GPU if there is one."""
+    """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads; all of them if not given."""
     json: bool = False

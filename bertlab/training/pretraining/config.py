@@ -33,7 +33,7 @@ class PretrainConfig(RunConfig):
         "model": (*RANDOM_INIT_SETTINGS, "from_", "new_vocabulary", "dropout"),
         "pair": ("max_tokens", "final_max_tokens", "final_share", "pair_objective"),
         "mask": ("mask", "whole_word", "mask_share", "random_share", "left_to_right", "teacher", "teacher_share"),
-        "watch": (
+        "monitoring": (
             "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "watch", "sentences",
             "tensorboard",
         ),
@@ -44,7 +44,8 @@ class PretrainConfig(RunConfig):
     corpus: tyro.conf.Positional[Path]
     """The prepared corpus."""
     recipe: Literal["plain", "fast", "google"] = "plain"
-    """A set of settings to start from; other flags change single settings. With --help it shows them."""
+    """A set of settings to start from; other flags change single settings. Add --help to see the settings of a
+    recipe."""
     preset: Preset = "mini"
     """Model size when training from random weights, layers x hidden size: tiny 2 x 128, mini 4 x 256, small 4 x 512,
     minilm 6 x 384, medium 8 x 512, base 12 x 768, large 24 x 1024."""
@@ -55,16 +56,16 @@ class PretrainConfig(RunConfig):
     attention_heads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Attention heads per layer, instead of the preset's."""
     from_: Annotated[str | None, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = None
-    """Continue this checkpoint (a directory, a shipped name or a hub id). Missing task heads are initialised; the
-    learning rate then defaults to 1e-4, a long run can use more."""
+    """Continue training this checkpoint (a directory, a shipped name or a hub id). Missing task heads are initialised.
+    The learning rate then defaults to 1e-4; longer runs can use a higher one."""
     new_vocabulary: bool = False
     """With --from, for a corpus with another vocabulary: keep the encoder and train new embeddings for unknown tokens.
     The encoder of another language is a better start than random weights."""
     teacher: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """Distillation: also train on the predictions of this checkpoint, of the same vocabulary, as DistilBERT did. Each
+    """Distillation: also train on the predictions of a checkpoint with the same vocabulary, as in DistilBERT. Each
     step also runs the teacher's forward pass, which costs about a third of a training step of the teacher."""
     teacher_share: float = 0.5
-    """With --teacher: weight of the loss against the teacher's predictions, beside the loss against the labels."""
+    """With --teacher: weight of the distillation loss; the loss against the labels has the rest of the weight."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A prepared corpus of held-out text to evaluate on during the run and at its end."""
     steps: int = 1_000_000
@@ -72,7 +73,8 @@ class PretrainConfig(RunConfig):
     max_tokens: int = 128
     """Tokens per pair."""
     final_max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--then-tokens",))] = None
-    """Tokens per pair in the last part of the run, with fewer pairs per step: trains the positions after 128."""
+    """Tokens per pair in the last part of the run, with fewer pairs per step, which trains the
+    position embeddings beyond --max-tokens."""
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
     """With --final-max-tokens: share of the run that this last part takes."""
     mask: float = 0.15
@@ -90,27 +92,28 @@ class PretrainConfig(RunConfig):
     """Sentence-pair objective: next (next-sentence prediction, as in the paper), order (sentence-order prediction, as
     in ALBERT), or none (single segments, as in RoBERTa)."""
     dropout: float = 0.0
-    """Dropout rate, 0.1 in the paper. Runs that see every text once are better and faster without."""
+    """Dropout rate, 0.1 in the paper. Use 0 for runs that see every text only once: training is faster and
+    the loss lower."""
     init: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Standard deviation of random weights; 0.8 / sqrt(hidden size) if not given. The paper's 0.02 suits hidden sizes
     from 768; smaller models train faster with a larger value."""
     start: Literal["neighbours", "paper"] = "neighbours"
-    """Random weights as in the paper, or with first-layer heads that attend to adjacent tokens from the start, which
-    leaves the first plateau of the loss sooner. The architecture is the same."""
+    """paper: random weights as in the paper. neighbours: the same, but some first-layer heads attend to adjacent tokens
+    from the start, which shortens the first plateau of the loss. The architecture is the same."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
-    """Data-loader workers per process. If not given: none on a CPU; on GPUs twice the number of GPUs, at least 2 and at
-    most the cores per GPU, since each worker builds the global batch and keeps its shard."""
+    """Data-loader workers per process. If not given: none on a CPU; on GPUs twice the number of GPUs, but at
+    least 2 and at most the number of CPU cores per GPU. Each worker builds the global batch and keeps its shard."""
     evaluate_every: int = 1000
     """Steps between evaluations on --validation."""
     evaluate_rows: int = 1024
-    """Pairs per evaluation; the final one takes four times as many."""
+    """Pairs per evaluation; the final evaluation uses four times as many."""
     snapshots: bool = True
     """Save checkpoints at steps 0, 10, 30, 100, 300, ... for the time machine."""
     snapshot_dtype: Literal[tuple(SNAPSHOT_DTYPES)] = "float16"
     """Type in which snapshots are stored; float8 halves their size."""
     watch: bool = True
-    """Print, at those steps and at the end, the model's predictions for a few masked words."""
+    """Print predictions for a few masked words at the snapshot steps and at the end."""
     sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
-    """Sentences with a [MASK] to watch, instead of the built-in ones for English and Korean."""
+    """Sentences with a [MASK] for these predictions, instead of the built-in ones for English and Korean."""
     tensorboard: bool = False
     """Write event files to --out/tensorboard; needs the package tensorboard."""

@@ -22,7 +22,7 @@ MAX_SAMPLE_PARTS = 256  # opening a shard for a few words would cost more than t
 
 @dataclass(frozen=True)
 class PrepareConfig:
-    """Tokenise text once, in parallel, for `bertlab pretrain`.
+    """Tokenise text into a corpus for `bertlab pretrain`, and train a vocabulary if none is given.
 
     Examples:
       bertlab prepare texts/ --out runs/corpus                          train a vocabulary, then tokenise
@@ -33,8 +33,8 @@ class PrepareConfig:
 
     text: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="TEXT ...")]
     """Files (.parquet, .jsonl, .json, .csv, .tsv, .txt, each also .gz, .xz or .zst), directories of them, or hub ids.
-    In .txt, a blank line ends a document; a document of more than a megabyte is cut at the end of a line, and a line of
-    more than a megabyte between words."""
+    In .txt, a blank line ends a document. Documents of more than a megabyte are split at line ends, and lines of more
+    than a megabyte between words."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The directory of the corpus; its `tokenizer` folder holds the vocabulary. An existing corpus is not replaced."""
     tokenizer: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
@@ -49,10 +49,10 @@ class PrepareConfig:
     sample: int = 60_000_000
     """Train the vocabulary on about this many characters, sampled evenly from the whole text."""
     seed: int = 0
-    """The seed of the order of documents."""
+    """Seed for shuffling the documents."""
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
-    """How many times an epoch uses each TEXT, in the same order: `--weights 2 0.5` uses the first twice, and a random
-    half of the documents of the second, drawn again for each epoch. Default: 1 for each. Weights affect training only:
+    """How many times an epoch uses each TEXT, in the same order: `--weights 2 0.5` uses the first twice, and a new
+    random half of the documents of the second in each epoch. Default: 1 for each. Weights affect training only:
     after a change of weights, nothing is tokenised again."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about a file or row that is damaged or has no text: stop and name it, or leave it out, count it and
