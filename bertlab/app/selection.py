@@ -89,6 +89,12 @@ def can_predict(session: Session, prediction: str) -> bool:
     return not task_types or any(task_type.head in session.heads for task_type in task_types)
 
 
+def predicts_value(session: Session) -> bool:
+    """Whether a checkpoint has a task head that predicts a value instead of a label."""
+    task_types = types_of_command("classify")
+    return any(task_type.predicts_value and task_type.head in session.heads for task_type in task_types)
+
+
 def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
     """The checkpoint chosen in the sidebar if it can make the prediction, else the shipped one that suits best."""
     code = _language_of(texts)

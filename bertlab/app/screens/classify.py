@@ -82,7 +82,7 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
 reader, examples = selection.session_for("classify"), selection.examples_for("classify")
 trained_texts = reader.texts if reader else None
 first_example, second_example = examples.alike if trained_texts == 2 else (examples.judged, "")
-frame.heading("classify-value" if reader and "regress" in reader.heads else "classify")
+frame.heading("classify-value" if reader and selection.predicts_value(reader) else "classify")
 text = fields.text_line(st, t("classify-text"), first_example, key="judged")
 pair = second_text(trained_texts, second_example)
 with frame.show_errors():
