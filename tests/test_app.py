@@ -1,4 +1,4 @@
-"""The window's pages without a browser: what they show of a tiny random checkpoint, and what they say of a mistake."""
+"""The pages of the app without a browser: results of a tiny random checkpoint, and error messages."""
 
 import re
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_hostile_text_in_every_field_is_drawn_as_text(shipped, screen):
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_empty_fields_get_one_line(shipped, screen):
+def test_empty_fields_are_reported_in_one_line(shipped, screen):
     app = open_page(screen)
     for area in [*app.text_input, *app.text_area]:
         area.set_value("")
@@ -45,7 +45,7 @@ def test_empty_fields_get_one_line(shipped, screen):
 
 
 @pytest.mark.parametrize("screen", ["input", "attention", "fill_mask", "next_sentence"])
-def test_a_text_too_long_gets_one_line(shipped, screen):
+def test_too_long_text_is_reported_in_one_line(shipped, screen):
     app = open_page(screen, mask="1", **dict.fromkeys(["a", "text", "first"], "tea and bread " * 60))
     assert not app.exception
     assert len(errors(app)) == 1
@@ -57,7 +57,7 @@ def test_a_text_too_long_gets_one_line(shipped, screen):
     [("fill_mask", "strongest"), ("next_sentence", "strongest"), ("question", "squad"), ("classify", "sst2"),
      ("tag", "wikiann_en"), ("depth", "strongest"), ("heads", "strongest"), ("xray", "squad"), ("evaluation", "sst2")],
 )  # fmt: skip
-def test_a_page_that_the_chosen_checkpoint_cannot_serve_uses_another_and_keeps_the_choice(shipped, screen, used):
+def test_page_replaces_unsuitable_checkpoint_and_keeps_the_choice(shipped, screen, used):
     app = open_page(screen, checkpoint="bare", mask="1")
     assert not app.exception
     assert not errors(app)
@@ -70,13 +70,13 @@ def test_a_page_that_the_chosen_checkpoint_cannot_serve_uses_another_and_keeps_t
 @pytest.mark.parametrize(
     ("screen", "checkpoint"), [("evaluation", "squad"), ("evaluation", "wikiann_en"), ("attention", "sst2")]
 )
-def test_a_page_that_the_chosen_checkpoint_can_serve_uses_it(shipped, screen, checkpoint):
+def test_page_uses_the_chosen_checkpoint_if_it_is_suitable(shipped, screen, checkpoint):
     app = open_page(screen, checkpoint=checkpoint)
     assert any(f"<b>{checkpoint}</b>" in body for body in bodies(app))
     assert text("checkpoint-replaced", chosen=checkpoint, used="x")[:20] not in "".join(bodies(app))
 
 
-def test_a_missing_head_is_one_line_where_no_other_checkpoint_has_it(monkeypatch, tmp_path, checkpoints):
+def test_missing_task_head_is_reported_in_one_line(monkeypatch, tmp_path, checkpoints):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
     app = open_page("question", checkpoint=str(checkpoints / "bare"))
     assert not app.exception
@@ -86,7 +86,7 @@ def test_a_missing_head_is_one_line_where_no_other_checkpoint_has_it(monkeypatch
 @pytest.mark.parametrize(
     "name", ["/nowhere/at/all", "<script>alert(1)</script>", "~nobody-of-that-name", "x" * 5000, "a\0b", ""]
 )
-def test_a_checkpoint_that_cannot_be_opened_is_said_and_the_one_before_stays(shipped, name):
+def test_invalid_checkpoint_is_reported_and_the_previous_one_stays(shipped, name):
     app = open_page("input", {"opened": "scratch"}, checkpoint=name)
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
@@ -107,14 +107,14 @@ def test_a_directory_opens(shipped, tiny_checkpoint):
 
 
 @pytest.mark.parametrize(("page", "out_of_reach"), [("attention", False), ("compare", True), ("training", True)])
-def test_the_checkpoint_is_out_of_reach_where_it_would_change_nothing(shipped, page, out_of_reach):
+def test_checkpoint_field_is_disabled_on_pages_that_ignore_it(shipped, page, out_of_reach):
     app = open_page(page, checkpoint="scratch")
     picked = next(box for box in app.selectbox if box.key == "checkpoint")
     assert picked.disabled is out_of_reach
     assert picked.value == "scratch", "it stays for the other pages"
 
 
-def test_start_shows_what_was_measured(shipped):
+def test_start_page_shows_validation_metrics(shipped):
     app = open_page("start")
     assert any("<b>1%</b>" in body for body in bodies(app))
     next(button for button in app.button if button.key == "open-scratch").click().run()
@@ -129,7 +129,7 @@ def test_start_shows_what_was_measured(shipped):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_the_chosen_card_leads_to_a_page_that_its_checkpoint_answers(shipped, name, page, language):
+def test_card_of_open_checkpoint_links_to_a_suitable_page(shipped, name, page, language):
     app = open_example_page("start", lang=language)
     app = app.button(key=f"open-{name}").click().run()
     assert not app.exception, app.exception[0].message
@@ -140,7 +140,7 @@ def test_the_chosen_card_leads_to_a_page_that_its_checkpoint_answers(shipped, na
     assert links.count(page) == 2, "one in the list of all pages, and one on the card"
 
 
-def test_hidden_words_come_from_the_link(shipped):
+def test_link_restores_masked_words(shipped):
     app = open_page("fill_mask", text="Green tea, some [MASK].", mask="1.99.x")
     assert not app.exception
     said = [body for body in bodies(app) if 'class="say"' in body]
@@ -152,11 +152,11 @@ def test_hidden_words_come_from_the_link(shipped):
 
 
 @pytest.mark.parametrize("mask", ["9" * 5000, "1." * 5000, "²", "-1", "..", "٣"])
-def test_any_mask_in_the_link_is_read(shipped, mask):
+def test_invalid_mask_in_the_link_raises_no_error(shipped, mask):
     assert not open_page("fill_mask", mask=mask).exception
 
 
-def test_an_empty_text_is_said_to_be_empty(shipped):
+def test_empty_text_is_reported(shipped):
     app = open_page("fill_mask")
     app.text_input[0].set_value("").run()
     assert any(text("fill-mask-empty") in body for body in bodies(app))
@@ -165,7 +165,7 @@ def test_an_empty_text_is_said_to_be_empty(shipped):
 @pytest.mark.parametrize(
     ("screen", "field"), [("attention", 0), ("input", 1), ("fill_mask", 0), ("next_sentence", 1), ("question", 0)]
 )
-def test_a_text_that_the_link_leaves_out_is_said_to_be(shipped, screen, field):
+def test_text_too_long_for_the_link_is_reported(shipped, screen, field):
     app = open_page(screen, mask="1")
     app.text_input[field].set_value("tea " * 1001).run()
     assert not app.exception
@@ -187,13 +187,13 @@ def test_every_view_of_attention_opens(shipped, look):
     assert not errors(app)
 
 
-def test_bertviz_says_what_is_too_long_for_it(shipped):
+def test_bertviz_reports_too_long_input(shipped):
     app = open_page("attention", look="bertviz", a="q x z " * 11, b="q x z " * 8)
     assert not app.exception
     assert not errors(app), "it fits the model"
 
 
-def test_a_long_passage_is_answered_and_kept_out_of_the_link(shipped):
+def test_long_passage_is_answered_and_omitted_from_the_link(shipped):
     passage = "The keeper of the old mill carried the lantern. " * 100
     app = open_page("question", question="Who carried it?")
     app.text_area[0].set_value(passage).run()
@@ -207,14 +207,14 @@ def test_a_long_passage_is_answered_and_kept_out_of_the_link(shipped):
 
 
 @pytest.mark.parametrize(("count", "cut"), [(64, False), (65, True)])
-def test_a_question_cut_short_is_said(shipped, count, cut):
+def test_truncated_question_is_reported(shipped, count, cut):
     app = open_page("question", question="a " * count)
     said = text("question-long", limit=64)
     assert any(caption.value == said for caption in app.caption) == cut
 
 
 @pytest.mark.parametrize(("no_answer", "doubts"), [(0.9, True), (0.1, False)])
-def test_no_answer_above_the_answer_is_said(shipped, monkeypatch, no_answer, doubts):
+def test_likely_no_answer_is_reported(shipped, monkeypatch, no_answer, doubts):
     found = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
     monkeypatch.setattr(sessions, "reading", lambda *_, **__: SimpleNamespace(answers=found))
     app = open_page("question", passage="Green tea.")
@@ -227,7 +227,7 @@ def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
     assert "<h1>scratch · Green &lt;b&gt;tea&lt;/b&gt;.</h1>" in page
 
 
-def test_no_checkpoint_at_all_is_said(monkeypatch, tmp_path):
+def test_missing_checkpoints_are_reported(monkeypatch, tmp_path):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
     missing = text("checkpoint-none"), text("checkpoint-make"), text("run-none")
     for screen in SCREENS:
@@ -248,7 +248,7 @@ def refusing(monkeypatch, tmp_path, tiny_model, tiny_tokenizer) -> Path:
     return checkpoint.save(tmp_path / "squad", model, tiny_tokenizer, record, dtype=torch.float32)
 
 
-def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(refusing):
+def test_threshold_of_checkpoint_or_link_decides_no_answer(refusing):
     best = bertlab.load(refusing).answer("Who?", "Green tea and two cups.")
     silent = text("question-refused")
     asked = {"question": "Who?", "passage": "Green tea and two cups."}
@@ -273,12 +273,12 @@ def test_no_answer_is_said_at_the_threshold_of_the_checkpoint_or_of_the_link(ref
     assert answered in [caption.value for caption in app.caption]
 
 
-def test_a_checkpoint_that_never_refuses_has_no_threshold(shipped):
+def test_checkpoint_without_no_answer_has_no_threshold(shipped):
     assert not open_page("question").slider
 
 
 @pytest.mark.parametrize(("screen", "command"), [("classify", "finetune sst2"), ("tag", "finetune wikiann_en")])
-def test_a_page_without_a_checkpoint_says_how_to_make_one(shipped, screen, command, monkeypatch, tmp_path):
+def test_page_without_suitable_checkpoint_shows_training_command(shipped, screen, command, monkeypatch, tmp_path):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
     app = open_page(screen)
     assert not app.exception

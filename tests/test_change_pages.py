@@ -1,4 +1,4 @@
-"""The pages that change something inside a model: what they do, undo, keep in the link, and say of a mistake."""
+"""Pages that intervene in a model: effects, undo, links, and error messages."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_every_kind_is_measured_and_shown_before_and_after(shipped, asked):
     assert len(app.get("plotly_chart")) == 1
 
 
-def test_every_change_can_be_taken_back_by_itself_and_the_last_undone(shipped):
+def test_each_change_can_be_removed_and_the_last_undone(shipped):
     app = open_page("heads", masked=MASKED, changes="0.1,r1.0.2-u,p1.2-0.1", other="Some bread.")
     assert link(app) == "0.1,r1.0.2-u,p1.2-0.1"
     before = said(app)
@@ -68,7 +68,7 @@ def test_every_change_can_be_taken_back_by_itself_and_the_last_undone(shipped):
     assert grid(app)["out"] == []
 
 
-def test_a_row_and_a_state_are_put_in_from_the_page(shipped):
+def test_page_sets_attention_row_and_patches_hidden_state(shipped):
     app = open_page("heads", masked=MASKED, tool="row", **{"row.layer": "1", "row.how": "hand"})
     assert not app.exception, app.exception[0].message
     app = click(app, "put-row")
@@ -83,7 +83,7 @@ def test_a_row_and_a_state_are_put_in_from_the_page(shipped):
 
 
 @pytest.mark.parametrize("changes", ["9.0", "0.7", "nonsense", "<script>alert(1)</script>", "r0.0.60-u", "9" * 3000])
-def test_a_change_that_does_not_fit_is_said_once_and_can_be_undone(shipped, changes):
+def test_invalid_change_is_reported_once_and_can_be_undone(shipped, changes):
     app = open_page("heads", masked=MASKED, changes=f"0.1,{changes}")
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
@@ -102,18 +102,18 @@ def test_a_change_that_does_not_fit_is_said_once_and_can_be_undone(shipped, chan
         ("depth", {"masked": "[MASK] tea " * 60}),
     ],
 )
-def test_what_cannot_be_asked_is_one_line(shipped, screen, link):
+def test_invalid_input_is_reported_in_one_line(shipped, screen, link):
     app = open_page(screen, **link)
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
 
 
-def test_the_mask_that_is_watched_is_chosen(shipped):
+def test_observed_mask_can_be_chosen(shipped):
     first, second = (grid(open_page("heads", masked=MASKED, which=which))["effects"] for which in ("1", "2"))
     assert first != second
 
 
-def test_what_the_page_tells_to_run_makes_the_pruned_checkpoint(shipped, tmp_path, monkeypatch):
+def test_command_on_the_page_creates_the_pruned_checkpoint(shipped, tmp_path, monkeypatch):
     app = open_page("heads", masked=MASKED, tool="keep", changes="0.1,9.9")
     command = app.get("code")[0].proto.code_text
     assert command == "bertlab export pruned --checkpoint strongest --prune 0.1"
@@ -128,7 +128,7 @@ def test_what_the_page_tells_to_run_makes_the_pruned_checkpoint(shipped, tmp_pat
     assert got.before == pytest.approx(expected.outcomes[expected.top].after, abs=2e-3), "stored in 16 bits"
 
 
-def test_the_lens_draws_a_part_of_a_long_text_and_fills_masks_together(shipped):
+def test_logit_lens_draws_part_of_long_text_and_fills_masks_jointly(shipped):
     app = open_page("depth", masked="Some bread, [MASK] tea [MASK]. " + "Tea. " * 20, at="30")
     assert not app.exception, app.exception[0].message
     assert not errors(app)
@@ -208,7 +208,7 @@ def test_what_was_made_of_a_checkpoint_can_be_measured_anew(tmp_path, words):
     assert f"\nOn {rows.name}.\n" in card
 
 
-def test_who_is_interrupted_goes_on_from_the_layers_already_found(shipped):
+def test_interrupted_head_effects_resume_after_finished_layers(shipped):
     asked, told = ("nsp", "Rain fell on the harbour.", "The boats stayed in."), []
     chosen = sessions.checkpoint("strongest")
 
@@ -240,7 +240,7 @@ def test_hidden_states_and_layers_share_one_numbering(shipped):
     assert list(change_figures.lens_depth(lens, 1).layout.xaxis.ticktext) == ["embeddings", "0", "1"]
 
 
-def test_a_click_on_a_head_that_differs_opens_it(shipped):
+def test_click_on_a_head_difference_opens_that_head(shipped):
     found = sessions.comparison(sessions.checkpoint("strongest"), sessions.checkpoint("scratch"), "Green tea.")
     marks = differences.head_differences(found).data[1]
     assert [tuple(place) for place in marks.customdata] == [(0, 0), (0, 1), (1, 0), (1, 1)]

@@ -1,4 +1,4 @@
-"""Evaluation on labelled rows: the facts behind the page agree with the official figures, and the page shows them."""
+"""Evaluation on labelled rows: results agree with the official metrics, and the page shows them."""
 
 import csv
 import io
@@ -40,7 +40,7 @@ def loaded_of(shipped, name):
 
 
 @pytest.mark.parametrize(("name", "task"), [("sst2", "sst2"), ("wikiann_en", "")])
-def test_the_figures_are_those_of_evaluate_and_the_cells_add_up(shipped, tmp_path, name, task):
+def test_metrics_equal_those_of_evaluate_and_cells_add_up(shipped, tmp_path, name, task):
     loaded = loaded_of(shipped, name)
     tagged = [{"tokens": ["Green", "tea", "and", "Clara"], "ner_tags": ["O", "O", "O", "B-PER"]} for _ in range(9)]
     path = jsonl(tmp_path / "rows.jsonl", TEXTS if task else tagged)
@@ -86,7 +86,7 @@ def test_questions_are_scored_as_the_official_script_does(shipped, tmp_path):
         assert weighed == pytest.approx(official["exact_match"])
 
 
-def test_a_value_far_off_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenizer):
+def test_largest_error_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenizer):
     model = FastBert(tiny_model.config, ("regress",))
     path = checkpoint.save(tmp_path / "sts", model, tiny_tokenizer, {}, dtype=torch.float32)
     data = jsonl(tmp_path / "rows.jsonl", [{"a": f"Tea {n}.", "b": "Tea.", "y": n} for n in (1, 2, 900)])
@@ -97,7 +97,7 @@ def test_a_value_far_off_is_hardest(shipped, tmp_path, tiny_model, tiny_tokenize
     assert found.confusion is None
 
 
-def test_few_rows_are_taken_from_all_over(shipped, tmp_path):
+def test_limited_rows_are_sampled_evenly(shipped, tmp_path):
     loaded = loaded_of(shipped, "sst2")
     path = jsonl(tmp_path / "rows.jsonl", [{"sentence": f"Tea {n}.", "label": n % 2, "idx": n} for n in range(9)])
     spec = find_task(loaded, "sst2")
@@ -106,7 +106,7 @@ def test_few_rows_are_taken_from_all_over(shipped, tmp_path):
     assert found.total == 9
 
 
-def test_rows_without_use_are_said(shipped, tmp_path):
+def test_invalid_rows_are_reported(shipped, tmp_path):
     loaded = loaded_of(shipped, "sst2")
     path = jsonl(tmp_path / "rows.jsonl", [{"sentence": "Tea.", "label": "neither"}])
     spec = find_task(loaded, "sst2")
@@ -140,7 +140,7 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     assert again.session_state["url.values"]["a"].startswith("Green tea number")
 
 
-def test_uploaded_rows_are_measured_and_a_ragged_one_is_named(shipped):
+def test_uploaded_rows_are_evaluated_and_ragged_row_is_reported(shipped):
     app = open_page("evaluation", **{"from": "upload"})
     rows = [*TEXTS, {"label": 1}, {"sentence": "Odd.", "label": 0}]
     content = "\n".join(map(json.dumps, rows)).encode()
@@ -185,7 +185,7 @@ def test_the_shipped_judge_of_pairs_agrees_with_the_sample_rows(tmp_path):
     "language",
     ["en", "ko"],
 )
-def test_rows_left_out_are_counted_and_named_one_by_one(shipped, tmp_path, language):
+def test_invalid_rows_are_counted_and_listed(shipped, tmp_path, language):
     bad = [{"sentence": "Odd.", "label": f"<i>{n}"} for n in range(23)]
     path = jsonl(tmp_path / "rows.jsonl", [*TEXTS[:2], *bad, *TEXTS[2:4]])
     app = open_page("evaluation", rows=str(path), lang=language)
@@ -211,7 +211,7 @@ def test_rows_left_out_are_counted_and_named_one_by_one(shipped, tmp_path, langu
         ("regress", 1, 2, 1, "evaluation-only-used"),
     ],
 )
-def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless, id):
+def test_coverage_of_metrics(monkeypatch, kind, asked, total, useless, id):
     monkeypatch.setattr(evaluation, "t", lambda key, **values: text(key, **values))
     left_out = ("row 1 is empty",) * useless
     usable = total if kind == "span" else total - useless  # questions are counted without invalid ones
@@ -219,7 +219,7 @@ def test_of_which_rows_the_figures_are(monkeypatch, kind, asked, total, useless,
     assert evaluation.coverage(found) == text(id, count=asked, total=usable, useless=useless)
 
 
-def test_correlations_are_no_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):
+def test_correlations_are_not_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):
     path = checkpoint.save(tmp_path / "sts", FastBert(tiny_model.config, ("regress",)), tiny_tokenizer, {})
     rows = jsonl(tmp_path / "rows.jsonl", rows_of(TASKS["stsb"], 6))
     app = open_page("evaluation", rows=str(rows), checkpoint=str(path), task="stsb")
@@ -230,7 +230,7 @@ def test_correlations_are_no_percentages(shipped, tmp_path, tiny_model, tiny_tok
 
 
 @pytest.mark.parametrize("between", [",", "\t"])
-def test_questions_are_pasted_as_a_table_and_a_row_left_out_is_named(shipped, between):
+def test_pasted_questions_are_evaluated_and_invalid_row_is_reported(shipped, between):
     table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot., ,Tea\n".replace(",", between)
     app = open_page("evaluation", measure="question", **{"from": "paste"})
     app = app.text_area(key="pasted").set_value(table).run()
@@ -265,14 +265,14 @@ def test_error_analysis_of_korean_questions_uses_the_metrics_of_their_task(shipp
 
 
 @pytest.mark.parametrize("rows", ["/nowhere/at.csv", "x" * 5000, "a\0b", "~nobody-of-that-name/x", HOSTILE[:45]])
-def test_rows_that_cannot_be_read_are_one_line(shipped, rows):
+def test_unreadable_rows_are_reported_in_one_line(shipped, rows):
     app = open_page("evaluation", rows=rows)
     assert not app.exception, app.exception[0].message
     assert len(errors(app)) == 1
     assert "<script" not in errors(app)[0]
 
 
-def test_a_checkpoint_without_a_fitting_head_is_replaced_in_one_line(shipped):
+def test_checkpoint_without_suitable_task_head_is_replaced(shipped):
     app = open_page("evaluation", checkpoint="bare")
     assert not app.exception
     assert not errors(app)

@@ -1,4 +1,4 @@
-"""What a fine-tuned checkpoint says: words that matter, entities, many texts at once; and their pages."""
+"""Word effects, entities and batch predictions of fine-tuned checkpoints, and their pages."""
 
 import csv
 import io
@@ -75,7 +75,7 @@ def test_word_effects_need_a_classifier(shipped):
         bertlab.load("strongest").word_effects("Green tea.")
 
 
-def test_many_texts_make_one_table_and_a_bad_one_says_why(judge, tagger):
+def test_batch_predictions_report_invalid_texts(judge, tagger):
     rows = predict_texts(judge, "classify", [("Green tea.", None), ("tea " * 200, None), ("A bowl.", "Some bread.")])
     assert [set(row) for row in rows] == [set(rows[0])] * 3
     assert (rows[1]["error"].id, rows[1]["error"].params["limit"]) == ("text-too-long", 64)
@@ -103,7 +103,7 @@ def test_entities_are_marked_in_their_text_and_nothing_else_is_html():
     assert labels.tag_heat(tags).data[0].z[1] == [0.8, 0.1, 0.1, 0.8]
 
 
-def test_the_classify_page_answers_as_it_is_typed(shipped):
+def test_classify_page_predicts_while_typing(shipped):
     app = open_page("classify", judged="Green tea.")
     assert not errors(app)
     before = next(body for body in bodies(app) if 'class="say"' in body)
@@ -113,7 +113,7 @@ def test_the_classify_page_answers_as_it_is_typed(shipped):
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_a_value_stands_on_the_scale_it_was_taught(shipped, saved_as, monkeypatch, language):
+def test_value_is_shown_on_the_scale_of_training(shipped, saved_as, monkeypatch, language):
     app = open_page("classify", lang=language, checkpoint=str(saved_as("regress", {"value_range": [-1, 7.5]})))
     assert not app.exception, app.exception[0].message
     assert any(text("classify-scale", language, low=-1, high=7.5) in body for body in bodies(app))
@@ -127,7 +127,7 @@ def test_a_value_stands_on_the_scale_it_was_taught(shipped, saved_as, monkeypatc
 @pytest.mark.parametrize(
     "told", [None, 5, [0], [5, 0], ["a", "b"], [0, float("nan")], [0, 10**400], [float("-inf"), 1], {"low": 0}]
 )
-def test_a_value_without_a_scale_says_none(shipped, saved_as, told):
+def test_value_without_scale_is_shown_alone(shipped, saved_as, told):
     app = open_page("classify", checkpoint=str(saved_as("regress", {} if told is None else {"value_range": told})))
     assert not app.exception, app.exception[0].message
     begin = text("classify-scale", low=0, high=0).partition("0")[0]
@@ -137,7 +137,7 @@ def test_a_value_without_a_scale_says_none(shipped, saved_as, told):
 
 
 @pytest.mark.parametrize(("value", "place"), [(1.2, 1.2), (-12.0, 1.0), (7e4, 2.0)])
-def test_a_value_beyond_its_scale_stands_at_the_end(value, place):
+def test_value_outside_its_scale_is_drawn_at_the_end(value, place):
     drawn = labels.value_scale(Classification((), value), (1.0, 2.0))
     assert list(drawn.data[0].x) == [1.0, 2.0]
     assert list(drawn.data[1].x) == [place]
@@ -216,7 +216,7 @@ def asked(app, screen: str):
         ("Green tea.\tA bowl.\nRain.\t", ("1", "2"), 2),
     ],
 )
-def test_a_pasted_table_is_told_from_lines(pasted, columns, rows):
+def test_pasted_table_is_distinguished_from_lines(pasted, columns, rows):
     found = parse_pasted_table(pasted, TEXT_NAMES)
     assert (found and found.columns, len(found or ())) == (columns, rows)
 
@@ -230,14 +230,14 @@ def test_a_pasted_table_is_told_from_lines(pasted, columns, rows):
         "text,text\na,b",
     ],
 )
-def test_a_pasted_table_that_is_damaged_is_one_line(shipped, pasted):
+def test_damaged_pasted_table_is_reported_in_one_line(shipped, pasted):
     app = open_page("tag", lang="ko", **{"batch-tag": pasted})
     assert not app.exception, app.exception[0].message
     assert ["붙여 넣은 표" in error for error in errors(app)] == [True]
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_a_pasted_table_is_asked_by_its_columns_and_they_stay_in_the_link(shipped, language):
+def test_columns_of_pasted_table_are_chosen_and_stored_in_the_link(shipped, language):
     app = open_page("classify", lang=language)
     app.text_area[0].set_value('id,premise,hypothesis\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,Boats.').run()
     assert text("batch-table", language, rows=2, columns=3) in [caption.value for caption in app.caption]
@@ -252,7 +252,7 @@ def test_a_pasted_table_is_asked_by_its_columns_and_they_stay_in_the_link(shippe
     assert again["probability"][0] == pytest.approx(alone)
 
 
-def test_pasted_pairs_without_names_are_pairs_where_pairs_were_taught(shipped, saved_as):
+def test_unnamed_pasted_pairs_are_pairs_for_pair_checkpoints(shipped, saved_as):
     pasted = {"batch-classify": "Green tea.\tA bowl.\nRain fell.\t"}
     unknown = open_page("classify", **pasted)  # the second column may be anything
     assert unknown.selectbox(key="pair-classify").value == ""
@@ -266,7 +266,7 @@ def test_pasted_pairs_without_names_are_pairs_where_pairs_were_taught(shipped, s
     assert (app.selectbox(key="text-classify").value, app.selectbox(key="pair-classify").value) == ("text", "")
 
 
-def test_an_uploaded_table_is_asked_by_its_columns(shipped):
+def test_columns_of_uploaded_table_are_chosen(shipped):
     app = open_page("classify")
     content = 'id,Review,sentence2\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,The boats.\n'
     app.file_uploader(key="upload-classify").set_value(("rows.csv", content.encode(), "text/csv")).run()
@@ -282,7 +282,7 @@ def test_an_uploaded_table_is_asked_by_its_columns(shipped):
 
 @pytest.mark.parametrize(("language", "why"), [("en", "the text is empty"), ("ko", "비어")])
 @pytest.mark.parametrize("screen", ["classify", "tag"])
-def test_a_row_without_its_text_keeps_its_place_and_says_so(shipped, screen, language, why):
+def test_row_without_text_stays_in_order_with_an_error(shipped, screen, language, why):
     app = open_page(screen, lang=language)
     rows = [
         '{"text": "Green tea."}',
@@ -302,7 +302,7 @@ def test_a_row_without_its_text_keeps_its_place_and_says_so(shipped, screen, lan
     assert any(text("batch-unanswered", language, count=3, of=6) in body for body in bodies(app))
 
 
-def test_a_row_without_its_second_text_says_so(shipped):
+def test_row_without_second_text_has_an_error(shipped):
     app = open_page("classify")
     rows = '{"premise": "Green tea.", "hypothesis": "A bowl."}\n{"premise": "Rain fell."}\n'
     app.file_uploader[0].set_value(("rows.jsonl", rows.encode(), "application/json")).run()
@@ -319,7 +319,7 @@ def test_a_row_without_its_second_text_says_so(shipped):
         ("차" * 300 + ".csv", b"", "차.csv is empty"),
     ],
 )
-def test_an_upload_that_cannot_be_read_is_one_line_that_names_it(shipped, name, content, said):
+def test_unreadable_upload_is_reported_by_name(shipped, name, content, said):
     app = open_page("tag")
     app.file_uploader[0].set_value((name, content, "text/plain")).run()
     assert not app.exception, app.exception[0].message
@@ -328,7 +328,7 @@ def test_an_upload_that_cannot_be_read_is_one_line_that_names_it(shipped, name, 
     assert "/tmp" not in line
 
 
-def test_a_long_text_is_weighed_when_asked_for(shipped):
+def test_word_effects_of_long_text_need_a_click(shipped):
     app = open_page("classify", judged="tea " * 45)
     assert not errors(app)
     assert len(app.get("plotly_chart")) == 1, "the labels alone, at every keystroke"
@@ -336,7 +336,7 @@ def test_a_long_text_is_weighed_when_asked_for(shipped):
     assert len(app.get("plotly_chart")) == 2
 
 
-def test_what_is_said_of_many_texts_is_named_in_the_language_of_the_window(shipped):
+def test_columns_of_batch_predictions_are_translated(shipped):
     linked = {"lang": "ko", "checkpoint": "sst2"}
     columns = json.loads(
         asked(open_page("classify", **linked, **{"batch-classify": "Good.\nBad."}), "classify")

@@ -39,7 +39,7 @@ def said(app) -> str:
     return "\n".join(bodies(app))
 
 
-def test_every_run_of_a_directory_is_drawn_and_how_it_stands_is_said(shipped, several):
+def test_every_run_of_a_directory_is_drawn_with_its_status(shipped, several):
     app = open_page("training", runs=str(several))
     assert not app.exception, app.exception[0].message
     assert app.multiselect[0].value == ["done", "going", "gone", "stopped"]
@@ -136,7 +136,7 @@ def test_a_run_under_way_is_drawn_live_until_its_reader_wants_to_look(shipped, s
     assert len(app.get("plotly_chart")) == 4
 
 
-def test_what_sets_runs_apart_is_told(shipped, several):
+def test_differing_settings_are_shown(shipped, several):
     for name, told in {
         "gone": {"preset": "tiny", "optim": {"lr": 0.1}, "minutes": 2.0, "corpus": "/data/corpora/milk"},
         "stopped": {"task": "tea", "optim": {"lr": 0.5}, "minutes": None, "corpus": "/data/corpora/tea"},
@@ -205,7 +205,7 @@ def test_watched_sentences_are_shown_latest_first(shipped, several):
     assert list(table["steps"]) == [40, 10]
 
 
-def test_watched_rows_that_are_none_are_passed_over():
+def test_invalid_watched_rows_are_ignored():
     rows = [
         {"step": 1, "watched": row}
         for row in (None, 3, "text", [4, {"guesses": []}, {"text": "x", "guesses": [["a"]]}])
@@ -341,7 +341,7 @@ def test_the_time_machine_opens_on_a_run_of_the_reader_s_language(shipped, runs,
     assert app.selectbox(key="run").value == run
 
 
-def test_a_run_without_snapshots_is_one_line(shipped, monkeypatch, tmp_path):
+def test_run_without_snapshots_is_reported_in_one_line(shipped, monkeypatch, tmp_path):
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "log.jsonl").write_text('{"step": 1, "loss": 5.0}\n')
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
@@ -352,7 +352,7 @@ def test_a_run_without_snapshots_is_one_line(shipped, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["/nowhere", "~nobody-of-that-name", "<img src=x>", "a\0b", "x" * 5000])
-def test_a_run_that_is_not_there_is_one_line(shipped, shipped_runs, name):
+def test_missing_run_is_reported_in_one_line(shipped, shipped_runs, name):
     app = open_page("time_machine", run=name)
     assert not app.exception
     assert len(errors(app)) == 1
@@ -389,7 +389,7 @@ def test_two_inputs_of_different_length_and_what_they_leave_out(shipped):
     assert text("compare-nothing-shared") in errors(app)[0]
 
 
-def test_a_checkpoint_that_is_not_there_is_one_line_and_the_fields_stay(shipped):
+def test_missing_checkpoint_is_reported_and_the_fields_stay(shipped):
     app = open_page("compare", after="/nowhere")
     assert not app.exception
     assert len(errors(app)) == 1
