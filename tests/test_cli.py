@@ -84,8 +84,8 @@ def test_help_teaches_by_examples(run, name):
 
 
 @pytest.mark.parametrize(("name", "titles"), [
-    ("pretrain", ["", "model ", "pair ", "mask ", "watch ", "machine ", "card ", "optim "]),
-    ("finetune", ["", "rows ", "custom task ", "question ", "again ", "machine ", "card ", "optim "]),
+    ("pretrain", ["", "model ", "pair ", "mask ", "monitoring ", "machine ", "card ", "optim "]),
+    ("finetune", ["", "rows ", "custom task ", "question-answering ", "repetition ", "machine ", "card ", "optim "]),
     ("evaluate", ["", "custom task ", "predictions ", "machine "]),
 ])  # fmt: skip
 def test_help_has_every_flag_once_in_its_section(run, name, titles):
