@@ -1,4 +1,4 @@
-"""What the task types with one target for each row share: classification, regression, multiple choice and tagging.
+"""The base class of task types with one target for each row: classification, regression, multiple choice and tagging.
 
 Shape legend: I inputs, T tokens, K labels.
 """
@@ -41,7 +41,7 @@ class LabelledTaskType(FinetuneTaskType):
     table_suffix: ClassVar[str] = "tsv"
     """The suffix of a file of predictions."""
 
-    # -- hooks: what a row holds -----------------------------------------------------------------------------------
+    # -- hooks: contents of a row -----------------------------------------------------------------------------------
 
     def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
         """The texts of a row. Raises DataError."""
@@ -81,31 +81,31 @@ class LabelledTaskType(FinetuneTaskType):
         return spec
 
     def different_targets(self, examples: Examples) -> set:
-        """The targets that occur."""
+        """The distinct targets of the examples."""
         return {row.target for row in examples}
 
     def target_name(self, examples: Examples, target: int | float) -> object:
-        """How a message shows a target."""
+        """The form in which a message shows a target."""
         return target
 
     def needs_variety(self, examples: Examples) -> bool:
         """Whether training rows that all have the same target are refused."""
         return True
 
-    # -- hooks: what a model makes of it ---------------------------------------------------------------------------
+    # -- hooks: features and predictions ----------------------------------------------------------------------------
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
-        """The inputs of examples, longer ones cut. Raises TextError."""
+        """Tokenise examples; inputs over `max_tokens` are truncated. Raises TextError."""
         seconds = [row.texts[1] for row in examples] if len(examples[0].texts) > 1 else []
         return text_features(tokenizer, examples, [row.texts[0] for row in examples], seconds, max_tokens)
 
     @abstractmethod
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        """What the output layer gives for each input, as `decode` takes it."""
+        """The scores of the output layer for each input, in the form that `decode` takes."""
 
     @abstractmethod
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list:
-        """The scores of every input -> one distribution, value or list of tags for each example."""
+        """Convert the scores of every input to one distribution, value or list of tags for each example."""
 
     def best(self, outputs: Sequence) -> list:
         """The predictions, in the form of a target: the number of the best label, a value, or the tags."""
@@ -126,7 +126,7 @@ class LabelledTaskType(FinetuneTaskType):
         """Predict all examples; return the predictions, a scored row for each, and the confusion matrix."""
 
     def extra_facts(self, examples: Examples) -> dict:
-        """What `bertlab.json` records of the training rows beside their number."""
+        """Facts about the training rows that `bertlab.json` records beside their number."""
         return {}
 
     # -- hooks: files of predictions -------------------------------------------------------------------------------
@@ -165,10 +165,10 @@ class LabelledTaskType(FinetuneTaskType):
         column = data.label_column(spec.label, training)
         cells = [] if column is None else [value_of(row, column) for row in data.rows]
         has_label = [not is_blank(cell) for cell in cells]
-        given = [cell for cell, present in zip(cells, has_label, strict=True) if present]
-        if "-1" not in labels and all(_is_secret(cell) for cell in given):
-            given, has_label = [], [False] * len(cells)
-        labels = labels or self.find_labels(data, spec, column, given)
+        label_cells = [cell for cell, present in zip(cells, has_label, strict=True) if present]
+        if "-1" not in labels and all(_is_secret(cell) for cell in label_cells):
+            label_cells, has_label = [], [False] * len(cells)
+        labels = labels or self.find_labels(data, spec, column, label_cells)
         spec = self.settle_spec(spec, labels)
         if not any(has_label):
             column = None
@@ -238,12 +238,12 @@ class LabelledTaskType(FinetuneTaskType):
         def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
             metrics: dict = {}
             for number, (split, whole) in enumerate(held_out.items()):
-                own = whole
+                part = whole
                 if limit is not None and limit < len(whole.examples):
-                    some = whole.examples.of(evenly_spaced(len(whole.examples), limit))
-                    own = self.make_features(loaded.tokenizer, some, options.max_tokens)
-                predictions = self.best(self.outputs(model, own, progress=progress))
-                metrics |= name_metrics(self.compute_metrics(own.examples, predictions), split, first=not number)
+                    sample = whole.examples.of(evenly_spaced(len(whole.examples), limit))
+                    part = self.make_features(loaded.tokenizer, sample, options.max_tokens)
+                predictions = self.best(self.outputs(model, part, progress=progress))
+                metrics |= name_metrics(self.compute_metrics(part.examples, predictions), split, first=not number)
             return metrics
 
         facts = {"examples": len(train), "skipped": len(invalid_rows), "held_out": sum(map(len, parts.values()))}
@@ -260,7 +260,7 @@ class LabelledTaskType(FinetuneTaskType):
     # -- predicting and measuring ----------------------------------------------------------------------------------
 
     def outputs(self, model: Bert, features: Features, batch_size: int = 64, progress: Callable = iter) -> list:
-        """What a model gives for every example, in their order, as `decode` returns it.
+        """Predict every example, in order, in the form that `decode` returns.
 
         Args:
             progress: wraps the parts that the inputs are taken in (say, `tqdm`).
@@ -315,7 +315,7 @@ class LabelledTaskType(FinetuneTaskType):
     def compute_metrics(self, examples: Examples, predictions: Sequence) -> dict:
         """The task's metrics in percent, as leaderboards show them, and the number of examples.
 
-        A correlation with something constant counts as 0.
+        A correlation that is undefined, because one side is constant, counts as 0.
 
         Raises:
             BertlabError: the examples have no labels.
@@ -389,7 +389,7 @@ def name_metrics(metrics: dict, split: str, first: bool) -> dict:
 
 
 def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
-    """The first of a task's splits of that kind which a file or directory has.
+    """Find the first split of a kind, such as validation, that a file or directory has.
 
     Raises:
         DataError: there is none.

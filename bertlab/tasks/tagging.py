@@ -84,7 +84,7 @@ class Tags:
 
 
 def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = False) -> Tags:
-    """The tag of every word, predicted at its first token, and the entities.
+    """Predict the tag of every word at its first token, and the entities.
 
     Args:
         by_token: give every token a tag of its own, as for a checkpoint trained on tags of characters (KLUE-NER), where
@@ -105,13 +105,13 @@ def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = Fa
         WordTags(text[start:end], start, end, labels[int(probs_TK[p].argmax())], tuple(probs_TK[p].tolist()))
         for p, start, end in units
     ]
-    found = []
+    text_entities = []
     for label, first, last in entity_spans([row.tag for row in rows]) if is_entity_scheme(labels) else ():
         inside = rows[first : last + 1]
         start, end = inside[0].start, inside[-1].end
         probability = float(np.mean([max(word.probabilities) for word in inside]))
-        found.append(Entity(text[start:end], start, end, label, probability))
-    return Tags(labels, tuple(rows), tuple(found))
+        text_entities.append(Entity(text[start:end], start, end, label, probability))
+    return Tags(labels, tuple(rows), tuple(text_entities))
 
 
 def _first_tokens(
@@ -196,7 +196,7 @@ def _split_long(units: Sequence[int], room: int) -> list[tuple[int, int]]:
 
 
 def spread_tags(tokens: dict[int, str], characters: Sequence[str]) -> list[str]:
-    """Tags of tokens -> tags of every character: a token's own tag continues as I, also over a space in an entity.
+    """Convert tags of tokens to tags of characters: an entity continues as I, also over a space inside it.
 
     Args:
         tokens: the tag of each token, by the place of its first character.
@@ -256,7 +256,7 @@ class TaggingTask(LabelledTaskType):
         return order_tags(str(tag) for cell in cells for tag in split_cell(cell) if not is_blank(tag))
 
     def settle_spec(self, spec: TaskSpec, labels: tuple[str, ...]) -> TaskSpec:
-        # parts of speech, say, mark no entities that could be counted
+        # entity F1 is undefined for tags such as parts of speech
         return spec if is_entity_scheme(labels) else spec.replace(metrics=("accuracy",))
 
     def read_target(self, cell: object, labels, numbered, texts: tuple[str, ...]) -> tuple[int, ...]:
@@ -344,7 +344,7 @@ class TaggingTask(LabelledTaskType):
                 ANALYSIS_BATCH, progress,
             )  # fmt: skip
         predictions = self.decode(features, [probs_TK.argmax(-1) for probs_TK in probs_ITK])
-        lowest = _least_probable(features, probs_ITK)
+        gold_probabilities = _lowest_gold_probabilities(features, probs_ITK)
         joint = "" if examples.spec.unit == "character" else " "
         scheme = is_entity_scheme(examples.labels)
         types = [type for label in examples.labels for type, _, _ in entity_spans([label])]
@@ -353,8 +353,10 @@ class TaggingTask(LabelledTaskType):
         for row, (example, tags) in enumerate(zip(examples, predictions, strict=True)):
             gold = [examples.labels[tag] for tag in example.target]
             correct = np.mean([a == b for a, b in zip(gold, tags, strict=True)])
-            shown = [_show_tags(example.texts, side, joint, scheme) for side in (gold, tags)]
-            scored_rows.append(ScoredRow(example.id, example.texts, *shown, float(correct), lowest[row]))
+            tag_texts = [_show_tags(example.texts, side, joint, scheme) for side in (gold, tags)]
+            scored_rows.append(
+                ScoredRow(example.id, example.texts, *tag_texts, float(correct), gold_probabilities[row])
+            )
             pairs = _pair_entities(gold, tags) if scheme else zip(gold, tags, strict=True)
             counts += [((names.index(a), names.index(b)), row) for a, b in pairs]
         return predictions, scored_rows, build_confusion_matrix(names, counts)
@@ -367,7 +369,7 @@ class TaggingTask(LabelledTaskType):
         return {"entities": "; ".join(f"{e.label}: {e.text}" for e in prediction.entities), "tags": tags}
 
 
-def _least_probable(features: Features, probs_ITK: Sequence[np.ndarray]) -> list[float]:
+def _lowest_gold_probabilities(features: Features, probs_ITK: Sequence[np.ndarray]) -> list[float]:
     """For every example, the lowest probability of a gold tag."""
     lowest = [1.0] * len(features.examples)
     for i, probs_TK in enumerate(probs_ITK):
@@ -384,13 +386,15 @@ def _pair_entities(gold: Sequence[str], predicted: Sequence[str]) -> list[tuple[
     >>> _pair_entities(["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "I-ORG", "B-LOC", "I-LOC"])
     [('PER', 'ORG'), ('LOC', ''), ('', 'LOC')]
     """
-    ours, theirs = ({(first, last): type for type, first, last in entity_spans(tags)} for tags in (gold, predicted))
-    pairs = [(type, theirs.get(place, NO_ENTITY)) for place, type in ours.items()]
-    return pairs + [(NO_ENTITY, type) for place, type in theirs.items() if place not in ours]
+    gold_types, predicted_types = (
+        {(first, last): type for type, first, last in entity_spans(tags)} for tags in (gold, predicted)
+    )
+    pairs = [(type, predicted_types.get(place, NO_ENTITY)) for place, type in gold_types.items()]
+    return pairs + [(NO_ENTITY, type) for place, type in predicted_types.items() if place not in gold_types]
 
 
 def _show_tags(tokens: Sequence[str], tags: Sequence[str], joint: str, scheme: bool) -> str:
-    """Tags to read: the entities, or every word with its tag.
+    """Format tags as text: the entities, or every word with its tag.
 
     >>> _show_tags(["Clara", "plays"], ["B-PER", "O"], " ", True), _show_tags(["Clara"], ["NOUN"], " ", False)
     ('PER: Clara', 'Clara/NOUN')

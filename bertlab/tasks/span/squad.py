@@ -84,29 +84,30 @@ def _questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, tr
     """The rows that are questions, in the hub's form.
 
     Raises:
-        DataError: there are none, or the first that is not one where `complain` says so; none has an answer to learn.
+        DataError: there is no valid question, `invalid_rows` stops at an invalid one, or none has an answer to learn.
     """
     if not table.rows:
         raise DataError("no-questions", name=table.name)
     table.require_columns(spec.text)
     label = table.label_column(spec.label, training)
     id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
-    invalid_rows, seen, kept = InvalidRows() if invalid_rows is None else invalid_rows, {}, []
+    invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
+    row_numbers, questions = {}, []
     for number, row in table.numbered():
         id = None
         try:
             id = row_id(row, id_column, number)
             question = _question(row, spec.text, label)
-            if seen.setdefault(id, number) != number:
-                raise DataError("row-id-repeated", row=seen[id])
-            kept.append({"id": id, **question, "where": (table.name, number, id if id_column else None)})
+            if row_numbers.setdefault(id, number) != number:
+                raise DataError("row-id-repeated", row=row_numbers[id])
+            questions.append({"id": id, **question, "where": (table.name, number, id if id_column else None)})
         except DataError as error:
             invalid_rows.report(invalid_row(table.name, number, error, id if id_column else None))
-    if not kept:
+    if not questions:
         raise DataError("no-questions", name=table.name)
-    if training and not any(row["answers"]["text"] for row in kept):
+    if training and not any(row["answers"]["text"] for row in questions):
         raise DataError("training-rows-without-labels", name=table.name)
-    return kept
+    return questions
 
 
 def is_labelled(rows: list[dict], unanswerable: bool) -> bool:
@@ -138,7 +139,7 @@ def keep_labelled(
         invalid_rows: as for `read_squad`, of a question that needs an answer.
 
     Raises:
-        DataError: there are none, or the first without an answer where `complain` says so.
+        DataError: no row has an answer, or `invalid_rows` stops at one without.
     """
     if not is_labelled(rows, unanswerable):
         raise DataError("rows-without-answers", name=source)
@@ -164,7 +165,9 @@ def row_error(row: Mapping, reason: object, number: int = 0) -> DataError:
 
 
 def read_predictions(path: str | Path) -> dict[str, str]:
-    """Anyone's answers: {id: text} as JSON, or rows with id and prediction_text as a JSON list, JSON lines or Parquet.
+    """Read predicted answers: {id: text} as JSON, or rows with id and prediction_text.
+
+    Such rows are read from a JSON list, JSON lines or Parquet.
 
     Raises:
         DataError: the file is missing or damaged, an id comes twice, or an answer is not a text.
@@ -215,7 +218,7 @@ def _flattened(path: Path, data) -> Iterable[dict]:
                     where = Message("squad-place-question", article=a, paragraph=p, question=q)
                     answers = question.get("answers") or []
                     yield {
-                        # KLUE-MRC's files call it so
+                        # the key of the id in KLUE-MRC
                         "id": question["guid"] if "guid" in question else question["id"],
                         "title": article.get("title", ""),
                         "context": paragraph["context"],
@@ -237,11 +240,11 @@ def _flattened(path: Path, data) -> Iterable[dict]:
 
 def _question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
     context, question = (_text(row, column) for column in columns)
-    found = {"title": row.get("title") or "", "context": context, "question": question}
-    # in a table of texts it is one too; and what is impossible has answers in KLUE-MRC that people took for right
+    fields = {"title": row.get("title") or "", "context": context, "question": question}
+    # a table of texts has a text here too; KLUE-MRC lists plausible, wrong answers of impossible questions
     if str(row.get("is_impossible")).strip().lower() in ("true", "1", "1.0"):
-        return found | {"answers": {"text": [], "answer_start": []}, "is_impossible": True}
-    return found | {"answers": _answers(row, label, context)}
+        return fields | {"answers": {"text": [], "answer_start": []}, "is_impossible": True}
+    return fields | {"answers": _answers(row, label, context)}
 
 
 def _text(row: dict, column: str) -> str:
@@ -253,19 +256,21 @@ def _text(row: dict, column: str) -> str:
 
 
 def _answers(row: dict, label: str | None, context: str) -> dict[str, list]:
-    """The answers in the hub's form, or SQuAD's list of them, or a text or several; of those without a place the first
-    occurrence."""
-    given = None if label is None else value_of(row, label)
-    if isinstance(given, list) and given and all(isinstance(answer, dict) for answer in given):
-        given = {key: [answer.get(key) for answer in given] for key in ("text", "answer_start")}
-    if isinstance(given, dict):
-        texts, starts = given.get("text"), given.get("answer_start")
+    """Read the answers of a row: in the hub's form, SQuAD's list of objects, one text or a list of texts.
+
+    An answer without a start is placed at its first occurrence in the passage.
+    """
+    cell = None if label is None else value_of(row, label)
+    if isinstance(cell, list) and cell and all(isinstance(answer, dict) for answer in cell):
+        cell = {key: [answer.get(key) for answer in cell] for key in ("text", "answer_start")}
+    if isinstance(cell, dict):
+        texts, starts = cell.get("text"), cell.get("answer_start")
         if not isinstance(texts, list) or not isinstance(starts, list):
             raise DataError("answers-without-fields")
     else:
-        texts = [] if is_blank(given) else given if isinstance(given, list) else [str(given)]
+        texts = [] if is_blank(cell) else cell if isinstance(cell, list) else [str(cell)]
         starts = row.get("answer_start")
-        if not isinstance(starts, list):  # of several texts it is the first one's
+        if not isinstance(starts, list):  # one number is the start of the first text
             starts = [None if is_blank(starts) else starts, *[None] * len(texts)][: len(texts)]
     if len(texts) != len(starts):
         raise DataError("answer-starts-differ")
