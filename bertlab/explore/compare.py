@@ -65,7 +65,7 @@ class Comparison:
 
     @property
     def same_heads(self) -> bool:
-        """Whether both sides have equally many layers and heads, so that heads can be compared one to one."""
+        """Whether both sides have the same number of layers and heads, so that heads can be compared one to one."""
         return self.first_LNUU.shape == self.second_MNUU.shape
 
     @property
@@ -77,7 +77,7 @@ class Comparison:
 
     @property
     def farther_LN(self) -> np.ndarray:
-        """How many units farther each head attends on the second side, on average."""
+        """The difference of each head's mean attention distance, second minus first side, in units."""
         return mean_distance(self.second_MNUU) - mean_distance(self.first_LNUU)
 
     @property
@@ -104,22 +104,22 @@ def compare(
     Args:
         first: one side.
         second: the other side.
-        text: input of the first side, and of the second unless `other` is given.
-        pair: second text of that input.
-        other: input of the second side.
-        other_pair: second text of that input.
+        text: the input of the first side, and of the second unless `other` is given.
+        pair: the second text of that input.
+        other: the input of the second side, if it differs.
+        other_pair: the second text of that input.
 
     Raises:
         TextError: a text is empty or too long, or the inputs have no unit in common.
     """
     inputs = ((text, pair), (text, pair) if other is None else (other, other_pair))
-    sides = [_read_side(session, *given) for session, given in zip((first, second), inputs, strict=True)]
+    sides = [_read_side(session, *texts) for session, texts in zip((first, second), inputs, strict=True)]
     same_tokens = first.tokenizer.digest == second.tokenizer.digest
-    listed = [
-        [(row.token, (row.position,)) for row in rows] if same_tokens else _words(rows, *given)
-        for (rows, _, _), given in zip(sides, inputs, strict=True)
+    units_of_sides = [
+        [(row.token, (row.position,)) for row in rows] if same_tokens else _words(rows, *texts)
+        for (rows, _, _), texts in zip(sides, inputs, strict=True)
     ]
-    units = _align(*listed)
+    units = _align(*units_of_sides)
     if all(unit.first in _ADDED for unit in units):
         raise TextError("compare-nothing-shared")
     (_, first_LNTT, first_LTH), (_, second_MNTT, second_MTH) = sides
@@ -128,7 +128,7 @@ def compare(
     return Comparison(
         units=tuple(units),
         by="tokens" if same_tokens else "words",
-        left_out=(len(listed[0]) - len(units), len(listed[1]) - len(units)),
+        left_out=(len(units_of_sides[0]) - len(units), len(units_of_sides[1]) - len(units)),
         first_LNUU=pool_attention(first_LNTT, first_groups),
         second_MNUU=pool_attention(second_MNTT, second_groups),
         cka_LM=linear_cka(first_LUH, second_MUH),
@@ -155,9 +155,9 @@ def js_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def mean_distance(probs_XUU: np.ndarray) -> np.ndarray:
-    """The mean distance to what a head attends to, in units -> [...]."""
-    places_U = np.arange(probs_XUU.shape[-1])
-    return (probs_XUU * np.abs(places_U[:, None] - places_U)).sum(-1).mean(-1)
+    """The mean distance from a query to the keys it attends to, in units -> [...]."""
+    position_U = np.arange(probs_XUU.shape[-1])
+    return (probs_XUU * np.abs(position_U[:, None] - position_U)).sum(-1).mean(-1)
 
 
 def linear_cka(first_LUH: np.ndarray, second_MUH: np.ndarray) -> np.ndarray:
@@ -221,23 +221,25 @@ def _read_side(session: Session, text: str, pair: str | None) -> tuple[tuple[Tok
 
 def _words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Listed:
     """The words of an input with the positions of their tokens; [CLS] and [SEP] are words of their own."""
-    places = (words(text), words(pair or ""))
-    listed: dict[tuple, tuple[str, list[int]]] = {}
+    spans_by_segment = (words(text), words(pair or ""))
+    positions_by_word: dict[tuple, tuple[str, list[int]]] = {}
     for row in rows:
         if row.special and row.start == row.end:
-            listed[(row.position,)] = (row.token, [row.position])
+            positions_by_word[(row.position,)] = (row.token, [row.position])
             continue
         source = (text, pair or "")[row.segment]
-        within = (at for at, (start, end) in enumerate(places[row.segment]) if start < row.end and row.start < end)
-        at = next(within, None)
+        overlapping = (
+            at for at, (start, end) in enumerate(spans_by_segment[row.segment]) if start < row.end and row.start < end
+        )
+        at = next(overlapping, None)
         if at is not None:
-            start, end = places[row.segment][at]
-            listed.setdefault((row.segment, at), (source[start:end], []))[1].append(row.position)
-    return [(word, tuple(positions)) for word, positions in listed.values()]
+            start, end = spans_by_segment[row.segment][at]
+            positions_by_word.setdefault((row.segment, at), (source[start:end], []))[1].append(row.position)
+    return [(word, tuple(positions)) for word, positions in positions_by_word.values()]
 
 
 def _align(first: _Listed, second: _Listed) -> list[Unit]:
-    """Match the units of both sides: one by one if there are equally many, else those with the same text.
+    """Match the units of both sides: one by one if both have as many, otherwise those with the same text.
 
     >>> sides = [[("tea", (0,)), ("is", (1,)), ("hot", (2,))], [("tea", (0,)), ("hot", (1,))]]
     >>> [(unit.label, unit.second_positions) for unit in _align(*sides)]
@@ -249,4 +251,7 @@ def _align(first: _Listed, second: _Listed) -> list[Unit]:
         names = ([name for name, _ in first], [name for name, _ in second])
         blocks = SequenceMatcher(None, *names, autojunk=False).get_matching_blocks()
         pairs = [(first[a + step], second[b + step]) for a, b, size in blocks for step in range(size)]
-    return [Unit(one, other, here, there) for (one, here), (other, there) in pairs]
+    return [
+        Unit(first_text, second_text, first_positions, second_positions)
+        for (first_text, first_positions), (second_text, second_positions) in pairs
+    ]

@@ -65,8 +65,8 @@ def row_part(place: tuple[int, int, int], weights: Iterable[tuple[int, float]]) 
     >>> row_part((1, 2, 5), [(0, 0.6), (7, 1)]), row_part((1, 2, 5), [])
     ('r1.2.5-0:0.6-7:1', 'r1.2.5-u')
     """
-    shown = "-".join(f"{position}:{weight:.4f}".rstrip("0").rstrip(".") for position, weight in weights)
-    return f"r{'.'.join(map(str, place))}-{shown or UNIFORM}"
+    entries = "-".join(f"{position}:{weight:.4f}".rstrip("0").rstrip(".") for position, weight in weights)
+    return f"r{'.'.join(map(str, place))}-{entries or UNIFORM}"
 
 
 def patch_part(to: tuple[int, int | None], source: tuple[int, int | None]) -> str:
@@ -139,28 +139,28 @@ def resolve(text: str, num_heads: int) -> Changes:
     heads: set[Head] = set()
     rows, patches = {}, {}
     for part in split(text):
-        if found := _LAYER.fullmatch(part):
-            whole = {(int(found[1]), head) for head in range(num_heads)}
-            heads = heads - whole if found[2] or whole <= heads else heads | whole
-        elif found := _HEAD.fullmatch(part):
-            layer, head = int(found[1]), int(found[2])
-            if found[3]:
+        if match := _LAYER.fullmatch(part):
+            whole = {(int(match[1]), head) for head in range(num_heads)}
+            heads = heads - whole if match[2] or whole <= heads else heads | whole
+        elif match := _HEAD.fullmatch(part):
+            layer, head = int(match[1]), int(match[2])
+            if match[3]:
                 heads = (heads | {(layer, other) for other in range(num_heads)}) - {(layer, head)}
             else:
                 heads = heads ^ {(layer, head)}
-        elif found := _ROW.fullmatch(part):
-            place = (int(found[1]), int(found[2]), int(found[3]))
+        elif match := _ROW.fullmatch(part):
+            place = (int(match[1]), int(match[2]), int(match[3]))
             rows.pop(place, None)
-            if found[4]:
-                rows[place] = () if found[4] == UNIFORM else _weights(part, found[4])
-        elif found := _PATCH.fullmatch(part) or _HIDDEN.fullmatch(part):
+            if match[4]:
+                rows[place] = () if match[4] == UNIFORM else _weights(part, match[4])
+        elif match := _PATCH.fullmatch(part) or _HIDDEN.fullmatch(part):
             index = int if part.startswith("p") else _hidden_index
-            to = (index(found[1]), _position(found[2]))
+            to = (index(match[1]), _position(match[2]))
             patches.pop(to, None)
-            if found[3]:
-                if (to[1] is None) != (found[4] == EVERY):
+            if match[3]:
+                if (to[1] is None) != (match[4] == EVERY):
                     raise _unreadable(part)
-                patches[to] = (index(found[3]), _position(found[4]))
+                patches[to] = (index(match[3]), _position(match[4]))
         else:
             raise _unreadable(part)
     return Changes(frozenset(heads), rows, patches)
@@ -179,10 +179,10 @@ def read_heads(text: str, num_heads: int) -> frozenset[Head]:
 
 
 def _weights(part: str, text: str) -> tuple[tuple[int, float], ...]:
-    found = [_WEIGHT.fullmatch(weight) for weight in text.split("-")]
-    if not all(found):
+    matches = [_WEIGHT.fullmatch(weight) for weight in text.split("-")]
+    if not all(matches):
         raise _unreadable(part)
-    weights = tuple((int(weight[1]), float(weight[2])) for weight in found if weight)
+    weights = tuple((int(weight[1]), float(weight[2])) for weight in matches if weight)
     if not sum(weight for _, weight in weights) > 0:
         raise InterventionError("attention-row-without-weight")
     return weights

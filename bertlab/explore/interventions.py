@@ -98,8 +98,8 @@ def head_effects(model: Bert, probe: Probe, layers: Sequence[int] | None = None)
     Raises:
         InterventionError: there is no such layer.
     """
-    wanted = range(model.config.num_layers) if layers is None else layers
-    return join_effects(list(effects_by_layer(model, probe, wanted)))
+    selected_layers = range(model.config.num_layers) if layers is None else layers
+    return join_effects(list(effects_by_layer(model, probe, selected_layers)))
 
 
 def effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterator[HeadEffects]:

@@ -32,13 +32,13 @@ def lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     model(batch_of_one(encoding, device_of(model)), trace=trace)
     hidden_LTH = torch.cat(trace["hidden"])
     final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _read(model, tokenizer, hidden_LTH[-1])])
-    found = [
+    parts = [
         _standing(probs_TV, final_T[places])
         for hidden_TH in hidden_LTH
         for probs_TV, places in _read(model, tokenizer, hidden_TH)
     ]
     ids, probs, ranks, finals = (
-        torch.cat(part).view(hidden_LTH.shape[:2]).cpu().numpy() for part in zip(*found, strict=True)
+        torch.cat(part).view(hidden_LTH.shape[:2]).cpu().numpy() for part in zip(*parts, strict=True)
     )
     return Lens(
         tokens=token_rows(encoding),
@@ -114,12 +114,12 @@ def _standing(probs_TV: torch.Tensor, final_T: torch.Tensor) -> tuple[torch.Tens
 def _masks(model: Bert, tokenizer: Tokenizer, batch: Batch, ids_BT: torch.Tensor, positions: list[int]) -> torch.Tensor:
     """Log-probabilities at some positions of inputs that differ from `batch` only in their ids -> [B, M, V]."""
     rows = max(1, MAX_LOGITS // (tokenizer.vocab_size * len(positions)))
-    found = []
+    parts = []
     for part_BT in ids_BT.split(rows):
         types_BT = batch.token_type_ids_BT.expand_as(part_BT)
         hidden_BTH = model(Batch(part_BT, types_BT, torch.ones_like(part_BT, dtype=torch.bool))).hidden_BTH
-        found.append(model.mlm(hidden_BTH[:, positions])[..., : tokenizer.vocab_size].log_softmax(-1))
-    return torch.cat(found)
+        parts.append(model.mlm(hidden_BTH[:, positions])[..., : tokenizer.vocab_size].log_softmax(-1))
+    return torch.cat(parts)
 
 
 def _filled(encoding: Encoding, positions: list[int], tokens: tuple[str, ...], text: str, pair: str | None) -> str:

@@ -1,4 +1,4 @@
-"""What is behind an answer: the prediction for every window, and the attention between question and answer.
+"""The answer x-ray: the prediction for every window, and the attention between question and answer.
 
 Shape legend: T tokens of a window, K windows, L layers, N heads.
 """
@@ -54,29 +54,29 @@ def span_attention(
     Raises:
         TextError: there is no such window, or these characters are not in it.
     """
-    found = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
-    if not 0 <= window < len(found):
-        raise TextError("window-out-of-range", window=window, last=len(found) - 1)
-    chosen = found[window]
-    begin_P, end_P = chosen.offsets_T2[chosen.passage].T
+    all_windows = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
+    if not 0 <= window < len(all_windows):
+        raise TextError("window-out-of-range", window=window, last=len(all_windows) - 1)
+    read_window = all_windows[window]
+    begin_P, end_P = read_window.offsets_T2[read_window.passage].T
     inside_P = (begin_P < end) & (end_P > start) & (end_P > begin_P)
-    answer = [chosen.passage.start + int(place) for place in inside_P.nonzero()[0]]
+    answer = [read_window.passage.start + int(index) for index in inside_P.nonzero()[0]]
     if not answer:
         raise TextError("window-without-characters", window=window, start=start, end=end)
-    question_positions = list(range(1, 1 + chosen.question_tokens))
+    question_positions = list(range(1, 1 + read_window.question_tokens))
     trace = Trace.of("probs")
-    model(collate([chosen], tokenizer.pad_id).to(device_of(model)), trace=trace)
-    # layer by layer: the mean over a few rows is small, all rows of all heads are large
+    model(collate([read_window], tokenizer.pad_id).to(device_of(model)), trace=trace)
+    # The mean is taken layer by layer, because the rows of all heads together need much memory.
     means = [
         torch.stack([probs_1NTT[0, :, rows].mean(1) for probs_1NTT in trace["probs"]]).float().cpu().numpy()
         for rows in (question_positions, answer)
     ]
-    return SpanAttention(_tokens(chosen, tokenizer), tuple(question_positions), tuple(answer), *means)
+    return SpanAttention(_tokens(read_window, tokenizer), tuple(question_positions), tuple(answer), *means)
 
 
 def _window(reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max_answer_tokens: int) -> WindowReading:
     window, starts_T, ends_T = reading.windows[k], reading.start_KT[k], reading.end_KT[k]
-    # with as many starts and ends as for the answer, else the best score might differ from the answer's
+    # As many starts and ends as for the answers, because with fewer the best score could differ from theirs.
     decoded = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)
     best = decoded.spans[0] if decoded.spans else None
     return WindowReading(

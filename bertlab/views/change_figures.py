@@ -27,9 +27,9 @@ from bertlab.views.figures import (
 from bertlab.views.numbers import percent, signed
 from bertlab.views.token_labels import token_labels
 
-FITTING = 48  # positions whose words can be read in their cells
-USUAL = 10  # outcomes of a change: the five likeliest before, the five after
-WEAKEST = 0.5  # log-odds at which the colours of a head map are full, where no head has more
+MAX_LABELLED_POSITIONS = 48  # with more positions the cells are too narrow for their words
+MIN_ROWS = 10  # the usual number of outcomes: the five most probable ones before and after
+MIN_COLOUR_LIMIT = 0.5  # the smallest change of log-odds that gets the full colour in a head map
 
 
 def before_after(
@@ -39,33 +39,34 @@ def before_after(
     names: Mapping[str, str] | None = None,
     zoom: bool = False,
 ) -> go.Figure:
-    """Every outcome as two bars, its probability before and after; behind the second the change of its log-odds.
+    """Every outcome as two bars, its probability before and after, with the change of its log-odds.
 
     Args:
-        labels: what to call before and after.
-        names: what to call outcomes such as "IsNext" or "" (no answer), where not by their labels.
+        change: from `Session.intervene`.
+        labels: names of before and after.
+        names: names of outcomes such as "IsNext" or "" (no answer) whose label is not to be shown.
         zoom: end the axis at the longest bar instead of 100 %.
     """
-    shown = change.outcomes[::-1]
-    titles = [(names or {}).get(outcome.label, outcome.label) for outcome in shown]
-    # a minimum height, so that what follows does not move
-    rows = max(len(shown), USUAL)
+    outcomes = change.outcomes[::-1]
+    titles = [(names or {}).get(outcome.label, outcome.label) for outcome in outcomes]
+    # The height has a minimum, so that the page below does not move.
+    rows = max(len(outcomes), MIN_ROWS)
     figure = empty_figure(height=70 + 44 * rows)
-    parts = ((labels[1], BLUE, [o.after for o in shown]), (labels[0], GREY, [o.before for o in shown]))
-    changes = [f"{percent(o.after)}  ({signed(o.log_odds_after - o.log_odds_before, 2)})" for o in shown]
-    for (label, colour, values), texts in zip(parts, (changes, [percent(o.before) for o in shown]), strict=True):
+    parts = ((labels[1], BLUE, [o.after for o in outcomes]), (labels[0], GREY, [o.before for o in outcomes]))
+    changes = [f"{percent(o.after)}  ({signed(o.log_odds_after - o.log_odds_before, 2)})" for o in outcomes]
+    for (label, colour, values), texts in zip(parts, (changes, [percent(o.before) for o in outcomes]), strict=True):
         figure.add_bar(
-            x=values, y=list(range(len(shown))), orientation="h", name=escape_markup(label), text=texts,
+            x=values, y=list(range(len(outcomes))), orientation="h", name=escape_markup(label), text=texts,
             marker={"color": colour, "cornerradius": 3}, textposition="outside", cliponaxis=False,
             customdata=[escape_markup(shorten(title, 60)) for title in titles],
             hovertemplate=f"%{{customdata}}<br>{escape_markup(label)}: %{{text}}<extra></extra>",
         )  # fmt: skip
     ticks = [escape_markup(shorten_to_width(title, 15, tail=6)) for title in titles]
     figure.update_yaxes(
-        tickvals=list(range(len(shown))), ticktext=ticks, ticklabelstandoff=6,
-        range=[len(shown) - rows - 0.5, len(shown) - 0.5],
+        tickvals=list(range(len(outcomes))), ticktext=ticks, ticklabelstandoff=6,
+        range=[len(outcomes) - rows - 0.5, len(outcomes) - 0.5],
     )  # fmt: skip
-    probabilities = [probability for outcome in shown for probability in (outcome.before, outcome.after)]
+    probabilities = [probability for outcome in outcomes for probability in (outcome.before, outcome.after)]
     figure.update_xaxes(range=bar_range(probabilities, zoom, space=2.0), visible=False)
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08, legend={"traceorder": "reversed"})
     return figure
@@ -74,12 +75,17 @@ def before_after(
 def head_map(
     effects: HeadEffects, *, axes: tuple[str, str] = ("head", "layer"), odds: str = "change of the log-odds"
 ) -> go.Figure:
-    """Layers x heads: the change of the prediction's log-odds when that head alone is switched off.
+    """Layers x heads: the change of the prediction's log-odds when that head alone is ablated.
 
     Blue heads help (the log-odds fall without them), orange heads hurt.
+
+    Args:
+        effects: from `Session.head_effects`.
+        axes: titles of the columns and the rows.
+        odds: title of the colour bar.
     """
     head = escape_markup(axes[0])
-    limit = max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
+    limit = max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
     count = effects.effects_LN.shape[1]
     figure = empty_figure(height=130 + 34 * len(effects.layers))
     texts = [
@@ -88,7 +94,7 @@ def head_map(
     ]
     figure.add_heatmap(
         z=effects.effects_LN.astype(float).round(4), y=list(range(len(effects.layers))), zmin=-limit, zmax=limit,
-        colorscale=[[1 - place, colour] for place, colour in reversed(DIVERGING)], xgap=2, ygap=2,
+        colorscale=[[1 - position, colour] for position, colour in reversed(DIVERGING)], xgap=2, ygap=2,
         text=texts, texttemplate="%{text}",
         textfont={"size": 13 if count <= 8 else 10}, customdata=np.round(effects.probabilities_LN, 4),
         colorbar={
@@ -109,7 +115,7 @@ def lens_grid(
     first: int = 0,
     count: int | None = None,
     rows: tuple[str, str] = ("layer {}", "embeddings"),
-    labels: tuple[str, str, str] = ("says", "probability", "rank of the last layer's word"),
+    labels: tuple[str, str, str] = ("prediction", "probability", "rank of the last layer's word"),
 ) -> go.Figure:
     """The most probable token of every layer (rows, the last on top) at every position; the bluer, the more probable.
 
@@ -122,22 +128,23 @@ def lens_grid(
         labels: names of the prediction, its probability, and the rank of the last layer's prediction.
     """
     layers = len(lens.probs_LT)
-    places = list(range(len(lens.tokens)))[first:][:count]
+    positions = list(range(len(lens.tokens)))[first:][:count]
     tokens = [escape_markup(token) for token in token_labels(lens.tokens)]
-    predicted = [[escape_markup(shorten_to_width(row[at], 8)) for at in places] for row in lens.tokens_LT]
+    predicted = [[escape_markup(shorten_to_width(row[at], 8)) for at in positions] for row in lens.tokens_LT]
     hover = [
         [
             f"{tokens[at]}<br>{escape_markup(labels[0])}: {escape_markup(row[at])}<br>"
             f"{escape_markup(labels[1])}: {percent(float(lens.probs_LT[layer, at]))}<br>"
             f"{escape_markup(labels[2])} ({escape_markup(lens.final_T[at])}): {int(lens.rank_LT[layer, at])}"
-            for at in places
+            for at in positions
         ]
         for layer, row in enumerate(lens.tokens_LT)
     ]
     figure = empty_figure(height=150 + 38 * layers)
     figure.add_heatmap(
-        z=lens.probs_LT[:, places].astype(float).round(4), x=places, y=list(range(layers)), zmin=0, zmax=1,
-        text=predicted, texttemplate="%{text}" if len(places) <= FITTING else None, textfont={"size": 12},
+        z=lens.probs_LT[:, positions].astype(float).round(4), x=positions, y=list(range(layers)), zmin=0, zmax=1,
+        text=predicted, textfont={"size": 12},
+        texttemplate="%{text}" if len(positions) <= MAX_LABELLED_POSITIONS else None,
         colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
         colorbar={
             "orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom",
@@ -145,12 +152,12 @@ def lens_grid(
             "outlinewidth": 0, "title": {"text": escape_markup(labels[1]), "side": "top"},
         },
     )  # fmt: skip
-    figure.update_xaxes(tickvals=places, ticktext=[tokens[at] for at in places], tickangle=-45)
+    figure.update_xaxes(tickvals=positions, ticktext=[tokens[at] for at in positions], tickangle=-45)
     figure.update_yaxes(
         tickvals=list(range(layers)), ticklabelstandoff=6,
         ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in range(layers - 1))],
     )  # fmt: skip
-    if chosen in places:
+    if chosen in positions:
         figure.add_shape(
             type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=layers - 0.5, line={"color": ORANGE, "width": 2}
         )
@@ -167,24 +174,31 @@ def lens_depth(
 ) -> go.Figure:
     """The last layer's prediction at one position, layer by layer: probability (left axis) and rank (right axis,
     logarithmic, 1 on top).
+
+    Args:
+        lens: from `Session.lens`.
+        position: the position, from 0.
+        labels: names of probability and rank.
+        rows: names of a layer, with {} for its number, and of the embeddings.
+        axis: title of the x axis.
     """
-    places = list(range(len(lens.probs_LT)))
+    depths = list(range(len(lens.probs_LT)))
     figure = empty_figure(height=300)
-    # arrows name the axes, since Plotly would rotate their titles
+    # Legend entries with arrows name the two axes, because Plotly would rotate axis titles.
     for label, values_LT, colour, symbol, dash, yaxis in (
         (f"← {labels[0]}", lens.final_probs_LT, BLUE, "circle", "solid", "y"),
         (f"{labels[1]} →", lens.rank_LT, ORANGE, "diamond", "dot", "y2"),
     ):
         figure.add_scatter(
-            x=places, y=values_LT[:, position].astype(float).tolist(), name=escape_markup(label), yaxis=yaxis,
+            x=depths, y=values_LT[:, position].astype(float).tolist(), name=escape_markup(label), yaxis=yaxis,
             mode="lines+markers", line={"color": colour, "width": 2.5, "dash": dash},
             marker={"size": 8, "symbol": symbol}, hovertemplate="%{y:.1%}" if yaxis == "y" else "%{y}",
         )  # fmt: skip
     figure.update_xaxes(
-        tickvals=places,
-        ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in places[:-1])],
+        tickvals=depths,
+        ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in depths[:-1])],
         title=escape_markup(axis),
-        range=[-0.5, len(places) - 0.5],
+        range=[-0.5, len(depths) - 0.5],
     )
     top = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))
     figure.update_layout(

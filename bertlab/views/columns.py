@@ -25,8 +25,8 @@ def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) ->
     {'layer': [0, 0], 'head': [0, 1], 'share': [0.25, 0.75]}
     """
     count, width = next(iter(values.values())).shape
-    places = [(layer, head) for layer in (layers or range(count)) for head in range(width)]
-    columns = {"layer": [layer for layer, _ in places], "head": [head for _, head in places]}
+    positions = [(layer, head) for layer in (layers or range(count)) for head in range(width)]
+    columns = {"layer": [layer for layer, _ in positions], "head": [head for _, head in positions]}
     return columns | {name: array.astype(float).ravel().tolist() for name, array in values.items()}
 
 
@@ -47,26 +47,26 @@ def prediction_change(change: PredictionChange) -> Columns:
     return {name: [getattr(outcome, name) for outcome in change.outcomes] for name in names}
 
 
-def lens(fact: Lens) -> Columns:
+def lens(lens_result: Lens) -> Columns:
     """For every layer and position: the prediction there, and how the last layer's prediction fares."""
-    layers, positions = fact.probs_LT.shape
-    tokens = token_labels(fact.tokens)
-    places = [(layer, position) for layer in range(layers) for position in range(positions)]
+    layers, positions = lens_result.probs_LT.shape
+    tokens = token_labels(lens_result.tokens)
+    indices = [(layer, position) for layer in range(layers) for position in range(positions)]
     return {
-        "layer": [_layer_name(layer) for layer, _ in places],
-        "position": [position for _, position in places],
-        "token": [tokens[position] for _, position in places],
-        "prediction": [fact.tokens_LT[layer][position] for layer, position in places],
-        "probability": [float(fact.probs_LT[place]) for place in places],
-        "final_prediction": [fact.final_T[position] for _, position in places],
-        "final_probability": [float(fact.final_probs_LT[place]) for place in places],
-        "final_rank": [int(fact.rank_LT[place]) for place in places],
+        "layer": [_layer_name(layer) for layer, _ in indices],
+        "position": [position for _, position in indices],
+        "token": [tokens[position] for _, position in indices],
+        "prediction": [lens_result.tokens_LT[layer][position] for layer, position in indices],
+        "probability": [float(lens_result.probs_LT[index]) for index in indices],
+        "final_prediction": [lens_result.final_T[position] for _, position in indices],
+        "final_probability": [float(lens_result.final_probs_LT[index]) for index in indices],
+        "final_rank": [int(lens_result.rank_LT[index]) for index in indices],
     }
 
 
-def lens_at(fact: Lens, position: int) -> Columns:
+def lens_at(lens_result: Lens, position: int) -> Columns:
     """The rows of `lens` at one position."""
-    columns = lens(fact)
+    columns = lens(lens_result)
     rows = [row for row, at in enumerate(columns["position"]) if at == position]
     return {name: [values[row] for row in rows] for name, values in columns.items()}
 
@@ -104,11 +104,11 @@ def layer_drift(comparison: Comparison) -> Columns:
 
 def layer_similarity(comparison: Comparison) -> Columns:
     """Linear CKA of every layer of the first side with every layer of the second."""
-    places = list(np.ndindex(*comparison.cka_LM.shape))
+    pairs = list(np.ndindex(*comparison.cka_LM.shape))
     return {
-        "first_layer": [_layer_name(first) for first, _ in places],
-        "second_layer": [_layer_name(second) for _, second in places],
-        "linear_cka": [float(comparison.cka_LM[place]) for place in places],
+        "first_layer": [_layer_name(first) for first, _ in pairs],
+        "second_layer": [_layer_name(second) for _, second in pairs],
+        "linear_cka": [float(comparison.cka_LM[pair]) for pair in pairs],
     }
 
 

@@ -56,9 +56,9 @@ HEIGHT, LEGEND_LINE, LEGEND_MARK, LEGEND_LETTER, LEGEND_WIDTH = 300, 26, 52, 8, 
 
 def has_metric(rows: Iterable[Mapping], metric: str) -> bool:
     """Whether any row has a value of this metric."""
-    shown = METRICS.get(metric)
-    return shown is not None and any(
-        row.get(shown.step) is not None or _measurement(row, shown) is not None for row in rows
+    spec = METRICS.get(metric)
+    return spec is not None and any(
+        row.get(spec.step) is not None or _measurement(row, spec) is not None for row in rows
     )
 
 
@@ -82,32 +82,33 @@ def run_curves(
         axes: titles of x and y.
     """
     figure = go.Figure(layout={"template": TEMPLATE})
-    shown = METRICS[metric]
-    form = ".1%" if shown.percent else ".4g"
+    spec = METRICS[metric]
+    form = ".1%" if spec.percent else ".4g"
     for number, (name, rows) in enumerate(runs.items()):
         rows = list(rows)
-        steps = _step_points(rows, shown, x)
+        steps = _step_points(rows, spec, x)
         line = {
             "color": COLOURS[number % len(COLOURS)], "width": 2, "dash": DASHES[number // len(COLOURS) % len(DASHES)]
         }  # fmt: skip
-        places, values = [place for place, _ in steps], [value for _, value in steps]
-        if steps and shown.noisy:
+        positions, values = [position for position, _ in steps], [value for _, value in steps]
+        if steps and spec.noisy:
             figure.add_scatter(
-                x=places, y=values, legendgroup=name, showlegend=False, mode="lines", line={**line, "width": 1},
+                x=positions, y=values, legendgroup=name, showlegend=False, mode="lines", line={**line, "width": 1},
                 opacity=0.25, hoverinfo="skip",
             )  # fmt: skip
             values = smooth(values)
         if steps:
             figure.add_scatter(
-                x=places, y=values, name=escape_markup(name), legendgroup=name,
+                x=positions, y=values, name=escape_markup(name), legendgroup=name,
                 mode="lines" if len(steps) > 1 else "markers",
                 line=line, hovertemplate=f"{escape_markup(name)}: %{{y:{form}}}",
             )  # fmt: skip
-        measured = _measured_points(rows, shown, x)
-        if measured:
+        held_out_points = _measured_points(rows, spec, x)
+        if held_out_points:
             # without steps, a line connects the measurements
             figure.add_scatter(
-                x=[place for place, _ in measured], y=[value for _, value in measured], legendgroup=name,
+                x=[position for position, _ in held_out_points], y=[value for _, value in held_out_points],
+                legendgroup=name,
                 name=escape_markup(name if not steps else f"{name}, {held_out}"),
                 mode="markers" if steps else "lines+markers",
                 showlegend=not steps, line=line,
@@ -124,7 +125,7 @@ def run_curves(
         title={"text": escape_markup(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6
     )
     figure.update_yaxes(exponentformat="power")  # not 150µ for 0.00015
-    if shown.percent:
+    if spec.percent:
         figure.update_yaxes(tickformat=PERCENT_TICKS, rangemode="tozero")
     # a longer legend makes the figure higher, so that the curves keep their height
     figure.update_layout(height=HEIGHT + LEGEND_LINE * (_legend_lines(figure) - 1), legend={"maxheight": 0.9})
@@ -139,12 +140,12 @@ def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "t
     >>> curve_points({"tiny": rows}, "loss")
     {'run': ['tiny', 'tiny'], 'split': ['training', 'held-out'], 'tokens': [64, 64], 'loss': [8.5, 8.0]}
     """
-    shown = METRICS[metric]
+    spec = METRICS[metric]
     points = []
     for name, logged in runs.items():
         rows = list(logged)
-        points += [(name, "training", *point) for point in _step_points(rows, shown, x)]
-        points += [(name, "held-out", *point) for point in _measured_points(rows, shown, x)]
+        points += [(name, "training", *point) for point in _step_points(rows, spec, x)]
+        points += [(name, "held-out", *point) for point in _measured_points(rows, spec, x)]
     columns = zip(*points, strict=True) if points else ((), (), (), ())
     return {title: list(values) for title, values in zip(("run", "split", x, metric), columns, strict=True)}
 
@@ -186,20 +187,20 @@ def _step_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[floa
 def _measured_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[float, float]]:
     """(x, value) of every measurement on held-out text."""
     return [
-        (place, value)
-        for row, place in zip(rows, _places(rows, x), strict=True)
-        if place is not None and (value := _measurement(row, metric)) is not None
+        (position, value)
+        for row, position in zip(rows, _places(rows, x), strict=True)
+        if position is not None and (value := _measurement(row, metric)) is not None
     ]
 
 
 def _places(rows: list[Mapping], x: str) -> list[float | None]:
     """The x value of each row; measurements are logged without a time and get that of their step."""
-    known = [(row["step"], row[x]) for row in rows if _number(row.get("step")) and _number(row.get(x))]
-    if not known:
+    logged = [(row["step"], row[x]) for row in rows if _number(row.get("step")) and _number(row.get(x))]
+    if not logged:
         return [None] * len(rows)
-    steps, places = zip(*sorted(known), strict=True)
+    steps, positions = zip(*sorted(logged), strict=True)
     return [
-        row[x] if _number(row.get(x)) else float(np.interp(row["step"], steps, places)) if _number(row.get("step"))
+        row[x] if _number(row.get(x)) else float(np.interp(row["step"], steps, positions)) if _number(row.get("step"))
         else None
         for row in rows
     ]  # fmt: skip
@@ -218,8 +219,8 @@ def _log_ticks(figure: go.Figure) -> int | str | None:
     """The `dtick` of a logarithmic axis: powers of ten if it covers two decades or more, also 2 and 5 if it covers
     one; below that None, Plotly's choice.
     """
-    places = [place for trace in figure.data for place in trace.x if place and place > 0]
-    decades = math.log10(max(places) / min(places)) if places else 0.0
+    positions = [position for trace in figure.data for position in trace.x if position and position > 0]
+    decades = math.log10(max(positions) / min(positions)) if positions else 0.0
     return 1 if decades >= 2 else "D2" if decades >= 1 else None
 
 

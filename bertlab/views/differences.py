@@ -56,12 +56,13 @@ def head_differences(
             type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5, line={"color": GREY, "width": 3}
         )
     # Plotly reports no clicks on a heat map, so transparent marks lie on its cells
-    places = [(layer, head) for layer in range(layers) for head in range(signed_LN.shape[1])]
+    heads_of_layers = [(layer, head) for layer in range(layers) for head in range(signed_LN.shape[1])]
     clear = {"marker": {"opacity": 0}}
     figure.add_scatter(
-        x=[head for _, head in places], y=[layer for layer, _ in places], mode="markers", hoverinfo="skip",
+        x=[head for _, head in heads_of_layers], y=[layer for layer, _ in heads_of_layers], mode="markers",
+        hoverinfo="skip",
         marker={"symbol": "square", "size": 22, "color": "rgba(0, 0, 0, 0)"}, selected=clear, unselected=clear,
-        customdata=[list(place) for place in places], showlegend=False,
+        customdata=[list(layer_head) for layer_head in heads_of_layers], showlegend=False,
     )  # fmt: skip
     figure.update_xaxes(title={"text": escape_markup(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
     # without a range, the marks would widen the axis to heads that do not exist
@@ -82,8 +83,8 @@ def head_difference(comparison: Comparison, layer: int, head: int, *, label: str
     difference_UU = comparison.difference_UU(layer, head)
     limit = float(np.abs(difference_UU).max()) or 1.0
     names = [escape_markup(unit.label) for unit in comparison.units]
-    places = list(range(len(names)))
-    # the same height for all usual sentences, so that what follows does not move
+    positions = list(range(len(names)))
+    # the same height for all usual sentences, so that the page below does not move
     figure = _figure(190 + max(440, 5 * len(names)))
     figure.add_heatmap(
         z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1, colorbar=_bar(label),
@@ -92,9 +93,11 @@ def head_difference(comparison: Comparison, layer: int, head: int, *, label: str
     )  # fmt: skip
     if len(names) <= MAX_SIGNED_UNITS:
         figure.update_traces(text=signs(difference_UU, limit, 0.2), texttemplate="%{text}", textfont={"size": 11})
-    named = {"tickvals": places, "ticktext": names} if len(names) <= MAX_NAMED_UNITS else {"showticklabels": False}
-    figure.update_xaxes(side="top", tickangle=-90, tickfont={"size": 11}, **named)
-    figure.update_yaxes(autorange="reversed", tickfont={"size": 11}, **named)
+    tick_labels = (
+        {"tickvals": positions, "ticktext": names} if len(names) <= MAX_NAMED_UNITS else {"showticklabels": False}
+    )
+    figure.update_xaxes(side="top", tickangle=-90, tickfont={"size": 11}, **tick_labels)
+    figure.update_yaxes(autorange="reversed", tickfont={"size": 11}, **tick_labels)
     return figure
 
 
@@ -176,7 +179,7 @@ def moved_most(comparison: Comparison, layer: int = -1, *, top: int = 12, axis: 
         textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
     names = [escape_markup(comparison.units[at].label) for at in order]
-    # the same height for fewer tokens, so that what follows does not move
+    # the same height for fewer tokens, so that the page below does not move
     figure.update_yaxes(
         tickvals=list(range(len(order))), ticktext=names, ticklabelstandoff=6,
         range=[len(order) - top - 0.5, len(order) - 0.5],

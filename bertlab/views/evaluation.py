@@ -40,7 +40,7 @@ def confusion_map(
         labels: name of "no entity", and the words after a share.
     """
     names = [escape_markup(shorten(name or labels[0], 18)) for name in confusion.names]
-    size, places = len(names), list(range(len(names)))
+    size, positions = len(names), list(range(len(names)))
     counts_GP, shares_GP = confusion.counts_GP, confusion.shares_GP
     cell = 62 if size <= 6 else 46 if size <= MOST_NUMBERED else 22
     figure = empty_figure(height=110 + cell * size)
@@ -50,7 +50,7 @@ def confusion_map(
         z=signed_GP.round(4), zmin=-1, zmax=1, colorscale=_SHARES, xgap=3, ygap=3, showscale=False, hoverinfo="skip"
     )
     # Plotly reports no clicks on a heat map, so transparent marks lie on its cells
-    cells = [(label, prediction) for label in places for prediction in places]
+    cells = [(label, prediction) for label in positions for prediction in positions]
     texts = [f"{counts_GP[cell]:,}<br>{shares_GP[cell]:.0%}" if counts_GP[cell] else "" for cell in cells]
     figure.add_scatter(
         x=[prediction for _, prediction in cells],
@@ -77,13 +77,17 @@ def confusion_map(
             type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5, line={"color": GREY, "width": 3}
         )
     title = {"font": {"size": 13}}
-    named = {"tickvals": places, "ticktext": names}
+    tick_labels = {"tickvals": positions, "ticktext": names}
     slant = -40 if max(map(len, names)) * size > 60 else 0
     figure.update_xaxes(
-        side="top", range=[-0.5, size - 0.5], tickangle=slant, title={"text": escape_markup(axes[0]), **title}, **named
+        side="top",
+        range=[-0.5, size - 0.5],
+        tickangle=slant,
+        title={"text": escape_markup(axes[0]), **title},
+        **tick_labels,
     )
     figure.update_yaxes(
-        range=[size - 0.5, -0.5], title={"text": escape_markup(axes[1]), **title}, ticklabelstandoff=6, **named
+        range=[size - 0.5, -0.5], title={"text": escape_markup(axes[1]), **title}, ticklabelstandoff=6, **tick_labels
     )
     return figure
 
@@ -125,21 +129,22 @@ def group_bars(
 
     A bar's customdata is the number of its group.
     """
-    places = list(range(len(groups)))
+    positions = list(range(len(groups)))
     figure = empty_figure(height=90 + 52 * len(groups))
     for name, values, colour, pattern in (
         (labels[0], [group.f1 for group in groups], BLUE, ""),
         (labels[1], [group.exact_match for group in groups], ORANGE, "/"),
     ):
         figure.add_bar(
-            x=[round(value, 3) for value in values], y=places, orientation="h", name=escape_markup(name),
+            x=[round(value, 3) for value in values], y=positions, orientation="h", name=escape_markup(name),
             marker={"color": colour, "pattern": {"shape": pattern, "size": 5}, "cornerradius": 3},
             text=[f"{value:.0f}" for value in values], textposition="outside", cliponaxis=False,
-            customdata=[[place] for place in places], hovertemplate=f"{escape_markup(name)}: %{{x:.1f}}<extra></extra>",
+            customdata=[[position] for position in positions],
+            hovertemplate=f"{escape_markup(name)}: %{{x:.1f}}<extra></extra>",
             selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
         )  # fmt: skip
     names = [f"{escape_markup(group.name or other)} ({len(group.rows):,})" for group in groups]
-    figure.update_yaxes(tickvals=places, ticktext=names, autorange="reversed", ticklabelstandoff=6)
+    figure.update_yaxes(tickvals=positions, ticktext=names, autorange="reversed", ticklabelstandoff=6)
     figure.update_xaxes(
         range=[0, 108], tickvals=[0, 25, 50, 75, 100], showgrid=True, gridcolor=GRID,
         title={"text": escape_markup(axis), "font": {"size": 13}},
@@ -157,7 +162,7 @@ def row_html(row: ScoredRow, words: Mapping[str, str], joint: str = " ") -> str:
         joint: the text between two words.
     """
     texts = row.texts if len(row.texts) <= 2 else (joint.join(row.texts),)
-    shown = "".join(
+    cells = "".join(
         f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{escape_html(shorten(t, 420))}</p>' for t in texts
     )
     line = [
@@ -166,7 +171,7 @@ def row_html(row: ScoredRow, words: Mapping[str, str], joint: str = " ") -> str:
     ]
     if row.probability is not None:
         line.append(f"{escape_html(words['probability'])}: {percent(row.probability)}")
-    return f'<div dir="auto">{shown}<p class="small">{" · ".join(line)}</p></div>'
+    return f'<div dir="auto">{cells}<p class="small">{" · ".join(line)}</p></div>'
 
 
 def table(rows: Sequence[ScoredRow], joint: str = " ") -> list[dict[str, str | float]]:

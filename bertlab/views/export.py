@@ -42,8 +42,8 @@ def python_lines(source: str, steps: Iterable[str]) -> str:
         above.append(uses)
     opened = [f"session = bertlab.load({source!r})"] if source else []
     head = [*(["import bertlab"] if opened else []), *sorted(above, key=lambda line: line.split()[1])]
-    shown = ["figure.show()"] if any(step.startswith("figure = ") for step in below) else []
-    return "\n".join([*head, "", *opened, *below, *shown, ""])
+    last_lines = ["figure.show()"] if any(step.startswith("figure = ") for step in below) else []
+    return "\n".join([*head, "", *opened, *below, *last_lines, ""])
 
 
 def _plain(value):

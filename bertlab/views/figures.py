@@ -70,37 +70,39 @@ def mask_bars(
         zoom: end the axis at the longest bar instead of 100 %.
         original: what stands beside the bar of the original token; {} is its rank.
     """
-    shown: list[Candidate | Original] = list(fill.candidates)
-    own = fill.original
-    if own and own.id not in {candidate.id for candidate in shown}:
-        shown.append(own)
-    best, shown = shown[:1], shown[::-1]
-    marked = [own is not None and candidate.id == own.id for candidate in shown]
-    probabilities = [candidate.probability for candidate in shown]
-    figure = empty_figure(height=44 + 34 * len(shown) + (32 if title else 0))
+    candidates: list[Candidate | Original] = list(fill.candidates)
+    original_token = fill.original
+    if original_token and original_token.id not in {candidate.id for candidate in candidates}:
+        candidates.append(original_token)
+    best, candidates = candidates[:1], candidates[::-1]
+    is_original = [original_token is not None and candidate.id == original_token.id for candidate in candidates]
+    probabilities = [candidate.probability for candidate in candidates]
+    figure = empty_figure(height=44 + 34 * len(candidates) + (32 if title else 0))
     figure.add_bar(
         x=probabilities,
-        y=list(range(len(shown))),
+        y=list(range(len(candidates))),
         orientation="h",
         marker={
-            "color": [BLUE if candidate in best else GREY for candidate in shown],
-            "line": {"color": ORANGE, "width": [3 * mark for mark in marked]},
+            "color": [BLUE if candidate in best else GREY for candidate in candidates],
+            "line": {"color": ORANGE, "width": [3 * mark for mark in is_original]},
             "cornerradius": 4,
         },
         text=[
-            percent(probability) + (f"  {escape_markup(original.format(f'{own.rank:,}'))}" if mark else "")
-            for probability, mark in zip(probabilities, marked, strict=True)
+            percent(probability) + (f"  {escape_markup(original.format(f'{original_token.rank:,}'))}" if mark else "")
+            for probability, mark in zip(probabilities, is_original, strict=True)
         ],
         textposition="outside",
         cliponaxis=False,
-        customdata=[escape_markup(candidate.token) for candidate in shown],
+        customdata=[escape_markup(candidate.token) for candidate in candidates],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
     # positions, not the words themselves: two tokens may look alike, and Plotly would read "2024" as a number
     figure.update_yaxes(
-        tickvals=list(range(len(shown))), ticktext=[escape_markup(c.token) for c in shown], ticklabelstandoff=6
+        tickvals=list(range(len(candidates))),
+        ticktext=[escape_markup(c.token) for c in candidates],
+        ticklabelstandoff=6,
     )
-    figure.update_xaxes(range=bar_range(probabilities, zoom, space=1.9 if any(marked) else 1.2), visible=False)
+    figure.update_xaxes(range=bar_range(probabilities, zoom, space=1.9 if any(is_original) else 1.2), visible=False)
     if title:
         figure.update_layout(title={"text": escape_markup(title), "font": {"size": 15}}, margin={"t": 44})
     return figure
@@ -137,16 +139,16 @@ def span_curves(
         zoom: end the y axis at the highest probability instead of 100 %.
     """
     words = [passage[start:end] for start, end in answers.words]
-    places = list(range(len(words)))
+    positions = list(range(len(words)))
     figure = empty_figure(height=300)
     for name, probabilities, colour, dash in zip(
         labels, (answers.start_probs, answers.end_probs), (BLUE, ORANGE), ("solid", "dot"), strict=True
     ):
         figure.add_scatter(
-            x=places,
+            x=positions,
             y=list(probabilities),
             name=escape_markup(name),
-            mode="lines+markers" if len(places) <= 120 else "lines",
+            mode="lines+markers" if len(positions) <= 120 else "lines",
             line={"color": colour, "width": 2.5, "dash": dash, "shape": "linear"},
             marker={"size": 6, "symbol": "circle" if dash == "solid" else "diamond"},
             fill="tozeroy",
@@ -156,7 +158,7 @@ def span_curves(
         )
     step = max(1, -(-len(words) // 12))
     figure.update_xaxes(
-        tickvals=places[::step],
+        tickvals=positions[::step],
         ticktext=[escape_markup(shorten(word, 14)) for word in words[::step]],
         tickangle=-40,
         tickfont={"size": 12},
@@ -194,11 +196,11 @@ def embedding_strips(
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
-        shown = np.asarray(values_TH, float)[:, :_SHOWN_DIMENSIONS]
+        dimensions = np.asarray(values_TH, float)[:, :_SHOWN_DIMENSIONS]
         # one outlying dimension must not bleach all others
-        limit = float(np.quantile(np.abs(shown), 0.99)) if shown.size else 1.0
+        limit = float(np.quantile(np.abs(dimensions), 0.99)) if dimensions.size else 1.0
         figure.add_heatmap(
-            z=shown.round(4),
+            z=dimensions.round(4),
             y=rows,
             name=escape_markup(label),
             xaxis=f"x{suffix}",
@@ -208,7 +210,7 @@ def embedding_strips(
             colorscale=DIVERGING,
             showscale=False,
             ygap=3,
-            customdata=np.repeat(np.array(tokens, object)[:, None], shown.shape[1], axis=1),
+            customdata=np.repeat(np.array(tokens, object)[:, None], dimensions.shape[1], axis=1),
             hovertemplate=escape_markup(label) + "<br>%{customdata} [%{x}]: %{z:.3f}<extra></extra>",
         )
         left = column * (width + gap)
@@ -231,7 +233,7 @@ def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
     """One head as a heat map: rows attend to columns; the colour follows the square root of the probability."""
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
     tokens = [escape_markup(token) for token in token_labels(attention.tokens)]
-    places, ticks = list(range(len(tokens))), (0, 0.1, 0.25, 0.5, 1)
+    positions, ticks = list(range(len(tokens))), (0, 0.1, 0.25, 0.5, 1)
     figure = empty_figure(height=140 + 18 * min(len(tokens), 40))
     figure.add_heatmap(
         z=np.sqrt(probs_TT).round(4), zmin=0, zmax=1, colorscale=PALETTE["sequential"],
@@ -240,9 +242,9 @@ def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
         colorbar={"tickvals": np.sqrt(ticks).tolist(), "ticktext": [str(tick) for tick in ticks], "thickness": 12},
     )  # fmt: skip
     step = max(1, -(-len(tokens) // 40))
-    shown = {"tickvals": places[::step], "ticktext": tokens[::step], "tickfont": {"size": 11}}
-    figure.update_xaxes(side="top", tickangle=-60, **shown)
-    figure.update_yaxes(autorange="reversed", **shown)
+    tick_labels = {"tickvals": positions[::step], "ticktext": tokens[::step], "tickfont": {"size": 11}}
+    figure.update_xaxes(side="top", tickangle=-60, **tick_labels)
+    figure.update_yaxes(autorange="reversed", **tick_labels)
     return figure
 
 
@@ -256,16 +258,18 @@ def query_token_figure(neuron: NeuronMap, token: int | None = None) -> go.Figure
     if token is None or not 0 <= token < len(neuron.tokens):
         token = next((row.position for row in neuron.tokens if not row.special), 0)
     tokens = [escape_markup(label) for label in token_labels(neuron.tokens)]
-    places = list(range(len(tokens)))
+    positions = list(range(len(tokens)))
     figure = empty_figure(height=360)
     figure.add_scatter(
-        x=places, y=neuron.scores_TT[token].astype(float).round(4).tolist(), name="q·k / √D", mode="lines+markers",
+        x=positions, y=neuron.scores_TT[token].astype(float).round(4).tolist(), name="q·k / √D", mode="lines+markers",
         line={"color": ORANGE, "dash": "dot"}, marker={"symbol": "diamond"}, yaxis="y2",
     )  # fmt: skip
-    figure.add_bar(x=places, y=neuron.probs_TT[token].astype(float).round(5).tolist(), name=f"softmax, {tokens[token]}")
+    figure.add_bar(
+        x=positions, y=neuron.probs_TT[token].astype(float).round(5).tolist(), name=f"softmax, {tokens[token]}"
+    )
     figure.update_traces(customdata=tokens, hovertemplate="%{customdata}: %{y:.3f}")
     step = max(1, -(-len(tokens) // 40))
-    figure.update_xaxes(tickvals=places[::step], ticktext=tokens[::step], tickangle=-60)
+    figure.update_xaxes(tickvals=positions[::step], ticktext=tokens[::step], tickangle=-60)
     figure.update_layout(
         yaxis={"range": [0, 1], **_PERCENTS}, yaxis2={**_AXIS, "overlaying": "y", "side": "right"}, margin={"t": 40}
     )
@@ -323,18 +327,18 @@ def name_rows(figure: go.Figure, word: str, layers: Sequence[int]) -> None:
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", ticklabelstandoff=6)
 
 
-def signs(values: np.ndarray, limit: float, least: float = 0.1) -> list[list[str]]:
+def signs(values: np.ndarray, limit: float, min_share: float = 0.1) -> list[list[str]]:
     """The sign of every value that is not close to zero, written into cells for readers without colour vision.
 
     >>> signs(np.array([[0.9, -0.5, 0.01]]), 1.0)
     [['+', '−', '']]
     """
-    return [["" if abs(v) < least * limit else "+" if v > 0 else "−" for v in row] for row in values]
+    return [["" if abs(v) < min_share * limit else "+" if v > 0 else "−" for v in row] for row in values]
 
 
-def shorten(text: str, most: int) -> str:
-    """Shorten a text to at most `most` letters, with an ellipsis."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def shorten(text: str, max_letters: int) -> str:
+    """Shorten a text to at most `max_letters` letters, with an ellipsis."""
+    return text if len(text) <= max_letters else text[: max_letters - 1] + "…"
 
 
 def display_width(text: str) -> int:
@@ -346,16 +350,16 @@ def display_width(text: str) -> int:
     return sum(1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
-def shorten_to_width(text: str, most: int, *, tail: int = 0) -> str:
-    """Shorten a text to the width of `most` Latin letters, keeping its last `tail` letters.
+def shorten_to_width(text: str, max_width: int, *, tail: int = 0) -> str:
+    """Shorten a text to the width of `max_width` Latin letters, keeping its last `tail` letters.
 
     >>> shorten_to_width("governor", 9), shorten_to_width("등대지기", 9), shorten_to_width("등대지기의", 9)
     ('governor', '등대지기', '등대지기…')
     >>> shorten_to_width("whale oil, later paraffin", 15, tail=6)
     'whale oi…raffin'
     """
-    if display_width(text) <= most:
+    if display_width(text) <= max_width:
         return text
     end = text[len(text) - tail :]
     widths = accumulate(map(display_width, text))
-    return text[: sum(width < most - display_width(end) for width in widths)] + "…" + end
+    return text[: sum(width < max_width - display_width(end) for width in widths)] + "…" + end

@@ -29,18 +29,18 @@ _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "so
 
 def label_bars(prediction: Classification) -> go.Figure:
     """Every label with its probability, in the order of the checkpoint; the most probable one is blue."""
-    shown = prediction.labels[::-1]
-    probabilities = [share.probability for share in shown]
-    figure = empty_figure(height=44 + 40 * len(shown))
+    shares = prediction.labels[::-1]
+    probabilities = [share.probability for share in shares]
+    figure = empty_figure(height=44 + 40 * len(shares))
     figure.add_bar(
-        x=probabilities, y=list(range(len(shown))), orientation="h",
-        marker={"color": [BLUE if share == prediction.best else GREY for share in shown], "cornerradius": 4},
+        x=probabilities, y=list(range(len(shares))), orientation="h",
+        marker={"color": [BLUE if share == prediction.best else GREY for share in shares], "cornerradius": 4},
         text=[percent(probability) for probability in probabilities], textposition="outside", cliponaxis=False,
-        customdata=[escape_markup(share.label) for share in shown],
+        customdata=[escape_markup(share.label) for share in shares],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )  # fmt: skip
     figure.update_yaxes(
-        tickvals=list(range(len(shown))), ticktext=[escape_markup(shorten(share.label, 28)) for share in shown],
+        tickvals=list(range(len(shares))), ticktext=[escape_markup(shorten(share.label, 28)) for share in shares],
         ticklabelstandoff=6,
     )  # fmt: skip
     figure.update_xaxes(range=[0, 1.18], visible=False)
@@ -55,12 +55,12 @@ def value_scale(prediction: Classification, value_range: tuple[float, float]) ->
     """
     figure = empty_figure(height=104)
     low, high = value_range
-    place = min(max(prediction.value, low), high)
+    position = min(max(prediction.value, low), high)
     figure.add_scatter(
         x=[low, high], y=[0, 0], mode="lines", line={"color": GRID, "width": 10}, hoverinfo="skip", showlegend=False
     )
     figure.add_scatter(
-        x=[place], y=[0], mode="markers+text", marker={"size": 20, "color": BLUE},
+        x=[position], y=[0], mode="markers+text", marker={"size": 20, "color": BLUE},
         text=[f"{SignedNumber(prediction.value):.2f}"],
         textposition="top center", cliponaxis=False, hoverinfo="skip", showlegend=False,
     )  # fmt: skip
@@ -97,20 +97,20 @@ def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) 
         effects: from `Session.word_effects`; the strongest word of both texts has the full shade.
         second: whether `text` is the second one.
     """
-    most = max((abs(word.effect) for word in effects.words), default=0.0) or 1.0
-    parts, place = [], 0
+    largest = max((abs(word.effect) for word in effects.words), default=0.0) or 1.0
+    parts, cursor = [], 0
     for word in effects.words:
         if word.second == second:
-            share = abs(word.effect) / most
+            share = abs(word.effect) / largest
             colour, line = (BLUE, "solid") if word.effect >= 0 else (ORANGE, "dotted")
             style = (
                 f"color: inherit; background: {transparent(colour, round(0.5 * share, 3))}; border-radius: 3px; "
                 f"padding: 1px 0; border-bottom: 3px {line} {transparent(colour, round(share, 3))};"
             )
-            parts.append(escape_html(text[place : word.start]))
+            parts.append(escape_html(text[cursor : word.start]))
             parts.append(f'<mark style="{style}" title="{word.effect:+.2f}">{escape_html(word.text)}</mark>')
-            place = word.end
-    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[place:])}</div>'
+            cursor = word.end
+    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
 
 
 def tagged_html(text: str, tags: Tags) -> str:
@@ -125,7 +125,7 @@ def tagged_html(text: str, tags: Tags) -> str:
     if not spans and not any(label.startswith(("B-", "I-")) for label in tags.labels):
         spans = [(word.start, word.end, word.tag) for word in tags.words]
     kinds = {label: number for number, label in enumerate(dict.fromkeys(entity_types(tags)))}
-    parts, place = [], 0
+    parts, cursor = [], 0
     for start, end, label in spans:
         colour, line = _MARKS[kinds.get(label, 0) % len(_MARKS)]
         inside = [shares for (left, right), shares in probabilities.items() if start <= left and right <= end]
@@ -135,10 +135,10 @@ def tagged_html(text: str, tags: Tags) -> str:
         )
         tip = escape(" | ".join(_top(shares) for shares in inside))
         name = f'<small style="font-weight: 600; opacity: 0.85; margin-left: 4px;">{escape_html(label)}</small>'
-        parts.append(escape_html(text[place:start]))
+        parts.append(escape_html(text[cursor:start]))
         parts.append(f'<mark tabindex="0" style="{style}" title="{tip}">{escape_html(text[start:end])}{name}</mark>')
-        place = end
-    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[place:])}</div>'
+        cursor = end
+    return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
 
 
 def entity_types(tags: Tags) -> Sequence[str]:

@@ -28,9 +28,9 @@ def load_palette(replacement: str | Path | None = None) -> dict:
     """
     palette = json.loads(files(__package__).joinpath("static", "palette.json").read_text(encoding="utf-8"))
     if replacement:
-        given = json.loads(Path(replacement).read_text(encoding="utf-8"))
-        themes = given.pop("themes", {})
-        palette |= given
+        replacements = json.loads(Path(replacement).read_text(encoding="utf-8"))
+        themes = replacements.pop("themes", {})
+        palette |= replacements
         for name, theme in palette["themes"].items():
             theme |= themes.get(name, {})
     return palette

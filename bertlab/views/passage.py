@@ -62,7 +62,7 @@ def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
         f"color: inherit; background: {transparent(colour, strength)}; border-bottom: 3px {line} {colour}; "
         f"border-radius: 4px 4px 0 0; padding: 2px 0; font-weight: {600 if rank == 0 else 400};"
     )
-    title = " · ".join(f"{place + 1}: {percent(item.probability)}" for place, item in over)
+    title = " · ".join(f"{rank + 1}: {percent(item.probability)}" for rank, item in over)
     best = ' class="bl-best"' if rank == 0 else ""
     return f'<mark{best} style="{style}" title="{escape(title)}">{text}</mark>'
 

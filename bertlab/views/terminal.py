@@ -68,9 +68,9 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
         lines = [left + printable(before) + mark[0] + printable(best.text) + mark[1] + printable(after) + right, ""]
     rows = [("answer", "", "probability", "score", "characters")]
     for answer in answers.answers:
-        place = f"{answer.start}-{answer.end}"
+        characters = f"{answer.start}-{answer.end}"
         rows.append((shorten(printable(answer.text), 48), bar(answer.probability), percent(answer.probability),
-                     f"{answer.score:.2f}", place))  # fmt: skip
+                     f"{answer.score:.2f}", characters))  # fmt: skip
     share = answers.no_answer_probability
     rows.append(("(no answer)", bar(share), percent(share), f"{answers.no_answer_score:.2f}", ""))
     lines += table(rows, "<<>>>")

@@ -1,6 +1,6 @@
 """The canvas views as widgets of JupyterLab: `AttentionWidget(session.attention(text))` in the last line of a cell.
 
-A widget holds one fact and the state of its view, which is synchronised in both directions.
+A widget holds one result and the state of its view, which is synchronised with the browser in both directions.
 """
 
 import anywidget
@@ -15,8 +15,9 @@ from bertlab.views.payload import AttentionPack, neuron_bytes, timeline_bytes
 
 
 class AttentionWidget(anywidget.AnyWidget):
-    """An AttentionMap to look at. `state` is what the reader sees, and can be set: `widget.state = {"layer": 3,
-    "heads": [5]}`.
+    """The attention view of an AttentionMap.
+
+    `state` holds the user's choices and can be set: `widget.state = {"layer": 3, "heads": [5]}`.
     """
 
     _esm = assets.hosted("attention", "jupyter")
@@ -27,35 +28,35 @@ class AttentionWidget(anywidget.AnyWidget):
     def __init__(self, attention: AttentionMap, *, state: dict | None = None, lang: str = DEFAULT, **options):
         self._options = {"lang": lang}
         state = state or {}
-        super().__init__(payload=self._take(attention).bytes(state, self._options), state=state, **options)
-        self.observe(self._fetch, "state")
+        super().__init__(payload=self._pack_attention(attention).bytes(state, self._options), state=state, **options)
+        self.observe(self._send_visible_heads, "state")
 
     def show(self, attention: AttentionMap) -> None:
-        """Draw another input in the same place; the reader's choices stay."""
-        self.payload = self._take(attention).bytes(self.state, self._options)
+        """Draw the attention of another input; the user's choices stay."""
+        self.payload = self._pack_attention(attention).bytes(self.state, self._options)
 
     def figure(self) -> go.Figure:
-        """The head that is open in the view, as a Plotly figure: among lines, the first that is switched on."""
+        """The open head as a Plotly figure; in the line view, the first head that is switched on."""
         layer, heads = self._pack.visible_heads(self.state)
         head = (self.state.get("heads") or [heads[0]])[0] if self.state.get("view") == "lines" else heads[0]
         return figures.attention_map(self._attention, layer, head)
 
     def html(self) -> str:
-        """What is on the screen as one offline page."""
+        """The view in its present state as one HTML page that works offline."""
         return html.attention_html(self._attention, options=self._options | {"state": self.state})
 
-    def _take(self, attention: AttentionMap) -> AttentionPack:
+    def _pack_attention(self, attention: AttentionMap) -> AttentionPack:
         self._attention, self._pack = attention, AttentionPack(attention)
         return self._pack
 
-    def _fetch(self, change) -> None:
+    def _send_visible_heads(self, change) -> None:
         visible = self._pack.visible_heads(change["new"])
         if visible != self._pack.visible_heads(change["old"]) and not self._pack.whole:
             self.payload = self._pack.bytes(change["new"], self._options)
 
 
 class NeuronWidget(anywidget.AnyWidget):
-    """A NeuronMap to look at; `state["token"]` is the position of the token that asks."""
+    """The neuron view of a NeuronMap; `state["token"]` is the position of the query token."""
 
     _esm = assets.hosted("neuron", "jupyter")
     _css = assets.css()
@@ -67,23 +68,27 @@ class NeuronWidget(anywidget.AnyWidget):
         super().__init__(payload=neuron_bytes(neuron, options=self._options), state=state or {}, **options)
 
     def show(self, neuron: NeuronMap) -> None:
-        """Draw another head or input in the same place; the token that asks stays."""
+        """Draw another head or input; the position of the query token stays."""
         self._neuron = neuron
         self.payload = neuron_bytes(neuron, options=self._options)
 
     def figure(self) -> go.Figure:
-        """What the asking token's scores and probabilities are, as a Plotly figure."""
+        """The scores and probabilities of the query token, as a Plotly figure."""
         return figures.query_token_figure(self._neuron, self.state.get("token"))
 
     def html(self) -> str:
-        """What is on the screen as one offline page."""
+        """The view in its present state as one HTML page that works offline."""
         return html.neuron_html(self._neuron, options=self._options | {"state": self.state})
 
 
 class TimelineWidget(anywidget.AnyWidget):
-    """The time machine over a Timeline; `state["at"]` is the step on screen, `state["against"]` the one beside it.
+    """The time machine of a Timeline; `state["at"]` is the step shown, `state["against"]` the one compared with it.
 
-    log: rows of the run's log, for the curve.
+    Args:
+        timeline: from `explore.timeline.timeline`.
+        log: rows of the run's log, for the curve.
+        state: the initial choices.
+        lang: the language of the texts.
     """
 
     _esm = assets.hosted("timeline", "jupyter")

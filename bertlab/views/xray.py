@@ -1,7 +1,7 @@
 """Figures of the answer x-ray: start and end probabilities of every word, overlapping spans, the no-answer threshold,
 the windows of a passage, and the heads between question and answer.
 
-HTML and Plotly figures as in `passage` and `figures`: text is escaped, and colours never carry meaning alone.
+As in `passage` and `figures`, text is escaped, and no meaning is carried by colour alone.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from bertlab.views.token_labels import token_labels
 
 COLUMN_HEIGHT = 30  # pixels of the tallest column
 LANE_HEIGHT = 5  # pixels from one underline to the next
-# colour, dash and gap in pixels: dashes distinguish the underlines without colour vision
+# Colour, dash and gap in pixels. The dashes distinguish the underlines for readers without colour vision.
 _STROKES = tuple(zip(COLOURS, (1, 8, 3, 12, 5), (0, 4, 3, 3, 5), strict=False))
 
 
@@ -47,16 +47,16 @@ def columns_html(
         passage: the whole passage.
         reading: the window.
         labels: names of start and end, for the tooltip with the exact probabilities.
-        logarithmic: columns from 0.001 % to 100 % on a logarithmic scale, so that small ones can be seen; else the
-            tallest column is the highest probability of the window.
+        logarithmic: columns from 0.001 % to 100 % on a logarithmic scale, so that small ones are visible; otherwise
+            the tallest column is the highest probability of the window.
     """
-    most = max(float(reading.start_probs_T.max()), float(reading.end_probs_T.max()))
-    height_2T = np.stack([reading.start_probs_T, reading.end_probs_T]) / most
+    highest = max(float(reading.start_probs_T.max()), float(reading.end_probs_T.max()))
+    height_2T = np.stack([reading.start_probs_T, reading.end_probs_T]) / highest
     if logarithmic:
-        height_2T = np.clip(1 + np.log10(np.maximum(height_2T * most, 1e-9)) / 5, 0, 1)
+        height_2T = np.clip(1 + np.log10(np.maximum(height_2T * highest, 1e-9)) / 5, 0, 1)
     shown = [token for token in reading.tokens if token.segment == 1 and not token.special and token.end > token.start]
     spans = iter(words(passage))
-    word, html, place = (
+    word, html, cursor = (
         next(spans, None),
         [_column(reading, reading.tokens[0], "[CLS]", height_2T, labels)],
         reading.start,
@@ -72,13 +72,13 @@ def columns_html(
         while word and word[1] <= token.start:
             close()
             word = next(spans, None)
-        gap = passage[place : token.start]
+        gap = passage[cursor : token.start]
         if gap:
             close()
             html.append(escape_html(gap))
         # the tokens of one character have the same offsets
-        inside.append(_column(reading, token, passage[max(token.start, place) : token.end], height_2T, labels))
-        place = max(place, token.end)
+        inside.append(_column(reading, token, passage[max(token.start, cursor) : token.end], height_2T, labels))
+        cursor = max(cursor, token.end)
     close()
     return f'<div class="bl-columns" dir="auto" style="{FONT} line-height: 1.3;">{html[0]} {"".join(html[1:])}</div>'
 
@@ -90,7 +90,7 @@ def _column(reading: WindowReading, token: TokenRow, text: str, height_2T: np.nd
     ground = f"background: {transparent(BLUE, 0.18)};" if best else ""
     bar = "display: block; min-height: 1px; min-width: 4px; width: 70%; max-width: 1.1em; margin: 0 auto;"
     up = f'<span style="{bar} height: {up_height:.1f}px; background: {BLUE};"></span>'
-    # hatched, so that start and end differ without colour vision too
+    # The hatching distinguishes start and end for readers without colour vision.
     hatch = f"repeating-linear-gradient(45deg, {ORANGE} 0 3px, {ORANGE}99 3px 5px)"
     down = f'<span style="{bar} height: {down_height:.1f}px; background: {hatch};"></span>'
     half = f"display: flex; flex-direction: column; height: {COLUMN_HEIGHT}px;"
@@ -156,8 +156,8 @@ def _lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
     """
     lanes: list[int] = []
     for number, (start, end) in enumerate(spans):
-        taken = {lanes[i] for i, (left, right) in enumerate(spans[:number]) if left < end and right > start}
-        lanes.append(next(lane for lane in range(number + 1) if lane not in taken))
+        occupied = {lanes[i] for i, (left, right) in enumerate(spans[:number]) if left < end and right > start}
+        lanes.append(next(lane for lane in range(number + 1) if lane not in occupied))
     return lanes
 
 
@@ -272,7 +272,7 @@ def windows_figure(
         bargap=0.25,
         margin={"t": 40},
     )
-    # window numbers are names, not places on a scale
+    # The window numbers are names, so the axis has categories instead of a scale.
     figure.update_yaxes(
         type="category",
         categoryorder="array",
@@ -302,14 +302,14 @@ def heads_map(
         labels: names of the share and of its ratio to `even`.
     """
     layers, heads = share_LN.shape
-    places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    layer_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
     figure = empty_figure(height=90 + 34 * layers)
     flat = share_LN.ravel().astype(float)
     figure.add_scatter(
-        x=[head for _, head in places],
-        y=[layer for layer, _ in places],
+        x=[head for _, head in layer_heads],
+        y=[layer for layer, _ in layer_heads],
         mode="markers",
-        customdata=[[layer, head, share / even] for (layer, head), share in zip(places, flat, strict=True)],
+        customdata=[[layer, head, share / even] for (layer, head), share in zip(layer_heads, flat, strict=True)],
         marker={
             "symbol": "square",
             "size": 24 if heads < 9 else 17,  # so that twelve fit on a phone
@@ -318,8 +318,8 @@ def heads_map(
             "cmin": 0,
             "cmax": max(float(flat.max()), 1e-9),
             "line": {
-                "width": [3 if place == chosen else 1 for place in places],
-                "color": [ORANGE if place == chosen else transparent(GREY, 0.4) for place in places],
+                "width": [3 if layer_head == chosen else 1 for layer_head in layer_heads],
+                "color": [ORANGE if layer_head == chosen else transparent(GREY, 0.4) for layer_head in layer_heads],
             },
             "colorbar": {
                 "tickformat": PERCENT_TICKS,
@@ -353,7 +353,7 @@ def attended_tokens_html(attention: SpanAttention, layer: int, head: int, *, fro
         from_answer: show the attention from the answer instead of the question.
     """
     share_T = (attention.from_answer_LNT if from_answer else attention.from_question_LNT)[layer, head]
-    most = float(share_T.max()) or 1.0
+    largest = float(share_T.max()) or 1.0
     question, answer, html = set(attention.question), set(attention.answer), []
     for token, label in zip(attention.tokens, token_labels(attention.tokens), strict=True):
         share = float(share_T[token.position])
@@ -361,7 +361,7 @@ def attended_tokens_html(attention: SpanAttention, layer: int, head: int, *, fro
         under = f"border-bottom: 3px {line} {BLUE if line == 'solid' else ORANGE};" if line else ""
         style = (
             f"display: inline-block; margin: 0 2px 4px 0; padding: 0 4px; border-radius: 4px; "
-            f"background: {transparent(BLUE, round(0.85 * share / most, 3))}; {under}"
+            f"background: {transparent(BLUE, round(0.85 * share / largest, 3))}; {under}"
         )
         html.append(f'<bdi style="{style}" title="{percent(share)}">{escape_html(label)}</bdi>')
     return f'<div class="bl-looks" style="overflow-wrap: anywhere; line-height: 1.6;">{" ".join(html)}</div>'
