@@ -224,44 +224,44 @@ def spread(name: str, times: list[float]) -> dict:
 
 def bench(config: AppBenchConfig) -> dict:
     """Return the measurements of the chosen parts."""
-    measured: dict = {"cores": os.cpu_count()}
+    measurements: dict = {"cores": os.cpu_count()}
     with server() as address, sync_playwright() as driver:
         browser = launch_chromium(driver)
-        measured["chromium"] = browser.version
+        measurements["chromium"] = browser.version
         for case in CASES.values():  # each page once, so that checkpoints are loaded
             page = visit(browser, address, case, config)
             wait_until_idle(page)
             page.context.close()
-        measured["load_before"] = round(os.getloadavg()[0], 1)
+        measurements["load_before"] = round(os.getloadavg()[0], 1)
         if "change" in config.parts:
-            measured["change"] = {name: changes(browser, address, case, config) for name, case in CASES.items()}
+            measurements["change"] = {name: changes(browser, address, case, config) for name, case in CASES.items()}
         if "thirty" in config.parts:
-            measured["thirty"] = thirty(browser, address, config)
+            measurements["thirty"] = thirty(browser, address, config)
         if "attention" in config.parts:
-            measured["attention"] = attention(browser, address, config)
+            measurements["attention"] = attention(browser, address, config)
         if "shift" in config.parts:
-            measured["shift"] = shifts(browser, address, config)
+            measurements["shift"] = shifts(browser, address, config)
         browser.close()
-    return measured
+    return measurements
 
 
 def run(config: AppBenchConfig) -> None:
     """Measure, print and record."""
-    measured = bench(config)
+    measurements = bench(config)
     results = []
-    if change_times := measured.get("change"):
+    if change_times := measurements.get("change"):
         slowest = max(times["enter_ms"] for times in change_times.values())
         claim = "App: from Enter to the new answer, slowest page, median"
         results.append(Result(claim, slowest, unit="ms", n=config.changes, aim=300))
-    if crowd := measured.get("thirty"):
+    if crowd := measurements.get("thirty"):
         claim = f"App: an interaction among {crowd['people']} people at once, 95th percentile"
         results.append(Result(claim, crowd["interaction_p95_ms"], unit="ms", n=crowd["interactions"], aim=1500))
         claim = f"App: errors among {crowd['people']} people at once"
         results.append(Result(claim, crowd["errors"], n=crowd["interactions"], aim=0))
-    if view := measured.get("attention"):
+    if view := measurements.get("attention"):
         claim = f"App: attention of {view['tokens']} tokens, from navigation to first paint"
         results.append(Result(claim, view["navigation_to_paint_ms"], unit="ms", n=3, aim=1000))
-    if shift := measured.get("shift"):
+    if shift := measurements.get("shift"):
         claim = "App: cumulative layout shift after a changed text, worst page"
         results.append(Result(claim, max(shift.values()), n=len(shift), aim=0.1))
-    report(measured, results, config)
+    report(measurements, results, config)

@@ -116,8 +116,8 @@ class Meter:
 
     def processor(self) -> float:
         """Milliseconds so far."""
-        found = {row["name"]: row["value"] for row in self.tools.send("Performance.getMetrics")["metrics"]}
-        return 1000 * found.get("ProcessTime", found["TaskDuration"])
+        metrics = {row["name"]: row["value"] for row in self.tools.send("Performance.getMetrics")["metrics"]}
+        return 1000 * metrics.get("ProcessTime", metrics["TaskDuration"])
 
     def each(self, script: str, count: int) -> str:
         """A script run for 0, 1, ...: median on the wall, mean of the processor."""

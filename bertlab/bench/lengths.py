@@ -90,14 +90,13 @@ def table(cells: dict[int, dict[int, int]]) -> str:
 
 def run(config: LengthsBenchConfig) -> None:
     """Measure, print and record."""
-    measured = bench(config)
-    cells = measured.pop("cells")
+    measurements = bench(config)
+    cells = measurements.pop("cells")
     short, long, batch = min(cells), max(cells), max(config.batch_sizes)
     cost = round(cells[short][batch] / cells[long][batch], 2)
-    claim = (
-        f"Pre-training: cost of a token at length {long} over length {short}, {config.preset}, {measured['precision']}"
-    )
-    result = Result(claim, cost, unit="x", n=config.rounds, hardware=measured["hardware"])
-    report(measured | ({"cells": cells} if config.json else {}), [result], config)
+    setting = f"{config.preset}, {measurements['precision']}"
+    claim = f"Pre-training: cost of a token at length {long} over length {short}, {setting}"
+    result = Result(claim, cost, unit="x", n=config.rounds, hardware=measurements["hardware"])
+    report(measurements | ({"cells": cells} if config.json else {}), [result], config)
     if not config.json:
         print(f"\ntokens per second\n{table(cells)}")

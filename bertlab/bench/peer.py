@@ -61,33 +61,33 @@ def span_rows(
 
     def features(batch: dict) -> dict:
         questions = [question.lstrip() for question in batch["question"]]
-        found = tokenizer(
+        inputs = tokenizer(
             questions, batch["context"], truncation="only_second", max_length=max_tokens, stride=overlap,
             return_overflowing_tokens=True, return_offsets_mapping=True,
         )  # fmt: skip
-        samples, offsets = found.pop("overflow_to_sample_mapping"), found.pop("offset_mapping")
-        found["start_positions"], found["end_positions"] = [], []
+        samples, offsets = inputs.pop("overflow_to_sample_mapping"), inputs.pop("offset_mapping")
+        inputs["start_positions"], inputs["end_positions"] = [], []
         for i, offset in enumerate(offsets):
-            ids, part = found["input_ids"][i], found.sequence_ids(i)
+            ids, sequence_ids = inputs["input_ids"][i], inputs.sequence_ids(i)
             start = end = cls = ids.index(tokenizer.cls_token_id)
             answers = batch["answers"][samples[i]]
             if answers["answer_start"]:
-                begin = answers["answer_start"][0]
-                stop = begin + len(answers["text"][0])
+                answer_start = answers["answer_start"][0]
+                answer_end = answer_start + len(answers["text"][0])
                 first, last = 0, len(ids) - 1
-                while part[first] != 1:
+                while sequence_ids[first] != 1:
                     first += 1
-                while part[last] != 1:
+                while sequence_ids[last] != 1:
                     last -= 1
-                if offset[first][0] <= begin and offset[last][1] >= stop:
-                    while first < len(offset) and offset[first][0] <= begin:
+                if offset[first][0] <= answer_start and offset[last][1] >= answer_end:
+                    while first < len(offset) and offset[first][0] <= answer_start:
                         first += 1
-                    while offset[last][1] >= stop:
+                    while offset[last][1] >= answer_end:
                         last -= 1
                     start, end = first - 1, last + 1
-            found["start_positions"].append(cls if start == cls else start)
-            found["end_positions"].append(cls if start == cls else end)
-        return found
+            inputs["start_positions"].append(cls if start == cls else start)
+            inputs["end_positions"].append(cls if start == cls else end)
+        return inputs
 
     return _mapped(rows, features, workers)
 
@@ -102,9 +102,9 @@ def text_rows(
     """Turn rows of one or two texts and a label into model inputs with `labels`, as `run_glue.py` does."""
 
     def features(batch: dict) -> dict:
-        found = tokenizer(*(batch[column] for column in columns), truncation=True, max_length=max_tokens)
-        found["labels"] = batch["label"]
-        return found
+        inputs = tokenizer(*(batch[column] for column in columns), truncation=True, max_length=max_tokens)
+        inputs["labels"] = batch["label"]
+        return inputs
 
     return _mapped(rows, features, workers)
 

@@ -106,7 +106,7 @@ def memory_of_tree(root: int) -> tuple[int, int]:
 
 def run_measured(command: list[str]) -> tuple[float, int, int]:
     """Run a command and return its seconds, and its peaks of resident and anonymous memory in MB."""
-    began = time.monotonic()
+    start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     peaks = (0, 0)
     while process.poll() is None:
@@ -115,26 +115,26 @@ def run_measured(command: list[str]) -> tuple[float, int, int]:
     if process.returncode:
         reason = (process.stderr.read().strip().splitlines() or [""])[-1]
         raise BertlabError("bench-command-failed", command="bertlab prepare", reason=reason)
-    return time.monotonic() - began, peaks[0] >> 10, peaks[1] >> 10
+    return time.monotonic() - start, peaks[0] >> 10, peaks[1] >> 10
 
 
 def run(config: PrepareBenchConfig) -> None:
     """Measure, print and record."""
-    measured = bench(config)
-    first, last = measured["sizes"][0], measured["sizes"][-1]
+    measurements = bench(config)
+    first, last = measurements["sizes"][0], measurements["sizes"][-1]
     growth = round(last["peak_resident_mb"] / first["peak_resident_mb"], 2)
-    known = {"hardware": measured["hardware"]}
+    details = {"hardware": measurements["hardware"]}
     results = [
-        Result(f"Data: preparing text, {config.workers} workers", last["megabytes_per_second"], unit="MB/s", **known),
+        Result(f"Data: preparing text, {config.workers} workers", last["megabytes_per_second"], unit="MB/s", **details),
         Result(
             f"Data: growth of peak memory while preparing {config.times[-1] / config.times[0]:g} times the text",
-            growth, unit="x", **known,
+            growth, unit="x", **details,
         ),
     ]  # fmt: skip
     if config.json:
-        report(measured, results, config)
+        report(measurements, results, config)
         return
-    sizes = measured.pop("sizes")
-    report(measured, results, config)
+    sizes = measurements.pop("sizes")
+    report(measurements, results, config)
     print("\n" + " | ".join(name.replace("_", " ") for name in sizes[0]))
     print("\n".join(" | ".join(f"{value:,}" for value in row.values()) for row in sizes))

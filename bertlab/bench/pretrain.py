@@ -152,11 +152,11 @@ def drawing_speed(corpus: Path, batch_size: int, max_tokens: int) -> float:
     it trains on."""
     pairs = PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), batch_size, max_tokens, seed=1)
     next(pairs)  # opens the files
-    tokens, blocks, began = 0, {(pairs.position.epoch, pairs.position.block)}, time.perf_counter()
+    tokens, blocks, start = 0, {(pairs.position.epoch, pairs.position.block)}, time.perf_counter()
     while len(blocks) < 3:  # the pairs of a block are drawn at once
         tokens += int(next(pairs).inputs.attention_mask_BT.sum())
         blocks.add((pairs.position.epoch, pairs.position.block))
-    return tokens / (time.perf_counter() - began)
+    return tokens / (time.perf_counter() - start)
 
 
 def time_command(config: BenchConfig, corpus: Path, out: Path, dtype: torch.dtype) -> tuple[float, float]:
@@ -210,12 +210,14 @@ def _steps_seen(log: Path, sizes: list[tuple[float, int]]) -> list[tuple[float, 
 
 def run(config: BenchConfig) -> None:
     """Measure, print and record."""
-    measured = bench(config)
-    topic = f"Pre-training: tokens per second, {config.preset}, {measured['precision']}"
+    measurements = bench(config)
+    topic = f"Pre-training: tokens per second, {config.preset}, {measurements['precision']}"
     peer = "BertForPreTraining" + (f", dropout {config.peer_dropout}" if config.peer_dropout != 0.1 else "")
-    known = {"n": config.rounds, "hardware": measured["hardware"]}
+    details = {"n": config.rounds, "hardware": measurements["hardware"]}
     results = [
-        ratio_result(f"{topic}, same padded pairs", measured, peer=peer, **known),
-        ratio_result(f"{topic}, beside full rows", measured, "ratio_to_full_rows", peer=f"{peer}, no padding", **known),
+        ratio_result(f"{topic}, same padded pairs", measurements, peer=peer, **details),
+        ratio_result(
+            f"{topic}, beside full rows", measurements, "ratio_to_full_rows", peer=f"{peer}, no padding", **details
+        ),
     ]
-    report(measured, results, config)
+    report(measurements, results, config)

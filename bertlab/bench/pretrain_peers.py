@@ -117,13 +117,13 @@ class Peer:
                 self.step()
             self.is_warm = True
         self._synchronize()
-        tokens, began = 0, time.monotonic()
+        tokens, start = 0, time.monotonic()
         for done in itertools.count(1):
             tokens += self.step()
-            if time.monotonic() - began >= seconds or done == steps:
+            if time.monotonic() - start >= seconds or done == steps:
                 break
         self._synchronize()
-        return tokens / (time.monotonic() - began)
+        return tokens / (time.monotonic() - start)
 
     def step(self) -> int:
         """Take one step and return the number of tokens, without padding."""

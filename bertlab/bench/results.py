@@ -1,7 +1,7 @@
-"""`bench/results.jsonl`: one row a measurement; and `bertlab bench report`, which writes BENCHMARKS.md from it.
+"""`bench/results.jsonl`: one row per measurement; and `bertlab bench report`, which writes BENCHMARKS.md from it.
 
 Rows are only appended. The report shows the newest row of each claim. A claim begins with its topic and a colon
-("Pre-training: ..."); the report has one table a topic.
+("Pre-training: ..."); the report has one table per topic.
 """
 
 import json
@@ -47,13 +47,13 @@ class Result:
     unit: str = ""
     """"x" for a ratio, "%", "ms", "MB" and so on."""
     spread: tuple[float, float] | None = None
-    """The least and the most of the turns, or None for a single measurement."""
+    """The smallest and the largest turn, or None for a single measurement."""
     n: int | None = None
-    """How many turns, seeds or examples there are."""
+    """The number of turns, seeds or examples."""
     peer: str | None = None
     """What the value is compared with."""
     aim: float | None = None
-    """The value aimed at, if any."""
+    """The target value, if any."""
     command: str = ""
     """The command that measures it."""
     hardware: str | None = None
@@ -83,10 +83,10 @@ def append(results: Sequence[Result], path: Path | None = None) -> None:
     """Append results to the file, each with the command of this process, its commit and the date."""
     path = path or RESULTS
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = {"command": _command(), "commit": _commit(), "date": date.today().isoformat()}
+    origin = {"command": _command(), "commit": _commit(), "date": date.today().isoformat()}
     with path.open("a", encoding="utf-8") as file:
         for result in results:
-            file.write(json.dumps(asdict(replace(result, **known)), ensure_ascii=False) + "\n")
+            file.write(json.dumps(asdict(replace(result, **origin)), ensure_ascii=False) + "\n")
 
 
 def read(path: Path) -> list[Result]:
@@ -116,7 +116,7 @@ def run(config: ReportConfig) -> None:
 
 
 def markdown(results: Iterable[Result]) -> list[str]:
-    """Return the report, one line an item: a table a topic, with the newest row of each claim."""
+    """Return the report, as lines: one table per topic, with the newest row of each claim."""
     newest = {result.claim: result for result in results}
     topics: dict[str, list[Result]] = {}
     for result in newest.values():

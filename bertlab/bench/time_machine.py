@@ -108,9 +108,9 @@ def bench(options: TimeMachineBenchConfig) -> dict:
 
 def run(config: TimeMachineBenchConfig) -> None:
     """Measure, print and record."""
-    measured = bench(config)
-    views = [view for view in measured.values() if isinstance(view, dict)]
+    measurements = bench(config)
+    views = [view for view in measurements.values() if isinstance(view, dict)]
     slowest = max(view["frame_ms"] for view in views)
     claim = "App: a frame of the time machine while its slider is dragged, slowest view, median"
     result = Result(claim, slowest, unit="ms", n=config.rounds * views[0]["moments"], aim=100)
-    report(measured, [result], config)
+    report(measurements, [result], config)

@@ -119,7 +119,7 @@ class TrainingLoop:
 
     def run_steps(self, steps: int) -> float:
         """Train some more steps and return tokens per second, padding not counted."""
-        before, began, reports = self.trainer.progress.tokens, self.clock(), iter(self.trainer)
+        before, start, reports = self.trainer.progress.tokens, self.clock(), iter(self.trainer)
         for _ in range(steps):
             next(reports)
-        return (self.trainer.progress.tokens - before) / (self.clock() - began)
+        return (self.trainer.progress.tokens - before) / (self.clock() - start)

@@ -81,16 +81,16 @@ def bench(config: StepBenchConfig) -> dict:
 
 def run(config: StepBenchConfig) -> None:
     """Measure, print and record."""
-    measured = bench(config)
-    parts = {name: row for name, row in measured.items() if isinstance(row, dict)}
+    measurements = bench(config)
+    parts = {name: row for name, row in measurements.items() if isinstance(row, dict)}
     results = [
-        Result(f"Training step: {name}", row["speed_up"], unit="x", n=config.rounds, hardware=measured["hardware"])
+        Result(f"Training step: {name}", row["speed_up"], unit="x", n=config.rounds, hardware=measurements["hardware"])
         for name, row in parts.items()
     ]
     if not config.json:
         for name, row in parts.items():
-            measured[name] = f"{row['before_ms']:.1f} ms to {row['after_ms']:.1f} ms, {row['speed_up']:.2f}x"
-    report(measured, results, config)
+            measurements[name] = f"{row['before_ms']:.1f} ms to {row['after_ms']:.1f} ms, {row['speed_up']:.2f}x"
+    report(measurements, results, config)
 
 
 def attention_alternatives(shape: tuple[int, int, int, int], dtype: torch.dtype) -> list[Callable[[], None]]:
