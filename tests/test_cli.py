@@ -76,7 +76,7 @@ def test_the_list_of_commands(run):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_teaches_by_examples(run, name):
+def test_help_has_examples(run, name):
     code, out, err = run(name, "--help")
     assert (code, err) == (0, "")
     assert "\nExamples:\n" in out
@@ -102,7 +102,7 @@ def test_help_has_every_flag_once_in_its_section(run, name, titles):
         assert set(names) <= {each.name for each in fields(kind)}
 
 
-def test_help_breaks_lines_where_they_end_and_tells_no_default_that_is_none(run, monkeypatch):
+def test_help_wraps_at_list_items_and_omits_none_defaults(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     for name in COMMANDS:
         assert "None" not in run(name, "--help")[1]
@@ -122,7 +122,7 @@ def test_flags_of_sections_change_a_recipe():
     )
 
 
-def test_an_old_spelling_of_a_flag_is_read_and_not_shown(capsys):
+def test_old_flag_spelling_is_accepted_and_hidden(capsys):
     @dataclass(frozen=True)
     class Inner:
         depth: Annotated[int, tyro.conf.arg(aliases=("--old-depth",))] = 1
@@ -151,7 +151,7 @@ def test_an_old_spelling_of_a_flag_is_read_and_not_shown(capsys):
         ({"OMP_WAIT_POLICY": "active"}, ["info"], None),
     ],
 )
-def test_threads_wait_asleep_unless_told_otherwise(run, monkeypatch, given, words, found):
+def test_idle_threads_sleep_unless_the_environment_is_set(run, monkeypatch, given, words, found):
     for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
         monkeypatch.setenv(name, "")  # so that both are put back
         monkeypatch.delenv(name)
@@ -161,12 +161,12 @@ def test_threads_wait_asleep_unless_told_otherwise(run, monkeypatch, given, word
     assert os.environ.get("GOMP_SPINCOUNT") == found
 
 
-def test_the_help_of_finetune_tells_every_task(run):
+def test_help_of_finetune_lists_every_task(run):
     words = set(re.findall(r"\w+", run("finetune", "--help")[1]))
     assert set(TASKS) <= words
 
 
-def test_help_does_not_wait_for_torch():
+def test_help_does_not_import_torch():
     light = [name for name, command in COMMANDS.items() if command.module.startswith("cli.") and name != "reproduce"]
     asked = [["--help"], *([name, "--help"] for name in light)]
     code = f"import sys; from bertlab.cli import main; [main(w) for w in {asked}]; sys.exit('torch' in sys.modules)"
@@ -201,7 +201,7 @@ def test_next_sentence(run):
     assert f"{100 * fact.probability:.1f}%" in run("nsp", A, B)[1]
 
 
-def test_a_second_text_is_not_what_one_text_was_taught(run, tmp_path):
+def test_second_text_for_a_single_text_model_warns(run, tmp_path):
     judge, record = bertlab.load("sst2"), {"task": {"kind": "classify", "text": ["sentence"]}}
     place = str(save(tmp_path / "judge", judge.model, judge.tokenizer, record))
     assert run("classify", A, "--checkpoint", place)[2] == ""
@@ -253,7 +253,7 @@ def test_info(run):
     assert "bare encoder" in run("info", "--checkpoint", "bare")[1]
 
 
-def test_info_wraps_and_leaves_out_only_what_is_empty(run, tmp_path, monkeypatch):
+def test_info_wraps_lines_and_omits_empty_fields(run, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     made = bertlab.load("sst2")
     record = {"seed": 0, "note": "word " * 60, "attribution": "", "task": {"kind": "classify", "hub_id": ""}}
@@ -274,7 +274,7 @@ def test_a_text_from_standard_input(run, monkeypatch):
     assert len(said(run, "fill-mask", "-")["masks"]) == 1
 
 
-def test_korean_is_asked_of_a_korean_checkpoint(run, shipped, tmp_path, monkeypatch):
+def test_korean_text_selects_the_korean_checkpoint(run, shipped, tmp_path, monkeypatch):
     for name in ("strongest", "korean"):
         shutil.copytree(shipped / "strongest", tmp_path / name)
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
@@ -284,13 +284,13 @@ def test_korean_is_asked_of_a_korean_checkpoint(run, shipped, tmp_path, monkeypa
     assert said(run, "fill-mask", "Rain [MASK].")["checkpoint"] == "strongest"
 
 
-def test_korean_from_standard_input_may_be_as_notepad_saves_it(run, monkeypatch):
+def test_standard_input_may_be_cp949(run, monkeypatch):
     text = "오늘은 [MASK]에 갑니다."
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode("cp949"))))
     assert said(run, "fill-mask", "-") == said(run, "fill-mask", text)
 
 
-def test_what_a_flag_is_without_being_said_keeps_to_its_limits():
+def test_default_flags_are_within_their_limits():
     for command in COMMANDS.values():
         kind = getattr(import_module(f"bertlab.{command.module}"), command.config)
         check_limits(SimpleNamespace(**{f.name: f.default for f in fields(kind)}))
@@ -299,7 +299,7 @@ def test_what_a_flag_is_without_being_said_keeps_to_its_limits():
 @pytest.mark.parametrize(
     "text", ["-5 [MASK]", "[MASK] \udcff\ud800", "<script>[MASK]</script>", "\x1b[2J [MASK] \u202e"]
 )
-def test_hostile_texts_are_only_shown(run, text):
+def test_hostile_texts_are_printed_safely(run, text):
     assert len(said(run, "fill-mask", text)["masks"]) == 1
     code, out, _ = run("fill-mask", text)
     assert code == 0
@@ -341,7 +341,7 @@ def test_hostile_texts_are_only_shown(run, text):
         (["prepare", "a.txt", "--out", "/no/where", "--workers", "0"], "--workers is 0; it must be at least 1"),
     ],
 )
-def test_a_mistake_gets_one_line(run, words, message):
+def test_invalid_arguments_give_a_one_line_error(run, words, message):
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     last = err.splitlines()[-1]
@@ -353,7 +353,7 @@ def test_a_mistake_gets_one_line(run, words, message):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-def test_a_report_is_unboxed_however_it_is_drawn(monkeypatch, encoding):
+def test_errors_and_results_fit_the_encoding_of_the_terminal(monkeypatch, encoding):
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding))
     monkeypatch.setattr("sys.stderr", io.StringIO())
     assert cli.main(["fill-mask"]) == 2
@@ -382,7 +382,7 @@ def test_no_shipped_checkpoint_gets_one_line(run, tmp_path, monkeypatch):
         (MemoryError(), 2, f"bertlab: {BertlabError('out-of-memory')}\n"),
     ],
 )
-def test_what_interrupts_a_command(run, monkeypatch, error, code, line):
+def test_interrupted_commands_exit_with_the_code_of_the_signal(run, monkeypatch, error, code, line):
     def interrupted(config):
         raise error
 
@@ -422,7 +422,7 @@ def test_a_bug_is_reported_where_no_log_can_be_written(run, monkeypatch, tmp_pat
     assert "PanicError: index out of bounds" in err
 
 
-def test_a_large_log_is_set_aside(monkeypatch, tmp_path):
+def test_a_large_crash_log_is_rotated(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     log = crash_log.log_path()
     log.parent.mkdir()
@@ -437,7 +437,7 @@ def test_an_alias_runs_its_command(run):
     assert run("bench", "--preset", "giant")[2].endswith("(see bertlab bench pretrain --help)\n")
 
 
-def test_the_module_runs_and_a_reader_may_leave():
+def test_closed_output_pipe_ends_the_command_quietly():
     command = [sys.executable, "-m", "bertlab", "attend", "tea " * 60, "--json"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.read(15) == b'{"checkpoint": '
@@ -449,7 +449,7 @@ def test_the_module_runs_and_a_reader_may_leave():
 # -- measuring
 
 
-def test_evaluate_scores_anybody_s_predictions(run, tmp_path):
+def test_evaluate_scores_a_predictions_file(run, tmp_path):
     asked = [("q1", "the keeper", ["The keeper", "keeper of the mill"]), ("q2", "a green cup", ["green bowl"])]
     qas = [
         {"id": id, "question": QUESTION, "answers": [{"text": t, "answer_start": 0} for t in golds]}
@@ -484,7 +484,7 @@ def test_app_starts_streamlit(run, monkeypatch, system):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM ends a process of Windows without a word")
-def test_who_stops_the_app_stops_its_server():
+def test_stopping_the_app_stops_its_server():
     with socket.create_server(("localhost", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "bertlab", "app", "--port", str(port), "--no-browser"]

@@ -162,7 +162,7 @@ def test_a_loss_without_parts_is_a_mean_over_rows(tiny_model):
 
 
 @pytest.mark.parametrize("kind", ["pairs", "spans", "mnli", "swag", "stsb", "wnut17"])
-def test_a_batch_without_a_row_weighs_nothing(kind, corpus, tiny_model, tiny_tokenizer):
+def test_empty_batch_has_zero_weight(kind, corpus, tiny_model, tiny_tokenizer):
     model = tiny_model
     model.zero_grad()
     if kind == "pairs":
@@ -245,7 +245,7 @@ def test_two_processes_continue_a_run_of_one_with_its_losses(corpus, alone, tmp_
 
 @pytest.mark.cuda
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
-def test_two_gpus_go_on_from_one_and_give_the_losses_of_a_processor(corpus, alone, tmp_path):
+def test_two_gpus_continue_a_run_of_one_with_the_losses_of_a_cpu(corpus, alone, tmp_path):
     out = tmp_path / "run"
     list(itertools.islice(pretrain(settings(corpus, out, device="cuda")), 6))
     finished(torchrun(corpus, out, "--accumulate 2", device="cuda"))
@@ -263,7 +263,7 @@ def test_a_process_without_rows_of_a_batch_takes_part(tmp_path):
     same(rows(tmp_path / "two"), rows(tmp_path / "one"))
 
 
-def test_a_process_that_dies_ends_the_run_and_one_process_goes_on_from_its_state(corpus, alone, tmp_path):
+def test_a_lost_process_ends_the_run_and_one_process_resumes_it(corpus, alone, tmp_path):
     out = tmp_path / "run"
     process = torchrun(corpus, out)
     until(process, lambda: (out / "log.jsonl").is_file())
@@ -303,7 +303,7 @@ sys.exit(dispatch.main(sys.argv[1:]))
 """
 
 
-def test_the_last_good_state_is_kept_before_any_process_ends(corpus, tmp_path):
+def test_the_last_good_state_is_saved_before_any_process_ends(corpus, tmp_path):
     """Writing it takes longer than the other process waits with its own line, as with a large model."""
     program = tmp_path / "diverging.py"
     program.write_text(DIVERGING)
@@ -344,7 +344,7 @@ def test_an_error_is_printed_once(tmp_path):
     assert err.count("is not a prepared corpus") == 1
 
 
-def test_a_second_start_of_a_run_is_refused_in_all_its_processes(corpus, alone, tmp_path):
+def test_starting_a_running_run_again_fails_in_all_processes(corpus, alone, tmp_path):
     first = pretrain(settings(corpus, tmp_path / "run"))
     begun = list(itertools.islice(first, 3))
     process = torchrun(corpus, tmp_path / "run")

@@ -240,18 +240,18 @@ def test_every_row_has_a_result_of_the_paper_and_a_pretraining_run(table):
     definition = TABLES[table]
     assert definition.reference_row in definition.rows
     for row in definition.rows.values():
-        assert set(row.paper) == {
+        assert set(row.paper_results) == {
             name for name in row.columns or definition.columns if not definition.columns[name].optional
         }
         assert not definition.pretrainings or row.pretrained in definition.pretrainings
-        assert row.pick in PICKS
+        assert row.feature_layers in PICKS
 
 
 def test_an_optional_column_is_computed_only_if_named(tmp_path, corpus, data):
     config = settings(tmp_path, corpus, data, "table5")
     assert {cell.column for cell in cells(config)} == {"mrpc", "sst2", "squad"}
     assert {cell.column for cell in cells(replace(config, columns=("ner",)))} == {"ner"}
-    assert not any("ner" in row.paper for row in TABLES["table5"].rows.values())
+    assert not any("ner" in row.paper_results for row in TABLES["table5"].rows.values())
 
 
 def test_settings_may_change_before_the_first_result(tmp_path, data, tiny_checkpoint):

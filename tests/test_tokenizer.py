@@ -14,7 +14,7 @@ from support.errors import raises_error
 from support.hard_strings import HARD_STRINGS, SURROGATES
 
 from bertlab.config.errors import BertlabError, CheckpointError, DataError, TextError
-from bertlab.text.tokenizers.files import guarding
+from bertlab.text.tokenizers.files import translate_failures
 from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
 
 LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
@@ -359,10 +359,10 @@ def test_a_panic_of_the_library_is_an_error():
     message = "index out of bounds\nnote: run with RUST_BACKTRACE=1"
     with (
         raises_error(TextError, "tokenizer-failed", reason="index out of bounds"),
-        guarding("tokenizer-failed", TextError),
+        translate_failures("tokenizer-failed", TextError),
     ):
         raise PanicException(message)
-    with pytest.raises(KeyboardInterrupt), guarding("tokenizer-failed", TextError):
+    with pytest.raises(KeyboardInterrupt), translate_failures("tokenizer-failed", TextError):
         raise KeyboardInterrupt
 
 

@@ -21,7 +21,7 @@ from bertlab.config.errors import BertlabError
 
 # The main process evaluates and saves while the others wait for it, which takes minutes on a slow disk.
 TIMEOUT = timedelta(minutes=30)
-# How gloo and NCCL report that a peer is gone.
+# How gloo and NCCL report that a peer has ended.
 PEER_LOST = re.compile(r"gloo|nccl|connection (closed|reset|refused)|peer|timed? ?out|TCPStore", re.IGNORECASE)
 
 
@@ -116,7 +116,7 @@ def seed_by_rank(step: int) -> None:
 
 @contextmanager
 def readable_peer_failures() -> Iterator[None]:
-    """Turn the failure of a collective operation whose peer is gone into one readable line."""
+    """Turn the failure of a collective operation whose peer has ended into one readable line."""
     try:
         yield
     except RuntimeError as error:  # torch has no narrower type for gloo's errors

@@ -19,10 +19,10 @@ ROWS = "rows"
 
 
 class GlobalGradient:
-    """Computes the gradient of a global batch, of which each process has a shard, and leaves it in `.grad`.
+    """Computes the gradient of a global batch, of which each process has a shard, and stores it in `.grad`.
 
     Args:
-        model: what computes; DistributedDataParallel averages its gradients over the processes.
+        model: the model; DistributedDataParallel averages its gradients over the processes.
         loss: (model, batch) -> Loss, with a method `counts(batch) -> {part: items}` if it has parts.
         accumulate: gradient accumulation steps: the number of micro-batches, which bounds the memory of a step.
     """
@@ -40,7 +40,7 @@ class GlobalGradient:
             batch: the rows of this process, possibly none.
 
         Raises:
-            BertlabError: another process is gone.
+            BertlabError: another process has ended.
         """
         if self.accumulate == 1 and distributed.world_size() == 1:
             loss = self.loss(self.model, batch)
@@ -95,7 +95,7 @@ class GlobalGradient:
         return results_N
 
     def _accumulated(self, sums_W: list) -> list:
-        """Take the gradients off the model and add them to the sums, in float32: bfloat16 would lose the small ones."""
+        """Add the model's gradients to the sums and clear them, in float32: bfloat16 would lose the small ones."""
         gradients_W = [None if p.grad is None else p.grad.float() for p in self.weights]
         for p in self.weights:
             p.grad = None

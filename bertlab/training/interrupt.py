@@ -20,7 +20,7 @@ class Interrupted(KeyboardInterrupt):
     """A run that was stopped by a signal. Its text says what was saved.
 
     Args:
-        message: what the user reads; none in all processes but the main one.
+        message: the text for the user; empty in all processes but the main one.
         signum: the signal that stopped the run.
     """
 
@@ -30,15 +30,15 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def exit_code(self) -> int:
-        """What a shell expects of a process that this signal ended."""
+        """The exit status that a shell expects of a process ended by this signal."""
         return 128 + self.signum
 
 
 class StopSignals:
     """Handles the stop signals while a run is under way.
 
-    A first signal raises KeyboardInterrupt at once, except inside `deferred`, where it is only noted in `received`.
-    Repetitions within a second are ignored; a later one raises Interrupted, whatever is under way.
+    A first signal raises KeyboardInterrupt at once, except inside `deferred`, where it is only recorded in `received`.
+    Repetitions within a second are ignored; a later one raises Interrupted, even inside `deferred`.
 
     Nothing is handled outside the main thread, which signals do not reach, nor where a signal is ignored, as SIGINT is
     in the background of a shell and SIGHUP under nohup.
@@ -77,7 +77,7 @@ class StopSignals:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """A block that the first signal does not break off."""
+        """A block that the first signal does not interrupt."""
         self._deferring += 1
         try:
             with self.handled():

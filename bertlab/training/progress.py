@@ -8,17 +8,17 @@ from tqdm import tqdm
 from bertlab.training import distributed
 from bertlab.training.trainer import StepReport
 
-# Wraps the parts of a long evaluation.
+# Wraps the iterable of a long evaluation.
 evaluation_bar = partial(
     tqdm, desc="evaluating", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}"
 )
 
 
 def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> None:
-    """Run a training to its end behind a progress bar.
+    """Run training to its end and show a progress bar.
 
     Args:
-        reports: the steps.
+        reports: the report of each step; iterating over them trains.
         metric: which of the report's metrics to show, a share in 0..1 (or an error).
         label: its name on the bar.
     """
@@ -46,7 +46,7 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
             )
             bar.update(report.progress - bar.n)
         if bar is not None:
-            bar.n = 1.0  # a report says where its step began
+            bar.n = 1.0  # a report has the progress at the start of its step
     finally:
         if bar is not None:
             bar.close()

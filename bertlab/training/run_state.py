@@ -1,6 +1,6 @@
 """The state file of a run: tensors and a few JSON values in one safetensors file, replaced as a whole.
 
-A process or machine that fails while writing leaves the previous state.
+If the process or the machine fails during a write, the previous state is kept.
 """
 
 import json
@@ -23,23 +23,23 @@ def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -
 
     Args:
         path: the state file.
-        tensors: by name.
-        values: anything that JSON can hold.
+        tensors: the tensors by name.
+        values: JSON values by name.
 
     Raises:
         CheckpointError: it cannot be written; the previous state is unchanged.
     """
-    building = path.with_suffix(".building")
+    temporary = path.with_suffix(".building")
     try:
-        save_file(tensors, building, metadata={METADATA_KEY: json.dumps(values)})
+        save_file(tensors, temporary, metadata={METADATA_KEY: json.dumps(values)})
         # Without this a power failure may leave the new name with no content.
-        _flush(building)
-        os.replace(building, path)
+        _flush(temporary)
+        os.replace(temporary, path)
         with suppress(OSError):  # a directory cannot be flushed on every system
             _flush(path.parent)
     except (OSError, SafetensorError) as error:
         with suppress(OSError):
-            building.unlink()
+            temporary.unlink()
         raise CheckpointError("run-state-not-written", path=path, reason=first_line(error)) from error
 
 
@@ -47,7 +47,7 @@ def read_state(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
     """The tensors and values that `write_state` wrote.
 
     Raises:
-        CheckpointError: the file is damaged, or no state of a run.
+        CheckpointError: the file is damaged or not the state of a run.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -61,7 +61,7 @@ def read_values(path: Path) -> dict:
     """The values that `write_state` wrote, without the tensors.
 
     Raises:
-        CheckpointError: the file is damaged, or no state of a run.
+        CheckpointError: the file is damaged or not the state of a run.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -76,7 +76,7 @@ def _values(path: Path, file) -> dict:
     except (KeyError, ValueError, RecursionError) as error:
         raise CheckpointError("run-state-damaged", path=path, reason=first_line(error)) from error
     if not isinstance(values, dict):
-        raise CheckpointError("run-state-damaged", path=path, reason=METADATA_KEY)
+        raise CheckpointError("run-state-damaged", path=path, reason=f"{METADATA_KEY} is not an object")
     return values
 
 

@@ -14,9 +14,9 @@ from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
 from bertlab.views.passage import escape_html
 
-MOST_NUMBERED = 14  # with more labels, cells are too small for numbers
+MAX_NUMBERED_LABELS = 14  # with more labels, cells are too small for numbers
 # wrong cells orange, correct ones blue, both faint enough for text in either theme
-_SHARES = [
+_SHARE_COLOURS = [
     [0, transparent(ORANGE, 0.62)],
     [0.5, transparent(ORANGE, 0.03)],
     [0.5, transparent(BLUE, 0.03)],
@@ -37,17 +37,24 @@ def confusion_map(
         confusion: the counts.
         chosen: (label, prediction) of the cell to frame. A cell's customdata has the same form.
         axes: titles of the columns and the rows.
-        labels: name of "no entity", and the words after a share.
+        labels: the text for "no entity", and the text after a percentage.
     """
     names = [escape_markup(shorten(name or labels[0], 18)) for name in confusion.names]
     size, positions = len(names), list(range(len(names)))
     counts_GP, shares_GP = confusion.counts_GP, confusion.shares_GP
-    cell = 62 if size <= 6 else 46 if size <= MOST_NUMBERED else 22
+    cell = 62 if size <= 6 else 46 if size <= MAX_NUMBERED_LABELS else 22
     figure = empty_figure(height=110 + cell * size)
     strength_GP = np.sqrt(shares_GP)  # so that small shares can be seen
     signed_GP = np.where(np.eye(size, dtype=bool), strength_GP, -strength_GP)
     figure.add_heatmap(
-        z=signed_GP.round(4), zmin=-1, zmax=1, colorscale=_SHARES, xgap=3, ygap=3, showscale=False, hoverinfo="skip"
+        z=signed_GP.round(4),
+        zmin=-1,
+        zmax=1,
+        colorscale=_SHARE_COLOURS,
+        xgap=3,
+        ygap=3,
+        showscale=False,
+        hoverinfo="skip",
     )
     # Plotly reports no clicks on a heat map, so transparent marks lie on its cells
     cells = [(label, prediction) for label in positions for prediction in positions]
@@ -55,7 +62,7 @@ def confusion_map(
     figure.add_scatter(
         x=[prediction for _, prediction in cells],
         y=[label for label, _ in cells],
-        mode="markers+text" if size <= MOST_NUMBERED else "markers",
+        mode="markers+text" if size <= MAX_NUMBERED_LABELS else "markers",
         marker={"symbol": "square", "size": 0.8 * cell, "color": "rgba(0, 0, 0, 0)"},
         text=texts,
         textfont={"size": 14 if size <= 6 else 11},
@@ -159,7 +166,7 @@ def row_html(row: ScoredRow, words: Mapping[str, str], joint: str = " ") -> str:
     Args:
         row: an item of `ErrorAnalysis.rows`.
         words: names of "label", "prediction", "probability" and "nothing" (an empty answer, no entity).
-        joint: the text between two words.
+        joint: the separator between two words.
     """
     texts = row.texts if len(row.texts) <= 2 else (joint.join(row.texts),)
     cells = "".join(

@@ -23,7 +23,7 @@ from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import FONT, escape_html
 
-# each entity type has a line of its own beside its colour, for readers without colour vision
+# Each entity type has its own line style as well as its own colour, for readers who cannot tell the colours apart.
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "solid", "dashed"), strict=False))
 
 
@@ -51,7 +51,8 @@ def value_scale(prediction: Classification, value_range: tuple[float, float]) ->
     """A predicted value on the scale of the training data; a value beyond it is drawn at its end.
 
     Args:
-        taught: the smallest and the largest value of the training data.
+        prediction: of a regression model.
+        value_range: the smallest and the largest value of the training data.
     """
     figure = empty_figure(height=104)
     low, high = value_range
@@ -74,11 +75,11 @@ def value_scale(prediction: Classification, value_range: tuple[float, float]) ->
 
 def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:
     """A column for every word: up and blue where it helps the prediction, down and orange where it hurts."""
-    drops = [word.effect for word in effects.words]
+    word_effects = [word.effect for word in effects.words]
     figure = empty_figure(height=280)
     figure.add_bar(
-        x=list(range(len(drops))), y=drops,
-        marker={"color": [BLUE if drop >= 0 else ORANGE for drop in drops], "cornerradius": 3},
+        x=list(range(len(word_effects))), y=word_effects,
+        marker={"color": [BLUE if effect >= 0 else ORANGE for effect in word_effects], "cornerradius": 3},
         customdata=[escape_markup(word.text) for word in effects.words],
         hovertemplate="%{customdata}: %{y:+.2f}<extra></extra>",
     )  # fmt: skip

@@ -6,7 +6,7 @@ from bertlab.explore.facts import TokenRow
 
 
 def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
-    """Tokens as readable text: byte-level alphabets become characters, control characters visible symbols.
+    """Tokens as readable text: byte-level tokens are decoded, control characters become symbols.
 
     A token that holds only a part of a character's bytes is shown as those bytes.
 
@@ -32,18 +32,20 @@ def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
     """
     numbers, before = [], None
     rows = list(tokens)
-    marks = any(row.token[:1] in "Ġ▁" and not row.special for row in rows if row.token)
+    marks_word_starts = any(row.token[:1] in "Ġ▁" and not row.special for row in rows if row.token)
     for row in rows:
-        near = before and not (row.special or before.special) and row.segment == before.segment
-        letters = near and marks and row.token[:1].isalnum() and before.token[-1:].isalnum()
-        joined = (letters and row.start == before.end) or (near and row.token.startswith("##") and len(row.token) > 2)
+        same_text = before and not (row.special or before.special) and row.segment == before.segment
+        continues_letters = same_text and marks_word_starts and row.token[:1].isalnum() and before.token[-1:].isalnum()
+        joined = (continues_letters and row.start == before.end) or (
+            same_text and row.token.startswith("##") and len(row.token) > 2
+        )
         numbers.append((numbers[-1] if numbers else -1) + (not joined))
         before = row
     return numbers
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """The printable stand-ins of byte-level BPE: printable Latin-1 bytes are themselves, the others follow 255."""
+    """The characters that byte-level BPE writes for bytes: printable Latin-1 bytes as themselves, others from 256."""
     own = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in own]
     return {chr(byte): byte for byte in own} | {chr(256 + i): byte for i, byte in enumerate(others)}

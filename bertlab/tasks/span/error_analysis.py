@@ -31,7 +31,7 @@ def analyse_questions(
 
     Args:
         rows: with the columns of SQuAD.
-        max_tokens: tokens of a window at least.
+        max_tokens: the window length in tokens; the length used in fine-tuning replaces it if larger.
         progress: wraps the iterable of batches, as `tqdm` does.
     """
     script = script_of(spec)
@@ -75,7 +75,7 @@ def _groups(scored_rows: Sequence[ScoredRow], exact: Sequence[float], language: 
 
 
 def _gold_probability(spans: Decoded, golds: Sequence[str], unanswerable: bool, script: str) -> float:
-    """The share of the gold answers in a softmax over the n-best, and over "no answer" where that is possible."""
+    """The probability of the gold answers: a softmax over the n-best answers, with "no answer" where it is possible."""
     candidates = [(span.text, span.score) for span in spans.spans]
     if unanswerable:
         candidates.append(("", spans.no_answer_score))
@@ -110,7 +110,6 @@ def _length(answer: str) -> str:
 
 
 def _group(name: str, rows: Sequence[int], scored_rows: Sequence[ScoredRow], exact: Sequence[float]) -> Group:
-    em, f1 = (
-        100 * float(np.mean([of(row) for row in rows])) for of in (exact.__getitem__, lambda r: scored_rows[r].score)
-    )
-    return Group(name, tuple(rows), em, f1)
+    f1 = 100 * float(np.mean([scored_rows[row].score for row in rows]))
+    exact_percent = 100 * float(np.mean([exact[row] for row in rows]))
+    return Group(name, tuple(rows), exact_percent, f1)

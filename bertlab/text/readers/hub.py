@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bertlab.config.errors import DataError, NoSuchSplit, first_line
 
-# raised by `datasets` and by what it reads with (pandas, Arrow, zlib) for a set that is damaged or cannot be reached
+# Raised by `datasets` and the libraries it uses (pandas, Arrow, zlib) if a data set is damaged or cannot be reached.
 UNREADABLE = (
     OSError,
     ValueError,
@@ -26,8 +26,8 @@ def load(name: str, split: str, streaming: bool = False):
     """Load one split of a data set of the hub.
 
     Args:
-        name: "owner/name", with ":configuration" and "@revision" where it has them.
-        split: its name on the hub.
+        name: "owner/name", optionally followed by ":configuration" and "@revision".
+        split: the name of the split on the hub.
         streaming: read rows as they come instead of downloading the data set first.
 
     Returns:
@@ -38,7 +38,7 @@ def load(name: str, split: str, streaming: bool = False):
     """
     path, _, revision = name.partition("@")
     path, _, config = path.partition(":")
-    # its warnings of every retry would bury the one line that matters
+    # `huggingface_hub` warns at every retry; the error below already says why the data set cannot be loaded.
     huggingface_hub.utils.logging.set_verbosity_error()
     try:
         return datasets.load_dataset(path, config or None, split=split, streaming=streaming, revision=revision or None)

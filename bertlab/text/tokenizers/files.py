@@ -1,7 +1,8 @@
 """Read the files of a tokenizer, which may come from anywhere, and build its backend.
 
-The `tokenizers` library runs what tokenizer.json describes: other normalisers than BERT's may double a text forty
-times, and some values make its Rust code panic. Only BERT's parts, with values of the right type, are passed on.
+The `tokenizers` library runs what tokenizer.json describes: a normaliser that BERT does not use may make a text
+exponentially longer, and some values make its Rust code panic. So only BERT's components, with values of the right
+type, are accepted.
 """
 
 import json
@@ -27,7 +28,10 @@ DECODERS = {"WordPiece"}
 PARTS = {
     "normalizer": NORMALIZERS, "pre_tokenizer": PRE_TOKENIZERS, "post_processor": POST_PROCESSORS, "decoder": DECODERS,
 }  # fmt: skip
-MEMBERS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}  # the list of a "Sequence"
+SEQUENCE_FIELDS = {
+    "normalizer": "normalizers",
+    "pre_tokenizer": "pretokenizers",
+}  # the field of a "Sequence" that lists its members
 MAX_MEMBERS = 8
 MAX_WORD_CHARS = 10_000  # splitting a word takes time quadratic in its length
 
@@ -86,7 +90,7 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
             _check_part(path, part, data[part], kinds)
     # Sentence encoders store "truncate to 128, pad to 128" here; the length of an input is up to the model.
     data["truncation"] = data["padding"] = None
-    with guarding("tokenizer-damaged", CheckpointError, path=path):
+    with translate_failures("tokenizer-damaged", CheckpointError, path=path):
         return tokenizers.Tokenizer.from_str(json.dumps(data))
 
 
@@ -110,7 +114,7 @@ def read_vocab(path: Path) -> list[str]:
 
 
 def read_settings(path: Path) -> dict[str, bool | None]:
-    """What a tokenizer_config.json says of normalisation; {} where the file does not exist.
+    """The normalisation settings of a tokenizer_config.json; {} where the file does not exist.
 
     Raises:
         CheckpointError: the file is damaged, or a setting is not true, false or null.
@@ -131,10 +135,10 @@ def find_capital(vocab: Iterable[str]) -> str | None:
 
 
 @contextmanager
-def guarding(id: str, kind: type[BertlabError], **params: object) -> Iterator[None]:
+def translate_failures(id: str, kind: type[BertlabError], **params: object) -> Iterator[None]:
     """Turn a failure of the `tokenizers` library in a `with` block into an error with this id.
 
-    The library raises plain `Exception`, and a panic of its Rust code is a `PanicException`, which is no `Exception`.
+    The library raises plain `Exception`, and a panic of its Rust code a `PanicException`, which is not an `Exception`.
     """
     try:
         yield
@@ -184,7 +188,7 @@ def _check_part(path: Path, part: str, fields: object, kinds: set[str], inside: 
     if not isinstance(kind, str) or kind not in kinds or (inside and kind == "Sequence"):
         raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shown(kind))
     if kind == "Sequence":
-        members = fields.get(MEMBERS[part])
+        members = fields.get(SEQUENCE_FIELDS[part])
         if not isinstance(members, list) or len(members) > MAX_MEMBERS:
             raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=kind)
         for member in members:

@@ -21,10 +21,10 @@ from bertlab.text.tokenizers.files import (
     SPECIAL_TOKENS,
     build_backend,
     find_capital,
-    guarding,
     read_backend,
     read_settings,
     read_vocab,
+    translate_failures,
 )
 from bertlab.text.tokenizers.training import learn_vocabulary, replace_surrogates
 
@@ -235,7 +235,7 @@ class Tokenizer:
     def encode_segments(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         """Texts without the layout -> encodings of the library, with `.ids`, `.tokens` and `.offsets` (characters)."""
         texts = [_checked(text) for text in texts]
-        with guarding("tokenizer-failed", TextError):
+        with translate_failures("tokenizer-failed", TextError):
             return self._backend.encode_batch(texts, add_special_tokens=False)
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
@@ -263,7 +263,7 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
         """Ids to a readable text; spaces and, if uncased, capitals of the original are not recovered."""
-        with guarding("tokenizer-failed", TextError):
+        with translate_failures("tokenizer-failed", TextError):
             return self._backend.decode([int(id) for id in ids], skip_special_tokens=skip_special)
 
     @property
@@ -294,7 +294,7 @@ class Tokenizer:
     def _normalise(self, text: str) -> str:
         if not self._backend.normalizer:
             return text
-        with guarding("tokenizer-failed", TextError):
+        with translate_failures("tokenizer-failed", TextError):
             return self._backend.normalizer.normalize_str(text)
 
     def _with_layout(self, a: tokenizers.Encoding, b: tokenizers.Encoding | None = None) -> Encoding:
@@ -314,7 +314,7 @@ class Tokenizer:
 
 def _ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     texts = [_checked(text) for text in texts]
-    with guarding("tokenizer-failed", TextError):
+    with translate_failures("tokenizer-failed", TextError):
         return [row.ids for row in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
 

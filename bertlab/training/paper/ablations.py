@@ -21,11 +21,11 @@ class Column:
     """Where the metric comes from: pre-training itself, fine-tuning, or a classifier on a frozen encoder."""
     task: str = ""
     """The task to measure on, of `config.tasks`; "ner" for the one that `--ner` names; "" for pre-training."""
-    paper: str = ""
+    paper_task: str = ""
     """The task that the paper measured on; "" if the paper has no such column."""
     metric: str = ""
     """The metric, if it is not the first one of the task."""
-    lower: bool = False
+    lower_is_better: bool = False
     """Whether lower values are better."""
     optional: bool = False
     """Whether the column is computed only if `--columns` names it."""
@@ -39,11 +39,11 @@ class Row:
     """The heading."""
     pretrained: str
     """The name of the pre-training run in `Table.pretrainings` that the row starts from."""
-    paper: dict[str, float]
+    paper_results: dict[str, float]
     """The paper's results, by column."""
     lstm: bool = False
     """Whether a BiLSTM is trained on top of the encoder."""
-    pick: str = "concat-4"
+    feature_layers: str = "concat-4"
     """For a frozen encoder, the layers whose features are used: one of `nn.bilstm.PICKS`."""
     columns: tuple[str, ...] = ()
     """The columns of this row; empty for all."""
@@ -78,8 +78,8 @@ def _make_rows(columns: tuple[str, ...], **rows: tuple) -> dict[str, Row]:
     for identifier, (title, *values) in rows.items():
         changes = values.pop() if isinstance(values[-1], dict) else {}
         name = identifier.replace("_", "-")
-        paper = {column: value for column, value in zip(columns, values, strict=True) if value is not None}
-        made[name] = Row(title, **{"pretrained": name, "paper": paper} | changes)
+        paper_results = {column: value for column, value in zip(columns, values, strict=True) if value is not None}
+        made[name] = Row(title, **{"pretrained": name, "paper_results": paper_results} | changes)
     return made
 
 
@@ -89,10 +89,11 @@ _SENTENCE_COLUMNS = {
 }
 _NER = Column("NER F1, fine-tuned", "finetune", "ner", "CoNLL-2003")
 _NER_FROZEN = Column("NER F1, feature-based", "features", "ner", "CoNLL-2003")
+_FROZEN = {"columns": ("ner-frozen",)}
 
 
-def _mask_shares(mask: float, same: float, random: float) -> dict:
-    """Return the settings for the percentages of [MASK], the same token and a random token."""
+def _mask_shares(mask: float, random: float) -> dict:
+    """Settings for the percentages of [MASK], the same token (what the other two leave) and a random token."""
     return {"mask_share": mask / 100, "random_share": random / 100}
 
 
@@ -100,7 +101,7 @@ TABLES = {
     # SQuAD needs more pre-training than two cores can do. The optional NER column also depends on both directions of
     # the context, and shows differences sooner.
     "table5": Table(
-        "What the pre-training tasks do",
+        "Effect of the pre-training tasks",
         "table 5, section 5.1",
         {
             **_SENTENCE_COLUMNS,
@@ -122,9 +123,9 @@ TABLES = {
     ),
     # The paper has 3 to 24 layers with hidden sizes 768 and 1024; the proportions are kept at a size for two cores.
     "table6": Table(
-        "What the size of the model does",
+        "Effect of the model size",
         "table 6, section 5.2",
-        {"perplexity": Column("LM perplexity", "pretrain", lower=True), **_SENTENCE_COLUMNS},
+        {"perplexity": Column("LM perplexity", "pretrain", lower_is_better=True), **_SENTENCE_COLUMNS},
         _make_rows(
             ("perplexity", "mrpc", "sst2"),
             l1=("1 x 128, 4 heads (3 x 768, 12)", 5.84, 79.8, 88.4),
@@ -145,25 +146,25 @@ TABLES = {
         reference="l4",
     ),
     "table7": Table(
-        "An encoder as it is: which layers' features",
+        "Which layers of a frozen encoder give the best features",
         "table 7, section 5.3",
         {"ner": _NER, "ner-frozen": _NER_FROZEN},
         _make_rows(
             ("ner", "ner-frozen"),
-            finetuned=("fine-tuned whole", 96.4, None, {"columns": ("ner",)}),
-            embeddings=("embeddings", None, 91.0, {"pick": "embeddings", "columns": ("ner-frozen",)}),
-            second=("second-to-last layer", None, 95.6, {"pick": "second-to-last", "columns": ("ner-frozen",)}),
-            last=("last layer", None, 94.9, {"pick": "last", "columns": ("ner-frozen",)}),
-            sum_4=("weighted sum of the last four", None, 95.9, {"pick": "sum-4", "columns": ("ner-frozen",)}),
-            concat_4=("last four concatenated", None, 96.1, {"pick": "concat-4", "columns": ("ner-frozen",)}),
-            sum_all=("weighted sum of all layers", None, 95.5, {"pick": "sum-all", "columns": ("ner-frozen",)}),
+            finetuned=("fine-tuned, all layers", 96.4, None, {"columns": ("ner",)}),
+            embeddings=("embeddings", None, 91.0, {"feature_layers": "embeddings"} | _FROZEN),
+            second=("second-to-last layer", None, 95.6, {"feature_layers": "second-to-last"} | _FROZEN),
+            last=("last layer", None, 94.9, {"feature_layers": "last"} | _FROZEN),
+            sum_4=("weighted sum of the last four", None, 95.9, {"feature_layers": "sum-4"} | _FROZEN),
+            concat_4=("last four concatenated", None, 96.1, {"feature_layers": "concat-4"} | _FROZEN),
+            sum_all=("weighted sum of all layers", None, 95.5, {"feature_layers": "sum-all"} | _FROZEN),
         ),
         reference="last",
     ),
     # Row names and titles give the percentages of [MASK], the same token and a random token. SST-2 replaces MNLI, which
     # has too many rows for two cores.
     "table8": Table(
-        "What stands where a word was: [MASK], itself, another",
+        "What replaces a masked word: [MASK], the same word or a random one",
         "table 8, appendix C.2",
         {
             "sst2": Column("SST-2", "finetune", "sst2", "MNLI"),
@@ -180,7 +181,7 @@ TABLES = {
             m0_s0_r100=("0 / 0 / 100", 83.6, 94.9, 94.6),
         ),
         {
-            f"m{mask}-s{same}-r{random}": _mask_shares(mask, same, random)
+            f"m{mask}-s{same}-r{random}": _mask_shares(mask, random)
             for mask, same, random in (
                 (80, 10, 10), (100, 0, 0), (80, 0, 20), (80, 20, 0), (0, 20, 80), (0, 0, 100),
             )

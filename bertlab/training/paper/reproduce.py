@@ -238,9 +238,14 @@ def read_table(config: ReproduceConfig) -> dict:
         for column, cell in row["cells"].items():
             cell["mean"] = statistics.mean(cell["values"])
             cell["spread"] = statistics.stdev(cell["values"]) if len(cell["values"]) > 1 else None
-            cell["paper"] = table.rows[name].paper.get(column)
+            cell["paper"] = table.rows[name].paper_results.get(column)
     columns = {
-        name: {"title": column.title, "task": _task_name(config, column), "paper": column.paper, "lower": column.lower}
+        name: {
+            "title": column.title,
+            "task": _task_name(config, column),
+            "paper": column.paper_task,
+            "lower": column.lower_is_better,
+        }
         for name, column in table.columns.items()
         if any(name in row["cells"] for row in rows.values())
     }
@@ -347,7 +352,7 @@ def _with_encoder(data: TrainingData, encoder: str, row: Row, column: Column, ls
         head = data.task_type.head
         model = add_task_head(loaded.model, head, dropout, data.labels)
         del model.heads[head]
-        return OnTop(model, head, pick=row.pick if is_frozen else "last", width=lstm_width, frozen=is_frozen)
+        return OnTop(model, head, pick=row.feature_layers if is_frozen else "last", width=lstm_width, frozen=is_frozen)
 
     return replace(data, loaded=loaded, build=build if is_frozen or row.lstm else None)
 

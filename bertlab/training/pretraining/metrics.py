@@ -18,7 +18,7 @@ from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 
 # One fixed set of pairs and masks, whatever the seed of the run.
 VALIDATION_SEED = 20181011
-# Pairs that `bertlab evaluate pretraining` takes without --limit.
+# The default number of pairs of `bertlab evaluate pretraining`, if --limit is not given.
 DEFAULT_PAIRS = 4096
 
 
@@ -48,19 +48,19 @@ def evaluate_pretraining(
     A model that reads from left to right predicts every next token instead.
 
     Args:
-        model: with the heads of its objectives.
-        tokenizer: of the model and the corpus.
+        model: a model with the heads of its pre-training objectives.
+        tokenizer: the tokenizer of the model and the corpus.
         corpus: prepared held-out text.
         rows: number of pairs; fewer if the corpus has fewer.
-        max_tokens: in a pair; 128, or as many as the model has positions, if not given.
-        batch_size: pairs at a time.
+        max_tokens: maximum length of a pair; by default 128, or the model's positions if fewer.
+        batch_size: pairs in a batch.
         pair_objective: the sentence-pair objective of the model.
         progress: wraps the batches (`tqdm`, for instance).
 
     Returns:
-        masked_accuracy (0..1), mlm_loss (nats per masked token), bits_per_character (mlm_loss over the corpus's
-        characters per token, comparable between vocabularies); nsp_accuracy and nsp_loss, or order_accuracy and
-        order_loss, or neither; rows, masked_tokens.
+        masked_accuracy (0..1), mlm_loss (nats per masked token), bits_per_character (mlm_loss in bits,
+        divided by the corpus's characters per token: comparable between vocabularies); nsp_accuracy and nsp_loss, or
+        order_accuracy and order_loss, or neither; rows, masked_tokens.
 
     Raises:
         DataError: the corpus has no characters.
@@ -72,7 +72,7 @@ def evaluate_pretraining(
     loss = PretrainingLoss(rule, pair_objective, model.config.left_to_right)
     was_training = model.training
     model.eval()
-    count = {"rows": 0, "masked": 0}
+    counts = {"rows": 0, "masked": 0}
     sums: dict[str, float] = {}
     with torch.inference_mode():
         for _ in progress(range(0, rows, batch_size)):
@@ -82,20 +82,20 @@ def evaluate_pretraining(
             metrics = loss(model, batch).metrics
             _, _, labels_P = loss.make_targets(batch)
             masked, size = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
-            count["masked"] += masked
-            count["rows"] += size
+            counts["masked"] += masked
+            counts["rows"] += size
             for name, metric in metrics.items():
                 sums[name] = sums.get(name, 0.0) + (masked if name.startswith("mlm_") else size) * float(metric)
     model.train(was_training)
-    means = {name: s / count["masked" if name.startswith("mlm_") else "rows"] for name, s in sums.items()}
+    means = {name: s / counts["masked" if name.startswith("mlm_") else "rows"] for name, s in sums.items()}
     bits = bits_per_character(means["mlm_loss"] * corpus.facts["tokens"], corpus.facts["characters"])
     return {
         "masked_accuracy": means.pop("mlm_accuracy"),
         "mlm_loss": means.pop("mlm_loss"),
         "bits_per_character": bits,
         **dict(sorted(means.items())),
-        "rows": count["rows"],
-        "masked_tokens": count["masked"],
+        "rows": counts["rows"],
+        "masked_tokens": counts["masked"],
     }
 
 
@@ -117,7 +117,7 @@ def bits_per_character(nats: float, characters: int) -> float:
 
     Args:
         nats: sum (not mean) of -ln P(original token) over the tokens.
-        characters: that the tokens of the corpus stand for.
+        characters: the number of characters that the tokens of the corpus stand for.
 
     Raises:
         DataError: there are no characters.
