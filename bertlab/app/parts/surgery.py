@@ -19,7 +19,7 @@ from bertlab.explore import intervention_syntax as changes
 from bertlab.explore.facts import HeadEffects, HeadRoles, PredictionChange, TokenRow
 from bertlab.tasks.registry import TASK_TYPES, probe_types
 from bertlab.text.word_spans import MASK
-from bertlab.views.change_figures import WEAKEST
+from bertlab.views.change_figures import MIN_COLOUR_LIMIT
 from bertlab.views.figures import DIVERGING
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE
@@ -226,7 +226,7 @@ def grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: Hea
 
 def colour_limit(effects: HeadEffects) -> float:
     """The change of log-odds at which the colours reach their full strength."""
-    return max(float(np.abs(effects.effects_LN).max(initial=0)), WEAKEST)
+    return max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
 
 
 def prediction_line(change: PredictionChange, names: dict[str, str]) -> str:
