@@ -32,11 +32,11 @@ class AppBenchConfig(BenchOptions):
     """Measure the app in a headless Chromium: text changes, simultaneous visitors, the attention view, and layout
     shifts. Times are in milliseconds.
 
-    change: from the keystroke (the field's pause for more typing included) or from Enter to the frame that shows the
-    new picture. Every text is new to the server. thirty: visitors simulated by Streamlit's protocol, since thirty
-    browsers would use the cores that are measured; from the message with the new text to the end of the script's run,
-    with one real browser among them. attention: bytes of the payload, first paint, hover and layer switch. shift: the
-    browser's cumulative layout shift after a changed text.
+    change: from the keystroke (including the delay before the field reacts to typing) or from Enter to the frame that
+    shows the new picture. Every text is new to the server. thirty: visitors simulated with Streamlit's protocol,
+    because thirty browsers would use the cores that are measured, and one real browser. The time is from sending the
+    new text to the end of the script run. attention: payload size, first paint, hover and layer switch. shift: the
+    browser's cumulative layout shift after a text change.
 
     Examples:
       bertlab bench app
@@ -52,7 +52,7 @@ class AppBenchConfig(BenchOptions):
     turns: int = 3
     """Number of text changes by each visitor."""
     seconds: float = 20
-    """Time over which these are spread, with random pauses; 0 for all at once."""
+    """Seconds over which the text changes of --turns are spread, with random pauses; 0 for all at once."""
     checkpoint: str = ""
     """The checkpoint to open. Default: the one that suits each page."""
 
@@ -254,14 +254,14 @@ def run(config: AppBenchConfig) -> None:
         claim = "App: from Enter to the new answer, slowest page, median"
         results.append(Result(claim, slowest, unit="ms", n=config.changes, aim=300))
     if crowd := measurements.get("thirty"):
-        claim = f"App: an interaction among {crowd['people']} people at once, 95th percentile"
+        claim = f"App: response time with {crowd['people']} simultaneous visitors, 95th percentile"
         results.append(Result(claim, crowd["interaction_p95_ms"], unit="ms", n=crowd["interactions"], aim=1500))
-        claim = f"App: errors among {crowd['people']} people at once"
+        claim = f"App: errors with {crowd['people']} simultaneous visitors"
         results.append(Result(claim, crowd["errors"], n=crowd["interactions"], aim=0))
     if view := measurements.get("attention"):
         claim = f"App: attention of {view['tokens']} tokens, from navigation to first paint"
         results.append(Result(claim, view["navigation_to_paint_ms"], unit="ms", n=3, aim=1000))
     if shift := measurements.get("shift"):
-        claim = "App: cumulative layout shift after a changed text, worst page"
+        claim = "App: cumulative layout shift after a text change, worst page"
         results.append(Result(claim, max(shift.values()), n=len(shift), aim=0.1))
     report(measurements, results, config)

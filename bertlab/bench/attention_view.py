@@ -76,7 +76,7 @@ BERTVIZ_SWITCH = """(i) => clock(() => {
 
 @dataclass(frozen=True)
 class AttentionViewBenchConfig(BenchOptions):
-    """Measure the attention view in a browser, beside bertviz.
+    """Measure the attention view in a browser and compare it with bertviz.
 
     Examples:
       bertlab bench attention-view
@@ -235,7 +235,7 @@ def run(config: AttentionViewBenchConfig) -> None:
     if both:
         size = max(both)
         own, other = shown["bertlab, first view", size], shown["bertviz, head view", size]
-        for name, column in (("bytes", 2), ("first paint", 4), ("layer switch", 6)):
+        for name, column in (("size in bytes", 2), ("first paint", 4), ("layer switch", 6)):
             if own[column] and other[column]:
                 ratio = round(_number(other[column]) / _number(own[column]), 1)
                 claim = f"App: attention view of {config.layers} x {config.heads} heads, {size} tokens, {name}"

@@ -21,7 +21,8 @@ from bertlab.training.devices import describe_hardware
 
 @dataclass(frozen=True)
 class FeaturesBenchConfig(BenchOptions):
-    """Measure the questions of SQuAD that become features per second, compared with the code of `run_qa.py`.
+    """Measure how many SQuAD questions per second are converted to features, compared with `run_qa.py` of
+    transformers.
 
     Both sides start with the rows in memory and are measured alternately. bertlab's time ends when every window is
     built, the peer's when `datasets.map` has written them. The peer runs in one process with a thread per core, or in
@@ -43,7 +44,7 @@ class FeaturesBenchConfig(BenchOptions):
     stride: int = 128
     """Distance between the starts of neighbouring windows; for the peer, their overlap."""
     rounds: int = 1
-    """How often each side is measured."""
+    """Number of repetitions for each implementation."""
 
 
 def bench(config: FeaturesBenchConfig) -> dict:

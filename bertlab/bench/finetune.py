@@ -26,9 +26,9 @@ from bertlab.training.trainer import Trainer
 
 @dataclass(frozen=True)
 class FinetuneBenchConfig(MachineOptions):
-    """Measure the tokens per second of fine-tuning, in turns with the Trainer of `transformers`.
+    """Measure the tokens per second of fine-tuning, alternating with the Trainer of `transformers`.
 
-    Padding is not counted. Both sides have the same batch size, dropout, optimiser and precision.
+    Padding tokens are not counted. Both implementations use the same batch size, dropout, optimiser and precision.
 
     Examples:
       bertlab bench finetune sst2 --data glue/sst2
@@ -46,9 +46,9 @@ class FinetuneBenchConfig(MachineOptions):
     batch_size: int = 32
     """Rows or windows in a step."""
     steps: int = 20
-    """Steps in a turn; the Trainer runs two more first, which are not counted, to warm up."""
+    """Steps in a repetition; the Trainer first runs two warm-up steps, which are not counted."""
     rounds: int = 5
-    """Turns of each side."""
+    """Number of repetitions for each implementation."""
     dropout: float = 0.1
     """Dropout of both sides."""
     precision: Precision = "auto"
@@ -133,7 +133,7 @@ def run(config: FinetuneBenchConfig) -> None:
     results = [
         ratio_result(f"{topic}, rows in random order", measurements, peer="Trainer", **details),
         ratio_result(
-            f"{topic}, beside grouped rows", measurements, "ratio_to_transformers_grouped",
+            f"{topic}, rows grouped by length", measurements, "ratio_to_transformers_grouped",
             peer="Trainer, group_by_length", **details,
         ),
     ]  # fmt: skip

@@ -94,13 +94,13 @@ class ParityBenchConfig(BenchOptions):
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads. Default: all of them."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Training rows, instead of the recipe's."""
+    """Training rows, instead of the default for the task."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Epochs, instead of the recipe's."""
+    """Epochs, instead of the default for the task."""
     lr: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Learning rate, instead of the recipe's; a run of few steps needs a higher one."""
+    """Learning rate, instead of the default for the task; a run of few steps needs a higher one."""
     quick: bool = False
-    """Use a hundred rows, to see that it works."""
+    """Use a hundred rows, as a quick test."""
 
 
 def recipe_of(config: ParityBenchConfig, name: Task) -> Recipe:
@@ -277,7 +277,7 @@ def run(config: ParityBenchConfig) -> None:
             side: statistics.mean(row["value"] for row in rows if (row["task"], row["side"]) == (name, side))
             for side in ("bertlab", "transformers")
         }
-        claim = f"Fine-tuning: {RECIPES[name].measure} of {name} minus the Trainer's, points"
+        claim = f"Fine-tuning: {name}, {RECIPES[name].measure}, difference from the Trainer in points"
         difference = round(mean["bertlab"] - mean["transformers"], 2)
         machine = describe_hardware(torch.device("cpu"))
         results.append(Result(claim, difference, n=len(config.seed_values), peer="Trainer", hardware=machine))

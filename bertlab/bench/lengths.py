@@ -22,7 +22,7 @@ from bertlab.training.optimizers import Precision, resolve_precision
 
 @dataclass(frozen=True)
 class LengthsBenchConfig(MachineOptions):
-    """Measure the tokens per second of pre-training for each length and batch size, in turns.
+    """Measure the tokens per second of pre-training for each length and batch size, alternately.
 
     Examples:
       bertlab bench lengths --corpus runs/corpus
@@ -40,9 +40,9 @@ class LengthsBenchConfig(MachineOptions):
     batch_sizes: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (8, 16, 32)
     """Sentence pairs in a step."""
     tokens: int = 8192
-    """Tokens in a turn, at least; a turn is one step or several."""
+    """Minimum number of tokens in a repetition, which has one or more steps."""
     rounds: int = 5
-    """Turns of each combination."""
+    """Number of repetitions for each combination."""
     precision: Precision = "auto"
     """The number format of all arithmetic."""
 
@@ -95,7 +95,7 @@ def run(config: LengthsBenchConfig) -> None:
     short, long, batch = min(cells), max(cells), max(config.batch_sizes)
     cost = round(cells[short][batch] / cells[long][batch], 2)
     setting = f"{config.preset}, {measurements['precision']}"
-    claim = f"Pre-training: cost of a token at length {long} over length {short}, {setting}"
+    claim = f"Pre-training: time per token at length {long} relative to length {short}, {setting}"
     result = Result(claim, cost, unit="x", n=config.rounds, hardware=measurements["hardware"])
     report(measurements | ({"cells": cells} if config.json else {}), [result], config)
     if not config.json:

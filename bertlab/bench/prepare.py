@@ -40,7 +40,7 @@ class PrepareBenchConfig(BenchOptions):
     megabytes: float = 24
     """Megabytes of text, from all files together."""
     times: tuple[int, ...] = (1, 2, 4)
-    """How many copies of the text are prepared, one measurement each."""
+    """Numbers of copies of the text; each is measured once."""
     workers: int = 2
     """Worker processes of `bertlab prepare`."""
     tokenizer: str = "strongest"
@@ -127,7 +127,8 @@ def run(config: PrepareBenchConfig) -> None:
     results = [
         Result(f"Data: preparing text, {config.workers} workers", last["megabytes_per_second"], unit="MB/s", **details),
         Result(
-            f"Data: growth of peak memory while preparing {config.times[-1] / config.times[0]:g} times the text",
+            f"Data: peak memory of `bertlab prepare`, {config.times[-1] / config.times[0]:g} times the text relative "
+            "to the text once",
             growth, unit="x", **details,
         ),
     ]  # fmt: skip

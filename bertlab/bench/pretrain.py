@@ -37,10 +37,10 @@ POLL_SECONDS = 0.02  # between looks at the log of the run
 
 @dataclass(frozen=True)
 class BenchConfig(BenchOptions):
-    """Measure the tokens per second of `bertlab pretrain`, in turns with `BertForPreTraining` of transformers.
+    """Measure the tokens per second of `bertlab pretrain`, alternating with `BertForPreTraining` of transformers.
 
     The first peer reads the same padded sentence pairs. The second reads rows of grouped text without padding, as is
-    common with packed corpora. Padding is not counted on either side.
+    common with packed corpora. Padding tokens are not counted for either implementation.
 
     Examples:
       bertlab bench pretrain --corpus runs/corpus
@@ -58,11 +58,11 @@ class BenchConfig(BenchOptions):
     max_tokens: int = 128
     """Tokens in a pair or row."""
     minutes: float = 1.0
-    """Length of a turn."""
+    """Length of a repetition in minutes."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Maximum number of steps in a turn."""
+    """Maximum number of steps in a repetition."""
     rounds: int = 5
-    """Turns of each side."""
+    """Number of repetitions for each implementation."""
     precision: Precision = "auto"
     """Number format of both sides."""
     peer_dropout: float = 0.1

@@ -25,15 +25,21 @@ INTRODUCTION = """\
 # Benchmarks
 
 `bertlab bench report` writes this file from `bench/results.jsonl`, to which every benchmark appends its results with
-`--record`. The newest row of each claim is shown, good or bad. The settings, the failures, and what no single command
-repeats are in [the lab notebook](docs/lab-notebook.md).
+`--record`. The tables show the newest result of each benchmark, whether or not it meets its target. Settings, failed
+experiments, and measurements that no single command reproduces are in [the lab notebook](docs/lab-notebook.md).
 
-A ratio is the median of several turns and says how many times faster, or smaller, bertlab is than its peer. In
-brackets: the smallest and the largest turn, and n, the number of turns, seeds or examples. Machines: *EPYC* is two
-cores of an AMD EPYC (Zen 5) with bfloat16, *Xeon* two threads of an Intel Xeon with AVX-512 that other work shared,
-*Xeon AMX* two cores of a later Xeon. Nothing was measured on a GPU yet. Until 2026-11-23 the commit is the one that
-added the figure, and "training loop alone" is what `bench pretrain` measured then, without the command around the loop.
+A ratio is the median over several repetitions and tells how many times faster (or smaller, for sizes) bertlab is than
+the implementation in the column "compared with", unless the row names another comparison. In brackets: minimum, maximum
+and n, the number of repetitions, seeds or examples. Machines: *EPYC* is two cores of an AMD EPYC (Zen 5) with bfloat16,
+*Xeon* two threads of an Intel Xeon with AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing was
+measured on a GPU yet. Up to 2026-11-23 the commit listed is the one that added the result, and `bench pretrain`
+measured the training loop only, without the rest of the command.
 """
+
+TABLE_HEADER = (
+    "| benchmark | value | target | compared with | machine | date, commit | command |",
+    "|---|---:|---:|---|---|---|---|",
+)
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,7 @@ def markdown(results: Iterable[Result]) -> list[str]:
         topics.setdefault(result.claim.partition(":")[0], []).append(result)
     lines = INTRODUCTION.splitlines()
     for topic, rows in topics.items():
-        lines += ["", f"## {topic}", "", "| claim | value | aim | beside | machine | measured | command |"]
-        lines += ["|---|---:|---:|---|---|---|---|", *map(_table_row, rows)]
+        lines += ["", f"## {topic}", "", *TABLE_HEADER, *map(_table_row, rows)]
     return lines
 
 

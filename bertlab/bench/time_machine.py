@@ -59,7 +59,7 @@ class TimeMachineBenchConfig(BenchOptions):
     run: Path = Path("assets/runs/tiny-en")
     """A run with snapshots."""
     rounds: int = 3
-    """How many more times each snapshot is shown."""
+    """Number of repetitions for each snapshot after the first."""
 
 
 def time_frames(page: Page, rounds: int) -> dict:

@@ -37,7 +37,7 @@ class StepBenchConfig(BenchOptions):
     """
 
     rounds: int = 7
-    """Turns of each alternative."""
+    """Number of repetitions for each implementation."""
     threads: int = 1
     """CPU threads."""
     preset: Preset = "minilm"
@@ -66,16 +66,16 @@ def bench(config: StepBenchConfig) -> dict:
     lengths = {
         "short texts": rng.geometric(1 / 11, 32).clip(3, 60),
         "texts of one length": np.full(32, 13),
-        "windows": rng.lognormal(5.0, 0.4, 16).astype(int).clip(40, 384),
+        "passage windows": rng.lognormal(5.0, 0.4, 16).astype(int).clip(40, 384),
     }
     for name, length_B in lengths.items():
-        compare(f"padding left out, {name}", step_alternatives(model, padded(torch.from_numpy(length_B))))
+        compare(f"without padding, {name}", step_alternatives(model, padded(torch.from_numpy(length_B))))
     for shape in ((1, 12, 220, 220), (2700, 384)):
         hidden = torch.randn(shape, requires_grad=True)
         both = [lambda x=hidden, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)]
-        compare(f"dropout of {' x '.join(map(str, shape))}", both, 3 * config.rounds)
+        compare(f"dropout on a tensor of shape {' x '.join(map(str, shape))}", both, 3 * config.rounds)
     for name in ("tiny", "mini", "minilm"):
-        compare(f"Muon, {name}", muon_alternatives(FastBert(preset(name))))
+        compare(f"Muon update, {name}", muon_alternatives(FastBert(preset(name))))
     return measured
 
 
