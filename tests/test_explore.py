@@ -16,6 +16,7 @@ from support.hard_strings import HARD_STRINGS
 import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, CheckpointError, InterventionError, MissingHead, TextError
+from bertlab.config.languages import Message
 from bertlab.explore.facts import as_json
 from bertlab.explore.session import Session
 from bertlab.nn.fast.model import FastBert
@@ -174,7 +175,7 @@ def test_a_passage_is_read_in_windows_as_the_checkpoint_was_taught(session):
 
 
 def test_a_question_may_be_longer_than_the_rest(session):
-    with pytest.raises(TextError, match="too short for"):
+    with raises_error(TextError, "passage-window-too-short"):
         session.answer("tea " * 200, PASSAGE)
 
 
@@ -194,7 +195,7 @@ def test_the_published_encoder_knows_what_belongs_together(minilm):
     session = bertlab.load(minilm)
     eats, dines, shares = session.embed(["A man is eating.", "Somebody has his dinner.", "Share prices fell."])
     assert eats @ dines > eats @ shares + 0.3
-    with pytest.raises(MissingHead, match="masked-word"):
+    with raises_error(MissingHead, "head-missing", head=Message("head-mlm")):
         session.fill_mask("A [MASK] of tea.")
     assert session.attention("A cup of tea.").probs_LNTT.shape == (6, 12, 7, 7)
 

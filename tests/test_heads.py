@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 import transformers
+from support.errors import raises_error
 from transformers import BertConfig
 
 import bertlab
@@ -146,9 +147,9 @@ def test_labels_that_do_not_fit(changes, message, tiny_model, tiny_tokenizer, tm
 
 def test_one_classifier_a_checkpoint(tiny_model, tiny_tokenizer, tmp_path):
     model = FastBert(tiny_model.config.replace(labels=("a", "b")), ["classify", "tag"])
-    with pytest.raises(CheckpointError, match="only one of these output layers: classify, tag"):
+    with raises_error(CheckpointError, "checkpoint-several-classifiers"):
         checkpoint.save(tmp_path / "mine", model, tiny_tokenizer, {})
-    with pytest.raises(CheckpointError, match="names no labels"):
+    with raises_error(CheckpointError, "labels-missing"):
         FastBert(tiny_model.config, ["classify"])
 
 
@@ -224,11 +225,15 @@ def test_parts_of_speech_make_no_entities(tiny_model, tiny_tokenizer, tmp_path):
 def test_missing_heads_are_named(checkpoints):
     session = bertlab.load(checkpoints / "strongest")
     for ask in (lambda: session.classify(TEXT), lambda: session.choose(TEXT, ["a", "b"]), lambda: session.tag(TEXT)):
-        with pytest.raises(MissingHead, match="bertlab finetune"):
+        with raises_error(MissingHead, "head-missing") as caught:
             ask()
-    with pytest.raises(MissingHead, match="bertlab finetune sst2") as caught:
+        assert caught.value.params["remedy"].id == "head-remedy-finetune"
+    with raises_error(MissingHead, "head-missing") as caught:
         session.classify(TEXT)
-    assert "bertlab finetune nsmc" in caught.value.render("ko")
+    for language, task in (("en", "sst2"), ("ko", "nsmc")):
+        assert f"bertlab finetune {task}" in caught.value.render(language), (
+            "a command to copy, for data in the language"
+        )
 
 
 @pytest.mark.parametrize(

@@ -361,7 +361,7 @@ def test_each_by_itself_is_scored_like_the_joint_ones(session):
     assert [f.probability for f in one.fillings] == pytest.approx(
         [c.probability for c in session.fill_mask(MASKED)[0].candidates], rel=1e-5
     )
-    with pytest.raises(BertlabError, match="at least 1"):
+    with raises_error(BertlabError, "number-below-one"):
         session.fill_jointly(MASKED, beams=0)
     with pytest.raises(TextError):
         session.fill_jointly(A)

@@ -220,7 +220,7 @@ def test_bench_step_measures_every_part(capsys, monkeypatch):
     monkeypatch.setattr(training_step, "SHAPES", ((1, 2, 8, 4),))
     assert main(["bench", "step", "--rounds", "1", "--preset", "tiny", "--json"]) == 0
     measured = json.loads(capsys.readouterr().out)
-    assert {"Muon, tiny", "padding left out, windows"} <= set(measured)
+    assert {"Muon update, tiny", "without padding, passage windows"} <= set(measured)
     assert all(row["speed_up"] > 0 for row in measured.values() if isinstance(row, dict))
 
 

@@ -361,7 +361,7 @@ def test_scores_open_or_are_refused(tmp_path):
     (tmp_path / "scores").write_text('{"a": -1, "b": 0.5}', encoding="utf-8")
     assert read_scores(tmp_path / "scores") == {"a": -1.0, "b": 0.5}
     (tmp_path / "scores").write_text('{"a": true}', encoding="utf-8")
-    with pytest.raises(DataError, match="no scores"):
+    with raises_error(DataError, "no-answer-scores-invalid"):
         read_scores(tmp_path / "scores")
 
 

@@ -135,7 +135,7 @@ def test_a_run_without_log_or_snapshots(tmp_path):
     assert not history.is_run(tmp_path)
     assert history.find_runs(tmp_path / "nowhere") == {}
     assert history.find_runs("\0") == {}
-    with pytest.raises(DataError, match="no snapshots"):
+    with raises_error(DataError, "run-no-snapshots"):
         history.find_snapshots(tmp_path)
 
 

@@ -120,14 +120,17 @@ def test_windows_and_characters_that_do_not_exist_are_refused(session, window, s
         session.span_attention(QUESTION, PASSAGE, window, start, end)
 
 
-@pytest.mark.parametrize(("question", "passage"), [("", PASSAGE), (QUESTION, ""), (QUESTION, " \n")])
-def test_an_empty_text_is_refused_as_by_answer(session, question, passage):
-    with pytest.raises(TextError, match="empty"):
+@pytest.mark.parametrize(
+    ("question", "passage", "id"),
+    [("", PASSAGE, "question-empty"), (QUESTION, "", "passage-empty"), (QUESTION, " \n", "passage-empty")],
+)
+def test_an_empty_text_is_refused_as_by_answer(session, question, passage, id):
+    with raises_error(TextError, id):
         session.xray(question, passage)
 
 
 def test_numbers_below_one_and_a_missing_head_are_refused(session, shipped):
-    with pytest.raises(BertlabError, match="n_best"):
+    with raises_error(BertlabError, "number-below-one", name="n_best"):
         session.xray(QUESTION, PASSAGE, n_best=0)
     with pytest.raises(MissingHead):
         bertlab.load("strongest").xray(QUESTION, PASSAGE)
