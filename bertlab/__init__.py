@@ -40,7 +40,7 @@ __all__ = [
 ]  # fmt: skip
 
 _API = ("EvaluationResult", "PreparedCorpus", "TrainingResult", "evaluate", "finetune", "prepare", "pretrain")
-# The module that holds each public name; those not listed are in that of `Session`.
+# The module that defines each public name; all other names are in bertlab.explore.session.
 _HOMES = {
     **dict.fromkeys(_API, "bertlab.api"),
     "BertlabError": "bertlab.config.errors",
@@ -49,7 +49,7 @@ _HOMES = {
 
 
 def __getattr__(name: str):
-    # torch takes seconds to import; a program that only needs the version or a help text must not wait for it
+    # torch takes seconds to import, so it is imported only when a name that needs it is used.
     if name in __all__:
         return getattr(import_module(_HOMES.get(name, "bertlab.explore.session")), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

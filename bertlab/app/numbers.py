@@ -1,7 +1,7 @@
 """The numbers the app shows: the formula of each, and the paper it comes from.
 
-A page asks for a row by its key (`display.explain`). Its name and how to read it are in the catalogues, as
-`number-KEY` and `number-KEY-reading`. Formulas are KaTeX, the same in every language.
+A page looks up a number by its key (`display.explain`). Its name and its explanation are in the message catalogues,
+as `number-KEY` and `number-KEY-reading`. Formulas are KaTeX, the same in every language.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Number:
     source: str
     """The paper and section it comes from."""
     link: str
-    """Where that paper is."""
+    """The address of that paper."""
 
 
 NUMBERS = {

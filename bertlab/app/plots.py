@@ -1,4 +1,4 @@
-"""Plotly figures on a page, each with a menu that saves it and with the Python code that draws it again."""
+"""Plotly figures on a page, each with a menu to save it or to copy the Python code that draws it."""
 
 from collections.abc import Callable
 
@@ -33,7 +33,7 @@ def draw(
         arguments: its positional arguments. Pass an `Expression` of `calls` for whatever the code must compute.
         data: the columns of the CSV file; by default the browser takes the values that Plotly drew.
         subject: columns that every row of the CSV file gets; None for the checkpoint and texts of the latest query.
-        on_click: called with the customdata of the mark that the user clicks.
+        on_click: called with the customdata of the point that the user clicks.
         layout: changes to the layout of the figure.
         options: the keyword arguments of the function.
     """
@@ -42,10 +42,10 @@ def draw(
         for point in st.session_state[key].selection.points[:1]:
             on_click(point["customdata"])
 
-    drawn = calls.function_call(function, *arguments, **options)
+    call = calls.function_call(function, *arguments, **options)
     changes = ", ".join(f"{name}={value!r}" for name, value in (layout or {}).items())
-    code = drawn.script(f"figure = {drawn.code}" + f".update_layout({changes})" * bool(layout))
-    figure = drawn.result.update_layout(**(layout or {}), font={"family": FONT, "size": 15})
+    code = call.script(f"figure = {call.code}" + f".update_layout({changes})" * bool(layout))
+    figure = call.result.update_layout(**(layout or {}), font={"family": FONT, "size": 15})
     with components.save_menu(key, data=data, code=code, subject=subject):
         click = {"on_select": report_click, "selection_mode": "points"} if on_click else {}
         st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, **click)

@@ -1,4 +1,4 @@
-"""`bertlab bench app`: the running app in a browser."""
+"""`bertlab bench app`: measure the running app in a browser."""
 
 import os
 import socket

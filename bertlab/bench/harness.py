@@ -45,7 +45,7 @@ class MachineOptions(BenchOptions):
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads. Default: all of them."""
     clock: Clock = "wall"
-    """How time is measured: `processor` with --threads 1 is steady on a machine that other programs use too."""
+    """How time is measured: `processor` with --threads 1 gives stable results on a shared machine."""
 
 
 def measure_in_turns(
@@ -97,7 +97,7 @@ def summarise_turns(
 
 
 def median_seconds(alternatives: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the median processor seconds of each alternative, in turns; the first turn is not counted."""
+    """Return the median processor seconds of each alternative, in turns, after one warm-up turn."""
     seconds_of_each: list[list[float]] = [[] for _ in alternatives]
     for _ in range(rounds + 1):
         for run, seconds in zip(alternatives, seconds_of_each, strict=True):

@@ -1,4 +1,4 @@
-"""Give a model another vocabulary: the encoder stays, and only tokens that it does not know start anew.
+"""Give a model another vocabulary: the encoder is kept, and only the embeddings of new tokens are drawn.
 
 An encoder of one language is a better start for another than random weights (Artetxe, Ruder and Yogatama 2020, arXiv
 1910.11856, section 3, where the encoder is frozen; here all weights are trained further).
@@ -20,7 +20,7 @@ TABLES = ("embeddings.token.weight", "heads.mlm.bias")  # the tensors with one r
 
 @torch.no_grad()
 def replace_vocabulary(loaded: Checkpoint, tokenizer: Tokenizer, heads: Iterable[str] = ()) -> Bert:
-    """A copy of a checkpoint's model whose token embeddings, [V, H], are those of another tokenizer.
+    """A copy of a checkpoint's model whose token embeddings, [V, H], have a row for each token of another tokenizer.
 
     Tokens of both vocabularies (digits, punctuation, names) keep their row; the others are drawn from a normal
     distribution with the mean and standard deviation of the old table in each of the H columns. The bias of the MLM

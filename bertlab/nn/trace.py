@@ -25,7 +25,7 @@ KINDS = {
 
 @dataclass
 class Trace:
-    """The recorded tensors of one forward pass, by kind; tensors of other kinds are not kept.
+    """The recorded tensors of one forward pass, by kind. Only the requested kinds are recorded.
 
     >>> trace = Trace.of("probs", "hidden")
     >>> trace.wants("probs"), trace.wants("query")

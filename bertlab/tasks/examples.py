@@ -12,7 +12,7 @@ class Example:
     """One row of a task."""
 
     id: str
-    """As the data has it, else the number of its row."""
+    """The id in the data, or the number of the row if the data has no ids."""
     texts: tuple[str, ...]
     """One or two texts; for multiple choice the context and every choice; for tagging the tokens."""
     target: int | float | tuple[int, ...] | None
@@ -24,11 +24,11 @@ class Examples(Sequence):
     """The examples of one split."""
 
     name: str
-    """Where they come from, for messages."""
+    """The source, as shown in messages."""
     spec: TaskSpec
     """The task."""
     labels: tuple[str, ...]
-    """The names of the labels or tags that the targets number; () for values and choices."""
+    """The names of the labels or tags; targets are indices of them. () for values and choices."""
     rows: tuple[Example, ...]
     """The examples themselves."""
 
@@ -52,8 +52,8 @@ def hold_out(examples: Examples, share: float, order: Callable[[int], Sequence[i
     """Split examples in two.
 
     Args:
-        share: of the second part.
-        order: number of rows -> the rows in the order in which the second part, then the first, takes them.
+        share: the fraction of the examples in the second part.
+        order: number of rows -> a permutation of their indices; the first of them go to the second part.
 
     Raises:
         DataError: too few rows for two parts.
@@ -88,7 +88,7 @@ def split_cell(cell: object) -> list:
 
 
 def label_name(cell: object) -> str:
-    """The name of a label; 3.0 is the 3 that a table with empty cells turned into a float.
+    """The name of a label; 3.0 becomes "3", because tables read integer columns with empty cells as floats.
 
     >>> label_name(3.0), label_name(" good "), label_name(True)
     ('3', 'good', 'True')
@@ -97,7 +97,7 @@ def label_name(cell: object) -> str:
 
 
 def label_number(cell: object, labels: tuple[str, ...], numbered: tuple[str, ...]) -> int:
-    """The place of a label in `labels`, by its name or by its number in `numbered`.
+    """The index of a label in `labels`, from its name or from its number in `numbered`.
 
     Raises:
         DataError: it is neither.
