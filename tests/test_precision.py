@@ -5,6 +5,7 @@ import json
 
 import pytest
 import torch
+from support.errors import raises_error
 from support.stories import settings
 
 from bertlab.checkpoints import checkpoint
@@ -53,8 +54,10 @@ def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypa
 
 def test_a_run_of_one_precision_is_not_taken_up_by_another(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
-    with pytest.raises(BertlabError, match="--precision float32, not bfloat16"):
+    with raises_error(BertlabError, "run-settings-differ-finished") as caught:
         list(pretrain(settings(corpus, tmp_path / "run", steps=1, precision="bfloat16")))
+    (difference,) = caught.value.params["differences"]
+    assert difference.params == {"flag": "--precision", "before": "float32", "now": "bfloat16"}
 
 
 def test_a_run_older_than_a_setting_goes_on(corpus, tmp_path):
