@@ -15,7 +15,9 @@ class Panic(BaseException):
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, Panic, RecursionError])
-@pytest.mark.parametrize(("page", "function"), [("tag", "ask"), ("attention", "attention"), ("heads", "head_effects")])
+@pytest.mark.parametrize(
+    ("page", "function"), [("tag", "ask"), ("attention", "attention_pack"), ("heads", "head_effects")]
+)
 def test_an_unforeseen_exception_becomes_one_line_with_an_id(shipped, monkeypatch, tmp_path, kind, page, function):
     def fail(*_, **__):
         raise kind("secret detail\nsecond line")
