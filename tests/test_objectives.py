@@ -71,8 +71,8 @@ def test_odd_documents(lengths, pair_objective):
     for seed in range(20):
         pairs = make_pairs(documents(lengths), 32, np.random.default_rng(seed), pair_objective=pair_objective)
         assert (pairs.a_length_E >= 1).all()
-        room = 30 if pair_objective == "none" else 29
-        assert (pairs.a_length_E + pairs.b_length_E <= room).all()
+        max_length = 30 if pair_objective == "none" else 29
+        assert (pairs.a_length_E + pairs.b_length_E <= max_length).all()
 
 
 def test_a_run_of_text_reads_cls_a_sep(corpus):

@@ -300,12 +300,12 @@ class NeuronView {
   soft(context, y, high, probability) {
     const { theme, parts } = this;
     const { x, width } = parts.softmax;
-    const room = width < 80 ? width : width - 44;
+    const barWidth = width < 80 ? width : width - 44;
     context.fillStyle = theme.wash;
-    context.fillRect(x, y - high / 2, room, high);
+    context.fillRect(x, y - high / 2, barWidth, high);
     context.fillStyle = theme.accent;
-    context.globalAlpha = room === width ? 0.45 : 1;
-    context.fillRect(x, y - high / 2, room * probability, high);
+    context.globalAlpha = barWidth === width ? 0.45 : 1;
+    context.fillRect(x, y - high / 2, barWidth * probability, high);
     context.fillStyle = theme.ink;
     context.globalAlpha = 0.65 + 0.35 * Math.min(1, probability * 4);
     context.textAlign = "right";
