@@ -133,7 +133,7 @@ def test_card_of_open_checkpoint_links_to_a_suitable_page(shipped, name, page, l
     app = open_example_page("start", lang=language)
     app = app.button(key=f"open-{name}").click().run()
     assert not app.exception, app.exception[0].message
-    (chosen,) = [body for body in bodies(app) if text("start-open", language) in body]
+    (chosen,) = [body for body in bodies(app) if text("start-checkpoint-open", language) in body]
     assert name in chosen
     assert f"open-{name}" not in [button.key for button in app.button], "there is nothing left to open"
     links = [link.proto.page for link in app.get("page_link")]
@@ -169,7 +169,7 @@ def test_text_too_long_for_the_link_is_reported(shipped, screen, field):
     app = open_page(screen, mask="1")
     app.text_input[field].set_value("tea " * 1001).run()
     assert not app.exception
-    assert [caption.value for caption in app.caption].count(text("long-link")) == 1
+    assert [caption.value for caption in app.caption].count(text("text-too-long-for-link")) == 1
     assert "mask" not in app.query_params
 
 
@@ -209,7 +209,7 @@ def test_long_passage_is_answered_and_omitted_from_the_link(shipped):
 @pytest.mark.parametrize(("count", "cut"), [(64, False), (65, True)])
 def test_truncated_question_is_reported(shipped, count, cut):
     app = open_page("question", question="a " * count)
-    said = text("question-long", limit=64)
+    said = text("question-too-long", limit=64)
     assert any(caption.value == said for caption in app.caption) == cut
 
 
@@ -219,7 +219,7 @@ def test_likely_no_answer_is_reported(shipped, monkeypatch, no_answer, doubts):
     monkeypatch.setattr(sessions, "reading", lambda *_, **__: SimpleNamespace(answers=found))
     app = open_page("question", passage="Green tea.")
     assert not app.exception
-    assert any(text("question-doubt") in body for body in bodies(app)) == doubts
+    assert any(text("question-no-answer-likelier") in body for body in bodies(app)) == doubts
 
 
 def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
@@ -229,7 +229,7 @@ def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
 
 def test_missing_checkpoints_are_reported(monkeypatch, tmp_path):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
-    missing = text("checkpoint-none"), text("checkpoint-make"), text("run-none")
+    missing = text("checkpoint-none-installed"), text("checkpoint-missing-for-page"), text("run-none")
     for screen in SCREENS:
         app = open_page(screen)
         assert not app.exception
@@ -250,7 +250,7 @@ def refusing(monkeypatch, tmp_path, tiny_model, tiny_tokenizer) -> Path:
 
 def test_threshold_of_checkpoint_or_link_decides_no_answer(refusing):
     best = bertlab.load(refusing).answer("Who?", "Green tea and two cups.")
-    silent = text("question-refused")
+    silent = text("question-no-answer")
     asked = {"question": "Who?", "passage": "Green tea and two cups."}
     app = open_page("question", **asked)
     assert not app.slider, "it answers always until it may refuse"
@@ -269,7 +269,7 @@ def test_threshold_of_checkpoint_or_link_decides_no_answer(refusing):
         assert any(f"{SignedNumber(best.no_answer_margin):+.2f}" in caption.value for caption in page.caption)
     app.slider[0].set_value(30.0).run()
     assert not any(silent in body for body in bodies(app))
-    answered = text("question-answered-score", margin=best.no_answer_margin, tau=30.0)
+    answered = text("question-answer-score", margin=best.no_answer_margin, tau=30.0)
     assert answered in [caption.value for caption in app.caption]
 
 

@@ -197,18 +197,18 @@ def test_hide_a_word_by_clicking_it(visit):
     tab.locator(".js-plotly-plot .bars").first.wait_for()
     assert words.nth(1).inner_text() == "[MASK]"
     assert words.nth(1).get_attribute("aria-pressed") == "true"
-    assert tab.get_by_text(text("fill-mask-hidden", word="keeper")).is_visible()
+    assert tab.get_by_text(text("fill-mask-masked-word", word="keeper")).is_visible()
     words.nth(4).focus()
     tab.keyboard.press("Enter")
-    tab.get_by_text(text("fill-mask-hidden", word="lantern")).wait_for()
+    tab.get_by_text(text("fill-mask-masked-word", word="lantern")).wait_for()
     tab.wait_for_url("**mask=1.4**")
     again = visit("", link=tab.url)
-    again.get_by_text(text("fill-mask-hidden", word="lantern")).wait_for()
+    again.get_by_text(text("fill-mask-masked-word", word="lantern")).wait_for()
     assert again.locator(".words button").nth(1).inner_text() == "[MASK]"
     words.nth(1).click()
-    tab.get_by_text(text("fill-mask-hidden", word="keeper")).wait_for(state="detached")
+    tab.get_by_text(text("fill-mask-masked-word", word="keeper")).wait_for(state="detached")
     tab.get_by_role("button", name=text("fill-mask-reset")).click()
-    tab.get_by_text(text("fill-mask-none")).wait_for()
+    tab.get_by_text(text("fill-mask-no-mask")).wait_for()
 
 
 def test_does_one_sentence_follow_another(visit):

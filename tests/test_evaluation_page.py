@@ -122,7 +122,9 @@ def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, r
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("unknown label" in body for body in bodies(app)), "the row that is left out is named"
-    assert text("evaluation-every-used", count=12, total=12, useless=1) in [caption.value for caption in app.caption]
+    assert text("evaluation-coverage-all-valid", count=12, total=12, invalid=1) in [
+        caption.value for caption in app.caption
+    ]
     (menu,), (chart,) = saved_figures(app), app.get("plotly_chart")
     assert {"label", "prediction", "count"} <= menu["columns"].keys()
     assert menu["subject"].keys() == {"checkpoint", "task_type", "data"}
@@ -148,7 +150,9 @@ def test_uploaded_rows_are_evaluated_and_ragged_row_is_reported(shipped):
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    assert text("evaluation-every-used", count=13, total=13, useless=1) in [caption.value for caption in app.caption]
+    assert text("evaluation-coverage-all-valid", count=13, total=13, invalid=1) in [
+        caption.value for caption in app.caption
+    ]
     (left_out,) = [body for body in bodies(app) if "mine.jsonl row 13" in body]
     assert "/tmp" not in left_out
 
@@ -191,9 +195,9 @@ def test_invalid_rows_are_counted_and_listed(shipped, tmp_path, language):
     app = open_page("evaluation", rows=str(path), lang=language)
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message
-    shares = text("evaluation-every-used", language, count=4, total=4, useless=23)
+    shares = text("evaluation-coverage-all-valid", language, count=4, total=4, invalid=23)
     assert shares in [caption.value for caption in app.caption]
-    listed = text("evaluation-left-out-some", language, shown=20, count=23)
+    listed = text("evaluation-invalid-rows-first", language, shown=20, count=23)
     assert listed in [expander.label for expander in app.expander]
     (names,) = [body for body in bodies(app) if "<li" in body]
     assert names.count("<li") == 20
@@ -204,11 +208,11 @@ def test_invalid_rows_are_counted_and_listed(shipped, tmp_path, language):
 @pytest.mark.parametrize(
     ("kind", "asked", "total", "useless", "id"),
     [
-        ("classify", 4, 4, 0, "evaluation-every"),
-        ("classify", 2, 6, 2, "evaluation-rows-used"),
-        ("span", 4, 4, 2, "evaluation-every-used"),
-        ("span", 2, 4, 0, "evaluation-rows"),
-        ("regress", 1, 2, 1, "evaluation-only-used"),
+        ("classify", 4, 4, 0, "evaluation-coverage-all"),
+        ("classify", 2, 6, 2, "evaluation-coverage-sample-valid"),
+        ("span", 4, 4, 2, "evaluation-coverage-all-valid"),
+        ("span", 2, 4, 0, "evaluation-coverage-sample"),
+        ("regress", 1, 2, 1, "evaluation-coverage-single-valid"),
     ],
 )
 def test_coverage_of_metrics(monkeypatch, kind, asked, total, useless, id):
@@ -216,7 +220,7 @@ def test_coverage_of_metrics(monkeypatch, kind, asked, total, useless, id):
     left_out = ("row 1 is empty",) * useless
     usable = total if kind == "span" else total - useless  # questions are counted without invalid ones
     found = ErrorAnalysis("rows", TASK_TYPES[kind].default_spec(), {}, (None,) * asked, total, usable, left_out)
-    assert evaluation.coverage(found) == text(id, count=asked, total=usable, useless=useless)
+    assert evaluation.coverage(found) == text(id, count=asked, total=usable, invalid=useless)
 
 
 def test_correlations_are_not_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):
@@ -238,7 +242,9 @@ def test_pasted_questions_are_evaluated_and_invalid_row_is_reported(shipped, bet
     assert not app.exception, app.exception[0].message
     assert not errors(app)
     assert any("row 2: has only spaces in" in body for body in bodies(app))
-    assert text("evaluation-only-used", count=1, total=1, useless=1) in [caption.value for caption in app.caption]
+    assert text("evaluation-coverage-single-valid", count=1, total=1, invalid=1) in [
+        caption.value for caption in app.caption
+    ]
 
 
 def test_error_analysis_uses_the_windows_of_evaluate(shipped, tmp_path):

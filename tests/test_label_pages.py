@@ -116,7 +116,7 @@ def test_classify_page_predicts_while_typing(shipped):
 def test_value_is_shown_on_the_scale_of_training(shipped, saved_as, monkeypatch, language):
     app = open_page("classify", lang=language, checkpoint=str(saved_as("regress", {"value_range": [-1, 7.5]})))
     assert not app.exception, app.exception[0].message
-    assert any(text("classify-scale", language, low=-1, high=7.5) in body for body in bodies(app))
+    assert any(text("classify-value-range", language, low=-1, high=7.5) in body for body in bodies(app))
     drawing = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert drawing["data"][0]["x"] == [-1, 7.5]
     assert trace_values(
@@ -130,7 +130,7 @@ def test_value_is_shown_on_the_scale_of_training(shipped, saved_as, monkeypatch,
 def test_value_without_scale_is_shown_alone(shipped, saved_as, told):
     app = open_page("classify", checkpoint=str(saved_as("regress", {} if told is None else {"value_range": told})))
     assert not app.exception, app.exception[0].message
-    begin = text("classify-scale", low=0, high=0).partition("0")[0]
+    begin = text("classify-value-range", low=0, high=0).partition("0")[0]
     assert not any(begin in body for body in bodies(app))
     charts = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
     assert [drawn[0]["type"] for drawn in charts] == ["bar"]  # of the words; the value is a number alone
@@ -152,9 +152,9 @@ def test_a_second_text_for_a_checkpoint_of_single_texts_is_asked_for(shipped, sa
     record = {"task": {"kind": "classify", "text": ["sentence"]}}
     path = str(saved_as("classify", record))
     app = open_page("classify", lang=language, checkpoint=path)
-    assert text("classify-single", language) in [caption.value for caption in app.caption]
+    assert text("classify-trained-on-single-texts", language) in [caption.value for caption in app.caption]
     assert second_field(app) == []
-    app = next(b for b in app.button if b.label == text("classify-second", language)).click().run()
+    app = next(b for b in app.button if b.label == text("classify-add-second-text", language)).click().run()
     assert second_field(app) == [""]
     app.text_input(key="judged2").set_value("A bowl.").run()
     linked = {name: "".join(value) for name, value in app.query_params.items()}
@@ -171,7 +171,7 @@ def test_a_second_text_is_offered_where_it_may_be_of_use(shipped, saved_as, task
     app = open_page("classify", checkpoint=str(saved_as("classify", {"task": task})))
     assert not app.exception, app.exception[0].message
     assert second_field(app) == [""]
-    assert text("classify-single") not in [caption.value for caption in app.caption]
+    assert text("classify-trained-on-single-texts") not in [caption.value for caption in app.caption]
 
 
 def test_a_table_for_a_checkpoint_of_single_texts_has_no_pairs_at_first(shipped, saved_as):
@@ -258,7 +258,7 @@ def test_unnamed_pasted_pairs_are_pairs_for_pair_checkpoints(shipped, saved_as):
     assert unknown.selectbox(key="pair-classify").value == ""
     two = saved_as("classify", {"task": {"kind": "classify", "text": ["premise", "hypothesis"]}})
     app = open_page("classify", checkpoint=str(two), **pasted)
-    assert text("batch-table-bare", rows=2, columns=2) in [caption.value for caption in app.caption]
+    assert text("batch-table-without-header", rows=2, columns=2) in [caption.value for caption in app.caption]
     table = asked(app, "classify").dataframe[-1].value
     assert list(table["2"]) == ["A bowl.", ""]
     assert [bool(error) for error in table["error"]] == [False, True]
@@ -294,12 +294,12 @@ def test_row_without_text_stays_in_order_with_an_error(shipped, screen, language
     ]
     app.file_uploader[0].set_value(("rows.jsonl", "\n".join(rows).encode(), "application/json")).run()
     assert not app.exception, app.exception[0].message
-    assert any(text("batch-missing", language, count=3, first=2) in body for body in bodies(app))
+    assert any(text("batch-empty-texts", language, count=3, first=2) in body for body in bodies(app))
     app = asked(app, screen)
     table = app.dataframe[-1].value
     assert list(table["text"]) == ["Green tea.", "", "", "", "A bowl.", "0"]
     assert [why in error for error in table["error"]] == [False, True, True, True, False, False]
-    assert any(text("batch-unanswered", language, count=3, of=6) in body for body in bodies(app))
+    assert any(text("batch-failed-rows", language, count=3, of=6) in body for body in bodies(app))
 
 
 def test_row_without_second_text_has_an_error(shipped):

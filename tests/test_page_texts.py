@@ -186,7 +186,7 @@ def test_every_number_is_explained_in_full():
         assert number.link.startswith("https://"), key
         for language in LANGUAGES:
             assert languages.render(f"number-{key}", language)
-            assert languages.render(f"number-{key}-reading", language).endswith("."), key
+            assert languages.render(f"number-{key}-explanation", language).endswith("."), key
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -208,7 +208,7 @@ def test_every_explained_number_is_known():
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_number_on_a_page_opens_formula_reading_and_source(shipped, language):
     app = open_page("next_sentence", lang=language)
-    row, reading = NUMBERS["nsp_probability"], languages.render("number-nsp_probability-reading", language)
+    row, reading = NUMBERS["nsp_probability"], languages.render("number-nsp_probability-explanation", language)
     assert [latex.value for latex in app.latex] == [f"$$\n{row.formula}\n$$"]
     assert reading in [markdown.value for markdown in app.markdown]
     assert any(f"[{row.source}]({row.link})" in caption.value for caption in app.caption)

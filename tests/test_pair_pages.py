@@ -47,7 +47,7 @@ def test_a_checkpoint_taught_the_order_of_two_is_asked_for_it(
     assert "swapped" in capsys.readouterr().out
     app = open_page("next_sentence", checkpoint=place, lang=language)
     assert not app.exception, app.exception[0].message
-    assert told(app, "next-sentence-order", language)
+    assert told(app, "next-sentence-order-note", language)
     assert text("next-sentence-no-order", language) in said(app)[0]
 
 
@@ -81,7 +81,7 @@ def test_a_value_is_spoken_of_as_a_value(shipped, comparers, name, language):
     formulas = [latex.value for latex in app.latex]
     assert [NUMBERS[effect].formula in formula for formula in formulas][-1]
     axis = json.loads(app.get("plotly_chart")[-1].proto.spec)["layout"]["yaxis"]["title"]["text"]
-    assert axis == text("classify-value" if name == "value" else "classify-odds", language)
+    assert axis == text("classify-value-axis" if name == "value" else "classify-log-odds-axis", language)
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -89,11 +89,13 @@ def test_of_one_text_it_says_what_is_missing_and_no_number(shipped, comparers, l
     app = open_example_page("classify", lang=language, checkpoint=comparers["value"])
     app.text_input(key="judged2").set_value("").run()
     assert not app.exception, app.exception[0].message
-    assert told(app, "classify-compares", language)
+    assert told(app, "classify-second-text-missing", language)
     assert not said(app)
     assert not app.get("plotly_chart")
     linked = {name: "".join(value) for name, value in app.query_params.items()}
-    assert told(open_example_page("classify", **linked), "classify-compares", language), "the link shows the same"
+    assert told(open_example_page("classify", **linked), "classify-second-text-missing", language), (
+        "the link shows the same"
+    )
     app.text_input(key="judged2").set_value("A bowl.").run()
     assert said(app)
     assert not errors(app)
@@ -105,7 +107,7 @@ def test_many_single_texts_are_not_asked(shipped, comparers, language, pasted):
     link = {"lang": language, "checkpoint": comparers["value"], "batch-classify": pasted}
     app = open_example_page("classify", **link)
     assert not app.exception, app.exception[0].message
-    assert told(app, "batch-pairs", language)
+    assert told(app, "batch-second-text-missing", language)
     assert not [button for button in app.button if button.key == "ask-classify"]
 
 
@@ -113,7 +115,7 @@ def test_many_pairs_are_asked(shipped, comparers):
     app = open_example_page(
         "classify", checkpoint=comparers["value"], **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA."}
     )
-    assert not told(app, "batch-pairs", 0)
+    assert not told(app, "batch-second-text-missing", 0)
     app = app.button(key="ask-classify").click().run()
     assert not app.exception, app.exception[0].message
     assert not any(app.dataframe[-1].value["error"])

@@ -102,7 +102,7 @@ def test_another_directory_brings_its_own_runs_the_latest_first_of_all(shipped, 
     app.text_input(key="runs").set_value(str(other)).run()
     assert app.multiselect[0].value == ["run0", "run1", "run2", "run3"]
     app.text_input(key="runs").set_value("/nowhere/<b>").run()
-    assert text("training-none", directory="/nowhere/&lt;b&gt;") in errors(app)[0]
+    assert text("training-no-runs", directory="/nowhere/&lt;b&gt;") in errors(app)[0]
     assert app.multiselect[0].value == ["done", "going", "gone", "stopped"]
     app.button(key="undo").click().run()
     assert app.multiselect[0].value == ["run0", "run1", "run2", "run3"]
@@ -149,7 +149,7 @@ def test_differing_settings_are_shown(shipped, several):
         ("corpus", "/data/<wbr>corpora/<wbr>milk", "/data/<wbr>corpora/<wbr>tea"),
     ]  # fmt: skip
     app = open_page("training", runs=str(several), curves='["done","going"]')
-    assert text("training-apart") not in [heading.value for heading in app.subheader]
+    assert text("training-differing-settings") not in [heading.value for heading in app.subheader]
     (several / "going" / "run.json").write_text(json.dumps(history.read_settings(several / "done") | {"minutes": 9}))
     app = open_page("training", runs=str(several), curves='["done","going"]')
     row = r'<th scope="row"[^>]*>(\w+)</th><td><span>minutes</span>(.*?)</td>'
@@ -168,7 +168,7 @@ def test_what_is_chosen_stays_in_the_link_and_its_figures_can_be_drawn_again(shi
         assert set(menu["columns"]["run"]) == {"done"}
         assert {"split", "seconds"} < menu["columns"].keys()
     app.multiselect[0].set_value([]).run()
-    assert text("training-nothing") in said(app)
+    assert text("training-no-selection") in said(app)
 
 
 @pytest.mark.parametrize("directory", ["/nowhere", "~nobody-of-that-name", HOSTILE, "x" * 5000, "a\0b"])
@@ -184,7 +184,7 @@ def test_an_empty_log_and_a_hostile_name_are_drawn_as_text(shipped, several):
     (several / "<img src=x>" / "log.jsonl").write_text("")
     app = open_page("training", runs=str(several), curves='["<img src=x>"]')
     assert not app.exception
-    assert f"&lt;img src=x&gt;: {text('training-silent')}" in said(app)
+    assert f"&lt;img src=x&gt;: {text('training-empty-log')}" in said(app)
     assert "<img" not in said(app)
 
 
@@ -199,7 +199,7 @@ def test_watched_sentences_are_shown_latest_first(shipped, several):
     app = open_page("training", runs=str(several), curves='["done"]')
     assert not app.exception
     table = app.dataframe[0].value
-    assert list(table[text("training-guesses")]) == [
+    assert list(table[text("training-predictions")]) == [
         f"{token} 25.0% · rain 10.0% | now 50.0%" for token in ("tea", "milk")
     ]
     assert list(table["steps"]) == [40, 10]
@@ -303,14 +303,14 @@ def test_the_page_draws_and_names_what_either_run_has(shipped, ordered, tuned, t
     charts = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     named = [chart["layout"]["yaxis"]["title"]["text"] for chart in charts]
     assert named[2] == text("training-order_accuracy", language)
-    assert named[4] == text("measure-accuracy", language)
+    assert named[4] == text("metric-accuracy", language)
     for menu, chart in zip(saved_figures(app), charts, strict=True):
         assert trace_values(json.loads(draw_from_code(menu["code"], monkeypatch).to_json())) == trace_values(chart)
 
 
 def test_every_metric_has_a_name():
     assert {f"training-{name}" for name in curves.METRICS.keys() - curves.MEASURES.keys()} <= message_ids()
-    assert {f"measure-{name}" for name in curves.MEASURES} <= message_ids()
+    assert {f"metric-{name}" for name in curves.MEASURES} <= message_ids()
 
 
 # -- the time machine ----------------------------------------------------------------------------------------------
@@ -382,7 +382,7 @@ def test_two_checkpoints_side_by_side(shipped):
 def test_two_inputs_of_different_length_and_what_they_leave_out(shipped):
     app = open_page("compare", between="inputs", a="green tea and bread", b="", a2="tea and bread", b2="")
     assert not app.exception, app.exception[0].message
-    assert text("compare-left-out", first=1, second=0) in said(app)
+    assert text("compare-tokens-left-out", first=1, second=0) in said(app)
     assert len(app.get("plotly_chart")) == 4
     app.text_input(key="a2").set_value("기차는 아침 일곱 시에 떠난다").run()
     assert len(errors(app)) == 1

@@ -217,7 +217,7 @@ def test_moving_the_threshold_past_the_margin_silences_the_answer(shipped):
     said = lambda: next(body.proto.body for body in app.get("html") if 'class="say"' in body.proto.body)  # noqa: E731
     assert text("xray-answer-at", tau=20) in said()
     app.slider(key="tau").set_value(-20.0).run()
-    assert text("xray-silent", tau=SignedNumber(-20)) in said()
+    assert text("xray-no-answer-at", tau=SignedNumber(-20)) in said()
     assert app.query_params["tau"] == "-20.0"
 
 
@@ -232,7 +232,7 @@ def test_a_long_passage_has_windows_and_starts_at_the_winner(shipped):
 def test_a_head_opens_in_the_attention_page(shipped):
     app = open_page("xray", question=QUESTION, passage=PASSAGE)
     app.number_input(key="neuron.between.layer").set_value(1).run()
-    next(button for button in app.button if button.label == text("xray-open")).click().run()
+    next(button for button in app.button if button.label == text("xray-open-head-in-attention")).click().run()
     assert not app.exception
     assert app.title[0].value == text("attention-title")
     assert [app.text_input(key=key).value for key in "ab"] == [QUESTION, PASSAGE]
@@ -260,9 +260,9 @@ def test_a_bar_says_how_far_long_work_is(monkeypatch):
     told = []
     monkeypatch.setattr(frame, "t", lambda key, **values: text(key, **values))
     place = SimpleNamespace(progress=lambda *said: told.append(said), empty=lambda: told.append("gone"))
-    assert list(frame.progress_bar(place, "question-parts")([1, 2, 3])) == [1, 2, 3]
+    assert list(frame.progress_bar(place, "question-progress")([1, 2, 3])) == [1, 2, 3]
     assert told == ["gone"], "quick work shows no bar"
     monkeypatch.setattr(frame, "PROGRESS_DELAY", -1.0)
-    list(frame.progress_bar(place, "question-parts")([1, 2]))
-    assert told[1:] == [(0.0, text("question-parts", done=0, of=2)),
-                        (0.5, text("question-parts", done=1, of=2)), "gone"]  # fmt: skip
+    list(frame.progress_bar(place, "question-progress")([1, 2]))
+    assert told[1:] == [(0.0, text("question-progress", done=0, of=2)),
+                        (0.5, text("question-progress", done=1, of=2)), "gone"]  # fmt: skip

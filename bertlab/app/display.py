@@ -30,7 +30,7 @@ def number(label: str, key: str) -> None:
     with st.popover(label, icon=":material/function:", type="tertiary"):
         row = NUMBERS[key]
         st.latex(row.formula)
-        st.markdown(t(f"number-{key}-reading"))
+        st.markdown(t(f"number-{key}-explanation"))
         st.caption(f"{t('number-source')}: [{row.source}]({row.link})")
 
 

@@ -24,7 +24,7 @@ def text_line(place, label: str, default: str, *, key: str, **settings) -> str:
 def note_too_long_for_link(place, text: str) -> None:
     """Show a caption under a text that is too long to be part of the address."""
     if len(text) > url.MAX_TEXT_LENGTH:
-        place.caption(t("long-link"))
+        place.caption(t("text-too-long-for-link"))
 
 
 def sentence_pair(first: str, second: str) -> tuple[str, str]:
@@ -35,7 +35,7 @@ def sentence_pair(first: str, second: str) -> tuple[str, str]:
     """
     left, right = st.columns(2)
     a = text_line(left, t("sentence-a"), first, key="a")
-    b = text_line(right, t("sentence-b"), second, key="b", placeholder=t("sentence-b-empty"))
+    b = text_line(right, t("sentence-b"), second, key="b", placeholder=t("sentence-b-optional"))
     return a, b
 
 
@@ -57,7 +57,7 @@ def column(place, label: str, guess: str, names: Sequence[str], key: str) -> str
     Args:
         guess: the column that is selected at first; "" for none.
     """
-    return choice(place.selectbox, label, {name: name or t("column-none") for name in (guess, *names)}, key)
+    return choice(place.selectbox, label, {name: name or t("no-column") for name in (guess, *names)}, key)
 
 
 def position(place, label: str, tokens: Sequence[str], default: int, *, key: str) -> int:
@@ -86,7 +86,7 @@ def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key
 
 def state_name(state: int) -> str:
     """What a hidden state is called: 0 is the embeddings, n + 1 the output of layer n."""
-    return t("depth-layer").format(state - 1) if state else t("depth-embeddings")
+    return t("hidden-state-layer").format(state - 1) if state else t("hidden-state-embeddings")
 
 
 def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefix: str = "") -> tuple[int, int]:

@@ -52,7 +52,7 @@ class NoSuitableCheckpoint(CheckpointError):
     """
 
     def __init__(self, command: str):
-        super().__init__("checkpoint-make", command=command)
+        super().__init__("checkpoint-missing-for-page", command=command)
         self.command = command
 
 

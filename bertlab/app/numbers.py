@@ -1,7 +1,7 @@
 """The numbers the app shows: the formula of each, and the paper it comes from.
 
 A page looks up a number by its key (`display.explain`). Its name and its explanation are in the message catalogues,
-as `number-KEY` and `number-KEY-reading`. Formulas are KaTeX, the same in every language.
+as `number-KEY` and `number-KEY-explanation`. Formulas are KaTeX, the same in every language.
 """
 
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ NUMBERS = {
         "nostalgebraist 2020, Interpreting GPT: the logit lens",
         "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
     ),
-    "depth_probability": Number(
+    "layer_probability": Number(
         r"p_l(w\mid t)=\mathrm{softmax}\left(E\,g(h^{(l)}_t)+b\right)_w",
         "nostalgebraist 2020, Interpreting GPT: the logit lens",
         "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
@@ -141,7 +141,7 @@ NUMBERS = {
         "Devlin et al. 2019, BERT, §4.3",
         _ARXIV + "1810.04805",
     ),
-    "knockout": Number(
+    "head_effect": Number(
         r"\Delta=\ln\frac{p'}{1-p'}-\ln\frac{p}{1-p}\qquad p':\ \text{with the head's output set to }0",
         "Michel et al. 2019, Are Sixteen Heads Really Better than One?, §2.2",
         _ARXIV + "1905.10650",
@@ -156,7 +156,7 @@ NUMBERS = {
         "Li et al. 2016, Understanding Neural Networks through Representation Erasure, §3",
         _ARXIV + "1612.08220",
     ),
-    "patch": Number(
+    "patch_effect": Number(
         r"\Delta=\operatorname{logit}p\left(h_t\leftarrow\tilde h_t\right)-\operatorname{logit}p",
         "Vig et al. 2020, Investigating Gender Bias ... Causal Mediation Analysis, §3",
         _ARXIV + "2004.12265",
@@ -169,7 +169,7 @@ NUMBERS = {
         "Kornblith et al. 2019, Similarity of Neural Network Representations Revisited, §3",
         _ARXIV + "1905.00414",
     ),
-    "cosine_drift": Number(
+    "cosine_distance": Number(
         r"d_t=1-\frac{h_t\cdot h'_t}{\lVert h_t\rVert\,\lVert h'_t\rVert}",
         "Ethayarajh 2019, How Contextual are Contextualized Word Representations?, §3",
         _ARXIV + "1909.00512",
@@ -240,7 +240,7 @@ NUMBERS = {
         "Tjong Kim Sang and De Meulder 2003, CoNLL-2003 shared task, §2",
         "https://aclanthology.org/W03-0419/",
     ),
-    "right_probability": Number(
+    "label_probability": Number(
         r"p(y\mid x)=\mathrm{softmax}\!\left(C W^{\top}\right)_{y},\qquad \text{loss}=-\ln p(y\mid x)",
         "Devlin et al. 2019, BERT, §4.1",
         _ARXIV + "1810.04805",

@@ -41,14 +41,14 @@ def checkpoint(used: bool) -> None:
         name = url.text(
             st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint",
             options=[sessions.AUTO, *bertlab.shipped()], accept_new_options=True,
-            help=t("checkpoint-help" if used else "checkpoint-unused"), disabled=not used,
+            help=t("checkpoint-help" if used else "checkpoint-not-used-here"), disabled=not used,
         )  # fmt: skip
         if (error := _error_of(name)) is None:
             state["opened"] = name
         else:
             frame.note(error_text(error), "error")
             # the name of the open checkpoint follows below
-            st.html(f'<p class="small">{t("checkpoint-stays")}</p>')
+            st.html(f'<p class="small">{t("checkpoint-still-in-use")}</p>')
 
 
 def _error_of(name: str) -> BertlabError | None:

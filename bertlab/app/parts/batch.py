@@ -44,10 +44,10 @@ def batch_panel(checkpoint: sessions.Checkpoint, question: str) -> None:
         pasted = url.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{question}", placeholder=t("batch-paste-help")
         )
-        upload = right.file_uploader(t("batch-file"), upload_suffixes(), key=f"upload-{question}")
+        upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{question}")
         table = _read_upload(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
         if table and not upload:
-            id = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-bare"
+            id = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-without-header"
             st.caption(t(id, rows=len(table), columns=len(table.columns)))
         texts = (
             _selected_texts(table, question, checkpoint)
@@ -58,16 +58,16 @@ def batch_panel(checkpoint: sessions.Checkpoint, question: str) -> None:
             st.caption(t("batch-empty"))
             return
         if all(pair is None for _, pair in texts) and selection.needs_pair(checkpoint, question):
-            frame.note(t("batch-pairs"))
+            frame.note(t("batch-second-text-missing"))
             return
         if len(texts) > MAX_ROWS:
-            frame.note(t("batch-most", most=MAX_ROWS, count=len(texts)))
+            frame.note(t("batch-too-many-rows", most=MAX_ROWS, count=len(texts)))
         has_empty_text = [any(part is not None and not part.strip() for part in row) for row in texts]
         if any(has_empty_text):
-            frame.note(t("batch-missing", count=sum(has_empty_text), first=1 + has_empty_text.index(True)))
+            frame.note(t("batch-empty-texts", count=sum(has_empty_text), first=1 + has_empty_text.index(True)))
         key, query = f"batch-predictions-{question}", (checkpoint, question, tuple(texts[:MAX_ROWS]))
         if st.button(
-            t("batch-ask", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{question}"
+            t("batch-predict", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{question}"
         ):
             predictions = predict_texts(sessions.session(checkpoint), question, texts[:MAX_ROWS], _progress)
             st.session_state[key] = (query, predictions)
@@ -75,7 +75,7 @@ def batch_panel(checkpoint: sessions.Checkpoint, question: str) -> None:
         if stored and stored[0] == query:
             predictions = [row | {"error": error_text(row["error"]) if row["error"] else ""} for row in stored[1]]
             if failed := sum(bool(row["error"]) for row in predictions):
-                frame.note(t("batch-unanswered", count=failed, of=len(predictions)))
+                frame.note(t("batch-failed-rows", count=failed, of=len(predictions)))
             rows = append_predictions(_input_rows(table, texts)[: len(predictions)], predictions)
             # the columns of an uploaded table keep their own names
             translated = TRANSLATED_COLUMNS if table else ("text", *TRANSLATED_COLUMNS)
@@ -100,13 +100,13 @@ def _selected_texts(table: Rows, question: str, checkpoint: sessions.Checkpoint)
     """Select the text columns of a table, and return their texts."""
     left, right = st.columns(2)
     text = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
-    text = fields.column(left, t("batch-column"), text, table.columns, f"text-{question}")
+    text = fields.column(left, t("batch-text-column"), text, table.columns, f"text-{question}")
     pair = ""
     if "pair_column" in types_of_command(question)[0].column_flags:
         trained_texts = sessions.session(checkpoint).texts
         unnamed = "2" if trained_texts == 2 and table.columns == ("1", "2") else ""
         pair = "" if trained_texts == 1 else guess_column(table.columns, PAIR_NAMES) or unnamed
-        pair = fields.column(right, t("batch-pair"), pair, ["", *table.columns], f"pair-{question}")
+        pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{question}")
     return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in table.rows]
 
 

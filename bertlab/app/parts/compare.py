@@ -41,29 +41,29 @@ def compare_inputs(
 def notes(found: Comparison, *, of_inputs: bool) -> None:
     """Show notes on what could not be compared token by token."""
     if found.by == "words":
-        frame.note(t("compare-words"))
+        frame.note(t("compare-by-word"))
     first, second = found.left_out
     if first or second:
-        frame.note(t("compare-left-out", first=first, second=second))
+        frame.note(t("compare-tokens-left-out", first=first, second=second))
     elif of_inputs:
-        frame.note(t("compare-whole"))  # also one line, so that the figures do not move
+        frame.note(t("compare-same-length"))  # also one line, so that the figures do not move
 
 
 def heads(comparison: calls.Expression, config: ModelConfig) -> None:
     """Show the difference of every head, and one head in full: by default the one that differs most."""
     found = comparison.result
     if not found.same_heads:
-        frame.note(t("compare-other-heads"))
+        frame.note(t("compare-different-head-counts"))
         return
     most = np.unravel_index(int(found.js_LN.argmax()), found.js_LN.shape)
     left, right = st.columns(2, gap="large")
     with right:
         st.subheader(t("compare-head"), anchor=False)
         chosen = fields.layer_and_head(config, tuple(map(int, most)), "compare.")
-        _draw("head", differences.head_difference, comparison, *chosen, label=t("compare-less-more"))
+        _draw("head", differences.head_difference, comparison, *chosen, label=t("compare-weight-legend"))
     with left:
         st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
-        labels = (t("layer"), t("head"), t("compare-farther"))
+        labels = (t("layer"), t("head"), t("compare-distance-legend"))
         figure = differences.head_differences
         _draw("heads", figure, comparison, chosen=chosen, labels=labels, on_click=_choose_head)
     display.explain("js_distance", "attention_difference")
@@ -74,22 +74,22 @@ def layers(comparison: calls.Expression) -> None:
     found = comparison.result
     if found.drift_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
-        axes, embeddings = (t("compare-layer-second"), t("compare-layer-first")), t("depth-embeddings")
+        axes, embeddings = (t("compare-layer-second"), t("compare-layer-first")), t("hidden-state-embeddings")
         _draw("similarity", differences.layer_similarity, comparison, axes=axes, embeddings=embeddings)
         display.explain("cka")
         return
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("compare-layers"), anchor=False)
-        labels = (t("compare-cka"), t("compare-drift"))
-        words = {"axis": t("compare-layer"), "embeddings": t("depth-embeddings")}
+        labels = (t("compare-cka"), t("compare-cosine-distance"))
+        words = {"axis": t("compare-layer"), "embeddings": t("hidden-state-embeddings")}
         _draw("drift", differences.layer_drift, comparison, labels=labels, **words)
     with right:
-        st.subheader(t("compare-moved"), anchor=False)
+        st.subheader(t("compare-changed-tokens"), anchor=False)
         last = len(found.drift_LU) - 1
-        layer = fields.hidden_state(st.select_slider, t("compare-at"), last, last, key="moved")
-        _draw("moved-most", differences.moved_most, comparison, layer, axis=t("compare-drift"))
-    display.explain("cka", "cosine_drift")
+        layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last, last, key="moved")
+        _draw("moved-most", differences.moved_most, comparison, layer, axis=t("compare-cosine-distance"))
+    display.explain("cka", "cosine_distance")
 
 
 def _choose_head(place: list) -> None:

@@ -72,7 +72,9 @@ def question() -> str:
     if not able:
         return next(iter(QUESTIONS.values()))
     named = {page: t(page) for page in able}
-    return QUESTIONS[fields.choice(st.segmented_control, t("evaluation-what"), named, "measure", required=True)]
+    return QUESTIONS[
+        fields.choice(st.segmented_control, t("evaluation-prediction-type"), named, "measure", required=True)
+    ]
 
 
 def task(loaded: Checkpoint) -> str:
@@ -84,8 +86,8 @@ def task(loaded: Checkpoint) -> str:
 
 def source(spec: TaskSpec) -> Source | None:
     """Choose the rows: a path, an upload or pasted text. None while there are none."""
-    ways = {name: t(f"evaluation-from-{name}") for name in ("path", "paste", "upload")}
-    way = fields.choice(st.segmented_control, t("evaluation-from"), ways, "from", required=True)
+    ways = {name: t(f"evaluation-source-{name}") for name in ("path", "paste", "upload")}
+    way = fields.choice(st.segmented_control, t("evaluation-source"), ways, "from", required=True)
     if way == "path":
         left, right = st.columns([3, 1])
         path = fields.text_line(left, t("evaluation-path"), "", key="rows", help=t("evaluation-path-help"))
@@ -145,7 +147,7 @@ def show_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> No
     Args:
         language: that of the checkpoint.
     """
-    frame.note(t(f"evaluation-empty-{spec.kind}"))
+    frame.note(t(f"evaluation-format-{spec.kind}"))
     rows = sample(spec, labels, language)
     st.code(rows, language=None, wrap_lines=True)
 
@@ -154,8 +156,8 @@ def show_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> No
             st.session_state[name] = value
             url.store(name, value)
 
-    st.button(t("evaluation-try"), icon=":material/content_paste:", on_click=insert)
-    display.explain("right_probability")
+    st.button(t("evaluation-insert-sample"), icon=":material/content_paste:", on_click=insert)
+    display.explain("label_probability")
 
 
 # -- running the evaluation --------------------------------------------------------------------------------------
@@ -168,7 +170,7 @@ def is_requested(
     settings = (sessions.short_name(checkpoint), source.name, source.split, source.stamp, task, columns, most)
     mark = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
     if source.content is not None and url.recall("from") == "upload":
-        st.caption(t("evaluation-unlinked"))
+        st.caption(t("evaluation-upload-not-in-link"))
     clicked = st.button(t("evaluation-run", count=min(most, total)), icon=":material/play_arrow:", type="primary")
     ran = mark if clicked else url.recall("ran")
     url.store("ran", ran)
@@ -247,7 +249,7 @@ def show_metrics(found: ErrorAnalysis) -> None:
     """Show the task's metrics, the number of rows they were computed on, and their explanations."""
     shown = {name: value for name, value in found.metrics.items() if name not in ("examples", "total")}
     texts = {name: f"{SignedNumber(value):.1f}{'%' * (name not in NOT_PERCENT)}" for name, value in shown.items()}
-    cells = "".join(f"<div><b>{value}</b><span>{t(f'measure-{name}')}</span></div>" for name, value in texts.items())
+    cells = "".join(f"<div><b>{value}</b><span>{t(f'metric-{name}')}</span></div>" for name, value in texts.items())
     st.html(f'<div class="figures">{cells}</div>')
     st.caption(coverage(found))
     if found.confusion and finetune_type(found.spec.kind).has_confusion_of_labels:
@@ -261,18 +263,19 @@ def coverage(found: ErrorAnalysis) -> str:
     """Which rows the metrics cover: all valid rows or an even sample of them, and how many rows are invalid."""
     invalid = len(found.invalid_rows)
     usable = found.usable
-    some = "rows" if len(found.rows) < usable else "only" if usable == 1 else "every"
-    return t(f"evaluation-{some}{'-used' if invalid else ''}", count=len(found.rows), total=usable, useless=invalid)
+    scope = "sample" if len(found.rows) < usable else "single" if usable == 1 else "all"
+    id = f"evaluation-coverage-{scope}{'-valid' if invalid else ''}"
+    return t(id, count=len(found.rows), total=usable, invalid=invalid)
 
 
 def _show_invalid_rows(lines: Sequence[str]) -> None:
     """Show the first error of the invalid rows in a note, and more of them in a list below it."""
     count = len(lines)
     if count == 1:
-        frame.note(t("evaluation-left-out-one", first=lines[0]))
+        frame.note(t("evaluation-invalid-row", first=lines[0]))
         return
-    frame.note(t("evaluation-left-out", count=count, first=lines[0]))
-    title = "evaluation-left-out-all" if count <= MAX_INVALID_ROWS else "evaluation-left-out-some"
+    frame.note(t("evaluation-invalid-rows", count=count, first=lines[0]))
+    title = "evaluation-invalid-rows-all" if count <= MAX_INVALID_ROWS else "evaluation-invalid-rows-first"
     with st.expander(t(title, count=count, shown=MAX_INVALID_ROWS)):
         rows = "".join(f'<li dir="auto">{escape_html(line)}</li>' for line in lines[:MAX_INVALID_ROWS])
         st.html(f'<ul class="small">{rows}</ul>')
@@ -303,16 +306,18 @@ def _confusion(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> S
         t(
             "evaluation-confusion-lead"
             if finetune_type(found.spec.kind).has_confusion_of_labels
-            else "evaluation-confusion-tag"
+            else "evaluation-confusion-entities-lead"
         )
     )
     place = st.container()  # the chart is above the field whose choice it marks
     order = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))
 
-    options = {"": t("evaluation-all")}
+    options = {"": t("evaluation-show-all")}
     for g, s in order:
         label, prediction = (confusion.names[side] or t("evaluation-nothing") for side in (g, s))
-        options[f"{g}.{s}"] = t("evaluation-cell", label=label, prediction=prediction, count=len(confusion.cells[g, s]))
+        options[f"{g}.{s}"] = t(
+            "evaluation-confusion-cell", label=label, prediction=prediction, count=len(confusion.cells[g, s])
+        )
     picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
     chosen = tuple(map(int, picked.split("."))) if picked else None
 
@@ -333,7 +338,7 @@ def _confusion(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> S
         saved = {"data": data, "subject": _subject(checkpoint, found)}
         cells = analysis.field("confusion")
         plots.draw("confusion", evaluation.confusion_map, cells, chosen, on_click=choose, **saved, **words)
-        display.explain("confusion", "right_probability")
+        display.explain("confusion", "label_probability")
     return confusion.cells[chosen] if chosen else None
 
 
@@ -345,19 +350,19 @@ def _subject(checkpoint: sessions.Checkpoint, found: ErrorAnalysis) -> dict[str,
 def _groups(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
     found = analysis.result
     st.subheader(t("evaluation-groups"), anchor=False)
-    ways = {name: t(f"evaluation-by-{name}") for name in found.groups}
-    by = fields.choice(st.segmented_control, t("evaluation-by"), ways, "by", required=True)
+    ways = {name: t(f"evaluation-group-by-{name}") for name in found.groups}
+    by = fields.choice(st.segmented_control, t("evaluation-group-by"), ways, "by", required=True)
     groups = found.groups[by]
     place = st.container()
-    options = {"": t("evaluation-all")}
-    options |= {str(number): group.name or t("evaluation-other") for number, group in enumerate(groups)}
+    options = {"": t("evaluation-show-all")}
+    options |= {str(number): group.name or t("evaluation-group-other") for number, group in enumerate(groups)}
     picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def choose(group: list) -> None:
         st.session_state["cell"] = "" if str(group[0]) == picked else str(group[0])
 
     names = {
-        "labels": (t("measure-f1"), t("measure-exact_match")), "other": t("evaluation-other"),
+        "labels": (t("metric-f1"), t("metric-exact_match")), "other": t("evaluation-group-other"),
         "axis": t("evaluation-percent"),
     }  # fmt: skip
     data = {
@@ -368,7 +373,7 @@ def _groups(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequ
         saved = {"data": data, "subject": _subject(checkpoint, found)}
         shown = analysis.field("groups")[by]
         plots.draw("groups", evaluation.group_bars, shown, on_click=choose, **saved, **names)
-        display.explain("right_probability")
+        display.explain("label_probability")
     return groups[int(picked)].rows if picked else None
 
 
@@ -378,7 +383,7 @@ def _values(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequ
     st.caption(t("evaluation-values-lead"))
     place = st.container()
     rows = {number: found.rows[number] for number in found.hardest()}
-    options = {"": t("evaluation-all")}
+    options = {"": t("evaluation-show-all")}
     options |= {str(number): f"{row.id}: {row.gold} → {row.prediction}" for number, row in rows.items()}
     picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
@@ -400,8 +405,8 @@ def _values(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequ
 def list_examples(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, members: Sequence[int] | None) -> None:
     """List the hardest of the selected rows, each with a link to its attention, and offer all of them as a file."""
     order = found.hardest(members)
-    st.subheader(t("evaluation-hardest" if members is None else "evaluation-chosen"), anchor=False)
-    id = "evaluation-listed" if len(order) > MAX_EXAMPLES else "evaluation-listed-all"
+    st.subheader(t("evaluation-hardest" if members is None else "evaluation-selected"), anchor=False)
+    id = "evaluation-hardest-count" if len(order) > MAX_EXAMPLES else "evaluation-hardest-count-all"
     st.caption(t(id, shown=min(MAX_EXAMPLES, len(order)), count=len(order)))
     joint = "" if found.spec.unit == "character" else " "
     words = {name: t(f"evaluation-{name}") for name in ("label", "prediction", "probability", "nothing")}
@@ -410,7 +415,7 @@ def list_examples(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, members
         with st.container(border=True, key=f"example-{number}"):
             left, right = st.columns([5, 1], vertical_alignment="center")
             left.html(evaluation.row_html(row, words, joint))
-            if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=t("evaluation-open")):
+            if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=t("open-in-attention")):
                 _open(checkpoint, found.spec.kind, row, joint)
     subject = _subject(checkpoint, found)
     st.download_button(

@@ -28,7 +28,7 @@ from bertlab.views.token_labels import token_labels
 
 MAX_BUTTONS = 18  # changes that get a button of their own
 ROLES = ("previous", "next", "itself", "same")  # [CLS] and [SEP] have the same name in every language
-GRID = ("label", "out", "whole", "loss", "gain", "wait", "hint")
+GRID = ("label", "off", "toggle", "helps", "hurts", "unmeasured", "hint")
 # a head that helps the prediction has the colour of positive values, one that hurts it that of negative values
 COLOURS = {
     "helps": DIVERGING[-1][1], "hurts": DIVERGING[0][1],
@@ -62,8 +62,8 @@ def probe_fields() -> ProbeInput:
     if (linked := url.recall("ask", names[0])) in TASK_TYPES:  # older links use older names
         url.store("ask", TASK_TYPES[linked].name, names[0])
     kind = url.choice(
-        left.segmented_control, t("heads-ask"), names, key="ask", required=True, label_visibility="collapsed",
-        format_func=lambda kind: t(f"heads-ask-{kind}"),
+        left.segmented_control, t("heads-prediction"), names, key="ask", required=True, label_visibility="collapsed",
+        format_func=lambda kind: t(f"heads-prediction-{kind}"),
     )  # fmt: skip
     examples = selection.examples_for(TASK_TYPES[kind].command)
     return FIELDS.get(kind, _text_field)(kind, examples, right)
@@ -91,7 +91,7 @@ def _mask_fields(kind: str, examples: Examples, right) -> ProbeInput:
         return ProbeInput(kind, text, None)
     named = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
     # beside the text, so that a second [MASK] does not move the page
-    mask = url.integer_choice(right.selectbox, t("heads-mask"), range(1, masks + 1), 1, key="which", **named)
+    mask = url.integer_choice(right.selectbox, t("heads-mask-number"), range(1, masks + 1), 1, key="which", **named)
     return ProbeInput(kind, text, None, mask - 1)
 
 
@@ -128,16 +128,16 @@ def change_buttons(line: str, config: ModelConfig) -> None:
     parsed = parse_changes(line, config)
     whole = [n for n in range(config.num_layers) if all((n, head) in parsed.heads for head in range(config.num_heads))]
     single = sorted(head for head in parsed.heads if head[0] not in whole)
-    shown = [(t("heads-chip-layer", layer=layer), f"{layer}s") for layer in whole]
-    shown += [(t("heads-chip-head", layer=layer, head=head), f"{layer}.{head}") for layer, head in single]
+    shown = [(t("heads-change-layer", layer=layer), f"{layer}s") for layer in whole]
+    shown += [(t("heads-change-head", layer=layer, head=head), f"{layer}.{head}") for layer, head in single]
     for layer, head, position in parsed.rows:
-        shown.append((t("heads-chip-row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}"))
+        shown.append((t("heads-change-row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}"))
     for layer, position in parsed.patches:
         place = changes.EVERY if position is None else str(position)
         name = (
-            t("heads-chip-patches", state=fields.state_name(layer))
+            t("heads-change-all-patches", state=fields.state_name(layer))
             if position is None
-            else t("heads-chip-patch", state=fields.state_name(layer), place=place)
+            else t("heads-change-patch", state=fields.state_name(layer), place=place)
         )
         shown.append((name, f"p{layer}.{place}"))
     with st.container(horizontal=True, gap="xsmall", key="heads-undo"):
@@ -154,12 +154,12 @@ def change_buttons(line: str, config: ModelConfig) -> None:
     with st.container(horizontal=True, gap="xsmall", key="heads-changes"):
         for name, part in shown[:MAX_BUTTONS]:
             back = changes.add(line, part, config.num_heads)
-            st.button(name, key=f"back-{part}", on_click=store_changes, args=(back,), help=t("heads-chip-back"),
+            st.button(name, key=f"back-{part}", on_click=store_changes, args=(back,), help=t("heads-change-remove"),
                       icon=":material/close:", type="tertiary")  # fmt: skip
         if len(shown) > MAX_BUTTONS:
-            st.caption(t("heads-chip-more", count=len(shown) - MAX_BUTTONS))
+            st.caption(t("heads-change-more", count=len(shown) - MAX_BUTTONS))
         if not shown:
-            st.caption(t("heads-none"))
+            st.caption(t("heads-no-changes"))
 
 
 # -- the grid ------------------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def prediction_line(change: PredictionChange, names: dict[str, str]) -> str:
         after=f"<b>{percent(first.after)}</b>",
     )
     if change.top:
-        line += t("heads-now-first", word=f"<b>{now}</b>", after=percent(top.after))
+        line += t("heads-most-probable-now", word=f"<b>{now}</b>", after=percent(top.after))
     return f'<p class="say" dir="auto">{line}</p>'
 
 
@@ -262,7 +262,7 @@ def row_tool(line: str, checkpoint: sessions.Checkpoint, probe_input: ProbeInput
     head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, 0, key="row.head")
     position = _position_field(cells[2], tokens, "row.from")
     how = url.choice(
-        st.segmented_control, t("heads-row-how"), ["uniform", "one", "hand"], key="row.how", required=True,
+        st.segmented_control, t("heads-row-weights"), ["uniform", "one", "hand"], key="row.how", required=True,
         format_func=lambda how: t(f"heads-row-{how}"),
     )  # fmt: skip
     weights: list[tuple[int, float]] = []
@@ -303,7 +303,7 @@ def patch_tool(line: str, checkpoint: sessions.Checkpoint, other: str, tokens: t
     one = changes.patch_part((layer, position), (from_layer, from_position))
     every = changes.patch_part((layer, None), (from_layer, None))
     with st.container(horizontal=True, gap="xsmall"):
-        for name, part in ((t("heads-apply"), one), (t("heads-patch-every"), every)):
+        for name, part in ((t("heads-apply"), one), (t("heads-patch-all-positions"), every)):
             st.button(
                 name, on_click=store_changes, args=(changes.add(line, part, config.num_heads),), icon=":material/check:"
             )
@@ -314,12 +314,12 @@ def keep_tool(line: str, checkpoint: sessions.Checkpoint) -> None:
     """Show the command that removes the knocked-out heads permanently."""
     config = sessions.session(checkpoint).config
     parsed = parse_changes(line, config)
-    st.caption(t("heads-keep-lead"))
+    st.caption(t("heads-export-lead"))
     if not parsed.heads:
-        frame.note(t("heads-keep-none"))
+        frame.note(t("heads-export-no-heads"))
         return
     if parsed.rows or parsed.patches:
-        st.caption(t("heads-keep-only"))
+        st.caption(t("heads-export-heads-only"))
     knocked_out = sorted(
         parsed.heads & {(layer, head) for layer, head in np.ndindex(config.num_layers, config.num_heads)}
     )
@@ -330,5 +330,5 @@ def keep_tool(line: str, checkpoint: sessions.Checkpoint) -> None:
     total = sum(parameter.numel() for parameter in sessions.session(checkpoint).model.parameters())
     vocabulary = config.vocab_size * config.hidden_size
     shares = {"share": percent(weights * len(knocked_out) / total), "vocabulary": percent(vocabulary / total)}
-    st.caption(t("heads-keep-size", heads=len(knocked_out), **shares))
-    st.caption(t("heads-keep-opens"))
+    st.caption(t("heads-export-size", heads=len(knocked_out), **shares))
+    st.caption(t("heads-export-compatibility"))

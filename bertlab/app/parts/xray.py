@@ -19,11 +19,11 @@ def decision(checkpoint: sessions.Checkpoint, reading: calls.Expression) -> None
     if seen.margin <= tau:
         st.html(f'<p class="say">{t("xray-answer-at", tau=tau)} <b dir="auto">{escape_html(best.text)}</b></p>')
     else:
-        st.html(f'<p class="say">{t("xray-silent", tau=tau)}</p>')
-    names = {"labels": (t("xray-none"), t("xray-answer"))}
+        st.html(f'<p class="say">{t("xray-no-answer-at", tau=tau)}</p>')
+    names = {"labels": (t("xray-no-answer"), t("xray-answer"))}
     plots.draw("threshold", xray.threshold_strip, reading, tau, fields.TAU, **names)
     values = {"margin": seen.margin, "none": seen.answers.no_answer_score, "best": best.score}
-    st.caption(t("xray-flips", **values))
+    st.caption(t("xray-result-changes-at", **values))
     display.explain("tau", "no_answer", "span_score")
 
 
@@ -41,7 +41,8 @@ def windows(reading: calls.Expression, passage: calls.Expression) -> int:
         return 0
     st.caption(t("xray-windows-lead", count=count, best=best + 1))
     names = {
-        "labels": (t("xray-window"), t("xray-best"), t("xray-none")), "axes": (t("xray-characters"), t("xray-score"))
+        "labels": (t("xray-window"), t("xray-best"), t("xray-no-answer")),
+        "axes": (t("xray-characters"), t("xray-score"))
     }  # fmt: skip
     data = columns.windows(seen, passage.result)
     plots.draw("windows", xray.windows_figure, reading, passage, data=data, **names)
@@ -52,7 +53,7 @@ def spans(text: str, seen: SpanXray) -> None:
     """Underline the n best spans in the passage."""
     st.subheader(t("xray-spans"), anchor=False)
     st.caption(t("xray-spans-lead"))
-    show = url.number(st.slider, t("xray-show"), 1, 10, 4, key="show")
+    show = url.number(st.slider, t("xray-candidate-count"), 1, 10, 4, key="show")
     box = "passage" if len(text) > SCROLL_LENGTH else "whole"
     with st.container(key="spans"):
         st.html(f'<div class="{box}">{xray.spans_html(text, seen.answers.answers, show=show)}</div>')
@@ -82,10 +83,10 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     st.subheader(t("xray-heads"), anchor=False)
     side, rank = st.columns([3, 1], vertical_alignment="bottom")
     look = url.choice(
-        side.segmented_control, t("xray-side"), ["question", "answer"], key="direction", required=True,
-        format_func=lambda name: t(f"xray-side-{name}"),
+        side.segmented_control, t("xray-direction"), ["question", "answer"], key="direction", required=True,
+        format_func=lambda name: t(f"xray-direction-{name}"),
     )  # fmt: skip
-    number = url.number(rank.number_input, t("xray-rank"), 1, len(seen.answers.answers), 1, key="rank") - 1
+    number = url.number(rank.number_input, t("xray-candidate"), 1, len(seen.answers.answers), 1, key="rank") - 1
     answer, window = seen.answers.answers[number], seen.answer_windows[number]
     arguments = (question, text, window, answer.start, answer.end)
     span_attention = calls.session_call(checkpoint, "span_attention", *arguments)
@@ -96,7 +97,7 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     uniform = len(found.question if from_answer else found.answer) / len(found.tokens)
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = fields.layer_and_head(sessions.session(checkpoint).config, strongest, "between.")
-    names = {"axes": (t("head"), t("layer")), "labels": (t("xray-share"), t("xray-even"))}
+    names = {"axes": (t("head"), t("layer")), "labels": (t("xray-share"), t("xray-uniform"))}
 
     def choose(place: list) -> None:
         for part, value in zip(("layer", "head"), place[:2], strict=True):
@@ -105,10 +106,10 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / uniform})
     plots.draw("heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=choose, **names)
     values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / uniform}
-    st.html(f'<p class="small">{t("xray-head", layer=layer, head=head, **values)}</p>')
+    st.html(f'<p class="small">{t("xray-head-share", layer=layer, head=head, **values)}</p>')
     st.html(xray.attended_tokens_html(found, layer, head, from_answer=from_answer))
     display.explain("attention_mass", "attention")
-    if st.button(t("xray-open"), icon=":material/hub:"):
+    if st.button(t("xray-open-head-in-attention"), icon=":material/hub:"):
         reading = seen.readings[window]
         queries = list(found.answer if from_answer else found.question)
         selection.open_attention_page(

@@ -56,7 +56,7 @@ def bertviz(checkpoint: sessions.Checkpoint) -> None:
     """bertviz in an iframe, if the input is short enough."""
     count = len(sessions.ask(checkpoint, "encode", *texts))
     if count > bertviz_view.MAX_TOKENS:
-        frame.note(t("bertviz-long", limit=bertviz_view.MAX_TOKENS, count=count))
+        frame.note(t("bertviz-too-long", limit=bertviz_view.MAX_TOKENS, count=count))
     else:
         st.caption(t("view-bertviz-lead"))
         st.iframe(sessions.bertviz(checkpoint, *texts, url.view_state()["layer"]), height=104 + 23 * count)

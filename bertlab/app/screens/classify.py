@@ -27,12 +27,12 @@ def second_text(texts: int | None, example: str) -> str:
         visible = "1" if url.recall("judged2") else url.recall("two")
         url.store("two", visible)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(t("classify-single"), width="content")
+            st.caption(t("classify-trained-on-single-texts"), width="content")
             if not visible:
-                st.button(t("classify-second"), type="tertiary", on_click=url.store, args=("two", "1"))
+                st.button(t("classify-add-second-text"), type="tertiary", on_click=url.store, args=("two", "1"))
         if not visible:
             return ""
-    empty = None if texts == 2 else t("sentence-b-empty")
+    empty = None if texts == 2 else t("sentence-b-optional")
     return fields.text_line(st, t("classify-pair"), example, key="judged2", placeholder=empty)
 
 
@@ -54,7 +54,7 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
             display.explain("class_probability")
         else:
             value_range = sessions.session(checkpoint).value_range
-            scale = f" · {t('classify-scale', low=value_range[0], high=value_range[1])}" if value_range else ""
+            scale = f" · {t('classify-value-range', low=value_range[0], high=value_range[1])}" if value_range else ""
             st.html(f'<p class="say"><b>{SignedNumber(prediction.value):.2f}</b>{scale}</p>')
             if value_range:  # without it, the scale of the values is unknown
                 data = {"value": [prediction.value]}
@@ -64,18 +64,18 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
         st.subheader(t(f"{id}-words"), anchor=False, help=t(f"{id}-words-help"))
         count = len(words(text)) + len(words(pair))
         if count <= MAX_IMMEDIATE_WORDS or st.button(
-            t("classify-weigh", count=count), icon=":material/balance:", key="weigh"
+            t("classify-measure-words", count=count), icon=":material/balance:", key="weigh"
         ):
             word_effects = calls.session_call(checkpoint, "word_effects", *texts)
             effects = word_effects.result
             st.html(labels.word_effects_html(text, effects))
             if pair:
                 st.html(labels.word_effects_html(pair, effects, second=True))
-            axis = t("classify-odds" if prediction.value is None else "classify-value")
+            axis = t("classify-log-odds-axis" if prediction.value is None else "classify-value-axis")
             data = {"word": [w.text for w in effects.words], "effect": [w.effect for w in effects.words]}
             plots.draw("words-effects", labels.word_bars, word_effects, axis=axis, data=data)
             display.explain("word_effect" if prediction.value is None else "word_effect_value")
-    if st.button(t("classify-attention"), icon=":material/hub:"):
+    if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text, pair)
 
 
@@ -88,7 +88,7 @@ pair = second_text(trained_texts, second_example)
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("classify", text, pair)
     if selection.needs_pair(checkpoint, "classify") and not pair.strip():
-        frame.note(t("classify-compares"))
+        frame.note(t("classify-second-text-missing"))
     else:
         show_prediction(checkpoint, text, pair)
     batch.batch_panel(checkpoint, "classify")

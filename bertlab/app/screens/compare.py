@@ -17,7 +17,7 @@ def side(place, key: str) -> sessions.Checkpoint:
     shipped = list(bertlab.shipped())
     default = SIDES[key] if SIDES[key] in shipped else sessions.AUTO
     picked = url.text(
-        place.selectbox, t(f"compare-{key}"), default, key=key, options=[sessions.AUTO, *shipped],
+        place.selectbox, t(f"compare-checkpoint-{key}"), default, key=key, options=[sessions.AUTO, *shipped],
         accept_new_options=True, help=t("checkpoint-help"),
     )  # fmt: skip
     return sessions.fitting("attend", language()) if picked == sessions.AUTO else sessions.checkpoint(picked)
@@ -38,15 +38,15 @@ with frame.show_errors():
     else:
         first = second = selection.open_checkpoint("attend")
         examples = examples_in(sessions.session(first).language)
-        st.html(f'<p class="small">{t("compare-first")}</p>')
+        st.html(f'<p class="small">{t("compare-first-text")}</p>')
         texts = fields.sentence_pair(*examples.pair)
-        st.html(f'<p class="small">{t("compare-second")}</p>')
+        st.html(f'<p class="small">{t("compare-second-text")}</p>')
         left, right = st.columns(2)
         other_texts = (
             fields.text_line(left, t("sentence-a"), examples.pair[0], key="a2"),
             fields.text_line(right, t("sentence-b"), examples.changed, key="b2"),
         )
-    with st.container(key="comparison"), frame.show_errors(), st.spinner(t("compare-working")):
+    with st.container(key="comparison"), frame.show_errors(), st.spinner(t("compare-progress")):
         comparison = compare.compare_inputs(first, second, texts, other_texts)
         compare.notes(comparison.result, of_inputs=other_texts is not None)
         compare.heads(comparison, sessions.session(first).config)

@@ -22,7 +22,7 @@ frame.heading("depth")
 text = fields.text_line(
     st, t("heads-text"), selection.examples_for("fill-mask").masked, key="masked", help=t("heads-text-help")
 )
-frame.note(t("depth-honest"))
+frame.note(t("depth-caution"))
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
     lens_call = calls.session_call(checkpoint, "lens", text)
@@ -34,24 +34,24 @@ with frame.show_errors():
     first = max(0, min(position - MAX_COLUMNS // 2, len(tokens) - MAX_COLUMNS))
     shown = range(first, min(first + MAX_COLUMNS, len(tokens)))
     if len(shown) < len(tokens):
-        st.caption(t("depth-part", first=shown[0], last=shown[-1], count=len(tokens)))
+        st.caption(t("depth-positions-shown", first=shown[0], last=shown[-1], count=len(tokens)))
     words = {
-        "rows": (t("depth-layer"), t("depth-embeddings")),
+        "rows": (t("hidden-state-layer"), t("hidden-state-embeddings")),
         "labels": (t("depth-prediction"), t("depth-probability"), t("depth-rank-final")),
     }  # fmt: skip
     grid = {"chosen": position, "first": shown[0], "count": len(shown)}
     st.html(WIDTH.format(110 + CELL * len(shown), 110 + CELL * (position - shown[0] + 1)))
     plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid, **words)
-    display.explain("depth_probability", "rank")
+    display.explain("layer_probability", "rank")
 
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader(t("depth-depth"), anchor=False)
-        sentence = t("depth-final", word=escape_html(lens.final_T[position]), at=position)
+        st.subheader(t("depth-by-layer"), anchor=False)
+        sentence = t("depth-final-prediction", word=escape_html(lens.final_T[position]), at=position)
         st.html(f'<p class="small" dir="auto">{sentence}</p>')
         names = {
             "labels": (t("depth-probability"), t("depth-rank")),
-            "rows": ("{}", t("depth-embeddings")),
+            "rows": ("{}", t("hidden-state-embeddings")),
             "axis": t("compare-layer"),
         }
         data = columns.lens_at(lens, position)
@@ -59,14 +59,17 @@ with frame.show_errors():
     with right:
         st.subheader(t("depth-joint"), anchor=False, help=t("depth-joint-help"))
         if len(masks) < 2:
-            frame.note(t("depth-joint-few"))
+            frame.note(t("depth-joint-too-few-masks"))
         else:
-            beams = url.number(st.slider, t("depth-beams"), 1, 20, 5, key="beams")
+            beams = url.number(st.slider, t("depth-beam-size"), 1, 20, 5, key="beams")
             filled = sessions.ask(checkpoint, "fill_jointly", text, beams)
             rows = {
                 t("depth-probability"): [100 * filling.probability for filling in (*filled.fillings, filled.alone)],
                 t("depth-joint-words"): [" · ".join(filling.tokens) for filling in (*filled.fillings, filled.alone)],
-                t("depth-joint-how"): [*[t("depth-joint-beam")] * len(filled.fillings), t("depth-joint-alone")],
+                t("depth-joint-method"): [
+                    *[t("depth-joint-together")] * len(filled.fillings),
+                    t("depth-joint-independently"),
+                ],
             }
             number = st.column_config.NumberColumn(format="%.3g%%", width=90)
             st.dataframe(rows, hide_index=True, column_config={t("depth-probability"): number})

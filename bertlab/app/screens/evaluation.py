@@ -23,7 +23,14 @@ with frame.show_errors():
         rows = evaluation.read_rows(checkpoint, loaded, source, task)
         columns = evaluation.columns(spec, rows.result)
         most = url.number(
-            st.slider, t("evaluation-most"), 50, MAX_ROWS, 200, key="most", step=50, help=t("evaluation-most-help")
+            st.slider,
+            t("evaluation-max-rows"),
+            50,
+            MAX_ROWS,
+            200,
+            key="most",
+            step=50,
+            help=t("evaluation-max-rows-help"),
         )
         if evaluation.is_requested(checkpoint, source, task, columns, most, len(rows.result)):
             analysis = evaluation.evaluate(checkpoint, loaded, rows, source, task, columns, most)

@@ -34,7 +34,7 @@ left, right = st.columns([3, 2], vertical_alignment="center")
 left.button(
     t("fill-mask-reset"), on_click=store_masked_words, args=(set(),), disabled=not hidden, icon=":material/undo:"
 )
-top_k = url.number(right.slider, t("fill-mask-top"), 3, 20, 8, key="top")
+top_k = url.number(right.slider, t("fill-mask-candidate-count"), 3, 20, 8, key="top")
 
 with st.container(key="proposals"), frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
@@ -46,11 +46,11 @@ with st.container(key="proposals"), frame.show_errors():
     filled = calls.session_call(checkpoint, "fill_mask", masked, **options) if MASK in masked else None
     fills = filled.result if filled else []
     if not fills:
-        frame.note(t("fill-mask-none" if word_spans else "fill-mask-empty"))
-    bars = {"zoom": fields.zoomed(st), "original": t("fill-mask-original", rank="{}")} if fills else {}
+        frame.note(t("fill-mask-no-mask" if word_spans else "fill-mask-empty"))
+    bars = {"zoom": fields.zoomed(st), "original": t("fill-mask-original-rank", rank="{}")} if fills else {}
     cells = st.columns(min(len(fills), 2)) if fills else []
     for number, (fill, word) in enumerate(zip(fills, originals, strict=False)):
-        title = t("fill-mask-mask", number=number + 1) if word == MASK else t("fill-mask-hidden", word=word)
+        title = t("fill-mask-mask-number", number=number + 1) if word == MASK else t("fill-mask-masked-word", word=word)
         with cells[number % len(cells)]:
             st.html(f'<p class="say" dir="auto">{escape_html(title)}</p>')
             data = {name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")}

@@ -14,7 +14,7 @@ TOOLS = ("none", "row", "patch", "keep", "map")
 
 frame.heading("heads")
 probe_input, line = surgery.probe_fields(), surgery.stored_changes()
-names = {name: t(f"heads-name-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
+names = {name: t(f"heads-outcome-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
 with frame.show_errors():
     checkpoint = selection.open_checkpoint(
         TASK_TYPES[probe_input.kind].command, probe_input.text, probe_input.pair or ""
@@ -33,7 +33,7 @@ with frame.show_errors():
             sessions.ask(checkpoint, "head_roles", probe_input.text, probe_input.pair),
         )
         surgery.change_buttons(line, config)
-        display.explain("knockout", "patch")
+        display.explain("head_effect", "patch_effect")
         progress = st.container(key="heads-progress")
     tool = url.choice(
         st.segmented_control, t("heads-tool"), list(TOOLS), key="tool", required=True,
@@ -63,6 +63,6 @@ with frame.show_errors():
         data = columns.prediction_change(change.result)
         plots.draw("before-after", change_figures.before_after, change, data=data, **words)
         if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:
-            st.caption(t("heads-spans"))
+            st.caption(t("heads-span-probabilities"))
     if effects is None:
         surgery.measure_effects(checkpoint, probe_input, progress)

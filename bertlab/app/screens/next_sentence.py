@@ -35,5 +35,5 @@ with st.container(key="verdict"), frame.show_errors():
     data = {"label": labels, "probability": probabilities}
     plots.draw("gauge", figures.nsp_gauge, prediction, labels=labels, data=data, layout={"showlegend": False})
     if answer.asked == "order":
-        frame.note(t("next-sentence-order"))
+        frame.note(t("next-sentence-order-note"))
     display.explain("nsp_probability")

@@ -29,49 +29,51 @@ answers = None
 with right.container(key="answers"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
     if sessions.count_tokens(checkpoint, question) > MAX_QUESTION:
-        st.caption(t("question-long", limit=MAX_QUESTION))
+        st.caption(t("question-too-long", limit=MAX_QUESTION))
     with st.spinner(t("question-reading")):
-        bar = frame.progress_bar(st.empty(), "question-parts")
+        bar = frame.progress_bar(st.empty(), "question-progress")
         passage_text = calls.assign("passage", text)
         options = {"n_best": sessions.ANSWERS, "progress": bar}
         reading = calls.session_call(checkpoint, "xray", question, passage_text, **options)
         answers = reading.result.answers
     best, has_threshold = answers.answers[0], answers.null_threshold is not None
-    refuses = has_threshold and url.flag(st.toggle, t("question-refuse"), key="refuse", help=t("question-refuse-help"))
+    refuses = has_threshold and url.flag(
+        st.toggle, t("question-allow-no-answer"), key="refuse", help=t("question-allow-no-answer-help")
+    )
     threshold = fields.threshold(st, checkpoint) if refuses else None
     would_refuse = has_threshold and answers.refused
     answers = replace(answers, null_threshold=threshold)
     faint = " faint" * answers.refused
     line = f"<b>{escape_html(best.text)}</b> · {percent(best.probability)}"
     if answers.refused:
-        st.html(f'<p class="say" role="status"><b>{t("question-refused")}</b></p>')
-        line = f"{t('question-otherwise')} {line}"
+        st.html(f'<p class="say" role="status"><b>{t("question-no-answer")}</b></p>')
+        line = f"{t('question-best-span-prefix')} {line}"
     st.html(f'<p class="{faint or "say"}" dir="auto">{line}</p>')
     st.html(f'<div class="passage{faint}">{passage.highlight(text, answers.answers)}</div>')
     components.scroll_to_answer("answer")
     if refuses:
-        outcome = "question-refused-score" if answers.refused else "question-answered-score"
+        outcome = "question-no-answer-score" if answers.refused else "question-answer-score"
         st.caption(t(outcome, margin=answers.no_answer_margin, tau=threshold))
     if len(answers.windows) > 1:
         st.caption(t("question-windows", count=len(answers.windows), best=answers.best_window + 1))
-    st.caption(t("question-none", probability=answers.no_answer_probability))
+    st.caption(t("question-no-answer-probability", probability=answers.no_answer_probability))
     if would_refuse and not refuses:
-        frame.note(t("question-would-refuse"))
+        frame.note(t("question-would-give-no-answer"))
     elif not has_threshold and answers.no_answer_probability > best.probability:
-        frame.note(t("question-doubt"))
+        frame.note(t("question-no-answer-likelier"))
 
 if answers:
     display.explain("answer_probability", "span_score", "no_answer", "tau", "start_end")
     lower, curves = st.columns([5, 4], gap="medium")
     with lower:
-        st.subheader(t("question-more"), anchor=False, help=t("question-more-help"))
+        st.subheader(t("question-candidates"), anchor=False, help=t("question-candidates-help"))
         # the numbers come first: on a narrow screen a long answer is cut off at the right
         rows = {
             t("question-probability"): [100 * answer.probability for answer in answers.answers],
             t("question-score"): [answer.score for answer in answers.answers],
             # shortened in the middle, so that answers with the same beginning differ; the whole text follows
             t("question-answer"): [figures.shorten_to_width(answer.text, 26, tail=10) for answer in answers.answers],
-            t("question-whole"): [answer.text for answer in answers.answers],
+            t("question-full-answer"): [answer.text for answer in answers.answers],
         }
         columns = {
             t("question-probability"): st.column_config.ProgressColumn(
@@ -80,15 +82,15 @@ if answers:
             t("question-score"): st.column_config.NumberColumn(format="%.2f", width=60),
             # the table fits beside the curves; a click on a cell shows its whole text
             t("question-answer"): st.column_config.TextColumn(width=190),
-            t("question-whole"): st.column_config.TextColumn(width=110),
+            t("question-full-answer"): st.column_config.TextColumn(width=110),
         }
         st.dataframe(rows, hide_index=True, column_config=columns)
     with curves:
         st.subheader(t("question-curves"), anchor=False)
         zoom = fields.zoomed(st)
         names = {
-            "labels": (t("question-start"), t("question-end")), "shade": t("question-best"),
-            "axes": (t("question-word"), t("question-probability")),
+            "labels": (t("question-start"), t("question-end")), "shade": t("question-best-span"),
+            "axes": (t("question-word-axis"), t("question-probability")),
         }  # fmt: skip
         words = [text[start:end] for start, end in answers.words]
         data = {"word": words, "start": answers.start_probs, "end": answers.end_probs}

@@ -31,12 +31,14 @@ def card(name: str) -> None:
     """
     config, record = sessions.about(name)
     opened = st.session_state.get("opened") == name
-    mark = f"<span>✓ {t('start-open')}</span>" if opened else ""
+    mark = f"<span>✓ {t('start-checkpoint-open')}</span>" if opened else ""
     st.html(f'<p class="name">{escape_html(name)}{mark}</p>')
     if f"card-{name}" in message_ids():
         st.html(f'<p class="small">{t(f"card-{name}")}</p>')
     metrics = record.get("validation") or {}
-    shown = [(form.format(metrics[key]), t(f"metric-{key}")) for key, form in METRIC_FORMATS.items() if key in metrics]
+    shown = [
+        (form.format(metrics[key]), t(f"card-metric-{key}")) for key, form in METRIC_FORMATS.items() if key in metrics
+    ]
     cells = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in shown[:2])
     st.html(f'<div class="figures">{cells}</div>' if cells else "<div></div>")
     st.html(f'<p class="small">{selection.describe_size(config)}</p>')
@@ -46,7 +48,9 @@ def card(name: str) -> None:
         with st.container(key="chosen"):
             st.page_link(page.script, label=t(page.name), icon=page.icon, width="stretch")
     else:
-        st.button(t("start-use"), key=f"open-{name}", width="stretch", on_click=open_checkpoint, args=(name,))
+        st.button(
+            t("start-open-checkpoint"), key=f"open-{name}", width="stretch", on_click=open_checkpoint, args=(name,)
+        )
 
 
 frame.heading("start")
@@ -66,13 +70,13 @@ for section in SECTIONS[1:]:
                 st.page_link(page.script, label=t(page.name), icon=page.icon)
                 st.html(f'<p class="small">{t(f"start-{page.name}")}</p>')
 
-st.subheader(t("start-choose"), anchor=False)
+st.subheader(t("start-choose-checkpoint"), anchor=False)
 shipped = list(bertlab.shipped())
 if not shipped:
-    frame.note(t("checkpoint-none"))
+    frame.note(t("checkpoint-none-installed"))
 for row in (shipped[n : n + PAGES_IN_A_ROW] for n in range(0, len(shipped), PAGES_IN_A_ROW)):
     for name, cell in zip(row, st.columns(PAGES_IN_A_ROW), strict=False):
         with cell.container(border=True, height="stretch"), frame.show_errors():
             card(name)
 display.explain(*EXPLAINED)
-st.caption(t("start-own"))
+st.caption(t("start-own-checkpoint"))

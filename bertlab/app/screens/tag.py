@@ -15,22 +15,22 @@ with frame.show_errors():
     tags = tagging.result
     with st.container(key="entities"):
         st.html(labels.tagged_html(text, tags))
-        st.caption(t("tag-hover"))
+        st.caption(t("tag-hint"))
         if tags.entities:
             rows = {
                 t("tag-entity"): [entity.text for entity in tags.entities],
-                t("tag-kind"): [entity.label for entity in tags.entities],
+                t("tag-entity-type"): [entity.label for entity in tags.entities],
                 t("tag-probability"): [100 * entity.probability for entity in tags.entities],
             }
             shown = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=100, width=100)
             st.dataframe(rows, hide_index=True, column_config={t("tag-probability"): shown})
         else:
-            frame.note(t("tag-none"))
-    st.subheader(t("tag-every"), anchor=False)
+            frame.note(t("tag-no-names"))
+    st.subheader(t("tag-all-tags"), anchor=False)
     data = {"word": [word.text for word in tags.words], "tag": [word.tag for word in tags.words]}
     data |= {label: [word.probabilities[k] for word in tags.words] for k, label in enumerate(tags.labels)}
     plots.draw("tags", labels.tag_heat, tagging, data=data)
     display.explain("tag_probability")
-    if st.button(t("classify-attention"), icon=":material/hub:"):
+    if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text)
     batch.batch_panel(checkpoint, "tag")

@@ -29,7 +29,7 @@ def show_timeline(run: Path, first: str, second: str) -> None:
 
     def show_progress(count: int, of: int) -> None:
         if time.monotonic() - began > frame.PROGRESS_DELAY:
-            place.progress(count / of, t("time-machine-working", done=count, of=of))
+            place.progress(count / of, t("time-machine-progress", done=count, of=of))
 
     through = partial(training_runs.cached_timeline, progress=show_progress)
     texts = (first, second or None)
@@ -50,9 +50,9 @@ with frame.show_errors():
         first, second = examples_in(run_language).moment
         left, right = st.columns(2)
         # one key per language, so that a run of another language opens with its own example
-        a = fields.text_line(left, t("time-machine-a"), first, key=f"then.{run_language}.a")
+        a = fields.text_line(left, t("time-machine-sentence-a"), first, key=f"then.{run_language}.a")
         b = fields.text_line(
-            right, t("sentence-b"), second, key=f"then.{run_language}.b", placeholder=t("sentence-b-empty")
+            right, t("sentence-b"), second, key=f"then.{run_language}.b", placeholder=t("sentence-b-optional")
         )
         with st.container(key="moments"):
             show_timeline(run, a, b)

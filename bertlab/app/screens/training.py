@@ -24,16 +24,16 @@ directory = fields.text_line(st, t("training-directory"), RUNS, key="runs", help
 known = training_runs.find(directory)
 own = {name: path for name, path in known.items() if name not in history.shipped_runs()}
 if known and not own and directory.strip() not in ("", RUNS):
-    frame.note(t("training-none", directory=directory[:100]), "error")
+    frame.note(t("training-no-runs", directory=directory[:100]), "error")
 default = training_runs.latest(own or known, DEFAULT_RUNS, language())
 picked = url.multiple_choice(
     st.multiselect, t("training-runs"), list(known), default, key="curves",
-    of=directory, placeholder=t("training-choose"),
+    of=directory, placeholder=t("training-choose-runs"),
 )  # fmt: skip
 left, right = st.columns(2)
 shown = {"format_func": lambda name: t(f"training-{name}"), "required": True}
-x = url.choice(left.segmented_control, t("training-x"), list(curves.PLACES), key="over", **shown)
-scale = url.choice(right.segmented_control, t("training-scale"), ["linear", "log"], key="scale", **shown)
+x = url.choice(left.segmented_control, t("training-x-axis"), list(curves.PLACES), key="over", **shown)
+scale = url.choice(right.segmented_control, t("training-axis-scale"), ["linear", "log"], key="scale", **shown)
 
 
 def status_table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> None:
@@ -55,12 +55,12 @@ def status_table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]
 def settings_table(settings: dict[str, list]) -> None:
     """Show the settings in which the runs differ. The fewer of settings and runs are the columns."""
     texts = [["–" if value is None else str(value) for value in values] for values in settings.values()]
-    st.subheader(t("training-apart"), anchor=False)
+    st.subheader(t("training-differing-settings"), anchor=False)
     if len(settings) <= len(picked):
         display.table({t("training-run"): picked, **dict(zip(settings, texts, strict=True))})
     else:
         by_run = [list(column) for column in zip(*texts, strict=True)]
-        display.table({t("training-flag"): list(settings), **dict(zip(picked, by_run, strict=True))})
+        display.table({t("training-setting"): list(settings), **dict(zip(picked, by_run, strict=True))})
 
 
 def held_out_metric(rows: list[dict]) -> str:
@@ -73,7 +73,7 @@ def held_out_metric(rows: list[dict]) -> str:
 
 def metric_name(metric: str) -> str:
     """The name of a metric on screen; those of fine-tuning have the same names as on the evaluation page."""
-    return t(f"measure-{metric}") if metric in curves.MEASURES else t(f"training-{metric}")
+    return t(f"metric-{metric}") if metric in curves.MEASURES else t(f"training-{metric}")
 
 
 def log_expression(run: Path) -> calls.Expression:
@@ -92,7 +92,7 @@ def show_runs() -> None:
             message = t(f"training-{end.state}", run=name, step=end.step, minutes=end.seconds / 60)
             frame.note(message, "error" if end.state == "diverged" else "info")
         elif not rows[name]:
-            frame.note(f"{name}: {t('training-silent')}")
+            frame.note(f"{name}: {t('training-empty-log')}")
     status_table(ends, rows)
     if differing := history.differing_settings(history.read_settings(known[name]) for name in picked):
         settings_table(differing)
@@ -109,14 +109,14 @@ def show_runs() -> None:
             points = curves.curve_points(thin, metric, x)
             plots.draw(f"curve-{metric}", curves.run_curves, logs, metric, data=points, **options)
     if metrics:
-        st.caption(t("training-diamonds"))
+        st.caption(t("training-legend"))
         of_finetuning = [metric for metric in metrics if metric in curves.MEASURES]
         others = [metric for metric in metrics if metric in NUMBERS and metric not in of_finetuning]
         display.explain(*others, *evaluation.explanations(of_finetuning))
     latest = {name: history.watched_predictions(rows[name])[::-1][:MAX_WATCHED_ROWS] for name in thin}
     watched = {name: predictions for name, predictions in latest.items() if predictions}
     if watched:
-        st.subheader(t("training-watched"), anchor=False)
+        st.subheader(t("training-watched-sentences"), anchor=False)
     for name, predictions in watched.items():
         st.html(f'<p class="name" dir="auto">{escape_html(name)}</p>')
         guesses = [
@@ -124,7 +124,7 @@ def show_runs() -> None:
             for row in predictions
         ]
         # the predictions come first: on a narrow screen a long sentence is cut off at the right
-        columns = (t("training-step"), t("training-guesses"), t("training-sentence"))
+        columns = (t("training-step"), t("training-predictions"), t("training-sentence"))
         values = ([row.step for row in predictions], guesses, [row.text for row in predictions])
         st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
 
@@ -132,7 +132,7 @@ def show_runs() -> None:
 if not known:
     frame.note_with_command(t("run-none"), training_runs.EXAMPLE_COMMAND)
 elif not picked:
-    frame.note(t("training-nothing"))
+    frame.note(t("training-no-selection"))
 else:
     live = any(history.run_status(known[name], training_runs.log(known[name])).state == "running" for name in picked)
     # the toggle exists because an updated chart loses its zoom

@@ -18,7 +18,7 @@ seen = None
 with right.container(key="decision"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
     with st.spinner(t("question-reading")):
-        bar = frame.progress_bar(st.empty(), "question-parts")
+        bar = frame.progress_bar(st.empty(), "question-progress")
         passage = calls.assign("passage", text)
         options = {"n_best": sessions.ANSWERS, "progress": bar}
         reading = calls.session_call(checkpoint, "xray", question, passage, **options)
@@ -26,7 +26,7 @@ with right.container(key="decision"), frame.show_errors():
     if seen.answers.answers:
         xray.decision(checkpoint, reading)
     else:
-        frame.note(t("xray-nothing"))
+        frame.note(t("xray-no-possible-start"))
 
 if seen and seen.answers.answers:
     xray.spans(text, seen)

@@ -132,7 +132,7 @@ function describe(root, layer, head) {
   const { effects, probabilities, roles, texts, before } = root.data, lines = [fill(texts.head, { layer, head })];
   if (effects) lines.push(fill(texts.effect, { effect: signed(effects[layer][head]), before: percent(before), after: percent(probabilities[layer][head]) }));
   if (roles) lines.push(fill(texts.role, { role: texts.roles[roles[layer][head][0]], share: percent(roles[layer][head][1]) }));
-  if (root.state.out.has(name(layer, head))) lines.push(texts.out);
+  if (root.state.out.has(name(layer, head))) lines.push(texts.off);
   return lines;
 }
 
@@ -143,7 +143,7 @@ function paint(root) {
     const { layer, head } = place(button);
     if (head === null) {
       button.textContent = root.clientWidth < 480 ? `${layer}` : fill(texts.layer, { layer });
-      button.title = texts.whole;
+      button.title = texts.toggle;
       button.setAttribute("aria-pressed", others(root, layer).every((one) => state.out.has(one)));
       continue;
     }
@@ -162,7 +162,7 @@ function paint(root) {
   bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((share) => colour(data.colours, share, 1)).join(",")})`;
   const scale = element("span", { class: "scale" });
   if (effects) scale.append(`−${limit.toFixed(1)}`, bar, `+${limit.toFixed(1)}`);
-  const legend = effects ? [element("span", {}, texts.loss), scale, element("span", {}, texts.gain)] : [texts.wait];
+  const legend = effects ? [element("span", {}, texts.helps), scale, element("span", {}, texts.hurts)] : [texts.unmeasured];
   root.querySelector(".legend").replaceChildren(...legend);
   root.querySelector(".hint").textContent = texts.hint;
 }

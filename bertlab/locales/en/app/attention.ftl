@@ -9,4 +9,4 @@ view-neuron-lead = How one head computes its attention: the query of a token tim
 view-bertviz-lead = The head view of bertviz by Jesse Vig, for short texts.
 layer = Layer
 head = Head
-bertviz-long = bertviz shows at most { $limit } tokens; this text has { $count }. Use the Heads view for longer texts.
+bertviz-too-long = bertviz shows at most { $limit } tokens; this text has { $count }. Use the Heads view for longer texts.

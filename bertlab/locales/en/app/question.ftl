@@ -3,14 +3,14 @@ question-title = Ask a question about a passage
 question-lead = BERT does not write an answer. It marks where the answer starts and ends in the passage.
 question-question = Question
 question-passage = Passage
-question-more = Candidate answers
-question-more-help = Score: the start logit of the first token plus the end logit of the last. Probability: a softmax over the twenty best answers and *no answer*.
-question-parts = Read { $done } of { $of } windows of the passage
+question-candidates = Candidate answers
+question-candidates-help = Score: the start logit of the first token plus the end logit of the last. Probability: a softmax over the twenty best answers and *no answer*.
+question-progress = Read { $done } of { $of } windows of the passage
 question-reading = Reading the passage …
-question-best = answer
-question-word = word of the passage
-question-long = Only the first { $limit } tokens of the question are read.
-question-doubt = “No answer” scores higher than this answer. This checkpoint was not trained on unanswerable questions (it uses SQuAD v1.1), so the answer may be wrong.
+question-best-span = answer
+question-word-axis = word of the passage
+question-too-long = Only the first { $limit } tokens of the question are read.
+question-no-answer-likelier = “No answer” scores higher than this answer. This checkpoint was not trained on unanswerable questions (it uses SQuAD v1.1), so the answer may be wrong.
 question-answer = answer
 question-probability = probability
 question-score = score
@@ -18,14 +18,14 @@ question-curves = Where the answer starts and ends
 question-start = start
 question-end = end
 question-windows = The passage is too long to read at once, so it was read in { $count } overlapping windows. The best span is in window { $best }.
-question-whole = full answer
-question-refused = No answer
-question-refused-score = The score of “no answer” minus that of this span is { FORMAT($margin, spec: "+.2f") }, above the threshold τ = { FORMAT($tau, spec: "+.1f") }, so the result is “no answer”.
-question-answered-score = The score of “no answer” minus that of this span is { FORMAT($margin, spec: "+.2f") }. The result is “no answer” only above the threshold τ = { FORMAT($tau, spec: "+.1f") }.
-question-otherwise = Best span:
+question-full-answer = full answer
+question-no-answer = No answer
+question-no-answer-score = The score of “no answer” minus that of this span is { FORMAT($margin, spec: "+.2f") }, above the threshold τ = { FORMAT($tau, spec: "+.1f") }, so the result is “no answer”.
+question-answer-score = The score of “no answer” minus that of this span is { FORMAT($margin, spec: "+.2f") }. The result is “no answer” only above the threshold τ = { FORMAT($tau, spec: "+.1f") }.
+question-best-span-prefix = Best span:
 tau = Threshold τ
 tau-help = The result is *no answer* if its score exceeds that of the best span by more than τ. For checkpoints trained on unanswerable questions, τ starts at the checkpoint's own value.
-question-none = Probability of “no answer”: { FORMAT($probability, spec: ".0%") }.
-question-refuse = Allow “no answer”
-question-refuse-help = Off: the best span is always the answer, as in SQuAD v1.1. On: if “no answer” scores higher than the best span by more than the threshold, there is no answer, as in SQuAD v2.0.
-question-would-refuse = This checkpoint was trained on unanswerable questions. With *Allow “no answer”* switched on, the result here would be “no answer”.
+question-no-answer-probability = Probability of “no answer”: { FORMAT($probability, spec: ".0%") }.
+question-allow-no-answer = Allow “no answer”
+question-allow-no-answer-help = Off: the best span is always the answer, as in SQuAD v1.1. On: if “no answer” scores higher than the best span by more than the threshold, there is no answer, as in SQuAD v2.0.
+question-would-give-no-answer = This checkpoint was trained on unanswerable questions. With *Allow “no answer”* switched on, the result here would be “no answer”.

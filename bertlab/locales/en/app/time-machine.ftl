@@ -5,5 +5,5 @@ start-time-machine = Step through a training run, from random weights to the tra
 run = Training run
 run-help = Choose one, or type a run directory written by *bertlab pretrain* and press Enter.
 run-none = There is no training run here yet. Type a run directory above, or start a run on a text file or a folder of text files (CORPUS):
-time-machine-a = Sentence A, with [MASK] for words to predict
-time-machine-working = Running snapshot { $done } of { $of }
+time-machine-sentence-a = Sentence A, with [MASK] for words to predict
+time-machine-progress = Running snapshot { $done } of { $of }

@@ -3,12 +3,12 @@ xray-title = Why this answer?
 xray-lead = Every token of the passage gets a score for starting and for ending the answer. Move the threshold and see when the result becomes “no answer”.
 start-xray = See the scores behind an answer and move its threshold.
 xray-answer-at = At τ = { FORMAT($tau, spec: "g") } BERT answers:
-xray-silent = At τ = { FORMAT($tau, spec: "g") } BERT gives no answer.
-xray-flips = The result changes at τ = { FORMAT($margin, spec: ".2f") }: the no-answer score { FORMAT($none, spec: ".2f") } minus the best span's { FORMAT($best, spec: ".2f") }.
-xray-none = no answer
+xray-no-answer-at = At τ = { FORMAT($tau, spec: "g") } BERT gives no answer.
+xray-result-changes-at = The result changes at τ = { FORMAT($margin, spec: ".2f") }: the no-answer score { FORMAT($none, spec: ".2f") } minus the best span's { FORMAT($best, spec: ".2f") }.
+xray-no-answer = no answer
 xray-answer = answer
 xray-spans = Candidate answers
-xray-show = Candidates shown
+xray-candidate-count = Candidates shown
 xray-spans-lead = Each line is a candidate, labelled with its rank and score. Overlapping candidates are drawn one below the other.
 xray-columns = Start and end probabilities
 xray-columns-lead = Up, blue: the answer starts here. Down, hatched orange: it ends here. [CLS] stands for no answer. The tallest column is { FORMAT($most, spec: ".1%") }; point at a token for its numbers.
@@ -25,12 +25,12 @@ xray-best = best span
 xray-characters = characters of the passage
 xray-score = score
 xray-heads = Attention between question and answer
-xray-side = Direction
-xray-side-question = question → answer
-xray-side-answer = answer → question
-xray-rank = Candidate
+xray-direction = Direction
+xray-direction-question = question → answer
+xray-direction-answer = answer → question
+xray-candidate = Candidate
 xray-share = share of attention
-xray-even = uniform attention
-xray-head = Layer { $layer }, head { $head }: { FORMAT($share, spec: ".1%") } of the attention, { FORMAT($ratio, spec: ".1f") } times uniform attention.
-xray-open = Open this head in Attention
-xray-nothing = No token of this passage can start an answer.
+xray-uniform = uniform attention
+xray-head-share = Layer { $layer }, head { $head }: { FORMAT($share, spec: ".1%") } of the attention, { FORMAT($ratio, spec: ".1f") } times uniform attention.
+xray-open-head-in-attention = Open this head in Attention
+xray-no-possible-start = No token of this passage can start an answer.

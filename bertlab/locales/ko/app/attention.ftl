@@ -9,4 +9,4 @@ view-neuron-lead = 헤드 하나가 어텐션을 계산하는 과정이에요. �
 view-bertviz-lead = Jesse Vig가 만든 bertviz의 헤드 보기예요. 짧은 텍스트에 알맞아요.
 layer = 레이어
 head = 헤드
-bertviz-long = bertviz는 토큰 { $limit }개까지 보여 줘요. 이 텍스트에는 { $count }개가 있어요. 긴 텍스트는 '헤드' 보기로 보세요.
+bertviz-too-long = bertviz는 토큰 { $limit }개까지 보여 줘요. 이 텍스트에는 { $count }개가 있어요. 긴 텍스트는 '헤드' 보기로 보세요.

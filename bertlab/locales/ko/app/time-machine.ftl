@@ -5,5 +5,5 @@ start-time-machine = 무작위 가중치에서 시작하는 학습 과정을 단
 run = 학습 기록
 run-help = 하나를 고르거나, *bertlab pretrain*이 만든 폴더를 입력하고 Enter를 누르세요.
 run-none = 아직 학습 기록이 없어요. 위에 학습 기록 폴더를 입력하거나, 텍스트 파일이나 폴더(CORPUS)로 만드세요.
-time-machine-a = 문장 A (예측할 단어는 [MASK])
-time-machine-working = 스냅샷 { $of }개 중 { $done }번째 계산 중
+time-machine-sentence-a = 문장 A (예측할 단어는 [MASK])
+time-machine-progress = 스냅샷 { $of }개 중 { $done }번째 계산 중
