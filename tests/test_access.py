@@ -69,7 +69,7 @@ def test_a_visitor_opens_what_is_shipped_the_run_directory_and_what_is_allowed(
 def test_missing_and_forbidden_paths_are_refused_alike(restricted, shipped, secrets):
     for name in (str(secrets), "/nowhere/at/all", "~", "~nobody-of-that-name", "a\0b", "x" * 5000, "some/hub-model"):
         with raises_error(CheckpointError, "checkpoint-not-allowed", name=access.shorten(name)):
-            sessions.checkpoint(name)
+            sessions.find_checkpoint(name)
     for name in (secrets / "rows.csv", "/nowhere/at/all.csv", "~", "/etc"):
         with raises_error(DataError, "path-not-allowed", path=str(name)):
             access.check_path(name)

@@ -216,14 +216,14 @@ def test_truncated_question_is_reported(shipped, count, cut):
 @pytest.mark.parametrize(("no_answer", "doubts"), [(0.9, True), (0.1, False)])
 def test_likely_no_answer_is_reported(shipped, monkeypatch, no_answer, doubts):
     found = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
-    monkeypatch.setattr(sessions, "reading", lambda *_, **__: SimpleNamespace(answers=found))
+    monkeypatch.setattr(sessions, "read_passage", lambda *_, **__: SimpleNamespace(answers=found))
     app = open_page("question", passage="Green tea.")
     assert not app.exception
     assert any(text("question-no-answer-likelier") in body for body in bodies(app)) == doubts
 
 
 def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
-    page = sessions.attention_page(sessions.checkpoint("scratch"), "Green <b>tea</b>.", "", {})
+    page = sessions.render_attention_page(sessions.find_checkpoint("scratch"), "Green <b>tea</b>.", "", {})
     assert "<h1>scratch · Green &lt;b&gt;tea&lt;/b&gt;.</h1>" in page
 
 

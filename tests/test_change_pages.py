@@ -122,9 +122,9 @@ def test_command_on_the_page_creates_the_pruned_checkpoint(shipped, tmp_path, mo
     assert json.loads((tmp_path / "pruned" / "config.json").read_text())["pruned_heads"] == {"0": [1]}
     record = json.loads((tmp_path / "pruned" / "bertlab.json").read_text())
     assert not record["validation"], "what was measured on the whole model does not hold"
-    pruned, whole = sessions.checkpoint(str(tmp_path / "pruned")), sessions.checkpoint("strongest")
-    expected = sessions.ask(whole, "intervene", "mask", MASKED, None, changes="0.1")
-    got = sessions.ask(pruned, "intervene", "mask", MASKED, None).outcomes[0]
+    pruned, whole = sessions.find_checkpoint(str(tmp_path / "pruned")), sessions.find_checkpoint("strongest")
+    expected = sessions.compute(whole, "intervene", "mask", MASKED, None, changes="0.1")
+    got = sessions.compute(pruned, "intervene", "mask", MASKED, None).outcomes[0]
     assert got.before == pytest.approx(expected.outcomes[expected.top].after, abs=2e-3), "stored in 16 bits"
 
 
@@ -210,20 +210,20 @@ def test_what_was_made_of_a_checkpoint_can_be_measured_anew(tmp_path, words):
 
 def test_interrupted_head_effects_resume_after_finished_layers(shipped):
     asked, told = ("nsp", "Rain fell on the harbour.", "The boats stayed in."), []
-    chosen = sessions.checkpoint("strongest")
+    chosen = sessions.find_checkpoint("strongest")
 
     def stop(share: float) -> None:
         told.append(share)
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        sessions.head_effects(chosen, asked, 0, stop)
-    whole = sessions.head_effects(chosen, asked, 0, told.append)
+        sessions.compute_head_effects(chosen, asked, 0, stop)
+    whole = sessions.compute_head_effects(chosen, asked, 0, told.append)
     assert told == [0.5, 1.0], "of two layers the second alone was missing"
-    expected = sessions.session(chosen).head_effects(*asked)
+    expected = sessions.open_session(chosen).head_effects(*asked)
     assert (whole.layers, whole.label) == (expected.layers, expected.label)
     np.testing.assert_allclose(whole.effects_LN, expected.effects_LN, atol=1e-6)
-    sessions.head_effects(chosen, asked, 0, told.append)
+    sessions.compute_head_effects(chosen, asked, 0, told.append)
     assert len(told) == 2, "nothing is measured twice"
 
 
@@ -234,14 +234,16 @@ def test_hidden_states_and_layers_share_one_numbering(shipped):
     layers = [box for box in app.selectbox if box.key in ("patch.layer", "patch.into")]
     assert [list(box.options) for box in layers] == [["embeddings", "layer 0", "layer 1"]] * 2
     assert [box.value for box in layers] == [2, 0], "an old link keeps its meaning"
-    lens = sessions.ask(sessions.checkpoint("strongest"), "lens", MASKED)
+    lens = sessions.compute(sessions.find_checkpoint("strongest"), "lens", MASKED)
     rows = change_figures.lens_grid(lens).layout.yaxis.ticktext
     assert list(rows) == ["embeddings", "layer 0", "layer 1"]
     assert list(change_figures.lens_depth(lens, 1).layout.xaxis.ticktext) == ["embeddings", "0", "1"]
 
 
 def test_click_on_a_head_difference_opens_that_head(shipped):
-    found = sessions.comparison(sessions.checkpoint("strongest"), sessions.checkpoint("scratch"), "Green tea.")
+    found = sessions.compare_checkpoints(
+        sessions.find_checkpoint("strongest"), sessions.find_checkpoint("scratch"), "Green tea."
+    )
     marks = differences.head_differences(found).data[1]
     assert [tuple(place) for place in marks.customdata] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     app = open_page("compare", before="strongest", after="scratch", **{"compare.layer": "1", "compare.head": "1"})

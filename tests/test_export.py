@@ -101,8 +101,8 @@ def test_code_of_a_canvas_computes_the_values_of_the_page(
 
 
 def test_a_call_and_its_code_have_the_same_arguments(shipped):
-    chosen, text = sessions.checkpoint("scratch"), "The 'old' [MASK] \\ {x}."
-    call = calls.session_call(chosen, "fill_mask", calls.assign("text", text), top_k=3)
+    chosen, text = sessions.find_checkpoint("scratch"), "The 'old' [MASK] \\ {x}."
+    call = calls.call_session(chosen, "fill_mask", calls.assign("text", text), top_k=3)
     names = {}
     exec(call.script(), names)
     assert [candidate.token for candidate in names["result"][0].candidates] == [
@@ -114,7 +114,7 @@ def test_a_call_and_its_code_have_the_same_arguments(shipped):
 
 def test_code_of_nested_arguments():
     inner = calls.assign("number", 3)
-    call = calls.function_call(math.fsum, [inner, 4.5])
+    call = calls.call_function(math.fsum, [inner, 4.5])
     assert (call.result, call.code) == (7.5, "fsum([number, 4.5])")
     assert call.script().splitlines() == ["from math import fsum", "", "number = 3"]
     named = calls.assign("table", {"a": inner, "b": (inner,), "c": None})

@@ -14,7 +14,7 @@ from support.pages import SCREENS, bodies, open_example_page, open_page
 from support.pages import errors as alerts
 
 import bertlab
-from bertlab.app.examples import examples
+from bertlab.app.examples import read_examples
 from bertlab.app.numbers import NUMBERS
 from bertlab.checkpoints import checkpoint
 from bertlab.config import languages
@@ -232,7 +232,7 @@ def shows_korean(app) -> None:
     labels += [widget.help for kind in kinds for widget in app.get(kind) if getattr(widget, "help", None)]
     labels += [text.value for text in [*app.title, *app.subheader, *app.caption]]
     labels += [column for table in app.dataframe for column in map(str, table.value.columns)]
-    typed = {text for code in LANGUAGES for text in _texts(list(vars(examples(code)).values()))}
+    typed = {text for code in LANGUAGES for text in _texts(list(vars(read_examples(code)).values()))}
     for label in labels:
         assert label in typed or not words(label) or re.search("[가-힣]", label), label
     for body in bodies(app):
@@ -263,7 +263,7 @@ def with_korean(tmp_path_factory, checkpoints) -> Path:
     """`checkpoints`, and one called korean, of a Korean vocabulary."""
     directory = tmp_path_factory.mktemp("with-korean") / "checkpoints"
     shutil.copytree(checkpoints, directory)
-    lines = [text for text in _texts([vars(examples("ko"))]) for _ in range(3)]
+    lines = [text for text in _texts([vars(read_examples("ko"))]) for _ in range(3)]
     tokenizer = Tokenizer.train(lines, 600, cased=True, strip_accents=False, coverage=1.0)
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size, hidden_size=16, num_layers=2, num_heads=2, intermediate_size=32,
@@ -296,7 +296,7 @@ def test_a_korean_reader_gets_the_korean_checkpoint_and_its_examples(with_korean
 def test_examples_suit_the_checkpoint_not_the_interface(with_korean, monkeypatch):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
     app = open_example_page("input", checkpoint="korean")
-    assert app.text_input(key="a").value == examples("ko").pair[0]
+    assert app.text_input(key="a").value == read_examples("ko").pair[0]
     assert app.title[0].value == languages.render("input-title")
 
 
@@ -316,13 +316,13 @@ def test_the_checkpoint_of_a_korean_reader(with_korean, monkeypatch):
 
 
 def test_examples_of_both_languages_have_the_same_parts():
-    english, korean_ones = vars(examples("en")), vars(examples("ko"))
+    english, korean_ones = vars(read_examples("en")), vars(read_examples("ko"))
     for name, value in english.items():
         assert len(_texts(value)) == len(_texts(korean_ones[name])), name
-        if name != "hidden":
+        if name != "masked_word":
             assert all(re.search("[가-힣]", text) for text in _texts(korean_ones[name])), name
     for words_of in (english, korean_ones):
-        assert words_of["masked"].count("[MASK]") == words_of["moment"][0].count("[MASK]") == 1
+        assert words_of["masked_sentence"].count("[MASK]") == words_of["time_machine_pair"][0].count("[MASK]") == 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from support.pages import bodies, errors, open_example_page, open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app.examples import examples
+from bertlab.app.examples import read_examples
 from bertlab.app.numbers import NUMBERS
 from bertlab.app.parts import batch
 from bertlab.checkpoints import checkpoint
@@ -63,7 +63,7 @@ def told(app, key: str, language: str) -> bool:
 def test_what_compares_two_texts_opens_on_two_that_are_alike(shipped, comparers, name, language):
     app = open_example_page("classify", checkpoint=comparers[name])
     assert not app.exception, app.exception[0].message
-    assert tuple(field.value for field in app.text_input) == examples(language).alike
+    assert tuple(field.value for field in app.text_input) == read_examples(language).similar_pair
     assert said(app)
     assert "judged2" not in app.query_params, "the address stays bare of an example"
 

@@ -16,7 +16,7 @@ class Panic(BaseException):
 
 @pytest.mark.parametrize("kind", [RuntimeError, Panic, RecursionError])
 @pytest.mark.parametrize(
-    ("page", "function"), [("tag", "ask"), ("attention", "attention_pack"), ("heads", "head_effects")]
+    ("page", "function"), [("tag", "compute"), ("attention", "pack_attention"), ("heads", "compute_head_effects")]
 )
 def test_an_unforeseen_exception_becomes_one_line_with_an_id(shipped, monkeypatch, tmp_path, kind, page, function):
     def fail(*_, **__):
@@ -51,5 +51,5 @@ def test_the_soft_limit_of_open_files_is_raised():
 def test_a_repeated_message_is_logged_a_few_times_a_minute():
     filter = server.RepeatFilter()
     records = [logging.LogRecord("asyncio", logging.ERROR, "", 0, "out of files", (), None) for _ in range(1000)]
-    assert sum(map(filter.filter, records)) <= 2 * server.REPEATS
+    assert sum(map(filter.filter, records)) <= 2 * server.MAX_REPEATS
     assert filter.filter(logging.LogRecord("asyncio", logging.ERROR, "", 0, "another message", (), None))

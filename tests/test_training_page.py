@@ -67,9 +67,9 @@ def test_what_is_drawn_at_first_was_made_by_one_command(shipped, several):
 @pytest.mark.parametrize(("newest", "expected"), [("going", ["done", "going"]), ("gone", ["gone", "stopped"])])
 def test_the_page_opens_on_runs_of_one_language(shipped, several, monkeypatch, newest, expected):
     """Losses over different vocabularies cannot be compared."""
-    language_of = training_runs.language_of
+    language_of = training_runs.read_language
     korean = ("gone", "stopped")
-    monkeypatch.setattr(training_runs, "language_of", lambda run: "ko" if run.name in korean else language_of(run))
+    monkeypatch.setattr(training_runs, "read_language", lambda run: "ko" if run.name in korean else language_of(run))
     later = time.time() + 60
     os.utime(several / newest / "log.jsonl", (later, later))
     app = open_page("training", runs=str(several))
@@ -82,7 +82,7 @@ def test_the_page_opens_on_shipped_runs_of_the_interface_language(shipped, runs,
     for name in ("learner", "student"):
         shutil.copytree(runs / "learner", tmp_path / name)
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
-    monkeypatch.setattr(training_runs, "language_of", lambda run: "ko" if run.name == "student" else "en")
+    monkeypatch.setattr(training_runs, "read_language", lambda run: "ko" if run.name == "student" else "en")
     app = open_page("training", lang=language)
     assert not app.exception, app.exception[0].message
     assert app.multiselect[0].value == [run]
@@ -333,8 +333,8 @@ def test_the_time_machine_opens_on_a_run_of_the_reader_s_language(shipped, runs,
     for name in ("learner", "student"):
         shutil.copytree(runs / "learner", tmp_path / name)
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
-    spoken = training_runs.language_of
-    monkeypatch.setattr(training_runs, "language_of", lambda run: "ko" if run.name == "student" else spoken(run))
+    spoken = training_runs.read_language
+    monkeypatch.setattr(training_runs, "read_language", lambda run: "ko" if run.name == "student" else spoken(run))
     app = open_page("time_machine", lang=language)
     assert not app.exception, app.exception[0].message
     assert not errors(app)

@@ -6,7 +6,7 @@ from support.pages import SCREENS, open_example_page, open_page
 from support.texts import text
 
 from bertlab.app import selection, url
-from bertlab.app.examples import examples
+from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language
 from bertlab.config.languages import message_ids, render
 
@@ -148,7 +148,7 @@ def test_a_hidden_word_goes_with_its_text(shipped, monkeypatch):
 
 
 def test_an_example_in_another_language_is_nothing_to_take_back(shipped, monkeypatch):
-    monkeypatch.setattr(selection, "examples_for", lambda task: examples(language()))
+    monkeypatch.setattr(selection, "examples_for", lambda task: read_examples(language()))
     app = open_example_page("next_sentence")
     app.session_state["lang"] = "ko"
     app.run()

@@ -241,18 +241,18 @@ def test_a_head_opens_in_the_attention_page(shipped):
 
 
 def test_a_long_passage_is_read_in_parts_that_are_told_and_once_for_both_pages(shipped):
-    parts, chosen = [], sessions.checkpoint("squad")
+    parts, chosen = [], sessions.find_checkpoint("squad")
 
     def progress(rows):
         for row in rows:
             parts.append(row)
             yield row
 
-    seen = sessions.reading(chosen, "What fell?", LONG, progress)
+    seen = sessions.read_passage(chosen, "What fell?", LONG, progress)
     assert len(parts) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH) > 2
-    alone = sessions.session(chosen).answer("What fell?", LONG, 10)
+    alone = sessions.open_session(chosen).answer("What fell?", LONG, 10)
     assert [answer.text for answer in seen.answers.answers] == [answer.text for answer in alone.answers]
-    assert sessions.reading(chosen, "What fell?", LONG, progress) is seen
+    assert sessions.read_passage(chosen, "What fell?", LONG, progress) is seen
     assert len(parts) == -(-len(seen.readings) // sessions.WINDOWS_PER_BATCH), "nothing is read twice"
 
 

@@ -1,8 +1,9 @@
-"""Which paths and hub models a visitor of the app may open.
+"""Access rules: the paths and hub models that a visitor of the app may open.
 
-An app on the loopback address is reached only by the user who started it, so every path is allowed. Otherwise a
-visitor may open the shipped checkpoints and runs, the directory `runs`, and the directories of `bertlab app --allow`.
-Every other path is refused in the same words whether or not it exists, so that nobody can explore the machine.
+Only the user who started the app can reach it on a loopback address, so every path is allowed there. On any other
+address a visitor may open the shipped checkpoints and runs, the directory `runs`, and the directories of
+`bertlab app --allow`. The error for every other path is the same whether or not the path exists. Otherwise visitors
+could find out which files the machine has.
 """
 
 import ipaddress
@@ -17,12 +18,12 @@ from bertlab.checkpoints.locate import is_hub_id
 from bertlab.cli.app import ALLOW, ALLOW_HUB
 from bertlab.config.errors import CheckpointError, DataError
 
-RUNS = "runs"  # the run directory, below the directory that the app was started in
+RUN_DIRECTORY = "runs"  # relative to the directory in which the app was started
 
 
 def is_restricted() -> bool:
-    """Whether other machines may reach the app: its address is not a loopback address."""
-    address = st.get_option("server.address") or ""  # unset, Streamlit listens on every address
+    """Whether other machines may reach the app, which is so unless its address is a loopback address."""
+    address = st.get_option("server.address") or ""  # Streamlit listens on every address if none is set
     try:
         return not ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -30,7 +31,7 @@ def is_restricted() -> bool:
 
 
 def is_allowed(path: str | Path) -> bool:
-    """Whether a visitor may open a path. A symbolic link counts as what it points to."""
+    """Whether a visitor may open a path. For a symbolic link, its target decides."""
     if not is_restricted():
         return True
     try:
@@ -41,23 +42,24 @@ def is_allowed(path: str | Path) -> bool:
 
 
 def check_path(path: str | Path) -> None:
-    """Raise for a path that a visitor may not open.
+    """Raise an error for a path that a visitor may not open.
 
     Raises:
-        DataError: it is outside of the allowed directories.
+        DataError: the path is outside the allowed directories.
     """
     if not is_allowed(path):
         raise DataError("path-not-allowed", path=shorten(path))
 
 
 def check_checkpoint(name: str) -> None:
-    """Raise for a checkpoint that a visitor may not open.
+    """Raise an error for a checkpoint that a visitor may not open.
 
     Args:
-        name: of a shipped checkpoint, a directory, or a hub id.
+        name: the name of a shipped checkpoint, a directory, or a hub id.
 
     Raises:
-        CheckpointError: it is outside of the allowed directories, or a hub id where hub downloads are not allowed.
+        CheckpointError: the directory is outside the allowed ones, or `name` is a hub id and hub downloads are not
+            allowed.
     """
     if name in bertlab.shipped() or is_allowed(name):
         return
@@ -67,12 +69,15 @@ def check_checkpoint(name: str) -> None:
 
 
 def shorten(name: str | Path) -> str:
-    """A path as an error shows it: one line of at most 100 characters, exactly as the visitor typed it."""
+    """Shorten a path for an error message: one line of at most 100 characters.
+
+    The path is not resolved, so that the message shows nothing but what the visitor typed.
+    """
     return " ".join(str(name).split())[:100]
 
 
-def shown_path(path: Path) -> str:
-    """A path for the Python lines of a page, without the directories that other machines need not know."""
+def format_path(path: Path) -> str:
+    """Format a path for the Python code of a page, without the parent directories that visitors need not know."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
@@ -80,6 +85,6 @@ def shown_path(path: Path) -> str:
 
 
 def _roots() -> list[Path]:
-    allowed = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
-    roots = [*bertlab.shipped().values(), *history.shipped_runs().values(), RUNS, *allowed]
+    allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
+    roots = [*bertlab.shipped().values(), *history.shipped_runs().values(), RUN_DIRECTORY, *allowed_by_owner]
     return [Path(root).expanduser().resolve() for root in roots]

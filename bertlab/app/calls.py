@@ -1,4 +1,4 @@
-"""Library calls of the pages, each with the Python code that repeats it.
+"""Calls of the library that return their result together with the Python code that repeats them.
 
 A page names the function and its arguments once. The result and the code are made from the same arguments, so that the
 code a page shows always computes what the page shows.
@@ -13,7 +13,7 @@ from bertlab.app import access
 from bertlab.app.data import sessions
 from bertlab.views import export
 
-STATE = "STATE"  # the browser replaces this word in the code of a canvas by the current state of the view
+STATE = "STATE"  # the browser replaces this placeholder in the code of a canvas with the current state of the view
 
 
 @dataclass(frozen=True)
@@ -27,25 +27,25 @@ class Expression:
     steps: tuple[str, ...] = ()
     """The imports and assignments that the expression needs."""
     checkpoint: sessions.Checkpoint | None = None
-    """The checkpoint that the code opens as `session`; None where it needs none."""
+    """The checkpoint that the code opens as `session`; None if the code needs none."""
 
     def __getitem__(self, key: object) -> "Expression":
         return Expression(self.result[key], f"{self.code}[{key!r}]", self.steps, self.checkpoint)
 
     def field(self, name: str) -> "Expression":
-        """A field of the value, with its code."""
+        """Return a field of the value as an expression."""
         return Expression(getattr(self.result, name), f"{self.code}.{name}", self.steps, self.checkpoint)
 
     def script(self, *further_steps: str) -> str:
-        """A Python script that takes the steps of this expression, and then further ones."""
+        """Write a Python script with the steps of this expression, followed by `further_steps`."""
         source = sessions.short_name(self.checkpoint) if self.checkpoint else ""
         return export.python_lines(source, dict.fromkeys((*self.steps, *further_steps)))
 
 
-def session_call(
+def call_session(
     checkpoint: sessions.Checkpoint, method: str, /, *arguments, progress: Callable | None = None, **options
 ) -> Expression:
-    """Call a method of `Session`; in the code, the variable `result` holds its result.
+    """Call a method of `Session`. In the code, its result is assigned to the variable `result`.
 
     Args:
         checkpoint: the checkpoint to open.
@@ -55,15 +55,15 @@ def session_call(
         options: its keyword arguments.
 
     Raises:
-        BertlabError: what the method raises.
+        BertlabError: the method raises it.
     """
     values, keywords = _value(arguments), _value(options)
-    result = sessions.ask(checkpoint, method, *values, progress=progress, **keywords)
+    result = sessions.compute(checkpoint, method, *values, progress=progress, **keywords)
     session = Expression(None, "session", checkpoint=checkpoint)
     return assign("result", _call_expression(f"session.{method}", result, (arguments, options, session)))
 
 
-def function_call(
+def call_function(
     function: Callable, /, *arguments, through: Callable | None = None, steps: tuple[str, ...] = (), **options
 ) -> Expression:
     """Call a function of the library.
@@ -71,12 +71,12 @@ def function_call(
     Args:
         function: the function that the code imports and calls.
         arguments: its positional arguments; an `Expression` passes its value and shows its code.
-        through: is called instead with the same arguments, for example a cached version of the function.
+        through: a function to call instead, with the same arguments, such as a cached version of `function`.
         steps: further steps that the code needs.
         options: its keyword arguments.
 
     Raises:
-        BertlabError: what the function raises.
+        BertlabError: the function raises it.
     """
     result = (through or function)(*_value(arguments), **_value(options))
     steps = (f"from {function.__module__} import {function.__name__}", *steps)
@@ -84,25 +84,25 @@ def function_call(
 
 
 def assign(name: str, value: object) -> Expression:
-    """Give a value a name in the code, for example a long text that several calls use."""
+    """Assign a value to a variable in the code, for example a long text that several calls use."""
     step = f"{name} = {_code(value)}"
     return Expression(_value(value), name, (*_steps(value), step), _checkpoint(value))
 
 
 def path_argument(path: Path) -> Expression:
-    """A path, shown in the code without the directories that other machines need not know."""
-    return Expression(path, f"Path({access.shown_path(path)!r})", ("from pathlib import Path",))
+    """Make an expression of a path. The code omits the parent directories that visitors need not know."""
+    return Expression(path, f"Path({access.format_path(path)!r})", ("from pathlib import Path",))
 
 
-def canvas_code(view: Expression, page: Callable, name: str, figure: Callable | None = None, *state: str) -> str:
-    """The code of a canvas view: write it as an HTML file, and draw one figure of it.
+def write_canvas_code(view: Expression, page: Callable, name: str, figure: Callable | None = None, *state: str) -> str:
+    """Write the Python code that saves a canvas view as an HTML file and draws one figure of it.
 
     Args:
-        view: what the view shows.
+        view: the data of the view.
         page: the function of `bertlab.views.html` that makes the file.
         name: the name of the file.
-        figure: the function that draws a figure of the view; None for none.
-        state: keys of the view's state, which follow `view` in the arguments of `figure`.
+        figure: the function that draws a figure of the view. With None, the code draws no figure.
+        state: keys of the view's state whose values are the arguments of `figure` after `view`.
     """
     imports = ["from pathlib import Path", f"from {page.__module__} import {page.__name__}"]
     steps = [
@@ -113,25 +113,31 @@ def canvas_code(view: Expression, page: Callable, name: str, figure: Callable | 
         imports.append(f"from {figure.__module__} import {figure.__name__}")
         values = ", ".join([view.code, *(f"state[{key!r}]" for key in state)])
         steps.append(f"figure = {figure.__name__}({values})")
-    # the browser replaces the first STATE, so that this line stands above every text of the user
-    first = Expression(None, "", (f"state = {STATE}  # as on the screen", *view.steps), view.checkpoint)
-    return first.script(*imports, *steps)
+    # the browser replaces the first STATE of the code, so this line must precede every text of the user
+    with_state = Expression(None, "", (f"state = {STATE}  # as on the screen", *view.steps), view.checkpoint)
+    return with_state.script(*imports, *steps)
 
 
 def _call_expression(name: str, result: object, parts: tuple, steps: tuple[str, ...] = ()) -> Expression:
-    """The expression of a call; `parts` are its arguments, its options, and what else gives it steps."""
+    """Make the expression of a call.
+
+    Args:
+        parts: the positional arguments, the keyword arguments, and further expressions whose steps the call needs.
+    """
     arguments, options = parts[:2]
-    written = [*map(_code, arguments), *(f"{key}={_code(value)}" for key, value in options.items())]
-    return Expression(result, f"{name}({', '.join(written)})", (*steps, *_steps(parts)), _checkpoint(parts))
+    argument_codes = [*map(_code, arguments), *(f"{key}={_code(value)}" for key, value in options.items())]
+    return Expression(result, f"{name}({', '.join(argument_codes)})", (*steps, *_steps(parts)), _checkpoint(parts))
 
 
 def _expressions(value: object) -> list[Expression]:
-    """The expressions in a value, which may be nested in tuples, lists and dictionaries."""
+    """Collect the expressions in a value, also those nested in tuples, lists and dictionaries."""
     if isinstance(value, Expression):
         return [value]
     if isinstance(value, Mapping):
         value = list(value.values())
-    return [found for part in value for found in _expressions(part)] if isinstance(value, tuple | list) else []
+    if isinstance(value, tuple | list):
+        return [expression for part in value for expression in _expressions(part)]
+    return []
 
 
 def _steps(value: object) -> list[str]:
@@ -139,11 +145,12 @@ def _steps(value: object) -> list[str]:
 
 
 def _checkpoint(value: object) -> sessions.Checkpoint | None:
-    return next((each.checkpoint for each in _expressions(value) if each.checkpoint), None)
+    checkpoints = (expression.checkpoint for expression in _expressions(value))
+    return next(filter(None, checkpoints), None)
 
 
 def _value(value: object):
-    """A value with the result of each expression in it."""
+    """Replace the expressions in a value with their results."""
     if isinstance(value, Expression):
         return value.result
     if not _expressions(value):
@@ -154,12 +161,12 @@ def _value(value: object):
 
 
 def _code(value: object) -> str:
-    """A value as Python code."""
+    """Write a value as Python code."""
     if isinstance(value, Expression):
         return value.code
     if not _expressions(value):
         return repr(value)
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key!r}: {_code(part)}' for key, part in value.items())}}}"
-    inside = ", ".join(map(_code, value))
-    return f"[{inside}]" if isinstance(value, list) else f"({inside},)"
+    items = ", ".join(map(_code, value))
+    return f"[{items}]" if isinstance(value, list) else f"({items},)"

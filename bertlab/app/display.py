@@ -1,4 +1,4 @@
-"""Numbers with their explanation, and small tables."""
+"""Explanations of the numbers on a page, and small tables."""
 
 import re
 
@@ -10,40 +10,35 @@ from bertlab.views.passage import escape_html
 
 
 def explain(*keys: str) -> None:
-    """Show the names of numbers; a click on one opens its formula, its interpretation and its source.
+    """Show the names of some numbers. A click on a name opens its formula, its explanation and its source.
 
     Args:
         keys: keys of `bertlab.app.numbers.NUMBERS`.
     """
     with st.container(horizontal=True, gap="small"):
         for key in keys:
-            number(t(f"number-{key}"), key)
+            _draw_explanation(key)
 
 
-def number(label: str, key: str) -> None:
-    """Show a number, or its name, that opens its explanation.
-
-    Args:
-        label: text of ours; Markdown is rendered, so nothing that a user typed.
-        key: key of `bertlab.app.numbers.NUMBERS`.
-    """
-    with st.popover(label, icon=":material/function:", type="tertiary"):
-        row = NUMBERS[key]
-        st.latex(row.formula)
+def _draw_explanation(key: str) -> None:
+    """Draw the name of a number. A click opens its explanation."""
+    with st.popover(t(f"number-{key}"), icon=":material/function:", type="tertiary"):
+        number = NUMBERS[key]
+        st.latex(number.formula)
         st.markdown(t(f"number-{key}-explanation"))
-        st.caption(f"{t('number-source')}: [{row.source}]({row.link})")
+        st.caption(f"{t('number-source')}: [{number.source}]({number.link})")
 
 
 def format_or_dash(number: float | None, spec: str) -> str:
-    """Format a number for a table; a dash for None."""
+    """Format a number for a table, or return a dash if it is None."""
     return "–" if number is None else format(number, spec)
 
 
 def table(columns: dict[str, list[str]]) -> None:
-    """Show a few rows without scrolling. On a telephone each row is a block below its first column.
+    """Draw a small table that does not scroll. On a narrow screen each row becomes a block below its first cell.
 
     Args:
-        columns: {name: one text per row}.
+        columns: {name of a column: its cells}.
     """
     names = [_breakable(name) for name in columns]
     rows = [[_breakable(text) for text in row] for row in zip(*columns.values(), strict=True)]
@@ -59,5 +54,5 @@ def table(columns: dict[str, list[str]]) -> None:
 
 
 def _breakable(text: str) -> str:
-    """Escape a text and allow a line break after the "/" of a path and the "_" of a name."""
+    """Escape a text, and allow line breaks after the "/" of a path and the "_" of a name."""
     return re.sub(r"(?<=\w[/_])(?=\w\w)", "<wbr>", escape_html(text))

@@ -1,4 +1,4 @@
-"""The texts each page opens with, per language: `examples.toml` in each folder of `bertlab/locales`."""
+"""The example texts that the pages open with, from `examples.toml` in the folder of each language."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -7,48 +7,58 @@ from bertlab.config.languages import read_data
 
 Pair = tuple[str, str]
 
+# the old names of fields, which folders of languages outside the package may use
+_OLD_NAMES = {
+    "changed": "changed_second_sentence", "hidden": "masked_word", "masked": "masked_sentence",
+    "other": "other_masked_sentence", "judged": "review", "alike": "similar_pair", "named": "text_with_names",
+    "moment": "time_machine_pair", "follows": "next_sentence_pairs",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Examples:
-    """Examples in one language."""
+    """The example texts of one language."""
 
     short: str
-    """A sentence for the picture of the start page."""
+    """A short sentence for the picture on the start page."""
     pair: Pair
-    """Two sentences for the input and the attention page."""
-    changed: str
-    """Another second sentence, to compare `pair` with."""
+    """Two sentences for the pages Input and Attention."""
+    changed_second_sentence: str
+    """A variant of the second sentence of `pair`, for the comparison of two texts."""
     sentence: str
-    """A sentence to hide words of."""
-    hidden: str
-    """The number of the word of `sentence` that is hidden at first."""
-    masked: str
+    """A sentence for the page Fill mask."""
+    masked_word: str
+    """The number of the word of `sentence` that is masked at first, counted from 0."""
+    masked_sentence: str
     """A sentence with a [MASK]."""
-    other: str
-    """Another sentence with a [MASK], whose hidden states are patched into `masked`."""
-    judged: str
-    """A review, for the classifiers."""
-    alike: Pair
-    """Two sentences that mean nearly the same, for checkpoints that compare sentences."""
-    named: str
-    """A sentence with names."""
+    other_masked_sentence: str
+    """Another sentence with a [MASK], whose hidden states are patched into those of `masked_sentence`."""
+    review: str
+    """A review to classify."""
+    similar_pair: Pair
+    """Two sentences with nearly the same meaning, for checkpoints that compare sentences."""
+    text_with_names: str
+    """A sentence with names of people, places or organisations."""
     passage: str
-    """A passage that answers `questions`."""
+    """A passage that contains the answers to `questions`."""
     questions: tuple[str, ...]
     """Questions about `passage`."""
-    moment: Pair
+    time_machine_pair: Pair
     """A sentence pair with a [MASK], for the time machine."""
-    follows: dict[str, Pair]
-    """Sentence pairs for next-sentence prediction, by what they show: follow, other, near."""
+    next_sentence_pairs: dict[str, Pair]
+    """Sentence pairs for next-sentence prediction: "follow" is a true next sentence, "other" has another topic, "near"
+    has the same topic but does not follow."""
 
 
 @cache
-def examples(code: str) -> Examples:
-    """The examples of a language, or the English ones where its folder has none."""
-    return Examples(**{name: _tuples(value) for name, value in read_data("examples", code).items()})
+def read_examples(code: str) -> Examples:
+    """Read the examples of a language, or the English ones if the language has none."""
+    texts = read_data("examples", code)
+    return Examples(**{_OLD_NAMES.get(name, name): _tuples(value) for name, value in texts.items()})
 
 
 def _tuples(value):
+    """Convert the lists of a value to tuples."""
     if isinstance(value, dict):
         return {name: tuple(pair) for name, pair in value.items()}
     return tuple(value) if isinstance(value, list) else value

@@ -1,4 +1,7 @@
-"""Input fields that several pages share. Each is bound to the address by `bertlab.app.url`."""
+"""Input fields that several pages share. Their values are stored in the address by `bertlab.app.url`.
+
+As in Streamlit, a function with the name of a field draws this field and returns its value.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -9,29 +12,38 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
 
-TAU = 30.0  # the threshold of "no answer" ranges from -30 to 30
-NUMBER_WIDTH = 150  # pixels; two number fields fit side by side on a telephone
-LIVE = "120ms"  # a text field is read when its user pauses this long
+MAX_TAU = 30.0  # the threshold of "no answer" ranges from -30 to 30
+NUMBER_WIDTH = 150  # pixels; two number fields of this width fit side by side on a phone
+TYPING_PAUSE = "120ms"  # the page is updated when the user stops typing for this long
 
 
 def text_line(place, label: str, default: str, *, key: str, **settings) -> str:
-    """A one-line text field in a place (`st` or a column), read while it is typed."""
-    value = url.text(place.text_input, label, default, key=key, live=LIVE, **settings)
+    """Draw a one-line text field. The page is updated while the user types.
+
+    Args:
+        place: where to draw it: `st` or a column.
+        label: the label of the field.
+        default: the text at first.
+        key: the key of the field and its name in the address.
+        settings: further arguments of `st.text_input`.
+    """
+    value = url.text(place.text_input, label, default, key=key, live=TYPING_PAUSE, **settings)
     note_too_long_for_link(place, value)
     return value
 
 
 def note_too_long_for_link(place, text: str) -> None:
-    """Show a caption under a text that is too long to be part of the address."""
+    """Show a caption if a text is too long to be part of the address."""
     if len(text) > url.MAX_TEXT_LENGTH:
         place.caption(t("text-too-long-for-link"))
 
 
 def sentence_pair(first: str, second: str) -> tuple[str, str]:
-    """Two text fields, A and B, shared by the pages that take a pair.
+    """Draw the text fields of sentence A and sentence B, which several pages share.
 
     Args:
-        first, second: the examples that the fields open with.
+        first: the default of sentence A.
+        second: the default of sentence B.
     """
     left, right = st.columns(2)
     a = text_line(left, t("sentence-a"), first, key="a")
@@ -40,10 +52,15 @@ def sentence_pair(first: str, second: str) -> tuple[str, str]:
 
 
 def choice(widget: Callable, label: str, names: dict[str, str], key: str, **settings) -> str:
-    """A choice among values that may change while the page is open, for example with another file.
+    """Draw a choice whose options may change while the page is open, for example when another file is read.
 
     Args:
-        names: {value: text on screen}. The first value replaces one that is no longer offered.
+        widget: the Streamlit function that draws it.
+        label: the label of the field.
+        names: {option: its text on the page}. The first option is the default. It also replaces a selected option that
+            no longer exists.
+        key: the key of the field and its name in the address.
+        settings: further arguments of `widget`.
     """
     options = list(names)
     if st.session_state.get(key, options[0]) not in options:
@@ -52,70 +69,86 @@ def choice(widget: Callable, label: str, names: dict[str, str], key: str, **sett
 
 
 def column(place, label: str, guess: str, names: Sequence[str], key: str) -> str:
-    """A choice of a table's column.
+    """Draw a choice of a column of a table.
 
     Args:
-        guess: the column that is selected at first; "" for none.
+        place: where to draw it: `st` or a column of the page.
+        label: the label of the field.
+        guess: the name of the column that is selected at first; "" stands for no column.
+        names: the names of all columns.
+        key: the key of the field and its name in the address.
     """
     return choice(place.selectbox, label, {name: name or t("no-column") for name in (guess, *names)}, key)
 
 
 def position(place, label: str, tokens: Sequence[str], default: int, *, key: str) -> int:
-    """A choice of a position in a text by its token."""
+    """Draw a choice of a position in a text. Each option shows the token at the position."""
     numbers = range(len(tokens))
     return url.integer_choice(
-        place.selectbox, label, numbers, default, key=key, format_func=lambda at: f"{at} · {tokens[at]}"
+        place.selectbox, label, numbers, default, key=key, format_func=lambda number: f"{number} · {tokens[number]}"
     )
 
 
 def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key: str, **settings) -> int:
-    """A choice of a hidden state: the embeddings, or the output of a layer, which has the layer's number.
+    """Draw a choice of a hidden state: the embeddings, or the output of a layer.
 
     Args:
-        layers: how many layers the model has.
-        default: the choice at first.
+        widget: the Streamlit function that draws it.
+        label: the label of the field.
+        layers: the number of layers of the model.
+        default: the hidden state that is selected at first.
+        key: the key of the field and its name in the address.
+        settings: further arguments of `widget`.
 
     Returns:
-        0 for the embeddings, n + 1 for the output of layer n. The address holds the same number.
+        0 for the embeddings, n + 1 for the output of layer n. The address contains the same number.
     """
-    names = [state_name(state) for state in range(layers + 1)]
+    names = [name_hidden_state(state) for state in range(layers + 1)]
     return url.integer_choice(
         widget, label, range(layers + 1), default, key=key, format_func=names.__getitem__, **settings
     )
 
 
-def state_name(state: int) -> str:
-    """What a hidden state is called: 0 is the embeddings, n + 1 the output of layer n."""
+def name_hidden_state(state: int) -> str:
+    """Name a hidden state for the page: 0 stands for the embeddings, n + 1 for the output of layer n."""
     return t("hidden-state-layer").format(state - 1) if state else t("hidden-state-embeddings")
 
 
 def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefix: str = "") -> tuple[int, int]:
-    """Two number fields for a layer and a head, counted from zero as in the pictures.
+    """Draw two number fields for a layer and a head, counted from 0 as in the figures.
 
     Args:
-        prefix: of the address parameters; "" for the fields shared with the attention views.
+        config: the model's configuration.
+        default: the layer and the head that are selected at first.
+        prefix: a prefix of the names in the address; "" for the fields that are shared with the attention views.
     """
     with st.container(horizontal=True):
         counts = {"layer": config.num_layers, "head": config.num_heads}
         layer, head = (
             url.number(
-                st.number_input, t(part), 0, count - 1, default[at], key=f"neuron.{prefix}{part}",
+                st.number_input, t(part), 0, count - 1, default_number, key=f"neuron.{prefix}{part}",
                 name=f"{prefix}{part}", width=NUMBER_WIDTH,
             )
-            for at, (part, count) in enumerate(counts.items())
+            for (part, count), default_number in zip(counts.items(), default, strict=True)
         )  # fmt: skip
     return layer, head
 
 
 def threshold(place, checkpoint: sessions.Checkpoint) -> float:
-    """The slider of tau. It starts at the checkpoint's own threshold, or at 0 where it has none."""
-    own = sessions.session(checkpoint).loaded.null_threshold or 0.0
-    tuned = round(min(max(own, -TAU), TAU), 1)
-    return url.number(place.slider, t("tau"), -TAU, TAU, tuned, key="tau", step=0.1, format="%.1f", help=t("tau-help"))
+    """Draw the slider of the threshold τ. It starts at the threshold of the checkpoint, or at 0 if it has none."""
+    tuned = sessions.open_session(checkpoint).loaded.null_threshold or 0.0
+    default = round(min(max(tuned, -MAX_TAU), MAX_TAU), 1)
+    return url.number(
+        place.slider, t("tau"), -MAX_TAU, MAX_TAU, default, key="tau", step=0.1, format="%.1f", help=t("tau-help")
+    )
 
 
-def zoomed(place) -> bool:
-    """Choose how bars of probabilities are drawn: to a fixed scale of 0 to 100 %, or up to the longest bar."""
+def zoom_switch(place) -> bool:
+    """Draw a choice of the scale of probability bars.
+
+    Returns:
+        Whether the scale ends at the longest bar. Otherwise it ranges from 0 to 100 %.
+    """
     names = {"full": t("bars-full"), "zoom": t("bars-zoom")}
     scale = url.choice(
         place.segmented_control, t("bars-scale"), list(names), key="bars", format_func=names.get, required=True,

@@ -1,6 +1,6 @@
 """The frame of a page: its title, one-line notes, errors, and progress bars.
 
-Text that a user typed is never rendered as Markdown: it goes through `html.escape`, a canvas or a figure.
+Text that a user typed is never rendered as Markdown. It is escaped as HTML, or drawn in a canvas or a figure.
 """
 
 import html
@@ -21,7 +21,7 @@ PROGRESS_DELAY = 0.3  # seconds of work before a progress bar appears
 
 
 def heading(page: str) -> None:
-    """Show the title of a page and one sentence on what to do there."""
+    """Show the title of a page and a sentence that says what to do there."""
     st.title(t(f"{page}-title"), anchor=False)
     st.html(f'<p class="lead">{html.escape(t(f"{page}-lead"))}</p>')
 
@@ -30,25 +30,25 @@ def note(text: str, kind: str = "info") -> None:
     """Show one line of plain text.
 
     Args:
-        text: the line; it is escaped, and text between backticks is shown as code.
+        text: the line. It is escaped; text between backticks is shown as code.
         kind: "info" or "error".
     """
     role = "alert" if kind == "error" else "status"
-    shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
-    st.html(f'<div class="note {kind}" role="{role}" dir="auto">{shown}</div>')
+    markup = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
+    st.html(f'<div class="note {kind}" role="{role}" dir="auto">{markup}</div>')
 
 
 def note_with_command(text: str, command: str) -> None:
-    """Show one line and a shell command to copy, on a page that has nothing to draw yet."""
+    """Show one line and a shell command to copy, on a page without any data to draw."""
     note(text)
     st.code(command, language="bash", wrap_lines=True)
 
 
 class NoSuitableCheckpoint(CheckpointError):
-    """No installed checkpoint has the output layer that a page needs.
+    """No installed checkpoint has the task head that a page needs.
 
     Args:
-        command: a shell command that trains one.
+        command: a shell command that trains such a checkpoint.
     """
 
     def __init__(self, command: str):
@@ -60,7 +60,7 @@ class NoSuitableCheckpoint(CheckpointError):
 def show_errors() -> Iterator[None]:
     """Show an error of the enclosed block as one line on the page, and continue after the block.
 
-    An unexpected exception is written to the error log; the page shows its id, never a stack.
+    An unexpected exception is written to the error log. The page shows its id instead of a traceback.
     """
     try:
         yield
@@ -70,24 +70,25 @@ def show_errors() -> Iterator[None]:
         note(error_text(error), "error")
     except (ScriptControlException, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - the last resort: a panic of a Rust library is not an Exception
-        note(error_text(_unexpected(error)), "error")
+    except BaseException as error:  # noqa: BLE001 - a panic of a Rust library is not an `Exception`
+        note(error_text(_log_unexpected(error)), "error")
 
 
-def _unexpected(error: BaseException) -> BertlabError:
+def _log_unexpected(error: BaseException) -> BertlabError:
+    """Write an unexpected exception to the error log, and return the error to show."""
     if isinstance(error, MemoryError):
         return BertlabError("out-of-memory")
     logged = unexpected_error(error, f"page {st.session_state.get('url.page') or 'start'}")
-    # the path of the log is left out, because a user of a hosted app cannot open it
+    # the message does not name the log file, because visitors of a hosted app cannot open it
     return BertlabError("unexpected-error-on-page", id=logged.params.get("id", "–"))
 
 
 def progress_bar(place, message: str) -> Callable[[Sequence], Iterator]:
-    """Return a wrapper that shows a progress bar while its parts are iterated.
+    """Return a function that iterates over a sequence and shows a progress bar meanwhile.
 
     Args:
-        place: the Streamlit element to draw in; it is emptied at the end.
-        message: id of the text beside the bar, with the parameters `done` and `of`.
+        place: the Streamlit element to draw in. It is emptied at the end.
+        message: the id of the text beside the bar. Its parameters are `done` and `of`.
     """
 
     def iterate(parts: Sequence) -> Iterator:

@@ -1,4 +1,4 @@
-"""The interface language of a session, and the texts in it."""
+"""The interface language of a session, and texts in this language."""
 
 import streamlit as st
 
@@ -8,11 +8,11 @@ from bertlab.config.languages import DEFAULT, languages, render
 
 
 def t(id: str, **values: object) -> str:
-    """An interface text in the language of this session.
+    """Translate: return an interface text in the language of this session.
 
     Args:
         id: the id of a message in `bertlab/locales/*/app`.
-        values: what the message puts in.
+        values: the parameters of the message.
 
     Raises:
         LookupError: no catalogue has this message.
@@ -21,12 +21,15 @@ def t(id: str, **values: object) -> str:
 
 
 def error_text(error: Exception | str) -> str:
-    """An error in the language of this session, one line; another library's error as that library words it."""
+    """Return the message of an error as one line in the language of this session.
+
+    The message of another library's error is not translated.
+    """
     return error.render(language()) if isinstance(error, BertlabError) else str(error)
 
 
 def language() -> str:
-    """The code of this session's language: what was chosen, else what the link says, else English."""
-    # the widget's state is what was just clicked; before it is drawn for the first time, the link counts
+    """Return the code of this session's language: that of the language field, else that of the link, else English."""
+    # the field has a state only after it was drawn; before, the link decides
     chosen = st.session_state.get("lang") or url.recall("lang")
     return chosen if chosen in languages() else DEFAULT

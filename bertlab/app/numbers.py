@@ -1,7 +1,7 @@
-"""The numbers the app shows: the formula of each, and the paper it comes from.
+"""The numbers that the app shows, each with its formula and the paper that defines it.
 
-A page looks up a number by its key (`display.explain`). Its name and its explanation are in the message catalogues,
-as `number-KEY` and `number-KEY-explanation`. Formulas are KaTeX, the same in every language.
+A page explains a number by its key (`display.explain`). Its name and its explanation are the messages `number-KEY` and
+`number-KEY-explanation`. Formulas are written in KaTeX and are the same in every language.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ class Number:
     """A number that the app shows."""
 
     formula: str
-    """How it is computed, in KaTeX."""
+    """The formula that computes it, in KaTeX."""
     source: str
-    """The paper and section it comes from."""
+    """The paper and the section that define it."""
     link: str
-    """The address of that paper."""
+    """The URL of the paper."""
 
 
 NUMBERS = {
@@ -44,7 +44,7 @@ NUMBERS = {
         _ARXIV + "1706.03762",
     ),
     "attention_mass": Number(
-        r"m(A\to B)=\frac{1}{|A|}\sum_{i\in A}\sum_{j\in B}\alpha_{ij}\qquad\text{even: }\frac{|B|}{T}",
+        r"m(A\to B)=\frac{1}{|A|}\sum_{i\in A}\sum_{j\in B}\alpha_{ij}\qquad\text{uniform: }\frac{|B|}{T}",
         "Clark et al. 2019, What Does BERT Look At? §3.2",
         _ARXIV + "1906.04341",
     ),

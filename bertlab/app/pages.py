@@ -1,8 +1,8 @@
-"""The registry of pages, by section of the menu.
+"""The registry of pages.
 
-A page is a row here, a script in `screens/` and its texts in `bertlab/locales/*/app/`: `NAME` (its title in the menu),
-`NAME-title` and `NAME-lead` (above the page), `start-NAME` (on the start page). `register` adds one from outside the
-package.
+A page needs a call of `register`, a script in `screens/`, and four messages in `bertlab/locales/*/app/`: `NAME` is its
+name in the menu, `NAME-title` and `NAME-lead` stand at its top, and `start-NAME` describes it on the start page. Other
+packages may call `register` to add their own pages.
 """
 
 from collections.abc import Collection
@@ -12,7 +12,7 @@ from pathlib import Path
 from bertlab.tasks.registry import TASK_TYPES
 
 APP = Path(__file__).parent
-SECTIONS = ("", "see", "ask", "change", "learn")  # sections of the menu; "" stands above all others
+SECTIONS = ("", "see", "ask", "change", "learn")  # of the menu; the pages of "" come first, without a heading
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Page:
     """A page of the app."""
 
     name: str
-    """Its name in the address and the prefix of its texts, such as "fill-mask"."""
+    """Its name in the address, which is also the prefix of its messages, such as "fill-mask"."""
     icon: str
     """Its icon in the menu, such as ":material/home:"."""
     section: str
@@ -28,7 +28,7 @@ class Page:
     script: Path
     """The Streamlit script that draws it."""
     uses_checkpoint: bool = True
-    """Whether it reads the checkpoint of the sidebar; other pages have choices of their own."""
+    """Whether it uses the checkpoint of the sidebar. Other pages have their own choice of checkpoints or runs."""
 
 
 PAGES: dict[str, Page] = {}
@@ -38,14 +38,14 @@ def register(name: str, icon: str, section: str, script: Path | None = None, *, 
     """Add a page at the end of its section.
 
     Args:
-        name: its name in the address and the prefix of its texts.
+        name: its name in the address, which is also the prefix of its messages.
         icon: its icon in the menu.
         section: one of `SECTIONS`.
-        script: the Streamlit script that draws it; `screens/NAME.py` where none is given.
-        uses_checkpoint: whether it reads the checkpoint of the sidebar.
+        script: the Streamlit script that draws it. Default: `screens/NAME.py`.
+        uses_checkpoint: whether it uses the checkpoint of the sidebar.
 
     Raises:
-        ValueError: the name is taken, or there is no such section.
+        ValueError: a page has this name already, or there is no such section.
     """
     if name in PAGES:
         raise ValueError(f"there is already a page {name!r}")
@@ -56,10 +56,10 @@ def register(name: str, icon: str, section: str, script: Path | None = None, *, 
     return PAGES[name]
 
 
-def in_section(section: str) -> list[Page]:
-    """The pages of a section in the order of the menu.
+def list_pages(section: str) -> list[Page]:
+    """List the pages of a section in the order of the menu.
 
-    >>> [page.name for page in in_section("see")]
+    >>> [page.name for page in list_pages("see")]
     ['input', 'attention']
     """
     return [page for page in PAGES.values() if page.section == section]
@@ -82,11 +82,13 @@ register("time-machine", ":material/history:", "learn", uses_checkpoint=False)
 register("evaluation", ":material/fact_check:", "learn")
 
 
-def page_for(heads: Collection[str]) -> Page:
-    """The first page that can show a prediction of a checkpoint with these task heads; attention needs none.
+def find_page(heads: Collection[str]) -> Page:
+    """Find the first page that shows a prediction of a checkpoint with these task heads.
 
-    >>> page_for(("mlm", "nsp")).name, page_for(()).name
+    For a checkpoint without a suitable task head this is the page "attention", which needs none.
+
+    >>> find_page(("mlm", "nsp")).name, find_page(()).name
     ('fill-mask', 'attention')
     """
-    fitting = (task_type.page for task_type in TASK_TYPES.values() if task_type.page and task_type.head in heads)
-    return PAGES[next(fitting, "attention")]
+    names = (task_type.page for task_type in TASK_TYPES.values() if task_type.page and task_type.head in heads)
+    return PAGES[next(names, "attention")]

@@ -1,4 +1,4 @@
-"""Which checkpoint a page uses, and in which language its examples are."""
+"""Selection of the checkpoint of a page, and of examples in its language."""
 
 import os
 from collections.abc import Sequence
@@ -9,8 +9,7 @@ import streamlit as st
 import bertlab
 from bertlab.app import frame, url
 from bertlab.app.data import sessions
-from bertlab.app.examples import Examples
-from bertlab.app.examples import examples as examples_in
+from bertlab.app.examples import Examples, read_examples
 from bertlab.app.frame import NoSuitableCheckpoint
 from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES
@@ -24,62 +23,66 @@ from bertlab.views.passage import escape_html
 
 
 def open_checkpoint(prediction: str, *texts: str) -> sessions.Checkpoint:
-    """Open the checkpoint of this page and show its name and size in the sidebar.
+    """Open the checkpoint of this page, and show its name and size in the sidebar.
 
-    One line on the page says so if the checkpoint chosen in the sidebar cannot make this prediction and another one is
-    used instead, or if the checkpoint reads another language than the texts are in.
+    The page shows a note in two cases: if another checkpoint replaces the one that is chosen in the sidebar, since that
+    one cannot make this prediction; and if the texts are in another language than the checkpoint was trained on.
 
     Args:
-        prediction: what the page needs, as in `bertlab.default_checkpoint`.
-        texts: what the user typed. The choice "auto" follows their script, or the interface where they have no letter.
+        prediction: the prediction that the page shows, as in `bertlab.default_checkpoint`.
+        texts: the texts that the user typed. With the choice "auto", their script decides which checkpoint is opened,
+            or the language of the interface if they contain no letters.
 
     Raises:
-        CheckpointError: it cannot be opened any more, or none suits.
+        CheckpointError: the checkpoint cannot be opened, or no checkpoint can make this prediction.
     """
     checkpoint = _select(prediction, texts)
-    session = sessions.session(checkpoint)
+    session = sessions.open_session(checkpoint)
     name = os.path.basename(session.name)
     st.sidebar.html(f'<p class="small"><b>{escape_html(name)}</b><br>{describe_size(session.config)}</p>')
-    picked = st.session_state.get("opened", sessions.AUTO)
-    if picked != sessions.AUTO and sessions.checkpoint(picked) != checkpoint:
-        frame.note(t("checkpoint-replaced", chosen=os.path.basename(picked), used=name))
+    chosen = st.session_state.get("opened", sessions.AUTO)
+    if chosen != sessions.AUTO and sessions.find_checkpoint(chosen) != checkpoint:
+        frame.note(t("checkpoint-replaced", chosen=os.path.basename(chosen), used=name))
     _note_other_language(session, texts)
     return checkpoint
 
 
 def session_for(prediction: str) -> Session | None:
-    """The session of this page, or None while its checkpoint cannot be opened."""
+    """Open the session of this page. None if its checkpoint cannot be opened."""
     with suppress(BertlabError):
-        return sessions.session(_select(prediction))
+        return sessions.open_session(_select(prediction))
     return None
 
 
 def examples_for(prediction: str) -> Examples:
-    """Examples in the language of this page's checkpoint; English ones while it cannot be opened."""
+    """Read the examples in the language of this page's checkpoint, or the English ones if it cannot be opened."""
     session = session_for(prediction)
-    return examples_in(session.language if session else DEFAULT)
+    return read_examples(session.language if session else DEFAULT)
 
 
 def needs_pair(checkpoint: sessions.Checkpoint, prediction: str) -> bool:
-    """Whether the checkpoint was trained on text pairs only, so that a single text gives a meaningless prediction."""
-    return prediction == "classify" and sessions.session(checkpoint).texts == 2
+    """Whether a prediction needs two texts, since the checkpoint was trained on text pairs only."""
+    return prediction == "classify" and sessions.open_session(checkpoint).texts == 2
 
 
 def describe_size(config: ModelConfig) -> str:
-    """A model's layers, heads and hidden size in one phrase."""
+    """Describe the number of layers and heads and the hidden size of a model in one phrase."""
     return t("checkpoint-size", layers=config.num_layers, heads=config.num_heads, hidden=config.hidden_size)
 
 
-def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str = "", **picture) -> None:
-    """Go to the attention page with this checkpoint and these texts.
+def open_attention_page(checkpoint: sessions.Checkpoint, first: str, second: str = "", **view_state) -> None:
+    """Go to the attention page with a checkpoint and texts.
 
     Args:
-        picture: values of `url.VIEW_STATE` to set in the view.
+        checkpoint: the checkpoint.
+        first: the text.
+        second: the second text; "" for none.
+        view_state: settings of the view that differ from `url.DEFAULT_VIEW_STATE`.
     """
     values = {"a": first, "b": second, "checkpoint": sessions.short_name(checkpoint), "look": "heads"}
     for name, value in values.items():
         url.store(name, value)
-    url.store_view_state(url.VIEW_STATE | picture)
+    url.store_view_state(url.DEFAULT_VIEW_STATE | view_state)
     st.switch_page(PAGES["attention"].script)
 
 
@@ -96,36 +99,38 @@ def predicts_value(session: Session) -> bool:
 
 
 def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
-    """The checkpoint chosen in the sidebar if it can make the prediction, else the shipped one that suits best."""
-    code = _language_of(texts)
-    picked = st.session_state.get("opened", sessions.AUTO)
-    if picked != sessions.AUTO:
-        checkpoint = sessions.checkpoint(picked)
-        if can_predict(sessions.session(checkpoint), prediction):
+    """Select the checkpoint chosen in the sidebar if it can make the prediction, else the most suitable shipped one."""
+    code = _detect_language(texts)
+    chosen = st.session_state.get("opened", sessions.AUTO)
+    if chosen != sessions.AUTO:
+        checkpoint = sessions.find_checkpoint(chosen)
+        if can_predict(sessions.open_session(checkpoint), prediction):
             return checkpoint
         with suppress(CheckpointError):
-            return sessions.fitting(prediction, code)
-        return checkpoint  # its error says which head is missing
+            return sessions.select_checkpoint(prediction, code)
+        return checkpoint  # the error of its prediction names the missing task head
     try:
-        return sessions.fitting(prediction, code)
+        return sessions.select_checkpoint(prediction, code)
     except CheckpointError as error:
         tasks = (example_task(task_type.name, code) for task_type in types_of_command(prediction))
         task = next(filter(None, tasks), None)
         if task is None:
             raise
-        start = os.path.basename(sessions.fitting("fill-mask", code).source) if bertlab.shipped() else "strongest"
-        raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {start} --out runs/{task}") from error
+        pretrained = "strongest"
+        if bertlab.shipped():
+            pretrained = os.path.basename(sessions.select_checkpoint("fill-mask", code).source)
+        raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {pretrained} --out runs/{task}") from error
 
 
-def _language_of(texts: Sequence[str]) -> str:
-    """The language of texts by their script; that of the interface where they have no letters."""
+def _detect_language(texts: Sequence[str]) -> str:
+    """Detect the language of texts by their script. Without letters it is the language of the interface."""
     words = [word for text in texts for word in text.replace(MASK, " ").split() if any(map(str.isalpha, word))]
     return language_of(words) if words else language()
 
 
 def _note_other_language(session: Session, texts: Sequence[str]) -> None:
-    """Show one line where the checkpoint was trained on another language than the texts are in."""
-    if not any(texts) or (code := _language_of(texts)) == session.language:
+    """Show a note if the texts are in another language than the checkpoint was trained on."""
+    if not any(texts) or (code := _detect_language(texts)) == session.language:
         return
     ids = [id for ids in session.tokenizer.encode_ids(texts) for id in ids]
     tokens = session.tokenizer.tokens(ids)
@@ -133,12 +138,12 @@ def _note_other_language(session: Session, texts: Sequence[str]) -> None:
     letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
     if not tokens:
         return
-    values = {"name": os.path.basename(session.name), "reads": language_name(session.language)}
-    values |= {"text": language_name(code), "tokens": len(tokens), "unknown": unknown, "letters": letters}
+    values = {"name": os.path.basename(session.name), "language": language_name(session.language)}
+    values |= {"text_language": language_name(code), "tokens": len(tokens), "unknown": unknown, "letters": letters}
     frame.note(t("checkpoint-other-language", **values))
 
 
 def language_name(code: str) -> str:
-    """What a language is called in the language of the interface."""
+    """Return the name of a language in the language of the interface, or in itself if it has no translation."""
     id = f"language-name-{code}"
     return t(id) if id in message_ids() else languages()[code].name

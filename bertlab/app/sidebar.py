@@ -1,4 +1,4 @@
-"""The controls that stay while pages change: interface language, undo, and checkpoint."""
+"""The controls in the sidebar of every page: interface language, undo, and checkpoint."""
 
 import streamlit as st
 
@@ -10,9 +10,9 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import languages
 
 
-def language_and_undo() -> None:
+def draw_language_and_undo() -> None:
     """Draw the choice of the interface language and the undo button."""
-    # always enabled: a change inside of a fragment does not draw the sidebar again
+    # the button is always enabled, because a change inside a fragment does not draw the sidebar again
     with st.sidebar.container(horizontal=True, horizontal_alignment="distribute"):
         url.choice(
             st.segmented_control, t("language"), list(languages()), key="lang",
@@ -26,43 +26,46 @@ def language_and_undo() -> None:
 
 
 def _undo() -> None:
+    """Undo the last change on the page, or show a message if there is none."""
     if not url.undo():
         st.toast(t("undo-nothing"))
 
 
-def checkpoint(used: bool) -> None:
-    """Draw the choice of the checkpoint. One that cannot be opened is reported here, and the previous one stays open.
+def draw_checkpoint(is_used: bool) -> None:
+    """Draw the choice of the checkpoint.
+
+    If the chosen checkpoint cannot be opened, its error is shown here, and the previous checkpoint stays open.
 
     Args:
-        used: whether the current page reads it; the field is disabled on the other pages.
+        is_used: whether the current page uses the checkpoint. Otherwise the field is disabled.
     """
     state = st.session_state
     with st.sidebar:
         name = url.text(
             st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint",
             options=[sessions.AUTO, *bertlab.shipped()], accept_new_options=True,
-            help=t("checkpoint-help" if used else "checkpoint-not-used-here"), disabled=not used,
+            help=t("checkpoint-help" if is_used else "checkpoint-not-used-here"), disabled=not is_used,
         )  # fmt: skip
-        if (error := _error_of(name)) is None:
+        if (error := _find_error(name)) is None:
             state["opened"] = name
         else:
             frame.note(error_text(error), "error")
-            # the name of the open checkpoint follows below
+            # the page draws the name of the open checkpoint below this line
             st.html(f'<p class="small">{t("checkpoint-still-in-use")}</p>')
 
 
-def _error_of(name: str) -> BertlabError | None:
-    """Why a checkpoint cannot be opened; None if it can."""
+def _find_error(name: str) -> BertlabError | None:
+    """Try to open a checkpoint, and return the error. None if it can be opened."""
     if name == sessions.AUTO:
         return None
     state = st.session_state
     try:
-        checkpoint = sessions.checkpoint(name)
-        # tried once, and again when its files change, because looking for a hub id takes time
+        checkpoint = sessions.find_checkpoint(name)
+        # the same checkpoint is tried again only after its files changed, because requests to the hub take time
         if checkpoint != state.get("sidebar.tried"):
             state["sidebar.error"] = None
             state["sidebar.tried"] = checkpoint
-            sessions.session(checkpoint)
+            sessions.open_session(checkpoint)
     except BertlabError as error:
         state["sidebar.error"] = error
     return state["sidebar.error"]

@@ -1,6 +1,6 @@
-"""The frame around every page: menu, language, undo and checkpoint.
+"""The app: draws the menu and the sidebar, and runs the script of the current page.
 
-Start it with `streamlit run bertlab/app/streamlit_app.py`, or `bertlab app`.
+Start it with `bertlab app` or `streamlit run bertlab/app/streamlit_app.py`.
 """
 
 import sys
@@ -8,32 +8,32 @@ from pathlib import Path
 
 import streamlit as st
 
-# Streamlit puts this file's own folder on the path; a clone need not be installed.
+# Streamlit adds only this folder to the path. With the root, the app also runs from a clone that is not installed.
 ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from bertlab.app import components, frame, server, sidebar, url  # noqa: E402
 from bertlab.app.i18n import t  # noqa: E402
-from bertlab.app.pages import PAGES, SECTIONS, in_section  # noqa: E402
+from bertlab.app.pages import PAGES, SECTIONS, list_pages  # noqa: E402
 
 server.prepare()
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
 st.logo(components.STATIC / "logo.svg", size="large")
-components.page_style()
+components.apply_style()
 url.read_address()
-# The folder of the pages is not called "pages": a deep link would make Streamlit run a file of it without this one.
+# The folder of the scripts is not called "pages": on a deep link, Streamlit would run a script there without this one.
 sections = {
     section and t(f"section-{section}"): [
         st.Page(page.script, title=t(page.name), icon=page.icon, url_path=page.name, default=page.name == "start")
-        for page in in_section(section)
+        for page in list_pages(section)
     ]
     for section in SECTIONS
 }
 page = st.navigation(sections, expanded=True)
 url.enter_page(page.url_path)
-sidebar.language_and_undo()
-sidebar.checkpoint(used=PAGES[page.url_path or "start"].uses_checkpoint)
+sidebar.draw_language_and_undo()
+sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
 with frame.show_errors():
     page.run()
-url.write_address(last=True)
+url.write_address(is_last=True)

@@ -1,10 +1,11 @@
-"""The state in the address: everything the user has typed or chosen, so that a copied link reproduces the screen.
+"""The state of a page in its address: everything that the user typed or chose, so that a link reproduces the page.
 
-Values are stored as strings under short names. At first they come from the link; within a session they survive a
-change of page, and the browser's back button restores earlier ones. This module depends on no page and no model.
+Values are stored as strings under short names. At first they come from the link. Within a session they are kept when
+the page changes, and the browser's back button restores earlier ones. This module depends on no page and no model.
 
-Streamlit's own binding of widgets (`bind="query-params"`) is not used: it loses the value of a link when the next page
-has a field of the same name, and it cannot leave out a text that is too long for a link.
+As in Streamlit, a function with the name of a field draws this field and returns its value. Streamlit's own binding of
+widgets (`bind="query-params"`) is not used: it loses the value of a link when the next page has a field of the same
+name, and it cannot leave out a text that is too long for a link.
 """
 
 import inspect
@@ -15,78 +16,80 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-# A longer text is left out: a server refuses a request line of more than 64 kB, and a Hangul syllable takes nine bytes.
+# The address omits longer texts: servers reject request lines of more than 64 kB, and a Hangul syllable takes 9 bytes.
 MAX_TEXT_LENGTH = 4_000
 
-# The browser's back button does not change these: they belong to the session, not to a page.
+# These values belong to the session instead of a page, so the browser's back button does not change them.
 SESSION_WIDE = ("lang", "checkpoint")
-SAME_CHANGE_SECONDS = 1.0  # changes of the same fields within this time, such as typed letters, are undone as one
+SAME_CHANGE_SECONDS = 1.0  # changes of a field within this time, such as typed letters, are undone together
 
-# What can be set in the canvas views, as `views/static` reports it, with the initial values.
-VIEW_STATE = {
+# The settings of the canvas views and their defaults, under the names that `views/static` uses.
+DEFAULT_VIEW_STATE = {
     "view": "auto", "layer": 0, "head": 0, "heads": None, "filter": "all", "hide": False, "renorm": False, "fit": False,
     "tokens": [], "side": "query", "merge": False, "zoom": 100, "find": "", "token": None,
     "at": None, "against": None,
 }  # fmt: skip
 
 
-# -- the stages of a script run ----------------------------------------------------------------------------------
+# -- the steps of a script run -----------------------------------------------------------------------------------
 
 
 def read_address() -> None:
-    """Fill the values of a new session from its link. Called at the start of a run."""
+    """Read the values of a new session from its link. Call this at the start of a run."""
     if "url.values" not in st.session_state:
         st.session_state["url.values"] = values = st.query_params.to_dict()
-        if "tau" in values:  # links from before this switch existed always allowed "no answer"
+        if "tau" in values:  # old links have no "refuse", because "no answer" was always allowed then
             values.setdefault("refuse", "1")
         st.session_state["url.defaults"], st.session_state["url.page_values"] = {}, set()
 
 
 def enter_page(page: str) -> None:
-    """Record the current page; after a step back, restore the values of the address."""
+    """Record the current page. After the browser's back button, restore the values of the address."""
     state = st.session_state
-    moved, back = state.get("url.page") != page, _went_back()
-    if back:
-        if not moved:
+    page_changed, went_back = state.get("url.page") != page, _went_back()
+    if went_back:
+        if not page_changed:
             for name in state["url.address"].keys() - SESSION_WIDE:
                 state["url.values"].pop(name, None)
         state["url.values"] |= {
             name: value for name, value in st.query_params.to_dict().items() if name not in SESSION_WIDE
         }
-    undone = state.pop("url.after_undo", False)
-    state["url.page"], state["url.fresh"], state["url.address"] = page, moved or back or undone, {}
+    after_undo = state.pop("url.after_undo", False)
+    state["url.page"], state["url.address"] = page, {}
+    state["url.fresh"] = page_changed or went_back or after_undo
     state["url.page_values"] = set()
-    state.pop("figures.subject", None)  # left from the previous run
-    state["url.skip_undo"] = moved or back  # differences are not changes made on this page
+    state.pop("figures.query", None)  # of the previous run
+    state["url.skip_undo"] = page_changed or went_back  # the user did not make these changes on this page
     if state["url.fresh"]:
         state["url.initial_view_state"] = view_state()
 
 
 def enter_view(view: str) -> None:
-    """Record which view of a page is on screen. A view that newly appears starts with the current state."""
+    """Record which view of a page is drawn. A view that was not drawn before starts with the current state."""
     state = st.session_state
     if state.get("url.view") != view:
         state["url.view"], state["url.initial_view_state"] = view, view_state()
 
 
 def _went_back() -> bool:
-    """Whether the browser's back or forward button caused this run. Streamlit has no public function for it."""
+    """Whether the browser's back or forward button caused this run. Streamlit has no public function for this."""
     context = get_script_run_ctx()
     return bool(getattr(context, "is_history_navigation", False)) and "url.page" in st.session_state
 
 
-def write_address(*, last: bool = False) -> None:
+def write_address(*, is_last: bool = False) -> None:
     """Write the stored values to the address.
 
     Args:
-        last: whether the run ends here. A fragment is a run of its own.
+        is_last: whether this is the last call in a run of the whole page. Changes in a fragment, which runs separately,
+            are recorded in any case.
     """
     address = st.session_state["url.address"]
     if address != st.query_params.to_dict():
         st.query_params.from_dict(address)
-    if last or getattr(get_script_run_ctx(), "fragment_ids_this_run", None):
+    if is_last or getattr(get_script_run_ctx(), "fragment_ids_this_run", None):
         _record_changes()
-    if last:
+    if is_last:
         st.session_state["url.fresh"] = False
 
 
@@ -94,25 +97,26 @@ def write_address(*, last: bool = False) -> None:
 
 
 def _record_changes() -> None:
-    """Push the previous values of what changed since the last run onto this page's undo stack."""
+    """Push the previous values of all fields that changed since the last run onto the undo stack of this page."""
     state, page = st.session_state, st.session_state["url.page"]
     snapshots, stacks = state.setdefault("url.page_snapshots", {}), state.setdefault("url.undo_stacks", {})
     before, now = snapshots.get(page, {}), {name: state["url.values"][name] for name in state["url.page_values"]}
     changed = {name: old for name, old in before.items() if now.get(name, old) != old and name != "lang"}
     snapshots[page] = before | now
     if changed and not state["url.skip_undo"]:
-        last, at = state.get("url.last_change", ({}, 0.0))
+        last_change, last_time = state.get("url.last_change", ((), 0.0))
         stack = stacks.setdefault(page, [])
-        if not (stack and last == (page, *changed) and time.monotonic() - at < SAME_CHANGE_SECONDS):
+        continues = last_change == (page, *changed) and time.monotonic() - last_time < SAME_CHANGE_SECONDS
+        if not (stack and continues):
             stack.append(changed)
         state["url.last_change"] = ((page, *changed), time.monotonic())
 
 
 def undo() -> bool:
-    """Take back the latest change made on this page. Called before a run; the language stays.
+    """Undo the latest change on this page, except a change of language. Call this before a run.
 
     Returns:
-        whether there was a change to take back.
+        Whether there was a change to undo.
     """
     state = st.session_state
     stack = state.get("url.undo_stacks", {}).get(state["url.page"], [])
@@ -129,50 +133,60 @@ def undo() -> bool:
 
 
 def recall(name: str, default: str = "") -> str:
-    """The stored value of a name."""
+    """Return the stored value of a name."""
     return st.session_state["url.values"].get(name, default)
 
 
-def store(name: str, value: str, default: str = "", *, shown: bool = True) -> None:
-    """Store a value. The address omits defaults, texts too long for it, and values that are not `shown`."""
+def store(name: str, value: str, default: str = "", *, in_address: bool = True) -> None:
+    """Store a value.
+
+    Args:
+        name: its name in the address.
+        value: the value.
+        default: the address omits a value that equals this one.
+        in_address: whether the address may contain the value. It omits values that are longer than `MAX_TEXT_LENGTH`.
+    """
     state = st.session_state
     state["url.values"][name], state["url.defaults"][name] = value, default
     state["url.page_values"].add(name)
     address = state["url.address"]
     address.pop(name, None)
-    if shown and value != default and len(value) <= MAX_TEXT_LENGTH:
+    if in_address and value != default and len(value) <= MAX_TEXT_LENGTH:
         address[name] = value
 
 
-def _follow(name: str, default: str, key: str) -> None:
-    """Give a field that still holds its old default the new one, such as the example in another language."""
+def _replace_old_default(name: str, default: str, key: str) -> None:
+    """Replace an old default by the new one in a field that the user has not changed.
+
+    Defaults change with the language, for example, because the examples do.
+    """
     state = st.session_state
     old = state["url.defaults"].get(name, default)
-    untouched = key not in state or str(state[key]) == old
-    if old != default and state["url.values"].get(name) == old and untouched:
+    is_untouched = key not in state or str(state[key]) == old
+    if old != default and state["url.values"].get(name) == old and is_untouched:
         state["url.values"][name] = default
-        state.get("url.page_snapshots", {}).get(state["url.page"], {}).pop(
-            name, None
-        )  # the user did not change it: no undo
+        # the user did not make this change, so it cannot be undone
+        state.get("url.page_snapshots", {}).get(state["url.page"], {}).pop(name, None)
         state.pop(key, None)
 
 
-def _seed(key: str, value) -> None:
-    """Set a widget's value when it appears, or when the user comes from another page."""
+def _initialise(key: str, value) -> None:
+    """Set the value of a widget that is new on the page, or of any widget after the page changed."""
     if st.session_state["url.fresh"] or key not in st.session_state:
         st.session_state[key] = value
 
 
-def _drawn(widget: Callable, label: str, *place, key: str, **settings):
-    """Draw a widget whose default is its value in the session.
+def _draw(widget: Callable, label: str, *place, key: str, **settings):
+    """Draw a widget with its value in the session as its default.
 
-    A browser that is still loading the code of the field when the user clicks on another misses a value set in the
-    session, and draws the default.
+    If the user clicks on another widget while the browser is still loading the code of this one, the browser ignores
+    the value in the session and draws the default.
     """
     value, parameters = st.session_state[key], inspect.signature(widget).parameters
     if "index" in parameters:
         options = settings.pop("options")
-        options = [*options, value] if value and value not in options else options  # a typed path
+        if value and value not in options:  # such as a path that the user typed
+            options = [*options, value]
         settings |= {"options": options, "index": options.index(value) if value in options else None}
     else:
         settings["value" if "value" in parameters else "default"] = value
@@ -180,18 +194,18 @@ def _drawn(widget: Callable, label: str, *place, key: str, **settings):
 
 
 def text(widget: Callable, label: str, default: str, *, key: str, **settings) -> str:
-    """A text field, or a choice that accepts new options."""
-    _follow(key, default, key)
-    _seed(key, recall(key, default))
-    value = _drawn(widget, label, key=key, **settings) or ""  # a choice without options is None
+    """Draw a text field, or a choice that accepts new options."""
+    _replace_old_default(key, default, key)
+    _initialise(key, recall(key, default))
+    value = _draw(widget, label, key=key, **settings) or ""  # a choice without options returns None
     store(key, value, default)
     return value
 
 
 def flag(widget: Callable, label: str, *, key: str, **settings) -> bool:
-    """A toggle that is off by default; "1" in the address while it is on."""
-    _seed(key, recall(key, "0") == "1")
-    value = _drawn(widget, label, key=key, **settings)
+    """Draw a toggle that is off by default. The address contains "1" while it is on."""
+    _initialise(key, recall(key, "0") == "1")
+    value = _draw(widget, label, key=key, **settings)
     store(key, str(int(value)), "0")
     return value
 
@@ -199,104 +213,125 @@ def flag(widget: Callable, label: str, *, key: str, **settings) -> bool:
 def number(
     widget: Callable, label: str, low: float, high: float, default: float, *, key: str, name: str = "", **settings
 ) -> float:
-    """A slider or number field, of whole numbers if its default is one.
+    """Draw a slider or a number field. Its numbers are integers if its default is one.
 
     Args:
+        widget: the Streamlit function that draws it.
+        label: its label.
+        low: the lowest number.
+        high: the highest number.
+        default: the number at first.
+        key: the key of the widget.
         name: its name in the address. Default: its key.
+        settings: further arguments of `widget`.
     """
     name = name or key
-    _seed_within(low, high, default, key, name)
-    value = _drawn(widget, label, low, high, key=key, **settings)
+    _initialise_number(low, high, default, key, name)
+    value = _draw(widget, label, low, high, key=key, **settings)
     store(name, str(value), str(default))
     return value
 
 
 def integer_choice(widget: Callable, label: str, numbers: range, default: int, *, key: str, **settings) -> int:
-    """A choice from a range of whole numbers, which `format_func` may name."""
-    _seed_within(numbers[0], numbers[-1], default, key, key)
-    value = _drawn(widget, label, key=key, options=numbers, **settings)
+    """Draw a choice from a range of integers. `format_func` may replace the numbers by names."""
+    _initialise_number(numbers[0], numbers[-1], default, key, key)
+    value = _draw(widget, label, key=key, options=numbers, **settings)
     store(key, str(value), str(default))
     return value
 
 
-def _seed_within(low: float, high: float, default: float, key: str, name: str) -> None:
-    """Set a number widget's value, limited to its bounds."""
-    _follow(name, str(default), key)
-    _seed(key, _read(recall(name, str(default)), default))
+def _initialise_number(low: float, high: float, default: float, key: str, name: str) -> None:
+    """Set the value of a number widget like `_initialise`, and limit it to its bounds."""
+    _replace_old_default(name, str(default), key)
+    _initialise(key, _parse(recall(name, str(default)), default))
     st.session_state[key] = min(max(st.session_state[key], low), high)
 
 
 def choice(widget: Callable, label: str, options: list[str], *, key: str, **settings) -> str:
-    """A choice (radio, segmented control). The address holds its value, not the translated label.
+    """Draw a choice, such as a radio or a segmented control. The address contains the option, not its translation.
 
-    The first option is the default, also for a link with an unknown option.
+    The first option is the default. It also replaces an unknown option of a link.
     """
-    _follow(key, options[0], key)
+    _replace_old_default(key, options[0], key)
     stored = recall(key, options[0])
-    _seed(key, stored if stored in options else options[0])
-    value = _drawn(widget, label, key=key, options=options, **settings)
+    _initialise(key, stored if stored in options else options[0])
+    value = _draw(widget, label, key=key, options=options, **settings)
     store(key, value, options[0])
     return value
 
 
 def multiple_choice(
-    widget: Callable, label: str, options: list[str], default: list[str], *, key: str, of: str = "", **settings
+    widget: Callable, label: str, options: list[str], default: list[str], *, key: str, source: str = "", **settings
 ) -> list[str]:
-    """A choice of any number of options. Options of a link that do not exist are ignored.
+    """Draw a choice of any number of options. Unknown options of a link are ignored.
 
     Args:
-        of: what the options belong to, such as a directory. When it changes, the choice returns to the default.
+        widget: the Streamlit function that draws it.
+        label: its label.
+        options: the options.
+        default: the options that are selected at first.
+        key: the key of the widget and its name in the address.
+        source: where the options come from, such as a directory. When it changes, the default is selected again.
+        settings: further arguments of `widget`.
     """
-    written = _written(default)
-    if swap_previous(f"{key}.of", of) != of:
+    default_text = _format(default)
+    if swap_previous(f"{key}.source", source) != source:
         st.session_state["url.values"].pop(key, None)
         st.session_state.pop(key, None)
-    stored = _read(recall(key, written), default)
+    stored = _parse(recall(key, default_text), default)
     stored = [option for option in stored if option in options] if isinstance(stored, list) else default
-    _seed(key, stored)
+    _initialise(key, stored)
     st.session_state[key] = [option for option in st.session_state[key] if option in options]
-    value = _drawn(widget, label, key=key, options=options, **settings)
-    store(key, _written(value), written)
+    value = _draw(widget, label, key=key, options=options, **settings)
+    store(key, _format(value), default_text)
     return value
 
 
-def swap_previous(name: str, now):
-    """Return the value of a name in the previous run, and store `now` for the next one.
+def swap_previous(name: str, value):
+    """Return the value that a name had in the previous run, and store its current value for the next run.
+
+    Args:
+        name: any name that is unique in the app.
+        value: its current value.
 
     Returns:
-        the previous value; `now` where the user has come from another page or undone a change.
+        The previous value. If the page has changed or a change was undone, this is `value`.
     """
     state = st.session_state
-    before = now if state["url.fresh"] else state.get(f"{name}.last", now)
-    state[f"{name}.last"] = now
-    return before
+    previous = value if state["url.fresh"] else state.get(f"{name}.last", value)
+    state[f"{name}.last"] = value
+    return previous
 
 
 # -- the state of the canvas views -------------------------------------------------------------------------------
 
 
 def view_state() -> dict:
-    """The state of the attention and neuron views: `VIEW_STATE` with the changes of the link and the user."""
-    return {name: _read(recall(name, _written(default)), default) for name, default in VIEW_STATE.items()}
+    """Return the state of the canvas views: the defaults, changed by the link and the user."""
+    return {name: _parse(recall(name, _format(default)), default) for name, default in DEFAULT_VIEW_STATE.items()}
 
 
 def initial_view_state() -> dict:
-    """The state with which the view opened. It receives this once, and reports changes from then on."""
+    """Return the state with which the view opened. The view receives it once and reports changes afterwards."""
     return st.session_state["url.initial_view_state"]
 
 
 def store_view_state(state: dict) -> None:
-    """Store the state of a view."""
-    for name, default in VIEW_STATE.items():
-        store(name, _written(state.get(name, default)), _written(default))
+    """Store the state of a canvas view."""
+    for name, default in DEFAULT_VIEW_STATE.items():
+        store(name, _format(state.get(name, default)), _format(default))
 
 
-def _written(value) -> str:
+def _format(value) -> str:
+    """Format a value for the address: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
-def _read(text: str, default):
-    """Parse a value of the default's type; return the default for anything else. The views check lists and None."""
+def _parse(text: str, default):
+    """Parse a value of the address. Return the default for text that is not of the default's type.
+
+    The contents of lists, and values whose default is None, are checked by the views.
+    """
     if isinstance(default, str):
         return text
     try:

@@ -19,7 +19,7 @@ frame.heading("longest-token")
 text = fields.text_line(st, t("longest-token-text"), "green tea", key="a")
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("attend", text)
-    tokens = sessions.ask(checkpoint, "attention", text).tokens
+    tokens = sessions.compute(checkpoint, "attention", text).tokens
     st.metric(t("longest-token-title"), max((row.token for row in tokens), key=len))
 """
 TEXTS = """longest-token = Longest token
@@ -52,4 +52,4 @@ def test_a_new_page_opens_and_answers(longest_token, shipped):
     assert not page.exception
     (metric,) = page.metric
     assert len(metric.value) > 1
-    assert "longest-token" in [page.name for page in pages.in_section("see")]
+    assert "longest-token" in [page.name for page in pages.list_pages("see")]

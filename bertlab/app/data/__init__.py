@@ -1,1 +1,1 @@
-"""Cached models, rows and runs that the pages draw."""
+"""Caches of the models, labelled rows and training runs that the pages draw."""

@@ -1,4 +1,4 @@
-"""Labelled rows to evaluate on, and the results of evaluations, cached for everybody who uses this app."""
+"""Labelled rows for an evaluation, and its results, in caches that all users of the app share."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,26 +18,26 @@ from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.training import error_analysis
 
 
-def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> AnalysisRows:
-    """Read labelled rows from a file or a directory, or from an upload.
+def read_rows(name: str, content: bytes | None, spec: TaskSpec, split: str) -> AnalysisRows:
+    """Read labelled rows from a file, a directory or an upload.
 
     Args:
-        name: the path, or the name of the upload.
+        name: the path, or the file name of the upload.
         content: the bytes of the upload; None for a path.
-        spec: the task of the rows.
-        split: which split of a directory, such as "validation".
+        spec: the task that the rows belong to.
+        split: the split to read from a directory, such as "validation".
 
     Raises:
-        DataError: they cannot be read, or a visitor may not read them.
+        DataError: the rows cannot be read, or a visitor may not read them.
     """
     if content is not None:
-        return _read(name, content, spec, split, ())
+        return _read_cached(name, content, spec, split, ())
     access.check_path(name)
     try:
         path = Path(name).expanduser()
         files = path.iterdir() if path.is_dir() else [path]
-        stamp = tuple(sorted((str(file), sessions.modified(file)) for file in files))
-        return _read(str(path), None, spec, split, stamp)
+        modification_times = tuple(sorted((str(file), sessions.modification_time(file)) for file in files))
+        return _read_cached(str(path), None, spec, split, modification_times)
     except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, an unknown user, a null byte
         if isinstance(error, BertlabError):
             raise
@@ -45,33 +45,41 @@ def read(name: str, content: bytes | None, spec: TaskSpec, split: str) -> Analys
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _read(name: str, content: bytes | None, spec: TaskSpec, split: str, stamp: tuple) -> AnalysisRows:
+def _read_cached(
+    name: str, content: bytes | None, spec: TaskSpec, split: str, modification_times: tuple
+) -> AnalysisRows:
+    """Read labelled rows again only after their files changed."""
     if content is None:
         return error_analysis.read_labelled_rows(name, spec, split)
     with temporary_file(name, content) as path:
         rows = error_analysis.read_labelled_rows(path, spec, split, UPLOAD_LIMITS)
-    invalid = tuple(_without(error, f"{path.parent}/") for error in rows.invalid_rows)
-    return replace(rows, name=path.name, invalid_rows=invalid)
+    invalid_rows = tuple(_remove_prefix(error, f"{path.parent}/") for error in rows.invalid_rows)
+    return replace(rows, name=path.name, invalid_rows=invalid_rows)
 
 
 @contextmanager
 def temporary_file(name: str, content: bytes) -> Iterator[Path]:
-    """Write an upload to a temporary file and yield its path. Errors do not mention the temporary directory."""
+    """Write an upload to a temporary file, and yield its path. Errors do not show the temporary directory."""
     with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / Path(name).name[-60:]  # another system may allow longer names than this one
+        path = Path(directory) / Path(name).name[-60:]  # the system of the user may allow longer names than this one
         path.write_bytes(content)
         try:
             yield path
         except BertlabError as error:
-            raise _without(error, f"{directory}/") from None
+            raise _remove_prefix(error, f"{directory}/") from None
 
 
-def _without(value, prefix: str):
-    """A value with a prefix removed from every path in it: a text, or an error or message with its parameters."""
+def _remove_prefix(value, prefix: str):
+    """Remove a prefix from every path in a value.
+
+    Args:
+        value: a path or text, or an error or message, whose parameters are changed.
+        prefix: the prefix.
+    """
     if isinstance(value, str | Path):
         return str(value).replace(prefix, "")
     if isinstance(value, BertlabError | Message):
-        params = {name: _without(param, prefix) for name, param in value.params.items()}
+        params = {name: _remove_prefix(param, prefix) for name, param in value.params.items()}
         return type(value)(value.id.replace(prefix, ""), **params)
     return value
 
@@ -79,22 +87,30 @@ def _without(value, prefix: str):
 def analyse(
     checkpoint: sessions.Checkpoint, source: tuple, rows: AnalysisRows, spec: TaskSpec, limit: int, progress: Callable
 ) -> ErrorAnalysis:
-    """Evaluate a checkpoint on labelled rows; the same evaluation is computed once.
+    """Evaluate a checkpoint on labelled rows. The result is cached.
 
     Args:
-        source: identifies the rows among all others, in strings and numbers.
+        checkpoint: the checkpoint.
+        source: strings and numbers that identify the rows; the key of the cache.
+        rows: the rows.
+        spec: the task that the rows belong to.
         limit: the number of rows to evaluate on.
-        progress: wraps the batches.
+        progress: wraps the sequence of batches and reports the progress.
+
+    Returns:
+        The metrics, and the prediction for each row.
 
     Raises:
         BertlabError: the checkpoint does not fit the rows.
     """
-    slot = _analysis_slot(checkpoint, source, spec, limit)
-    if not slot:
-        slot.append(error_analysis.analyse_errors(sessions.session(checkpoint).loaded, rows, spec, limit, progress))
-    return slot[0]
+    cached = _cached_analysis(checkpoint, source, spec, limit)
+    if not cached:
+        loaded = sessions.open_session(checkpoint).loaded
+        cached.append(error_analysis.analyse_errors(loaded, rows, spec, limit, progress))
+    return cached[0]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _analysis_slot(checkpoint: sessions.Checkpoint, source: tuple, spec: TaskSpec, limit: int) -> list:
-    return []  # filled by `analyse`, since a cached function cannot report progress
+def _cached_analysis(checkpoint: sessions.Checkpoint, source: tuple, spec: TaskSpec, limit: int) -> list:
+    """Return the list that `analyse` stores its result in. A cached function could not report progress."""
+    return []

@@ -1,6 +1,6 @@
-"""Checkpoints and the answers of their models, cached for everybody who uses this app.
+"""Checkpoints and the results of their models, in caches that all users of the app share.
 
-A cached model is immutable and serves many threads at once. The key of a cached answer holds only strings and numbers.
+A cached model is immutable, so many threads can use it at once. The keys of cached results are strings and numbers.
 """
 
 import json
@@ -25,26 +25,26 @@ from bertlab.explore.facts import AttentionMap, HeadEffects, SpanXray
 from bertlab.explore.session import Session
 from bertlab.views import bertviz_view, html, payload
 
-AUTO = "auto"  # the choice "whichever checkpoint suits the page"
-ANSWERS = 10  # answers of a passage
-WINDOWS_PER_BATCH = 2  # windows of a passage between two steps of a progress bar; more are no faster on one core
+AUTO = "auto"  # the choice of the checkpoint that suits the page
+MAX_ANSWERS = 10  # candidate answers of a passage
+WINDOWS_PER_BATCH = 2  # windows of a passage per step of the progress bar; larger batches are no faster on one core
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint's identity, which caches use as a key."""
+    """The identity of a checkpoint, which is the key of caches."""
 
     source: str
     """Its directory or hub id."""
     changed: float
-    """When its files were last changed, in seconds since 1970."""
+    """The time of the last change of its files, in seconds since 1970."""
 
 
-def checkpoint(name: str) -> Checkpoint:
-    """The checkpoint of a name, without opening it.
+def find_checkpoint(name: str) -> Checkpoint:
+    """Find a checkpoint without opening it.
 
     Args:
-        name: of a shipped checkpoint, a directory, or a hub id.
+        name: the name of a shipped checkpoint, a directory, or a hub id.
 
     Raises:
         CheckpointError: a visitor may not open it.
@@ -54,25 +54,29 @@ def checkpoint(name: str) -> Checkpoint:
     files = [
         resolve_run(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")
     ]
-    return Checkpoint(str(path) if os.path.isdir(path) else name, max(modified(file) for file in files))
+    return Checkpoint(str(path) if os.path.isdir(path) else name, max(modification_time(file) for file in files))
 
 
 def short_name(checkpoint: Checkpoint) -> str:
-    """What `bertlab.load` opens it by: the name of a shipped checkpoint, else its directory or hub id."""
+    """Return the name of a shipped checkpoint, or the directory or hub id of another one, for `bertlab.load`."""
     return next((name for name, path in bertlab.shipped().items() if str(path) == checkpoint.source), checkpoint.source)
 
 
-def fitting(prediction: str, language: str = DEFAULT) -> Checkpoint:
-    """The shipped checkpoint that suits a prediction, in a language if one is shipped for it.
+def select_checkpoint(prediction: str, language: str = DEFAULT) -> Checkpoint:
+    """Select the shipped checkpoint that suits a prediction.
+
+    Args:
+        prediction: the prediction, as in `bertlab.default_checkpoint`.
+        language: the preferred language. If no suitable checkpoint has it, another language is selected.
 
     Raises:
-        CheckpointError: none suits.
+        CheckpointError: no shipped checkpoint is suitable.
     """
-    return checkpoint(str(bertlab.default_checkpoint(prediction, language)))
+    return find_checkpoint(str(bertlab.default_checkpoint(prediction, language)))
 
 
-def modified(file: Path) -> float:
-    """When a file was last changed, in seconds since 1970; 0 where it cannot be read."""
+def modification_time(file: Path) -> float:
+    """Return the time of the last change of a file in seconds since 1970, or 0 if the file cannot be read."""
     try:
         return file.stat().st_mtime
     except (OSError, ValueError):
@@ -80,22 +84,22 @@ def modified(file: Path) -> float:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def session(checkpoint: Checkpoint) -> Session:
-    """Open a checkpoint once for everybody.
+def open_session(checkpoint: Checkpoint) -> Session:
+    """Open a checkpoint. All users share the session.
 
     Raises:
-        CheckpointError: it is missing, damaged, or of another architecture.
+        CheckpointError: the checkpoint is missing, damaged, or of another architecture.
     """
-    # Many people share these cores: with one core per forward pass, all of them together wait least.
+    # All users share the cores. With one core per forward pass, the sum of their waiting times is shortest.
     torch.set_num_threads(1)
     return bertlab.load(checkpoint.source)
 
 
-def about(name: str) -> tuple[ModelConfig, dict]:
-    """A shipped checkpoint's configuration and its `bertlab.json`, without its weights.
+def read_description(name: str) -> tuple[ModelConfig, dict]:
+    """Read the configuration and the `bertlab.json` of a shipped checkpoint, but not its weights.
 
     Raises:
-        CheckpointError: it is damaged.
+        CheckpointError: the configuration is damaged.
     """
     path = Path(bertlab.shipped()[name])
     try:
@@ -105,122 +109,139 @@ def about(name: str) -> tuple[ModelConfig, dict]:
     return read_config(path), record
 
 
-def _record_subject(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> None:
-    """Remember what the figures that follow are computed from."""
-    st.session_state["figures.subject"] = subject_columns(checkpoint, *texts, other=other)
+def _record_query(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> None:
+    """Record the checkpoints and texts of a query for the files of the figures that are drawn next."""
+    st.session_state["figures.query"] = describe_query(checkpoint, *texts, other=other)
 
 
-def subject_columns(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> dict[str, str]:
+def describe_query(checkpoint: Checkpoint, *texts: str | None, other: Checkpoint | None = None) -> dict[str, str]:
+    """Describe a query by its checkpoints and texts.
+
+    Args:
+        checkpoint: the checkpoint.
+        texts: the texts; None and "" are left out.
+        other: the second checkpoint of a comparison.
+
+    Returns:
+        {name of a column: its value} for the saved files of a figure.
+    """
     names = {"checkpoint": short_name(checkpoint)}
     if other is not None and other != checkpoint:
         names["second_checkpoint"] = short_name(other)
     return names | {f"text_{number}" if number > 1 else "text": text for number, text in enumerate(texts, 1) if text}
 
 
-def subject() -> dict[str, str]:
-    """The checkpoint and the texts of the latest query of this run of the page, for the files that figures are saved
-    as; empty before the first.
-    """
-    return st.session_state.get("figures.subject", {})
+def latest_query() -> dict[str, str]:
+    """Return the description of the latest query in this run of the page; empty before the first query."""
+    return st.session_state.get("figures.query", {})
 
 
-def ask(checkpoint: Checkpoint, method: str, *values, progress: Callable | None = None, **options):
-    """Return `Session.METHOD(*values, **options)`, cached. Pages with Python code use `calls.session_call`.
+def compute(checkpoint: Checkpoint, method: str, *values, progress: Callable | None = None, **options):
+    """Return the cached result of `Session.METHOD(*values, **options)`. `calls.call_session` adds its Python code.
 
     Args:
         checkpoint: the checkpoint to open.
         method: the name of the method.
         values: its positional arguments.
-        progress: reports the progress of `xray` and `head_effects`; other methods ignore it.
+        progress: reports the progress of `xray` and `head_effects`. Other methods ignore it.
         options: its keyword arguments.
 
     Raises:
-        BertlabError: what the session raises.
+        BertlabError: the session raises it.
     """
-    texts = values[1:] if method in ("intervene", "head_effects") else values  # these take the task type first
-    _record_subject(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
+    # the first argument of these two methods is the task type
+    texts = values[1:] if method in ("intervene", "head_effects") else values
+    _record_query(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
     if method == "attention":
-        return attention_map(checkpoint, *values, **options)
-    if method == "neuron":  # up to several MB, and computed in milliseconds
-        return session(checkpoint).neuron(*values, **options)
+        return compute_attention(checkpoint, *values, **options)
+    if method == "neuron":  # not cached, since it takes several MB but only milliseconds
+        return open_session(checkpoint).neuron(*values, **options)
     if method == "xray":
-        return reading(checkpoint, *values, progress=progress, **options)
+        return read_passage(checkpoint, *values, progress=progress, **options)
     if method == "head_effects":
-        return head_effects(checkpoint, values, progress=progress, **options)
-    return _ask(checkpoint, method, *values, **options)
+        return compute_head_effects(checkpoint, values, progress=progress, **options)
+    return _compute_cached(checkpoint, method, *values, **options)
+
+
+ask = compute  # the old name, which pages of other packages may use
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _ask(checkpoint: Checkpoint, method: str, *values, **options):
-    return getattr(session(checkpoint), method)(*values, **options)
+def _compute_cached(checkpoint: Checkpoint, method: str, *values, **options):
+    return getattr(open_session(checkpoint), method)(*values, **options)
 
 
 # -- attention -------------------------------------------------------------------------------------------------
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def attention_map(checkpoint: Checkpoint, first: str, second: str | None = None) -> AttentionMap:
-    """Attention of every head over one input."""
-    # Up to 150 MB for 512 tokens, so only the latest two are cached, without a copy.
-    return session(checkpoint).attention(first, second or None)
+def compute_attention(checkpoint: Checkpoint, first: str, second: str | None = None) -> AttentionMap:
+    """Compute the attention of every head over one input."""
+    # a result takes up to 150 MB for 512 tokens, so only two of them are cached, and they are not copied
+    return open_session(checkpoint).attention(first, second or None)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def attention_pack(
+def pack_attention(
     checkpoint: Checkpoint, first: str, second: str | None, _attention: AttentionMap
 ) -> payload.AttentionPack:
-    """Attention of every head over one input, packed: 40 MB for 512 tokens and 12 x 12 heads."""
+    """Pack the attention of every head for the canvas view: 40 MB for 512 tokens and 12 x 12 heads."""
     return payload.AttentionPack(_attention)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def bertviz(checkpoint: Checkpoint, first: str, second: str | None, layer: int) -> str:
-    """The HTML page of bertviz for one input."""
-    return bertviz_view.head_view_html(attention_map(checkpoint, first, second), layer=layer)
+def render_bertviz(checkpoint: Checkpoint, first: str, second: str | None, layer: int) -> str:
+    """Render the HTML page of bertviz for one input."""
+    return bertviz_view.head_view_html(compute_attention(checkpoint, first, second), layer=layer)
 
 
-def attention_page(checkpoint: Checkpoint, first: str, second: str | None, options: dict) -> str:
-    """The attention view as one offline HTML file; its title names the checkpoint and the texts."""
+def render_attention_page(checkpoint: Checkpoint, first: str, second: str | None, options: dict) -> str:
+    """Render the attention view as one offline HTML file. Its title contains the checkpoint and the texts."""
     title = _title(checkpoint, first, second)
-    return html.attention_html(attention_map(checkpoint, first, second), title=title, options=options)
+    return html.attention_html(compute_attention(checkpoint, first, second), title=title, options=options)
 
 
-def neuron_page(checkpoint: Checkpoint, first: str, second: str | None, layer: int, head: int, options: dict) -> str:
-    """The view inside one head as one offline HTML file; its title names the checkpoint and the texts."""
-    neuron_map = session(checkpoint).neuron(first, second, layer=layer, head=head)
+def render_neuron_page(
+    checkpoint: Checkpoint, first: str, second: str | None, layer: int, head: int, options: dict
+) -> str:
+    """Render the view inside one head as one offline HTML file. Its title contains the checkpoint and the texts."""
+    neuron_map = open_session(checkpoint).neuron(first, second, layer=layer, head=head)
     return html.neuron_html(neuron_map, title=_title(checkpoint, first, second), options=options)
 
 
 def _title(checkpoint: Checkpoint, first: str, second: str | None) -> str:
-    name = os.path.basename(session(checkpoint).name)
+    """Return the title of an HTML file: the checkpoint and the texts, in at most 160 characters."""
+    name = os.path.basename(open_session(checkpoint).name)
     title = textwrap.shorten(" · ".join(part for part in (name, first, second) if part), 160, placeholder=" …")
-    # a lone surrogate cannot be written as UTF-8
+    # a surrogate without its other half cannot be encoded as UTF-8
     return title.encode("utf-8", "replace").decode()
 
 
 # -- long computations -----------------------------------------------------------------------------------------
 
 
-def head_effects(
+def compute_head_effects(
     checkpoint: Checkpoint, values: tuple, mask: int = 0, progress: Callable[[float], None] | None = None
 ) -> HeadEffects:
-    """The effect of every head on one prediction, computed layer by layer.
+    """Compute the effect of every head on one prediction, layer by layer.
 
-    A finished layer is cached, so that an interrupted computation continues where it stopped.
+    Finished layers are cached, so that an interrupted computation continues where it stopped.
 
     Args:
-        values: the first arguments of `Session.head_effects`.
-        mask: which [MASK] of the text, from zero.
-        progress: is called with the finished share.
+        checkpoint: the checkpoint.
+        values: the positional arguments of `Session.head_effects`.
+        mask: which [MASK] of the text is predicted, counted from 0.
+        progress: called with the share of the layers that are finished.
 
     Raises:
-        BertlabError: what the session raises.
+        BertlabError: the session raises it.
     """
-    _record_subject(checkpoint, *values[1:])
-    by_layer, layers = _effects_by_layer(checkpoint, values, mask), session(checkpoint).config.num_layers
+    _record_query(checkpoint, *values[1:])
+    by_layer = _cached_effects_by_layer(checkpoint, values, mask)
+    layers = open_session(checkpoint).config.num_layers
     missing = [layer for layer in range(layers) if layer not in by_layer]
     if missing:
-        for part in session(checkpoint).head_effects_by_layer(*values, mask=mask, layers=missing):
+        for part in open_session(checkpoint).head_effects_by_layer(*values, mask=mask, layers=missing):
             by_layer[part.layers[0]] = part
             if progress:
                 progress(len(by_layer) / layers)
@@ -228,44 +249,49 @@ def head_effects(
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _effects_by_layer(checkpoint: Checkpoint, values: tuple, mask: int) -> dict:
-    return {}  # filled by `head_effects`: a cached function cannot report progress
+def _cached_effects_by_layer(checkpoint: Checkpoint, values: tuple, mask: int) -> dict:
+    """Return the dictionary in which `compute_head_effects` stores the effects of each layer."""
+    return {}
 
 
-def reading(
-    checkpoint: Checkpoint, question: str, text: str, progress: Callable | None = None, n_best: int = ANSWERS
+def read_passage(
+    checkpoint: Checkpoint, question: str, text: str, progress: Callable | None = None, n_best: int = MAX_ANSWERS
 ) -> SpanXray:
-    """The answers of a passage, their scores and their windows, for the two pages that show answers.
+    """Find the answers to a question in a passage. Two pages share the cached result.
 
     Args:
-        checkpoint: a checkpoint with the output layer for spans.
+        checkpoint: a checkpoint with the task head for spans.
         question: the question.
         text: the passage.
-        progress: wraps the parts of a long passage.
-        n_best: the number of answers at most.
+        progress: wraps the sequence of windows of a long passage and reports the progress.
+        n_best: the maximum number of answers.
+
+    Returns:
+        The answers, their scores and the windows that they were found in.
 
     Raises:
-        BertlabError: what the session raises.
+        BertlabError: the session raises it.
     """
-    _record_subject(checkpoint, question, text)
-    slot = _reading(checkpoint, question, text, n_best)
-    if not slot:
+    _record_query(checkpoint, question, text)
+    cached = _cached_answers(checkpoint, question, text, n_best)
+    if not cached:
         options = {"batch_size": WINDOWS_PER_BATCH, "progress": progress or iter}
-        slot.append(session(checkpoint).xray(question, text, n_best, **options))
-    return slot[0]
+        cached.append(open_session(checkpoint).xray(question, text, n_best, **options))
+    return cached[0]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _reading(checkpoint: Checkpoint, question: str, text: str, n_best: int) -> list:
-    return []  # filled by `reading`: a cached function cannot report progress
+def _cached_answers(checkpoint: Checkpoint, question: str, text: str, n_best: int) -> list:
+    """Return the list that `read_passage` stores its result in. A cached function could not report progress."""
+    return []
 
 
 def count_tokens(checkpoint: Checkpoint, text: str) -> int:
-    """The number of tokens of a text of any length."""
-    return len(session(checkpoint).tokenizer.encode_ids([text])[0])
+    """Count the tokens of a text of any length."""
+    return len(open_session(checkpoint).tokenizer.encode_ids([text])[0])
 
 
-def comparison(
+def compare_checkpoints(
     first: Checkpoint,
     second: Checkpoint,
     text: str,
@@ -273,15 +299,23 @@ def comparison(
     other: str | None = None,
     other_pair: str | None = None,
 ) -> Comparison:
-    """Compare two checkpoints on one input, or on one input each; the arguments of `explore.compare.compare`.
+    """Compare two checkpoints on one input, or on one input each. The result is cached.
+
+    Args:
+        first: the first checkpoint.
+        second: the second checkpoint.
+        text: the text for both checkpoints, or for the first.
+        pair: the second text of that input; None for none.
+        other: the text for the second checkpoint; None for the same input.
+        other_pair: the second text of that input; None for none.
 
     Raises:
-        BertlabError: what `compare` raises.
+        BertlabError: `explore.compare.compare` raises it.
     """
-    _record_subject(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
-    return _comparison(first, second, text, pair, other, other_pair)
+    _record_query(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
+    return _compare_cached(first, second, text, pair, other, other_pair)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _comparison(first: Checkpoint, second: Checkpoint, *texts: str | None) -> Comparison:
-    return compare(session(first), session(second), *texts)
+def _compare_cached(first: Checkpoint, second: Checkpoint, *texts: str | None) -> Comparison:
+    return compare(open_session(first), open_session(second), *texts)

@@ -1,4 +1,4 @@
-"""Training runs and their snapshots, cached for everybody who uses this app."""
+"""Training runs and their snapshots, in caches that all users of the app share."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,7 +9,7 @@ import streamlit as st
 
 import bertlab
 from bertlab.app import access
-from bertlab.app.data.sessions import Checkpoint, checkpoint
+from bertlab.app.data.sessions import Checkpoint, find_checkpoint
 from bertlab.checkpoints import history
 from bertlab.checkpoints.locate import resolve_run
 from bertlab.config.errors import BertlabError, DataError
@@ -18,30 +18,35 @@ from bertlab.explore.session import Session
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views import payload
 
-DIRECTORY = access.RUNS  # where runs are looked for until another directory is given
-EXAMPLE_COMMAND = "bertlab pretrain CORPUS --out runs/mine --preset tiny --minutes 10"  # shown where there is no run
-SMALL = 12_000_000  # bytes of a snapshot's weights up to which it stays open
+DIRECTORY = access.RUN_DIRECTORY  # the default directory of runs
+EXAMPLE_COMMAND = "bertlab pretrain CORPUS --out runs/mine --preset tiny --minutes 10"  # shown if there are no runs
+MAX_OPEN_BYTES = 12_000_000  # a snapshot stays open if its weights take at most this many bytes
 
 
-def find(directory: str = DIRECTORY) -> dict[str, Path]:
-    """The shipped runs and those of a directory by name. A run named like a shipped one goes by its path.
+def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
+    """Find the shipped runs and those of a directory.
 
-    A directory that a visitor may not open is treated as one that does not exist.
+    Args:
+        directory: the directory. If a visitor may not open it, it is treated like one that does not exist.
+
+    Returns:
+        {name: run directory}. If a run has the name of a shipped one, its path takes the place of its name.
     """
     shipped = history.shipped_runs()
     found = history.find_runs(directory) if access.is_allowed(directory) else {}
-    found = {name: path for name, path in found.items() if access.is_allowed(path)}  # a link may lead elsewhere
+    # checked again for each run, because a symbolic link may point to another directory
+    found = {name: path for name, path in found.items() if access.is_allowed(path)}
     return shipped | {name if name not in shipped else str(path): path for name, path in found.items()}
 
 
-def open_run(name: str) -> Path:
-    """The directory of a run by its name or path.
+def find_run(name: str) -> Path:
+    """Find the directory of a run by the name or the path of the run.
 
     Raises:
-        DataError: there is none.
+        DataError: there is no such run, or a visitor may not open it.
     """
     try:
-        path = find().get(name) or Path(name).expanduser()
+        path = find_runs().get(name) or Path(name).expanduser()
         if access.is_allowed(path) and path.is_dir() and history.is_run(path):
             return path
     except (OSError, RuntimeError, ValueError):  # a name that is too long, an unknown user, a null byte
@@ -49,76 +54,84 @@ def open_run(name: str) -> Path:
     raise DataError("run-not-found", path=access.shorten(name))
 
 
-def latest(runs: dict[str, Path], count: int, language: str) -> list[str]:
-    """The names of the runs whose logs were written last, in the order of `runs`.
+def select_latest(runs: dict[str, Path], count: int, language: str) -> list[str]:
+    """Select the runs whose logs were written last and whose curves can be compared.
 
-    All of them are pre-training runs or all are fine-tuning runs, and all are of one language: the curves of others
-    cannot be compared.
+    They are either all pre-training runs or all fine-tuning runs, and they have the same language.
 
     Args:
-        count: how many at most.
-        language: preferred among the shipped runs; of one's own runs the newest decides.
+        runs: {name: run directory}.
+        count: the maximum number of runs.
+        language: the language to select if all runs are shipped ones. Otherwise the newest run decides.
+
+    Returns:
+        The names of the selected runs, in the order of `runs`.
     """
-    newest = sorted(runs, key=lambda name: _stamp(runs[name]), reverse=True)
-    shipped = history.shipped_runs().keys() >= runs.keys()
-    first = next((name for name in newest if shipped and _language_or_none(runs[name]) == language), None)
-    group = _group(runs[first or newest[0]]) if newest else None
-    chosen = list(islice((name for name in newest if _group(runs[name]) == group), count))
-    return [name for name in runs if name in chosen]
+    by_age = sorted(runs, key=lambda name: _log_version(runs[name]), reverse=True)
+    all_shipped = history.shipped_runs().keys() >= runs.keys()
+    preferred = next((name for name in by_age if all_shipped and _language_or_none(runs[name]) == language), None)
+    group = _comparison_group(runs[preferred or by_age[0]]) if by_age else None
+    selected = list(islice((name for name in by_age if _comparison_group(runs[name]) == group), count))
+    return [name for name in runs if name in selected]
 
 
-def language_of(run: Path) -> str:
-    """The code of the language of a run's vocabulary.
+def read_language(run: Path) -> str:
+    """Read the language code of the vocabulary of a run.
 
     Raises:
         BertlabError: the run has no snapshots, or they are damaged.
     """
-    return _vocabulary_language(checkpoint(str(history.find_snapshots(run)[0].path)))
+    return _read_vocabulary_language(find_checkpoint(str(history.find_snapshots(run)[0].path)))
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _vocabulary_language(chosen: Checkpoint) -> str:
-    return Tokenizer.load(resolve_run(Path(chosen.source))).language
+def _read_vocabulary_language(checkpoint: Checkpoint) -> str:
+    return Tokenizer.load(resolve_run(Path(checkpoint.source))).language
 
 
-def default_run(runs: dict[str, Path], language: str) -> str:
-    """The name of the first shipped run in a language, else of the first run; "" where there are none."""
+def choose_default_run(runs: dict[str, Path], language: str) -> str:
+    """Choose the first shipped run in a language, else the first run.
+
+    Returns:
+        The name of the run; "" if there are no runs.
+    """
     for name in history.shipped_runs():
         with suppress(BertlabError):
-            if language_of(runs[name]) == language:
+            if read_language(runs[name]) == language:
                 return name
     return next(iter(runs), "")
 
 
-def log(run: Path) -> list[dict]:
-    """The rows of a run's log, read again only when it has grown.
+def read_log(run: Path) -> list[dict]:
+    """Read the rows of a run's log. The file is read again only after it changed.
 
     Raises:
-        DataError: it is damaged.
+        DataError: the log is damaged.
     """
-    return _log(run, _stamp(run))
+    return _read_log(run, _log_version(run))
 
 
-def thinned_log(run: Path) -> list[dict]:
-    """About 400 rows of a run's log.
+def read_thinned_log(run: Path) -> list[dict]:
+    """Read about 400 rows of a run's log, which are enough for its curves.
 
     Raises:
-        DataError: it is damaged.
+        DataError: the log is damaged.
     """
-    return _thinned_log(run, _stamp(run))
+    return _read_thinned_log(run, _log_version(run))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _log(run: Path, stamp: tuple) -> list[dict]:
+def _read_log(run: Path, version: tuple) -> list[dict]:
     return history.read_log(run)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _thinned_log(run: Path, stamp: tuple) -> list[dict]:
-    return history.thin_log(_log(run, stamp))
+def _read_thinned_log(run: Path, version: tuple) -> list[dict]:
+    return history.thin_log(_read_log(run, version))
 
 
-def _stamp(run: Path) -> tuple:
+def _log_version(run: Path) -> tuple:
+    """Return the modification time and the size of a run's log, or () if there is none."""
     try:
         stat = (run / history.LOG).stat()
     except OSError:
@@ -126,72 +139,73 @@ def _stamp(run: Path) -> tuple:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _group(run: Path) -> tuple[bool, str | None]:
-    """Whether a run is a fine-tuning run, and its language; the losses of two groups cannot be compared."""
+def _comparison_group(run: Path) -> tuple[bool, str | None]:
+    """Return whether a run is a fine-tuning run, and its language. Only losses within a group can be compared."""
     return "task" in history.read_settings(run), _language_or_none(run)
 
 
 def _language_or_none(run: Path) -> str | None:
-    """The language of a run by its snapshots, or by its checkpoint; None where it has neither yet."""
+    """Read the language of a run from its snapshots or its checkpoint. None if it has neither."""
     with suppress(BertlabError):
-        return language_of(run)
+        return read_language(run)
     with suppress(BertlabError):
-        return _vocabulary_language(checkpoint(str(run)))
+        return _read_vocabulary_language(find_checkpoint(str(run)))
     return None
 
 
 # -- snapshots -------------------------------------------------------------------------------------------------
 
 
-def cached_timeline(
+def compute_timeline(
     run: Path, first: str, second: str | None, *, progress: Callable[[int, int], None]
 ) -> timeline.Timeline:
-    """Every snapshot of a run on one input; `explore.timeline.timeline` with cached snapshots.
+    """Compute the predictions of every snapshot of a run for one input. Each snapshot is cached.
 
     Args:
         run: the run directory.
         first: the text.
         second: the second text; None for none.
-        progress: called with the number of finished snapshots and the number of all.
+        progress: called with the number of finished snapshots and the number of all snapshots.
 
     Raises:
-        BertlabError: what `explore.timeline` raises.
+        BertlabError: `explore.timeline` raises it.
     """
 
-    def ask(snapshot, count, text, pair):
-        return _moment(checkpoint(str(snapshot.path)), count, text, pair, snapshot)
+    def read_snapshot(snapshot, count, text, pair):
+        return _read_snapshot(find_checkpoint(str(snapshot.path)), count, text, pair, snapshot)
 
-    return timeline.timeline(run, first, second, ask=ask, done=progress)
+    return timeline.timeline(run, first, second, ask=read_snapshot, done=progress)
 
 
-def timeline_payload(run: Path, first: str, second: str | None, snapshots: timeline.Timeline, options: dict) -> bytes:
-    """The payload of the time machine for what `cached_timeline` returned."""
-    sources = tuple(checkpoint(str(snapshot.path)) for snapshot in snapshots.snapshots)
-    subject = {"run": run.name, "text": first} | ({"text_2": second} if second else {})
-    return payload.with_options(_pack(run, sources, first, second, snapshots), options | {"subject": subject})
+def pack_timeline(run: Path, first: str, second: str | None, snapshots: timeline.Timeline, options: dict) -> bytes:
+    """Pack the result of `compute_timeline` for the canvas view of the time machine."""
+    checkpoints = tuple(find_checkpoint(str(snapshot.path)) for snapshot in snapshots.snapshots)
+    query = {"run": run.name, "text": first} | ({"text_2": second} if second else {})
+    packed = _pack_timeline(run, checkpoints, first, second, snapshots)
+    return payload.with_options(packed, options | {"subject": query})
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _pack(
-    run: Path, sources: tuple[Checkpoint, ...], first: str, second: str | None, _timeline: timeline.Timeline
+def _pack_timeline(
+    run: Path, checkpoints: tuple[Checkpoint, ...], first: str, second: str | None, _timeline: timeline.Timeline
 ) -> bytes:
-    # the curve ends with the last snapshot, so that a run in progress does not change the picture at every step
+    # the curve ends at the last snapshot; otherwise a run in progress would change the view at every step
     rows = [row for row in history.read_log(run) if row["step"] <= _timeline.snapshots[-1].step]
     return payload.timeline_bytes(_timeline, title=run.name, log=history.thin_log(rows))
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
-def _moment(chosen: Checkpoint, count: int, text: str, pair: str | None, _snapshot_row) -> timeline.Moment:
-    return timeline.read_snapshot(_snapshot(chosen), _snapshot_row, count, text, pair)
+def _read_snapshot(checkpoint: Checkpoint, count: int, text: str, pair: str | None, _snapshot) -> timeline.Moment:
+    return timeline.read_snapshot(_open_snapshot(checkpoint), _snapshot, count, text, pair)
 
 
-def _snapshot(chosen: Checkpoint) -> Session:
-    """Open a snapshot. Small ones stay open, so that a new text is answered at once."""
-    weights = Path(chosen.source) / "model.safetensors"
-    small = weights.is_file() and weights.stat().st_size <= SMALL
-    return _cached_snapshot(chosen) if small else bertlab.load(chosen.source)
+def _open_snapshot(checkpoint: Checkpoint) -> Session:
+    """Open a snapshot. Small snapshots stay open, so that the predictions for a new text appear at once."""
+    weights = Path(checkpoint.source) / "model.safetensors"
+    is_small = weights.is_file() and weights.stat().st_size <= MAX_OPEN_BYTES
+    return _open_cached_snapshot(checkpoint) if is_small else bertlab.load(checkpoint.source)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _cached_snapshot(chosen: Checkpoint) -> Session:
-    return bertlab.load(chosen.source)
+def _open_cached_snapshot(checkpoint: Checkpoint) -> Session:
+    return bertlab.load(checkpoint.source)

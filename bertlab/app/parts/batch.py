@@ -69,7 +69,7 @@ def batch_panel(checkpoint: sessions.Checkpoint, question: str) -> None:
         if st.button(
             t("batch-predict", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{question}"
         ):
-            predictions = predict_texts(sessions.session(checkpoint), question, texts[:MAX_ROWS], _progress)
+            predictions = predict_texts(sessions.open_session(checkpoint), question, texts[:MAX_ROWS], _progress)
             st.session_state[key] = (query, predictions)
         stored = st.session_state.get(key)
         if stored and stored[0] == query:
@@ -103,7 +103,7 @@ def _selected_texts(table: Rows, question: str, checkpoint: sessions.Checkpoint)
     text = fields.column(left, t("batch-text-column"), text, table.columns, f"text-{question}")
     pair = ""
     if "pair_column" in types_of_command(question)[0].column_flags:
-        trained_texts = sessions.session(checkpoint).texts
+        trained_texts = sessions.open_session(checkpoint).texts
         unnamed = "2" if trained_texts == 2 and table.columns == ("1", "2") else ""
         pair = "" if trained_texts == 1 else guess_column(table.columns, PAIR_NAMES) or unnamed
         pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{question}")

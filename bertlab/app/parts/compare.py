@@ -30,11 +30,11 @@ def compare_inputs(
     Raises:
         BertlabError: what `explore.compare.compare` raises.
     """
-    # `sessions.comparison` takes the checkpoints where `compare` takes their sessions
+    # `sessions.compare_checkpoints` takes the checkpoints where `compare` takes their sessions
     session = calls.Expression(first, "session", checkpoint=first)
     other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.short_name(second)!r})",))
     arguments = [texts[0], texts[1] or None, *((others[0], others[1] or None) if others else ())]
-    call = calls.function_call(compare, session, other, *arguments, through=sessions.comparison)
+    call = calls.call_function(compare, session, other, *arguments, through=sessions.compare_checkpoints)
     return calls.assign("comparison", call)
 
 

@@ -65,9 +65,9 @@ def question() -> str:
     for page, prediction in QUESTIONS.items():
         with suppress(BertlabError):
             if picked == sessions.AUTO:
-                sessions.fitting(prediction, language())
+                sessions.select_checkpoint(prediction, language())
                 able.append(page)
-            elif selection.can_predict(sessions.session(sessions.checkpoint(picked)), prediction):
+            elif selection.can_predict(sessions.open_session(sessions.find_checkpoint(picked)), prediction):
                 return prediction
     if not able:
         return next(iter(QUESTIONS.values()))
@@ -194,12 +194,12 @@ def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Sourc
     """
 
     def read(name: str, spec: TaskSpec, split: str) -> AnalysisRows:
-        return labelled_rows.read(source.name, source.content, spec, split)
+        return labelled_rows.read_rows(source.name, source.content, spec, split)
 
     # os.path leaves the name of an unknown user as it is, where pathlib raises
     name = source.name if source.content is not None else os.path.expanduser(source.name)
     spec = calls.assign("spec", _spec(checkpoint, loaded, task))
-    call = calls.function_call(error_analysis.read_labelled_rows, name, spec, source.split, through=read)
+    call = calls.call_function(error_analysis.read_labelled_rows, name, spec, source.split, through=read)
     return calls.assign("rows", call)
 
 
@@ -227,7 +227,7 @@ def evaluate(
         return labelled_rows.analyse(checkpoint, key, rows, spec, most, progress)
 
     session, spec = _loaded(checkpoint, loaded), _spec(checkpoint, loaded, task, columns)
-    call = calls.function_call(error_analysis.analyse_errors, session, rows, spec, most, through=run)
+    call = calls.call_function(error_analysis.analyse_errors, session, rows, spec, most, through=run)
     return calls.assign("analysis", call)
 
 
@@ -239,7 +239,7 @@ def _spec(
     checkpoint: sessions.Checkpoint, loaded: Checkpoint, task: str, columns: tuple[tuple[str, ...], str] = ((), "")
 ) -> calls.Expression:
     """The task to evaluate on, with the columns that the user chose."""
-    return calls.function_call(error_analysis.find_task, _loaded(checkpoint, loaded), task, *columns)
+    return calls.call_function(error_analysis.find_task, _loaded(checkpoint, loaded), task, *columns)
 
 
 # -- results -----------------------------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ def _confusion(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> S
         "count": [confusion.counts_GP[cell] for cell in cells], "share": [confusion.shares_GP[cell] for cell in cells],
     }  # fmt: skip
     with place:
-        saved = {"data": data, "subject": _subject(checkpoint, found)}
+        saved = {"data": data, "extra_columns": _subject(checkpoint, found)}
         cells = analysis.field("confusion")
         plots.draw("confusion", evaluation.confusion_map, cells, chosen, on_click=choose, **saved, **words)
         display.explain("confusion", "label_probability")
@@ -370,7 +370,7 @@ def _groups(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequ
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
     }  # fmt: skip
     with place:
-        saved = {"data": data, "subject": _subject(checkpoint, found)}
+        saved = {"data": data, "extra_columns": _subject(checkpoint, found)}
         shown = analysis.field("groups")[by]
         plots.draw("groups", evaluation.group_bars, shown, on_click=choose, **saved, **names)
         display.explain("label_probability")
@@ -396,7 +396,7 @@ def _values(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequ
         "label": [row.values[0] for row in found.rows], "prediction": [row.values[1] for row in found.rows],
     }  # fmt: skip
     with place:
-        saved = {"data": data, "subject": _subject(checkpoint, found)}
+        saved = {"data": data, "extra_columns": _subject(checkpoint, found)}
         shown = analysis.field("rows")
         plots.draw("values", evaluation.value_scatter, shown, on_click=choose, axes=axes, **saved)
     return [int(picked)] if picked else None
@@ -427,5 +427,5 @@ def list_examples(checkpoint: sessions.Checkpoint, found: ErrorAnalysis, members
 
 def _open(checkpoint: sessions.Checkpoint, kind: str, row: ScoredRow, joint: str) -> None:
     task_type = finetune_type(kind)
-    predict = partial(sessions.ask, checkpoint, task_type.command)
+    predict = partial(sessions.compute, checkpoint, task_type.command)
     selection.open_attention_page(checkpoint, *task_type.attention_texts(row, joint, predict))

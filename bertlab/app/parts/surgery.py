@@ -81,11 +81,11 @@ def _question_fields(kind: str, examples: Examples, right) -> ProbeInput:
 
 
 def _text_field(kind: str, examples: Examples, right) -> ProbeInput:
-    return ProbeInput(kind, fields.text_line(st, t("heads-text"), examples.judged, key="judged"), None)
+    return ProbeInput(kind, fields.text_line(st, t("heads-text"), examples.review, key="judged"), None)
 
 
 def _mask_fields(kind: str, examples: Examples, right) -> ProbeInput:
-    text = fields.text_line(st, t("heads-text"), examples.masked, key="masked", help=t("heads-text-help"))
+    text = fields.text_line(st, t("heads-text"), examples.masked_sentence, key="masked", help=t("heads-text-help"))
     masks = text.count(MASK)
     if masks < 2:
         return ProbeInput(kind, text, None)
@@ -135,9 +135,9 @@ def change_buttons(line: str, config: ModelConfig) -> None:
     for layer, position in parsed.patches:
         place = changes.EVERY if position is None else str(position)
         name = (
-            t("heads-change-all-patches", state=fields.state_name(layer))
+            t("heads-change-all-patches", state=fields.name_hidden_state(layer))
             if position is None
-            else t("heads-change-patch", state=fields.state_name(layer), place=place)
+            else t("heads-change-patch", state=fields.name_hidden_state(layer), place=place)
         )
         shown.append((name, f"p{layer}.{place}"))
     with st.container(horizontal=True, gap="xsmall", key="heads-undo"):
@@ -176,7 +176,7 @@ def _effects(
     checkpoint: sessions.Checkpoint, probe_input: ProbeInput, progress: Callable | None = None
 ) -> calls.Expression:
     options = {"mask": probe_input.mask, "progress": progress}
-    return calls.session_call(checkpoint, "head_effects", *probe_input.values, **options)
+    return calls.call_session(checkpoint, "head_effects", *probe_input.values, **options)
 
 
 def measure_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput, place) -> None:
@@ -221,7 +221,7 @@ def grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: Hea
         st.session_state["heads.received"] = new_line
         store_changes(changes.shorten(new_line, config.num_heads))
 
-    components.head_grid(data, changed)
+    components.draw_head_grid(data, changed)
 
 
 def colour_limit(effects: HeadEffects) -> float:
@@ -256,7 +256,7 @@ def _position_field(place, tokens: tuple[TokenRow, ...], key: str, default: int 
 def row_tool(line: str, checkpoint: sessions.Checkpoint, probe_input: ProbeInput, tokens: tuple[TokenRow, ...]) -> None:
     """Set one row of attention: uniform, all on one position, or numbers typed by the user."""
     st.caption(t("heads-row-lead"))
-    config = sessions.session(checkpoint).config
+    config = sessions.open_session(checkpoint).config
     cells = st.columns([1, 1, 2])
     layer = url.number(cells[0].number_input, t("layer"), 0, config.num_layers - 1, 0, key="row.layer")
     head = url.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, 0, key="row.head")
@@ -269,7 +269,7 @@ def row_tool(line: str, checkpoint: sessions.Checkpoint, probe_input: ProbeInput
     if how == "one":
         weights = [(_position_field(st, tokens, "row.to"), 1.0)]
     if how == "hand":
-        own_T = sessions.ask(
+        own_T = sessions.compute(
             checkpoint, "attention_row", probe_input.text, probe_input.pair, layer=layer, head=head, position=position
         )
         own_T = own_T.astype(float)  # 0.225 is slightly smaller in float32 and would be shown as 0.224
@@ -293,8 +293,8 @@ def row_tool(line: str, checkpoint: sessions.Checkpoint, probe_input: ProbeInput
 
 def patch_tool(line: str, checkpoint: sessions.Checkpoint, other: str, tokens: tuple[TokenRow, ...]) -> None:
     """Patch a hidden state of another sentence into this one."""
-    config = sessions.session(checkpoint).config
-    other_tokens = sessions.ask(checkpoint, "encode", other)
+    config = sessions.open_session(checkpoint).config
+    other_tokens = sessions.compute(checkpoint, "encode", other)
     cells = st.columns([1, 2, 1, 2], vertical_alignment="bottom")
     from_layer = fields.hidden_state(cells[0].selectbox, t("heads-patch-from"), config.num_layers, 0, key="patch.layer")
     from_position = _position_field(cells[1], other_tokens, "patch.from", 1)
@@ -312,7 +312,7 @@ def patch_tool(line: str, checkpoint: sessions.Checkpoint, other: str, tokens: t
 
 def keep_tool(line: str, checkpoint: sessions.Checkpoint) -> None:
     """Show the command that removes the knocked-out heads permanently."""
-    config = sessions.session(checkpoint).config
+    config = sessions.open_session(checkpoint).config
     parsed = parse_changes(line, config)
     st.caption(t("heads-export-lead"))
     if not parsed.heads:
@@ -327,7 +327,7 @@ def keep_tool(line: str, checkpoint: sessions.Checkpoint) -> None:
     command = ["bertlab", "export", "pruned", "--checkpoint", sessions.short_name(checkpoint), "--prune", heads]
     st.code(shlex.join(command), language="bash", wrap_lines=True)
     weights = 4 * config.hidden_size * config.head_size + 3 * config.head_size
-    total = sum(parameter.numel() for parameter in sessions.session(checkpoint).model.parameters())
+    total = sum(parameter.numel() for parameter in sessions.open_session(checkpoint).model.parameters())
     vocabulary = config.vocab_size * config.hidden_size
     shares = {"share": percent(weights * len(knocked_out) / total), "vocabulary": percent(vocabulary / total)}
     st.caption(t("heads-export-size", heads=len(knocked_out), **shares))

@@ -21,7 +21,7 @@ def decision(checkpoint: sessions.Checkpoint, reading: calls.Expression) -> None
     else:
         st.html(f'<p class="say">{t("xray-no-answer-at", tau=tau)}</p>')
     names = {"labels": (t("xray-no-answer"), t("xray-answer"))}
-    plots.draw("threshold", xray.threshold_strip, reading, tau, fields.TAU, **names)
+    plots.draw("threshold", xray.threshold_strip, reading, tau, fields.MAX_TAU, **names)
     values = {"margin": seen.margin, "none": seen.answers.no_answer_score, "best": best.score}
     st.caption(t("xray-result-changes-at", **values))
     display.explain("tau", "no_answer", "span_score")
@@ -89,14 +89,14 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     number = url.number(rank.number_input, t("xray-candidate"), 1, len(seen.answers.answers), 1, key="rank") - 1
     answer, window = seen.answers.answers[number], seen.answer_windows[number]
     arguments = (question, text, window, answer.start, answer.end)
-    span_attention = calls.session_call(checkpoint, "span_attention", *arguments)
+    span_attention = calls.call_session(checkpoint, "span_attention", *arguments)
     found = span_attention.result
     from_answer = look == "answer"
     share = span_attention.field("answer_to_question_LN" if from_answer else "question_to_answer_LN")
     share_LN = share.result
     uniform = len(found.question if from_answer else found.answer) / len(found.tokens)
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
-    layer, head = fields.layer_and_head(sessions.session(checkpoint).config, strongest, "between.")
+    layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest, "between.")
     names = {"axes": (t("head"), t("layer")), "labels": (t("xray-share"), t("xray-uniform"))}
 
     def choose(place: list) -> None:

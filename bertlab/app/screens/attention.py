@@ -24,15 +24,17 @@ url.enter_view(look)
 def heads(checkpoint: sessions.Checkpoint) -> None:
     """All heads on the canvas of bertlab."""
     state = url.view_state()
-    attention = calls.session_call(checkpoint, "attention", *texts)
-    code = calls.canvas_code(
+    attention = calls.call_session(checkpoint, "attention", *texts)
+    code = calls.write_canvas_code(
         attention, html.attention_html, "attention.html", figures.attention_map, "layer", "head"
     )  # fmt: skip
-    pack = sessions.attention_pack(checkpoint, *texts, attention.result)
-    subject = sessions.subject_columns(checkpoint, *texts)
-    components.canvas("attention", pack.bytes(state, components.canvas_options() | {"code": code, "subject": subject}))
-    page = partial(sessions.attention_page, checkpoint, *texts, components.canvas_options() | {"state": state})
-    components.html_button(page, "attention.html")
+    pack = sessions.pack_attention(checkpoint, *texts, attention.result)
+    subject = sessions.describe_query(checkpoint, *texts)
+    components.draw_canvas(
+        "attention", pack.bytes(state, components.canvas_options() | {"code": code, "subject": subject})
+    )
+    page = partial(sessions.render_attention_page, checkpoint, *texts, components.canvas_options() | {"state": state})
+    components.draw_html_button(page, "attention.html")
 
 
 @st.fragment
@@ -40,26 +42,26 @@ def heads(checkpoint: sessions.Checkpoint) -> None:
 def neuron(checkpoint: sessions.Checkpoint) -> None:
     """The computation inside one head, which is chosen above."""
     st.caption(t("view-neuron-lead"))
-    layer, head = fields.layer_and_head(sessions.session(checkpoint).config)
-    neuron_map = calls.session_call(checkpoint, "neuron", *texts, layer=layer, head=head)
-    code = calls.canvas_code(neuron_map, html.neuron_html, "head.html", figures.query_token_figure, "token")
-    subject = sessions.subject_columns(checkpoint, *texts)
+    layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config)
+    neuron_map = calls.call_session(checkpoint, "neuron", *texts, layer=layer, head=head)
+    code = calls.write_canvas_code(neuron_map, html.neuron_html, "head.html", figures.query_token_figure, "token")
+    subject = sessions.describe_query(checkpoint, *texts)
     options = components.canvas_options() | {"code": code, "subject": subject}
-    components.canvas("neuron", payload.neuron_bytes(neuron_map.result, options=options))
+    components.draw_canvas("neuron", payload.neuron_bytes(neuron_map.result, options=options))
     page_options = components.canvas_options() | {"state": url.view_state()}
-    page = partial(sessions.neuron_page, checkpoint, *texts, layer, head, page_options)
-    components.html_button(page, "head.html")
+    page = partial(sessions.render_neuron_page, checkpoint, *texts, layer, head, page_options)
+    components.draw_html_button(page, "head.html")
 
 
 @frame.show_errors()
 def bertviz(checkpoint: sessions.Checkpoint) -> None:
     """bertviz in an iframe, if the input is short enough."""
-    count = len(sessions.ask(checkpoint, "encode", *texts))
+    count = len(sessions.compute(checkpoint, "encode", *texts))
     if count > bertviz_view.MAX_TOKENS:
         frame.note(t("bertviz-too-long", limit=bertviz_view.MAX_TOKENS, count=count))
     else:
         st.caption(t("view-bertviz-lead"))
-        st.iframe(sessions.bertviz(checkpoint, *texts, url.view_state()["layer"]), height=104 + 23 * count)
+        st.iframe(sessions.render_bertviz(checkpoint, *texts, url.view_state()["layer"]), height=104 + 23 * count)
 
 
 with st.container(key="picture"), frame.show_errors():

@@ -39,7 +39,7 @@ def second_text(texts: int | None, example: str) -> str:
 def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> None:
     """Show the prediction for a text or a pair, and the effect of every word on it."""
     texts = (text, pair or None)
-    classification = calls.session_call(checkpoint, "classify", *texts)
+    classification = calls.call_session(checkpoint, "classify", *texts)
     prediction = classification.result
     left, right = st.columns([2, 3], gap="large")
     with left.container(key="label"):
@@ -53,7 +53,7 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
             plots.draw("labels", labels.label_bars, classification, data=data)
             display.explain("class_probability")
         else:
-            value_range = sessions.session(checkpoint).value_range
+            value_range = sessions.open_session(checkpoint).value_range
             scale = f" · {t('classify-value-range', low=value_range[0], high=value_range[1])}" if value_range else ""
             st.html(f'<p class="say"><b>{SignedNumber(prediction.value):.2f}</b>{scale}</p>')
             if value_range:  # without it, the scale of the values is unknown
@@ -66,7 +66,7 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
         if count <= MAX_IMMEDIATE_WORDS or st.button(
             t("classify-measure-words", count=count), icon=":material/balance:", key="weigh"
         ):
-            word_effects = calls.session_call(checkpoint, "word_effects", *texts)
+            word_effects = calls.call_session(checkpoint, "word_effects", *texts)
             effects = word_effects.result
             st.html(labels.word_effects_html(text, effects))
             if pair:
@@ -81,7 +81,7 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
 
 reader, examples = selection.session_for("classify"), selection.examples_for("classify")
 trained_texts = reader.texts if reader else None
-first_example, second_example = examples.alike if trained_texts == 2 else (examples.judged, "")
+first_example, second_example = examples.similar_pair if trained_texts == 2 else (examples.review, "")
 frame.heading("classify-value" if reader and selection.predicts_value(reader) else "classify")
 text = fields.text_line(st, t("classify-text"), first_example, key="judged")
 pair = second_text(trained_texts, second_example)

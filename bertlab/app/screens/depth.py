@@ -20,12 +20,12 @@ MAX_COLUMNS = 48  # positions in the grid; a longer text is shown around the sel
 
 frame.heading("depth")
 text = fields.text_line(
-    st, t("heads-text"), selection.examples_for("fill-mask").masked, key="masked", help=t("heads-text-help")
+    st, t("heads-text"), selection.examples_for("fill-mask").masked_sentence, key="masked", help=t("heads-text-help")
 )
 frame.note(t("depth-caution"))
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
-    lens_call = calls.session_call(checkpoint, "lens", text)
+    lens_call = calls.call_session(checkpoint, "lens", text)
     lens = lens_call.result
     tokens = token_labels(lens.tokens)
     masks = [at for at, token in enumerate(tokens) if token == MASK]
@@ -62,7 +62,7 @@ with frame.show_errors():
             frame.note(t("depth-joint-too-few-masks"))
         else:
             beams = url.number(st.slider, t("depth-beam-size"), 1, 20, 5, key="beams")
-            filled = sessions.ask(checkpoint, "fill_jointly", text, beams)
+            filled = sessions.compute(checkpoint, "fill_jointly", text, beams)
             rows = {
                 t("depth-probability"): [100 * filling.probability for filling in (*filled.fillings, filled.alone)],
                 t("depth-joint-words"): [" · ".join(filling.tokens) for filling in (*filled.fillings, filled.alone)],

@@ -13,12 +13,12 @@ MAX_ROWS = 500  # rows of one evaluation, because all users share the cores
 frame.heading("evaluation")
 with frame.show_errors():
     checkpoint = selection.open_checkpoint(evaluation.question())
-    loaded = sessions.session(checkpoint).loaded
+    loaded = sessions.open_session(checkpoint).loaded
     task = evaluation.task(loaded)
     spec = error_analysis.find_task(loaded, task)
     source = evaluation.source(spec)
     if source is None:
-        evaluation.show_sample_rows(spec, loaded.config.labels, sessions.session(checkpoint).language)
+        evaluation.show_sample_rows(spec, loaded.config.labels, sessions.open_session(checkpoint).language)
     else:
         rows = evaluation.read_rows(checkpoint, loaded, source, task)
         columns = evaluation.columns(spec, rows.result)

@@ -12,12 +12,12 @@ frame.heading("fill-mask")
 examples = selection.examples_for("fill-mask")
 text = fields.text_line(st, t("fill-mask-text"), examples.sentence, key="text", help=t("fill-mask-text-help"))
 word_spans = words(text)
-default = examples.hidden if text == examples.sentence else ""
+default = examples.masked_word if text == examples.sentence else ""
 
 
 def store_masked_words(numbers: set[int]) -> None:
     """Store which words are masked. The address holds them only together with the text."""
-    url.store("mask", ".".join(map(str, sorted(numbers))), default, shown=len(text) <= url.MAX_TEXT_LENGTH)
+    url.store("mask", ".".join(map(str, sorted(numbers))), default, in_address=len(text) <= url.MAX_TEXT_LENGTH)
 
 
 # compared as strings: a link may hold any number of digits
@@ -29,7 +29,7 @@ if before != now:  # the text was edited: a masked word stays masked at its new 
     numbers = set(default.split(".")) if default else set(map(str, carried))
 hidden = {number for number, word in enumerate(now) if str(number) in numbers and word != MASK}
 store_masked_words(hidden)
-components.words(text, hidden, on_click=lambda number: store_masked_words(hidden ^ {number}))
+components.draw_words(text, hidden, on_click=lambda number: store_masked_words(hidden ^ {number}))
 left, right = st.columns([3, 2], vertical_alignment="center")
 left.button(
     t("fill-mask-reset"), on_click=store_masked_words, args=(set(),), disabled=not hidden, icon=":material/undo:"
@@ -43,11 +43,11 @@ with st.container(key="proposals"), frame.show_errors():
         text[start:end] for number, (start, end) in enumerate(word_spans) if number in hidden or text[start:end] == MASK
     ]
     options = {"top_k": top_k, "originals": ["" if word == MASK else word for word in originals]}
-    filled = calls.session_call(checkpoint, "fill_mask", masked, **options) if MASK in masked else None
+    filled = calls.call_session(checkpoint, "fill_mask", masked, **options) if MASK in masked else None
     fills = filled.result if filled else []
     if not fills:
         frame.note(t("fill-mask-no-mask" if word_spans else "fill-mask-empty"))
-    bars = {"zoom": fields.zoomed(st), "original": t("fill-mask-original-rank", rank="{}")} if fills else {}
+    bars = {"zoom": fields.zoom_switch(st), "original": t("fill-mask-original-rank", rank="{}")} if fills else {}
     cells = st.columns(min(len(fills), 2)) if fills else []
     for number, (fill, word) in enumerate(zip(fills, originals, strict=False)):
         title = t("fill-mask-mask-number", number=number + 1) if word == MASK else t("fill-mask-masked-word", word=word)

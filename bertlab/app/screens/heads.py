@@ -19,10 +19,10 @@ with frame.show_errors():
     checkpoint = selection.open_checkpoint(
         TASK_TYPES[probe_input.kind].command, probe_input.text, probe_input.pair or ""
     )
-    config = sessions.session(checkpoint).config
+    config = sessions.open_session(checkpoint).config
     # an error in the text is shown once, before anything is drawn
-    sessions.ask(checkpoint, "intervene", *probe_input.values, mask=probe_input.mask)
-    tokens = sessions.ask(checkpoint, "encode", probe_input.text, probe_input.pair)
+    sessions.compute(checkpoint, "intervene", *probe_input.values, mask=probe_input.mask)
+    tokens = sessions.compute(checkpoint, "encode", probe_input.text, probe_input.pair)
     effects = surgery.measured_effects(checkpoint, probe_input)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -30,7 +30,7 @@ with frame.show_errors():
             line,
             config,
             effects and effects.result,
-            sessions.ask(checkpoint, "head_roles", probe_input.text, probe_input.pair),
+            sessions.compute(checkpoint, "head_roles", probe_input.text, probe_input.pair),
         )
         surgery.change_buttons(line, config)
         display.explain("head_effect", "patch_effect")
@@ -39,7 +39,7 @@ with frame.show_errors():
         st.segmented_control, t("heads-tool"), list(TOOLS), key="tool", required=True,
         format_func=lambda tool: t(f"heads-tool-{tool}"),
     )  # fmt: skip
-    example = selection.examples_for(TASK_TYPES[probe_input.kind].command).other
+    example = selection.examples_for(TASK_TYPES[probe_input.kind].command).other_masked_sentence
     other = url.recall("other", example)
     with frame.show_errors():
         if tool == "row":
@@ -57,9 +57,9 @@ with frame.show_errors():
     url.store("other", other, example)
     with right.container(key="heads-result"), frame.show_errors():
         options = {"changes": line, "other": other, "mask": probe_input.mask}
-        change = calls.session_call(checkpoint, "intervene", *probe_input.values, **options)
+        change = calls.call_session(checkpoint, "intervene", *probe_input.values, **options)
         st.html(surgery.prediction_line(change.result, names))
-        words = {"labels": (t("heads-before"), t("heads-after")), "names": names, "zoom": fields.zoomed(st)}
+        words = {"labels": (t("heads-before"), t("heads-after")), "names": names, "zoom": fields.zoom_switch(st)}
         data = columns.prediction_change(change.result)
         plots.draw("before-after", change_figures.before_after, change, data=data, **words)
         if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:

@@ -14,7 +14,7 @@ def fill_fields(first: str, second: str) -> None:
 
 
 frame.heading("next-sentence")
-follows = selection.examples_for("next-sentence").follows
+follows = selection.examples_for("next-sentence").next_sentence_pairs
 first = fields.text_line(st, t("next-sentence-first"), follows["follow"][0], key="first")
 second = fields.text_line(st, t("next-sentence-second"), follows["follow"][1], key="second")
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -24,7 +24,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
 
 with st.container(key="verdict"), frame.show_errors():
     checkpoint = selection.open_checkpoint("next-sentence", first, second)
-    prediction = calls.session_call(checkpoint, "next_sentence", first, second)
+    prediction = calls.call_session(checkpoint, "next_sentence", first, second)
     answer = prediction.result
     labels = (t(f"next-sentence-yes-{answer.asked}"), t(f"next-sentence-no-{answer.asked}"))
     probabilities = (answer.probability, 1 - answer.probability)

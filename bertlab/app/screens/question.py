@@ -33,8 +33,8 @@ with right.container(key="answers"), frame.show_errors():
     with st.spinner(t("question-reading")):
         bar = frame.progress_bar(st.empty(), "question-progress")
         passage_text = calls.assign("passage", text)
-        options = {"n_best": sessions.ANSWERS, "progress": bar}
-        reading = calls.session_call(checkpoint, "xray", question, passage_text, **options)
+        options = {"n_best": sessions.MAX_ANSWERS, "progress": bar}
+        reading = calls.call_session(checkpoint, "xray", question, passage_text, **options)
         answers = reading.result.answers
     best, has_threshold = answers.answers[0], answers.null_threshold is not None
     refuses = has_threshold and url.flag(
@@ -87,7 +87,7 @@ if answers:
         st.dataframe(rows, hide_index=True, column_config=columns)
     with curves:
         st.subheader(t("question-curves"), anchor=False)
-        zoom = fields.zoomed(st)
+        zoom = fields.zoom_switch(st)
         names = {
             "labels": (t("question-start"), t("question-end")), "shade": t("question-best-span"),
             "axes": (t("question-word-axis"), t("question-probability")),

@@ -6,7 +6,7 @@ import bertlab
 from bertlab.app import components, display, frame, selection
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.app.pages import SECTIONS, in_section, page_for
+from bertlab.app.pages import SECTIONS, find_page, list_pages
 from bertlab.app.parts import preview
 from bertlab.config.languages import message_ids
 from bertlab.views.passage import escape_html
@@ -29,7 +29,7 @@ def card(name: str) -> None:
 
     If it is open, a link to a page that uses it takes the place of the button.
     """
-    config, record = sessions.about(name)
+    config, record = sessions.read_description(name)
     opened = st.session_state.get("opened") == name
     mark = f"<span>✓ {t('start-checkpoint-open')}</span>" if opened else ""
     st.html(f'<p class="name">{escape_html(name)}{mark}</p>')
@@ -44,7 +44,7 @@ def card(name: str) -> None:
     st.html(f'<p class="small">{selection.describe_size(config)}</p>')
     st.space("stretch")  # aligns the buttons of all cards
     if opened:
-        page = page_for(sessions.session(sessions.checkpoint(name)).heads)
+        page = find_page(sessions.open_session(sessions.find_checkpoint(name)).heads)
         with st.container(key="chosen"):
             st.page_link(page.script, label=t(page.name), icon=page.icon, width="stretch")
     else:
@@ -55,15 +55,15 @@ def card(name: str) -> None:
 
 frame.heading("start")
 with frame.show_errors():
-    attention = sessions.attention_map(selection.open_checkpoint("attend"), selection.examples_for("attend").short)
+    attention = sessions.compute_attention(selection.open_checkpoint("attend"), selection.examples_for("attend").short)
     layer = len(attention.probs_LNTT) // 2
-    components.arcs(preview.arcs(attention, layer))
+    components.draw_arcs(preview.arcs(attention, layer))
     st.caption(t("start-arcs", layer=layer))
 
 for section in SECTIONS[1:]:
     st.html(f'<p class="small">{escape_html(t(f"section-{section}"))}</p>')
     # separate columns for every row: its cards have the same height, and a phone shows them in the order of the menu
-    pages = in_section(section)
+    pages = list_pages(section)
     for row in (pages[n : n + PAGES_IN_A_ROW] for n in range(0, len(pages), PAGES_IN_A_ROW)):
         for page, cell in zip(row, st.columns(PAGES_IN_A_ROW), strict=False):
             with cell.container(border=True, height="stretch", gap="xsmall"):

@@ -8,10 +8,10 @@ from bertlab.app.parts import batch
 from bertlab.views import labels
 
 frame.heading("tag")
-text = fields.text_line(st, t("tag-text"), selection.examples_for("tag").named, key="named")
+text = fields.text_line(st, t("tag-text"), selection.examples_for("tag").text_with_names, key="named")
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("tag", text)
-    tagging = calls.session_call(checkpoint, "tag", text)
+    tagging = calls.call_session(checkpoint, "tag", text)
     tags = tagging.result
     with st.container(key="entities"):
         st.html(labels.tagged_html(text, tags))

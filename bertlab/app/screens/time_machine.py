@@ -8,15 +8,15 @@ import streamlit as st
 
 from bertlab.app import calls, components, display, fields, frame, url
 from bertlab.app.data import training_runs
-from bertlab.app.examples import examples as examples_in
+from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
 from bertlab.explore.timeline import timeline
 from bertlab.views import html
 
 frame.heading("time-machine")
-known = training_runs.find()
+known = training_runs.find_runs()
 picked = url.text(
-    st.selectbox, t("run"), training_runs.default_run(known, language()), key="run", options=list(known),
+    st.selectbox, t("run"), training_runs.choose_default_run(known, language()), key="run", options=list(known),
     accept_new_options=True, help=t("run-help"),
 )  # fmt: skip
 
@@ -31,23 +31,23 @@ def show_timeline(run: Path, first: str, second: str) -> None:
         if time.monotonic() - began > frame.PROGRESS_DELAY:
             place.progress(count / of, t("time-machine-progress", done=count, of=of))
 
-    through = partial(training_runs.cached_timeline, progress=show_progress)
+    through = partial(training_runs.compute_timeline, progress=show_progress)
     texts = (first, second or None)
     snapshots = calls.assign(
-        "snapshots", calls.function_call(timeline, calls.path_argument(run), *texts, through=through)
+        "snapshots", calls.call_function(timeline, calls.path_argument(run), *texts, through=through)
     )
-    code = calls.canvas_code(snapshots, html.timeline_html, "time-machine.html")
-    packed = training_runs.timeline_payload(run, *texts, snapshots.result, components.canvas_options() | {"code": code})
+    code = calls.write_canvas_code(snapshots, html.timeline_html, "time-machine.html")
+    packed = training_runs.pack_timeline(run, *texts, snapshots.result, components.canvas_options() | {"code": code})
     place.empty()
-    components.canvas("timeline", packed)
+    components.draw_canvas("timeline", packed)
     display.explain("attention", "mask_probability", "nsp_probability", "loss")
 
 
 with frame.show_errors():
     if picked:
-        run = training_runs.open_run(picked)
-        run_language = training_runs.language_of(run)
-        first, second = examples_in(run_language).moment
+        run = training_runs.find_run(picked)
+        run_language = training_runs.read_language(run)
+        first, second = read_examples(run_language).time_machine_pair
         left, right = st.columns(2)
         # one key per language, so that a run of another language opens with its own example
         a = fields.text_line(left, t("time-machine-sentence-a"), first, key=f"then.{run_language}.a")

@@ -21,14 +21,14 @@ MAX_WATCHED_ROWS = 200
 
 frame.heading("training")
 directory = fields.text_line(st, t("training-directory"), RUNS, key="runs", help=t("training-directory-help"))
-known = training_runs.find(directory)
+known = training_runs.find_runs(directory)
 own = {name: path for name, path in known.items() if name not in history.shipped_runs()}
 if known and not own and directory.strip() not in ("", RUNS):
     frame.note(t("training-no-runs", directory=directory[:100]), "error")
-default = training_runs.latest(own or known, DEFAULT_RUNS, language())
+default = training_runs.select_latest(own or known, DEFAULT_RUNS, language())
 picked = url.multiple_choice(
     st.multiselect, t("training-runs"), list(known), default, key="curves",
-    of=directory, placeholder=t("training-choose-runs"),
+    source=directory, placeholder=t("training-choose-runs"),
 )  # fmt: skip
 left, right = st.columns(2)
 shown = {"format_func": lambda name: t(f"training-{name}"), "required": True}
@@ -78,14 +78,14 @@ def metric_name(metric: str) -> str:
 
 def log_expression(run: Path) -> calls.Expression:
     """The thinned log of a run, with the code that reads it."""
-    log = calls.function_call(history.read_log, calls.path_argument(run), through=training_runs.log)
-    return calls.function_call(history.thin_log, log, through=lambda _: training_runs.thinned_log(run))
+    log = calls.call_function(history.read_log, calls.path_argument(run), through=training_runs.read_log)
+    return calls.call_function(history.thin_log, log, through=lambda _: training_runs.read_thinned_log(run))
 
 
 @frame.show_errors()
 def show_runs() -> None:
     """Show the selected runs in their current state."""
-    rows = {name: training_runs.log(known[name]) for name in picked}
+    rows = {name: training_runs.read_log(known[name]) for name in picked}
     ends = {name: history.run_status(known[name], rows[name]) for name in picked}
     for name, end in ends.items():
         if end.state in ("stopped", "diverged"):
@@ -134,7 +134,9 @@ if not known:
 elif not picked:
     frame.note(t("training-no-selection"))
 else:
-    live = any(history.run_status(known[name], training_runs.log(known[name])).state == "running" for name in picked)
+    live = any(
+        history.run_status(known[name], training_runs.read_log(known[name])).state == "running" for name in picked
+    )
     # the toggle exists because an updated chart loses its zoom
     watching = live and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
     with st.container(key="runs-drawn"):

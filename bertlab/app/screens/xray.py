@@ -20,8 +20,8 @@ with right.container(key="decision"), frame.show_errors():
     with st.spinner(t("question-reading")):
         bar = frame.progress_bar(st.empty(), "question-progress")
         passage = calls.assign("passage", text)
-        options = {"n_best": sessions.ANSWERS, "progress": bar}
-        reading = calls.session_call(checkpoint, "xray", question, passage, **options)
+        options = {"n_best": sessions.MAX_ANSWERS, "progress": bar}
+        reading = calls.call_session(checkpoint, "xray", question, passage, **options)
     seen = reading.result
     if seen.answers.answers:
         xray.decision(checkpoint, reading)
