@@ -113,7 +113,7 @@ class AttentionView {
   }
 
   place({ layer, head }) {
-    return `${this.words.layer} ${layer} · ${this.words.head} ${head}`;
+    return `${this.words.layerNumber.replace("{}", layer)} · ${this.words.headNumber.replace("{}", head)}`;
   }
 
   set(change) {
@@ -264,7 +264,7 @@ class AttentionView {
     this.merge = check("merge", text.mergeTip);
     this.merge.label.style.display = this.tokenData.words ? "" : "none";
     this.headButtons = Array.from({ length: data.heads }, (_, head) => button(String(head), {
-      class: "bl-head", "data-head": head, tabindex: head ? -1 : 0, "aria-label": `${text.head} ${head}`,
+      class: "bl-head", "data-head": head, tabindex: head ? -1 : 0, "aria-label": text.headNumber.replace("{}", head),
       onclick: () => this.clickHead(head), ondblclick: () => this.solo(head),
     }));
     this.heads = element("div", { class: "bl-heads", role: "group", "aria-label": text.heads, onkeydown: (event) => {

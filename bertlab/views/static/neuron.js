@@ -78,7 +78,8 @@ class NeuronView {
       this.pickerFor = data.id;
       this.picker.replaceChildren(...data.tokens.map((token, i) => element("option", { value: i }, `${i}  ${token.slice(0, 24)}`)));
     }
-    this.place.textContent = `${text.layer} ${data.layer} · ${text.head} ${data.head} · D = ${data.dimensions}`;
+    const layer = text.layerNumber.replace("{}", data.layer), head = text.headNumber.replace("{}", data.head);
+    this.place.textContent = `${layer} · ${head} · D = ${data.dimensions}`;
   }
 
   ask(token) {

@@ -135,7 +135,8 @@ class Side {
     const moment = data.moments[this.at];
     if (this.held) this.picker.value = String(moment.step);
     else this.name.textContent = `${text.step} ${grouped(moment.step)}`;
-    this.head.canvas.setAttribute("aria-label", `${text.layer} ${view.state.layer} · ${text.head} ${view.state.head}: ${text.everyPair}`);
+    const layer = text.layerNumber.replace("{}", view.state.layer), head = text.headNumber.replace("{}", view.state.head);
+    this.head.canvas.setAttribute("aria-label", `${layer} · ${head}: ${text.everyPair}`);
     this.drawGrid();
     this.drawHead();
     this.say();
