@@ -133,7 +133,7 @@ def test_card_of_open_checkpoint_links_to_a_suitable_page(shipped, name, page, l
     app = open_example_page("start", lang=language)
     app = app.button(key=f"open-{name}").click().run()
     assert not app.exception, app.exception[0].message
-    (chosen,) = [body for body in bodies(app) if text("start-checkpoint-open", language) in body]
+    (chosen,) = [body for body in bodies(app) if text("start-checkpoint-selected", language) in body]
     assert name in chosen
     assert f"open-{name}" not in [button.key for button in app.button], "there is nothing left to open"
     links = [link.proto.page for link in app.get("page_link")]

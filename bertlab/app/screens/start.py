@@ -31,7 +31,7 @@ def card(name: str) -> None:
     """
     config, record = sessions.read_description(name)
     opened = st.session_state.get("opened") == name
-    mark = f"<span>✓ {t('start-checkpoint-open')}</span>" if opened else ""
+    mark = f"<span>✓ {t('start-checkpoint-selected')}</span>" if opened else ""
     st.html(f'<p class="name">{escape_html(name)}{mark}</p>')
     if f"card-{name}" in message_ids():
         st.html(f'<p class="small">{t(f"card-{name}")}</p>')
@@ -49,7 +49,7 @@ def card(name: str) -> None:
             st.page_link(page.script, label=t(page.name), icon=page.icon, width="stretch")
     else:
         st.button(
-            t("start-open-checkpoint"), key=f"open-{name}", width="stretch", on_click=open_checkpoint, args=(name,)
+            t("start-select-checkpoint"), key=f"open-{name}", width="stretch", on_click=open_checkpoint, args=(name,)
         )
 
 

@@ -1,13 +1,13 @@
 labelled-rows-not-found = there is no file or directory { $path }: check the path
 run-not-found = there is no training run in { $path }: type the directory that `bertlab pretrain` wrote with --out
-path-not-allowed = { $path } cannot be opened: this app opens the shipped files, its run directory, and directories that its owner named with --allow
+path-not-allowed = { $path } cannot be opened: this app opens the shipped files, its run directory, and directories that its owner allowed with --allow
 checkpoint-not-allowed = { $name } cannot be opened: this app opens the shipped checkpoints, its run directory, and what its owner allowed with --allow or --allow-hub
-unexpected-error-on-page = something went wrong, which is a bug in bertlab: the owner of this app finds the details in its error log under id { $id }
+unexpected-error-on-page = an unexpected error occurred, which is a bug in bertlab: the owner of this app can find the details in the error log under id { $id }
 
 ## bertlab app
 
 app-files-missing = the files of the app are missing: install bertlab again
 app-needs-streamlit = the app needs streamlit: pip install streamlit
-app-port-invalid = there is no port { $port }: ports go from 1 to 65535
+app-port-invalid = { $port } is not a valid port: choose one from 1 to 65535
 app-port-in-use = port { $port } is in use: choose another with --port
 app-directory-not-found = --allow { $path }: there is no such directory

@@ -1,6 +1,6 @@
 input = 입력
 input-title = 모델이 읽는 입력
-input-lead = BERT는 글자를 그대로 읽지 않아요. 토크나이저가 텍스트를 어휘 집합의 토큰으로 나누고, 토큰마다 세 벡터를 더해요.
+input-lead = BERT는 글자를 그대로 읽지 않아요. 토크나이저가 텍스트를 어휘 집합의 토큰으로 나누고, 토큰마다 세 벡터를 더해 입력으로 써요.
 input-tokens = 토큰 { $count }개
 input-table = 토큰, ID, 텍스트에서의 위치
 input-position = 위치
@@ -10,7 +10,7 @@ input-start = 시작
 input-end = 끝
 input-segment = 세그먼트
 input-embeddings = 토큰별 세 임베딩과 그 합
-input-embeddings-help = 행은 토큰, 열은 모델의 차원이에요. 토큰, 위치, 문장의 임베딩을 더하고 정규화해요. 첫 레이어가 받는 것은 이것이 전부예요.
+input-embeddings-help = 행은 토큰, 열은 모델의 차원이에요. 토큰, 위치, 세그먼트의 임베딩을 더하고 정규화해요. 첫 번째 레이어의 입력은 이 벡터뿐이에요.
 embedding-token = 토큰
 embedding-position = 위치
 embedding-type = 세그먼트

@@ -2,12 +2,12 @@ labelled-rows-not-found = { $path }: 그런 파일이나 폴더가 없어요. �
 run-not-found = { $path }: 학습 기록이 없어요. bertlab pretrain이 --out으로 저장한 폴더를 입력해 주세요.
 path-not-allowed = { $path }: 열 수 없어요. 이 앱은 함께 제공되는 파일, 학습 기록 폴더, 앱 관리자가 --allow로 허용한 폴더만 열어요.
 checkpoint-not-allowed = { $name }: 열 수 없어요. 이 앱은 함께 제공되는 체크포인트, 학습 기록 폴더, 앱 관리자가 --allow나 --allow-hub로 허용한 것만 열어요.
-unexpected-error-on-page = 문제가 생겼어요. bertlab의 버그예요. 앱 관리자가 오류 로그의 ID { $id }에서 자세한 내용을 볼 수 있어요.
+unexpected-error-on-page = 예상하지 못한 오류가 생겼어요. bertlab의 버그예요. 앱 관리자가 오류 로그에서 ID { $id }로 자세한 내용을 찾을 수 있어요.
 
 ## bertlab app
 
 app-files-missing = 앱 파일이 없어요. bertlab을 다시 설치해 주세요.
 app-needs-streamlit = 앱을 열려면 streamlit이 필요해요: pip install streamlit
-app-port-invalid = { $port }번 포트는 없어요. 포트 번호는 1부터 65535까지예요.
+app-port-invalid = { $port }번은 올바른 포트가 아니에요. 1부터 65535까지의 번호를 골라 주세요.
 app-port-in-use = { $port }번 포트는 이미 쓰이고 있어요. --port로 다른 포트를 골라 주세요.
 app-directory-not-found = --allow { $path }: 그런 폴더가 없어요.
