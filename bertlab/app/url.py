@@ -100,9 +100,9 @@ def _record_changes() -> None:
     """Push the previous values of all fields that changed since the last run onto the undo stack of this page."""
     state, page = st.session_state, st.session_state["url.page"]
     snapshots, stacks = state.setdefault("url.page_snapshots", {}), state.setdefault("url.undo_stacks", {})
-    before, now = snapshots.get(page, {}), {name: state["url.values"][name] for name in state["url.page_values"]}
-    changed = {name: old for name, old in before.items() if now.get(name, old) != old and name != "lang"}
-    snapshots[page] = before | now
+    previous, current = snapshots.get(page, {}), {name: state["url.values"][name] for name in state["url.page_values"]}
+    changed = {name: old for name, old in previous.items() if current.get(name, old) != old and name != "lang"}
+    snapshots[page] = previous | current
     if changed and not state["url.skip_undo"]:
         last_change, last_time = state.get("url.last_change", ((), 0.0))
         stack = stacks.setdefault(page, [])

@@ -33,10 +33,10 @@ def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
         {name: run directory}. If a run has the name of a shipped one, its path takes the place of its name.
     """
     shipped = history.shipped_runs()
-    found = history.find_runs(directory) if access.is_allowed(directory) else {}
+    runs = history.find_runs(directory) if access.is_allowed(directory) else {}
     # checked again for each run, because a symbolic link may point to another directory
-    found = {name: path for name, path in found.items() if access.is_allowed(path)}
-    return shipped | {name if name not in shipped else str(path): path for name, path in found.items()}
+    runs = {name: path for name, path in runs.items() if access.is_allowed(path)}
+    return shipped | {name if name not in shipped else str(path): path for name, path in runs.items()}
 
 
 def find_run(name: str) -> Path:
