@@ -13,14 +13,14 @@ import torch.nn.functional as F
 from support.encoders import CONFIG, assert_close, make_batch, oracle, ours, uneven_batch
 from torch._dynamo.testing import CompileCounterWithBackend
 
-from bertlab.nn.bert import Bert, additive_mask
+from bertlab.nn.bert import Bert, make_additive_mask
 from bertlab.nn.fast import layouts, linear
 from bertlab.nn.fast.ablation import ablate_each_head
 from bertlab.nn.fast.attention import attention, padded_attention
-from bertlab.nn.fast.bucketed_attention import HeadBuckets
-from bertlab.nn.fast.buckets import Buckets
+from bertlab.nn.fast.bucketed_attention import HeadBucketLayout
+from bertlab.nn.fast.buckets import BucketLayout
 from bertlab.nn.fast.dropout import Dropout, dropout
-from bertlab.nn.fast.layouts import Padded, Varlen, bucket_mask, choose_layout
+from bertlab.nn.fast.layouts import PaddedLayout, VarlenLayout, choose_layout, make_bucket_mask_function
 from bertlab.nn.fast.model import FastBert, compile_layers
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
@@ -34,7 +34,7 @@ def hf():
     return oracle()
 
 
-def varlen_row_by_row(query_XND, key_XND, value_XND, offset_B1, longest, causal, dropout_share):
+def varlen_row_by_row(query_XND, key_XND, value_XND, offset_B1, longest, causal, dropout_rate):
     """What a GPU's kernel computes in one call."""
     parts = []
     for begin, end in itertools.pairwise(offset_B1.tolist()):
@@ -48,19 +48,23 @@ def layout_of(name: str, batch: Batch, hidden_BTH: torch.Tensor, causal: bool):
     shape, real_BT = tuple(batch.input_ids_BT.shape), batch.attention_mask_BT
     match name:
         case "padded":
-            return Padded(shape, additive_mask(real_BT, hidden_BTH, causal=causal))
+            return PaddedLayout(shape, make_additive_mask(real_BT, hidden_BTH, causal=causal))
         case "buckets":
-            return Buckets(real_BT, bucket_mask(hidden_BTH, causal))
+            return BucketLayout(real_BT, make_bucket_mask_function(hidden_BTH, causal))
         case "head-buckets":
-            return HeadBuckets(real_BT, bucket_mask(hidden_BTH, causal), CONFIG.num_heads)
+            return HeadBucketLayout(real_BT, make_bucket_mask_function(hidden_BTH, causal), CONFIG.num_heads)
         case "varlen":
-            return Varlen(real_BT, batch.lengths, causal)
+            return VarlenLayout(real_BT, batch.lengths, causal)
 
 
-def results(model: Bert, batch: Batch, rows_R: torch.Tensor | None) -> list[torch.Tensor]:
+def results(model: Bert, batch: Batch, positions_R: torch.Tensor | None) -> list[torch.Tensor]:
     """Hidden states at tokens, or at the selected rows, and the gradient of every weight of embeddings and encoder."""
     model.zero_grad()
-    hidden = model(batch).hidden_BTH[batch.attention_mask_BT] if rows_R is None else model.hidden_rows(batch, rows_R)
+    hidden = (
+        model(batch).hidden_BTH[batch.attention_mask_BT]
+        if positions_R is None
+        else model.encode_positions(batch, positions_R)
+    )
     (hidden.float() ** 2).mean().backward()
     weights = (*model.embeddings.parameters(), *model.encoder.parameters())
     return [hidden.detach().float(), *(p.grad.float().clone() for p in weights)]
@@ -78,11 +82,11 @@ def test_every_layout_equals_the_plain_model(hf, layout, dtype, padded, causal, 
     batch = uneven_batch() if padded else make_batch(True, False, B=5)
     config = CONFIG.replace(left_to_right=causal)
     plain, fast = (ours(hf, config, kind).to(dtype) for kind in (Bert, FastBert))
-    rows_R = None
+    positions_R = None
     if selected:
-        rows_R = torch.tensor([0, 8, 28, 1, 34, 28])  # one of them twice
-        assert batch.attention_mask_BT.flatten()[rows_R].all()
-    expected, got = (results(model, batch, rows_R) for model in (plain, fast))
+        positions_R = torch.tensor([0, 8, 28, 1, 34, 28])  # one of them twice
+        assert batch.attention_mask_BT.flatten()[positions_R].all()
+    expected, got = (results(model, batch, positions_R) for model in (plain, fast))
     assert chosen.call_count == 1
     for ours_X, theirs_X in zip(got, expected, strict=True):
         if dtype == torch.float32:
@@ -97,7 +101,7 @@ def test_pooled_equals_the_plain_models(hf, causal):
     plain, fast = (ours(hf, config, kind) for kind in (Bert, FastBert))
     begins_B = batch.attention_mask_BT[:, 0]
     expected_BH = plain(batch).pooled_BH[begins_B]
-    for pooled_BH in (plain.pooled(batch), fast.pooled(batch), fast(batch).pooled_BH):
+    for pooled_BH in (plain.pool(batch), fast.pool(batch), fast(batch).pooled_BH):
         assert_close(pooled_BH[begins_B], expected_BH)
 
 
@@ -116,16 +120,16 @@ def test_the_layout_is_chosen_by_device_precision_and_padding(monkeypatch):
         return type(choose_layout(CONFIG, batch, torch.zeros(*batch.input_ids_BT.shape, 32, dtype=dtype)))
 
     for batch in (full, unmasked):
-        assert chosen(batch, torch.float32) is Padded
-        assert chosen(batch, torch.bfloat16) is HeadBuckets
-    assert chosen(padded, torch.float32) is Buckets
-    assert chosen(padded, torch.bfloat16) is HeadBuckets
+        assert chosen(batch, torch.float32) is PaddedLayout
+        assert chosen(batch, torch.bfloat16) is HeadBucketLayout
+    assert chosen(padded, torch.float32) is BucketLayout
+    assert chosen(padded, torch.bfloat16) is HeadBucketLayout
 
 
 @torch.no_grad()
 def test_rows_are_bucketed_by_length():
-    buckets = Buckets(uneven_batch().attention_mask_BT, lambda real_GT: None).buckets
-    assert [(bucket.rows, bucket.longest) for bucket in buckets] == [(2, 11), (2, 7), (2, 3), (1, 1), (1, 1)]
+    buckets = BucketLayout(uneven_batch().attention_mask_BT, lambda real_GT: None).buckets
+    assert [(bucket.num_rows, bucket.padded_length) for bucket in buckets] == [(2, 11), (2, 7), (2, 3), (1, 1), (1, 1)]
 
 
 @torch.no_grad()
@@ -140,7 +144,7 @@ def test_padding_is_left_out(hf):
     assert seen == [tokens] * CONFIG.num_layers
     assert not hidden_BTH[~batch.attention_mask_BT].any()
     seen.clear()
-    assert_close(model.pooled(batch), model.pooler(hidden_BTH))
+    assert_close(model.pool(batch), model.pooler(hidden_BTH))
     assert seen == [tokens] * (CONFIG.num_layers - 1) + [len(batch.input_ids_BT)]
 
 
@@ -169,7 +173,7 @@ def test_attention_is_that_of_the_formula(masked, dtype):
     mask_BT[1, 4:] = not masked
     scores = query.double() @ key.double().transpose(-1, -2) / 8**0.5
     expected = scores.masked_fill(~mask_BT[:, None, None, :], float("-inf")).softmax(-1) @ value.double()
-    got = attention(query, key, value, additive_mask(mask_BT, query[:, 0]))
+    got = attention(query, key, value, make_additive_mask(mask_BT, query[:, 0]))
     assert_close(got.double(), expected, tolerance=1e-5 if dtype == torch.float32 else 2e-2)
 
 
@@ -177,9 +181,11 @@ def test_attention_is_that_of_the_formula(masked, dtype):
 def test_bucketed_attention_has_the_right_gradient(share):
     """Against finite differences, in float64, with the same random numbers each time."""
     real_BT = uneven_batch().attention_mask_BT
-    layout = HeadBuckets(real_BT, bucket_mask(torch.zeros(1, dtype=torch.float64), False), num_heads=2)
+    layout = HeadBucketLayout(
+        real_BT, make_bucket_mask_function(torch.zeros(1, dtype=torch.float64), False), num_heads=2
+    )
     assert len(layout.place_X) == real_BT.numel()  # too few for TOKENS_STEP: all padding is among them
-    assert {bucket.longest for bucket in layout.buckets} == {32}
+    assert {bucket.padded_length for bucket in layout.buckets} == {32}
     qkv_XH = torch.randn(len(layout.place_X), 3 * 4, dtype=torch.float64, requires_grad=True)
 
     def real_outputs(qkv_XH):
@@ -189,7 +195,7 @@ def test_bucketed_attention_has_the_right_gradient(share):
     assert torch.autograd.gradcheck(real_outputs, (qkv_XH,), fast_mode=True)
     if not share:
         qkv_BTH = qkv_XH.detach().view(*real_BT.shape, -1)
-        expected_BTH = padded_attention(qkv_BTH, 2, additive_mask(real_BT, qkv_BTH), 0.0)
+        expected_BTH = padded_attention(qkv_BTH, 2, make_additive_mask(real_BT, qkv_BTH), 0.0)
         assert_close(real_outputs(qkv_XH), expected_BTH[real_BT], tolerance=1e-12)
 
 
@@ -304,10 +310,10 @@ def test_a_linear_layer_with_the_bias_inside_the_product_equals_the_plain_one(op
         pytest.skip("needs a CPU that multiplies bfloat16")
     if operator == "simulated":
         monkeypatch.setattr(linear, "supports_fused_bias", lambda like: True)
-        monkeypatch.setattr(linear, "product_with_bias", F.linear)
+        monkeypatch.setattr(linear, "multiply_with_bias", F.linear)
     dtype = torch.bfloat16 if operator == "real" else torch.float64
     plain = torch.nn.Linear(24, 40, dtype=dtype)
-    fused = linear.Linear.sharing(copy.deepcopy(plain))
+    fused = linear.Linear.from_linear(copy.deepcopy(plain))
     found = []
     for layer in (plain, fused):
         inputs_BTI = torch.linspace(-1, 1, 6 * 5 * 24, dtype=dtype).view(6, 5, 24).requires_grad_()

@@ -5,7 +5,7 @@ import torch
 
 from bertlab.config.config import ModelConfig
 from bertlab.nn.fast.model import FastBert
-from bertlab.nn.local_attention_init import LAYERS, OFFSETS, attend_to_neighbours
+from bertlab.nn.local_attention_init import HEAD_OFFSETS, NUM_LAYERS, initialise_local_attention
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 
@@ -20,15 +20,15 @@ def test_heads_look_at_their_neighbours(hidden, heads, sd):
     ids_BT = torch.randint(0, 1000, (4, 64))
     batch, plain, started = Batch(ids_BT, torch.zeros_like(ids_BT), None), Trace.of("probs"), Trace.of("probs")
     model(batch, trace=plain)
-    attend_to_neighbours(model)
+    initialise_local_attention(model)
     model(batch, trace=started)
     for head in range(heads):
-        offset = OFFSETS[head % len(OFFSETS)]
+        offset = HEAD_OFFSETS[head % len(HEAD_OFFSETS)]
 
         def given(trace, layer, head=head, offset=offset):
             return float(trace["probs"][layer][:, head].diagonal(offset, -2, -1).mean())
 
         assert given(plain, 0) < 0.03
         assert given(started, 0) > 0.15
-        assert given(started, LAYERS - 1) > 0.06
-        assert given(started, LAYERS) < 0.03
+        assert given(started, NUM_LAYERS - 1) > 0.06
+        assert given(started, NUM_LAYERS) < 0.03

@@ -15,7 +15,7 @@ from support.errors import raises_error
 from bertlab.checkpoints.maps import hf_names
 from bertlab.config.config import ACTIVATIONS
 from bertlab.config.errors import InterventionError, MissingHead, TextError
-from bertlab.nn.bert import Bert, additive_mask
+from bertlab.nn.bert import Bert, make_additive_mask
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.heads import HEADS
 from bertlab.nn.interventions import Interventions
@@ -58,7 +58,7 @@ def test_embeddings(hf, model, batch):
 @torch.no_grad()
 def test_self_attention(hf, model, batch):
     hidden_BTH = hf.bert.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
-    mask = additive_mask(batch.attention_mask_BT, hidden_BTH)
+    mask = make_additive_mask(batch.attention_mask_BT, hidden_BTH)
     theirs_BTH, theirs_probs_BNTT = hf.bert.encoder.layer[0].attention.self(hidden_BTH, mask)
     trace = Trace.of("head_outputs", "probs")
     model.encoder.layers[0].attention(hidden_BTH, mask, trace=trace)
@@ -69,7 +69,7 @@ def test_self_attention(hf, model, batch):
 @torch.no_grad()
 def test_layer(hf, model, batch):
     hidden_BTH = hf.bert.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
-    mask = additive_mask(batch.attention_mask_BT, hidden_BTH)
+    mask = make_additive_mask(batch.attention_mask_BT, hidden_BTH)
     theirs_BTH = hf.bert.encoder.layer[1](hidden_BTH, mask)
     theirs_BTH = theirs_BTH[0] if isinstance(theirs_BTH, tuple) else theirs_BTH
     assert_close(model.encoder.layers[1](hidden_BTH, mask), theirs_BTH)
@@ -162,10 +162,13 @@ def test_gradients(batch, kind):
 
 
 def test_hidden_rows_equal_rows_of_the_whole(hf, batch, kind):
-    rows_R = torch.tensor([0, 11, 22, 1, 13, 24, 1])
-    rows_R = rows_R[batch.attention_mask_BT.flatten()[rows_R]]
+    positions_R = torch.tensor([0, 11, 22, 1, 13, 24, 1])
+    positions_R = positions_R[batch.attention_mask_BT.flatten()[positions_R]]
     grads = []
-    for pick in (lambda m: m.hidden_rows(batch, rows_R), lambda m: m(batch).hidden_BTH.flatten(0, 1)[rows_R]):
+    for pick in (
+        lambda m: m.encode_positions(batch, positions_R),
+        lambda m: m(batch).hidden_BTH.flatten(0, 1)[positions_R],
+    ):
         model = ours(hf, kind=kind)
         hidden_RH = pick(model)
         model.mlm(hidden_RH).logsumexp(-1).sum().backward()

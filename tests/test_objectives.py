@@ -252,7 +252,7 @@ def test_a_pupil_comes_nearer_to_its_teacher_than_the_same_without(corpus, teach
         list(pretrain(settings(corpus, tmp_path / name, steps=30, batch_size=16, seed=5, **more)))
         models = [checkpoint.load(place).model for place in (teacher, tmp_path / name / "checkpoint")]
         with torch.no_grad():
-            theirs, own = (model.mlm(model.hidden_rows(inputs, index_P)).log_softmax(-1) for model in models)
+            theirs, own = (model.mlm(model.encode_positions(inputs, index_P)).log_softmax(-1) for model in models)
         figures[name] = torch.nn.functional.kl_div(own, theirs, reduction="batchmean", log_target=True).item()
     assert figures["taught"] < 0.8 * figures["alone"]
     card = (tmp_path / "taught" / "checkpoint" / "README.md").read_text()

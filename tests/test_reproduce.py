@@ -14,7 +14,7 @@ from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.config.tasks import task
-from bertlab.nn.bilstm import PICKS, OnTop
+from bertlab.nn.bilstm import FEATURE_LAYERS, BertBiLSTM
 from bertlab.nn.fast.ablation import ablate_each_head
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
@@ -195,11 +195,11 @@ def test_the_masking_schemes_of_table8_have_their_shares(mask, rnd, tiny_tokeniz
 # -- a BiLSTM on top ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pick", PICKS)
+@pytest.mark.parametrize("pick", FEATURE_LAYERS)
 def test_picked_layers_are_the_features_of_a_frozen_encoder(pick, tiny_model, batch):
     bare = FastBert(tiny_model.config.replace(labels=("O", "B-X")))
     bare.load_state_dict(tiny_model.state_dict(), strict=False)
-    model = OnTop(bare, "tag", pick=pick, width=8, frozen=True)
+    model = BertBiLSTM(bare, "tag", feature_layers=pick, width=8, is_frozen=True)
     trace = Trace.of("hidden")
     tiny_model(batch, trace=trace)
     zero, one, two = trace["hidden"]
@@ -207,7 +207,7 @@ def test_picked_layers_are_the_features_of_a_frozen_encoder(pick, tiny_model, ba
         "embeddings": zero, "last": two, "second-to-last": one, "sum-4": (one + two) / 2, "sum-all": (one + two) / 2,
         "concat-4": torch.cat([one, two], -1),
     }  # fmt: skip
-    assert_close(model.train().features(batch), expected[pick])
+    assert_close(model.train().compute_features(batch), expected[pick])
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1.0)
     GlobalGradient(model, TASK_TYPES["tagging"].loss)(LabelBatch(batch, torch.ones(2, 9, dtype=torch.int64)))
@@ -219,7 +219,7 @@ def test_picked_layers_are_the_features_of_a_frozen_encoder(pick, tiny_model, ba
 
 
 def test_padding_does_not_reach_the_bilstm(tiny_model, batch):
-    model = OnTop(FastBert(tiny_model.config.replace(labels=("O", "B-X"))), "tag", width=8, frozen=True).eval()
+    model = BertBiLSTM(FastBert(tiny_model.config.replace(labels=("O", "B-X"))), "tag", width=8, is_frozen=True).eval()
     alone = Batch(*(tensor[1:, :6] for tensor in vars(batch).values()))
     assert_close(model.tag(model(batch).hidden_BTH)[1, :6], model.tag(model(alone).hidden_BTH)[0])
 
@@ -244,7 +244,7 @@ def test_every_row_has_a_result_of_the_paper_and_a_pretraining_run(table):
             name for name in row.columns or definition.columns if not definition.columns[name].optional
         }
         assert not definition.pretrainings or row.pretrained in definition.pretrainings
-        assert row.feature_layers in PICKS
+        assert row.feature_layers in FEATURE_LAYERS
 
 
 def test_an_optional_column_is_computed_only_if_named(tmp_path, corpus, data):

@@ -16,7 +16,7 @@ from bertlab.bench.harness import BenchOptions, median_seconds, report
 from bertlab.bench.results import Result
 from bertlab.bench.training_loop import Preset
 from bertlab.config.presets import preset
-from bertlab.nn.bert import Bert, additive_mask
+from bertlab.nn.bert import Bert, make_additive_mask
 from bertlab.nn.fast.dropout import dropout
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.batch import Batch
@@ -97,7 +97,7 @@ def attention_alternatives(shape: tuple[int, int, int, int], dtype: torch.dtype)
     B, N, T, D = shape
     query, key, value = torch.randn(B, T, 3, N, D).to(dtype).permute(2, 0, 3, 1, 4).requires_grad_().unbind(0)
     mask_BT = torch.arange(T).expand(B, T) < T - T // 8
-    mask = additive_mask(mask_BT, query[:, 0])
+    mask = make_additive_mask(mask_BT, query[:, 0])
 
     def unfused() -> None:
         scores = (query * D**-0.5) @ key.transpose(-1, -2) + mask
@@ -123,7 +123,7 @@ def step_alternatives(model: FastBert, batch: Batch) -> list[Callable[[], None]]
         F.cross_entropy(model.classify(Bert.forward(model, batch).pooled_BH), labels_B).backward()
 
     def tokens_alone() -> None:
-        F.cross_entropy(model.classify(model.pooled(batch)), labels_B).backward()
+        F.cross_entropy(model.classify(model.pool(batch)), labels_B).backward()
 
     return [whole, tokens_alone]
 

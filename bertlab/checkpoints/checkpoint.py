@@ -21,7 +21,7 @@ from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import read_json_object, system_reason, write_atomically
 from bertlab.nn.bert import Bert, Pooler
 from bertlab.nn.fast.model import FastBert
-from bertlab.nn.heads import HEADS, sharing_names
+from bertlab.nn.heads import HEADS, find_conflicting_heads
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -115,7 +115,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     missing = [name for name in heads if name not in found]
     initialised = tuple(missing)
     if not any(name.startswith("pooler.") for name in state):
-        model.pooler = Pooler(config).apply(model.initialise)
+        model.pooler = Pooler(config).apply(model.initialise_weights)
         state |= {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
         initialised = ("pooler", *initialised)
     # A copy, so that no parameter stays mapped to a file that may be overwritten.
@@ -163,7 +163,7 @@ def save(
     target = Path(directory).expanduser().resolve()
     if target.exists() and not (target / CONFIG).is_file() and not (target.is_dir() and not any(target.iterdir())):
         raise CheckpointError("checkpoint-target-in-use", path=directory)
-    for rivals in sharing_names(model.head_names).values():
+    for rivals in find_conflicting_heads(model.head_names).values():
         raise CheckpointError("checkpoint-several-classifiers", heads=rivals)
     tensors = {name: _stored(name, tensor, dtype) for name, tensor in state_to_hf(model).items()}
     texts = {

@@ -1,11 +1,11 @@
 """BERT in plain PyTorch: token ids in, hidden states out (Devlin et al. 2019, arXiv 1810.04805, section 3).
 
-In the order in which the data flows: embeddings, L layers of self-attention and feed-forward, pooler. A `Trace` records
-intermediate tensors and `Interventions` change them; both are arguments of one forward pass. The output layers on top
-are in `nn/heads.py`; `nn/fast` computes the same hidden states in less time.
+Read the classes from top to bottom, as the data flows: embeddings, L layers of self-attention and feed-forward, pooler.
+A `Trace` records intermediate tensors and `Interventions` change them; both are arguments of one forward pass. The
+output layers on top are in `nn/heads.py`. `nn/fast` computes the same hidden states in less time.
 
-Shape legend: B batch, T tokens, H hidden, N heads, D head size (H = N * D), L layers; R selected
-positions; X any leading shape.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size (H = N * D), L layers, R selected positions, X any
+leading shape.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ from bertlab.nn.interventions import NO_INTERVENTIONS, Interventions
 from bertlab.nn.trace import NO_TRACE, Trace
 
 
-class Inputs(Protocol):
+class BertInput(Protocol):
     """A batch that BERT reads."""
 
     input_ids_BT: torch.Tensor
@@ -34,7 +34,7 @@ class Inputs(Protocol):
     attention_mask_BT: torch.Tensor | None
     """True for tokens, False for padding; None if there is no padding."""
     lengths: list[int]
-    """Tokens per row, if there is a mask."""
+    """Number of tokens in each row; used only if there is a mask."""
 
 
 class Embeddings(nn.Module):
@@ -75,7 +75,7 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.num_heads = config.num_heads
         self.dropout = nn.Dropout(config.attention_dropout)
-        # query, key and value are one matrix, [3H, H], in this order; checkpoints store three
+        # One matrix [3H, H] holds query, key and value, in this order. Checkpoints store three matrices.
         self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size)
         self.out = nn.Linear(config.hidden_size, config.hidden_size)
 
@@ -88,18 +88,18 @@ class SelfAttention(nn.Module):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """softmax(query key^T / sqrt(D) + mask) value, then the output projection -> [B, T, H].
+        """Compute softmax(query key^T / sqrt(D) + mask) value, then the output projection -> [B, T, H].
 
         Args:
-            mask: see `additive_mask`.
-            layer: the number of this layer, from 0, which `interventions` refer to.
+            mask: the result of `make_additive_mask`.
+            layer: the number of this layer, from 0; `interventions` refer to layers by number.
         """
         query_BNTD, key_BNTD, value_BNTD = self.split_heads(self.qkv(hidden_BTH))
         scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
         probs_BNTT = torch.softmax(scores_BNTT if mask is None else scores_BNTT + mask, dim=-1)
         probs_BNTT = interventions.replace_rows(layer, probs_BNTT)
         heads_BNTD = interventions.scale_heads(layer, self.dropout(probs_BNTT) @ value_BNTD)
-        if trace.wants("scores"):
+        if trace.is_recording("scores"):
             trace.record("scores", scores_BNTT if mask is None else scores_BNTT.masked_fill(mask < 0, float("-inf")))
         kinds = ("query", "key", "value", "probs", "head_outputs")
         for kind, tensor in zip(kinds, (query_BNTD, key_BNTD, value_BNTD, probs_BNTT, heads_BNTD), strict=True):
@@ -107,13 +107,13 @@ class SelfAttention(nn.Module):
         return self.out(heads_BNTD.transpose(1, 2).flatten(2))
 
     def split_heads(self, qkv_BTH: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """[B, T, 3H] -> query, key and value, each [B, N, T, D]."""
+        """Split the projections of all heads, [B, T, 3H], into query, key and value, each [B, N, T, D]."""
         qkv_BT3ND = qkv_BTH.unflatten(-1, (3, self.num_heads, -1))
         return qkv_BT3ND.permute(2, 0, 3, 1, 4).unbind(0)
 
 
 class FeedForward(nn.Module):
-    """H -> intermediate size -> H with a GELU between (Vaswani et al. 2017, section 3.3; Hendrycks and Gimpel 2016)."""
+    """Two linear layers with a GELU between them (Vaswani et al. 2017, section 3.3; Hendrycks and Gimpel 2016)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -126,7 +126,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Attention, then feed-forward; after each of them dropout, residual sum and LayerNorm."""
+    """Self-attention, then feed-forward; dropout, residual sum and LayerNorm follow each of the two."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -145,18 +145,18 @@ class EncoderLayer(nn.Module):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """One layer -> [B, T, H]; arguments as in `SelfAttention`."""
+        """Compute the layer's output, [B, T, H]; the arguments are those of `SelfAttention`."""
         attended_BTH = self.attention(hidden_BTH, mask, layer=layer, trace=trace, interventions=interventions)
-        return self.after_attention(hidden_BTH, attended_BTH)
+        return self.complete_layer(hidden_BTH, attended_BTH)
 
-    def after_attention(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
-        """The input and the output of the attention -> the layer's output, [X, H]."""
+    def complete_layer(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
+        """Compute the layer's output, [X, H], from the input and the output of its attention."""
         hidden_XH = self.attention_norm(hidden_XH + self.dropout(attended_XH))
         return self.feed_forward_norm(hidden_XH + self.dropout(self.feed_forward(hidden_XH)))
 
 
 class Encoder(nn.Module):
-    """The stack of L layers."""
+    """A stack of L layers."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -170,7 +170,7 @@ class Encoder(nn.Module):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """The embeddings -> the last layer's output, both [B, T, H]."""
+        """Run the embeddings through all layers -> the last layer's output, [B, T, H]."""
         hidden_BTH = interventions.patch(0, hidden_BTH)
         trace.record("hidden", hidden_BTH)
         for layer, encoder_layer in enumerate(self.layers):
@@ -181,7 +181,7 @@ class Encoder(nn.Module):
 
 
 class Pooler(nn.Module):
-    """tanh(W h + b) of the first position, [B, T, H] -> [B, H] (`BertModel` in google-research/bert/modeling.py)."""
+    """tanh(W h + b) at the first position, [B, T, H] -> [B, H] (`BertModel` in google-research/bert/modeling.py)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -192,25 +192,25 @@ class Pooler(nn.Module):
 
 
 @dataclass(frozen=True)
-class Encoded:
+class BertOutput:
     """The output of BERT for a batch."""
 
     hidden_BTH: torch.Tensor
     """The last layer's output; undefined at padding positions."""
     pooler: Pooler
-    """The model's pooler."""
+    """The model's pooler, which `pooled_BH` applies."""
     pooled_position_B: torch.Tensor | int = 0
-    """Which position of each row is pooled."""
+    """The position of each row that the pooler reads."""
 
     @cached_property
     def pooled_BH(self) -> torch.Tensor:
-        """The pooler's output, computed at first use."""
+        """The pooler's output, computed when it is first read."""
         row_B = torch.arange(len(self.hidden_BTH), device=self.hidden_BTH.device)
         return self.pooler(self.hidden_BTH[row_B, self.pooled_position_B, None])
 
 
 class Bert(TaskHeads):
-    """BERT with fresh weights and the output layers named in `heads`, which are keys of `nn.heads.HEADS`.
+    """BERT with random weights and the output layers named in `heads`, which are keys of `nn.heads.HEADS`.
 
     >>> config = ModelConfig(vocab_size=10, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
     >>> Bert(config, heads=["nsp", "mlm"]).head_names
@@ -225,46 +225,45 @@ class Bert(TaskHeads):
         self.encoder = Encoder(config)
         self.pooler = Pooler(config)
         self.build_heads(heads)
-        self.apply(self.initialise)
+        self.apply(self.initialise_weights)
 
     def forward(
-        self, batch: Inputs, *, trace: Trace | None = None, interventions: Interventions | None = None
-    ) -> Encoded:
-        """Encode a batch; `trace` records intermediate tensors, `interventions` change them.
+        self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
+    ) -> BertOutput:
+        """Encode a batch; `trace` records intermediate tensors and `interventions` change them.
 
         Raises:
             TextError: there are more tokens than positions.
-            InterventionError: an intervention on a layer, head or position that does not exist.
+            InterventionError: an intervention names a layer, head or position that does not exist.
         """
         trace, interventions = trace or NO_TRACE, interventions or NO_INTERVENTIONS
         num_rows, num_tokens = batch.input_ids_BT.shape
         interventions.check(self.config, num_tokens, num_rows)
         hidden_BTH = self.dropout(self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT, trace))
-        mask = additive_mask(batch.attention_mask_BT, hidden_BTH, causal=self.config.left_to_right)
+        mask = make_additive_mask(batch.attention_mask_BT, hidden_BTH, causal=self.config.left_to_right)
         hidden_BTH = self.encoder(hidden_BTH, mask, trace=trace, interventions=interventions)
-        return Encoded(hidden_BTH, self.pooler, self.pooled_positions(batch))
+        return BertOutput(hidden_BTH, self.pooler, self.find_pooled_positions(batch))
 
-    def hidden_rows(self, batch: Inputs, rows_R: torch.Tensor) -> torch.Tensor:
-        """The last layer's output at rows_R, indices of B * T that are not padding -> hidden_RH."""
-        return self(batch).hidden_BTH.flatten(0, 1).index_select(0, rows_R)
+    def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
+        """Compute the last layer's output at positions_R, indices of B * T that are not padding -> hidden_RH."""
+        return self(batch).hidden_BTH.flatten(0, 1).index_select(0, positions_R)
 
-    def pooled(self, batch: Inputs) -> torch.Tensor:
-        """The pooler's output for each row of a batch -> [B, H]."""
+    def pool(self, batch: BertInput) -> torch.Tensor:
+        """Compute the pooler's output for each row of a batch -> [B, H]."""
         B, T = batch.input_ids_BT.shape
-        rows_B = torch.arange(B, device=batch.input_ids_BT.device) * T + self.pooled_positions(batch)
-        return self.pooler(self.hidden_rows(batch, rows_B)[:, None])
+        first_B = torch.arange(B, device=batch.input_ids_BT.device) * T
+        return self.pooler(self.encode_positions(batch, first_B + self.find_pooled_positions(batch))[:, None])
 
-    def pooled_positions(self, batch: Inputs) -> torch.Tensor | int:
-        """The position of [CLS], 0; with causal attention that of the last token, which alone attends to all -> [B]."""
+    def find_pooled_positions(self, batch: BertInput) -> torch.Tensor | int:
+        """Find the position that the pooler reads: 0, where [CLS] is; with causal attention, each row's last token."""
         if not self.config.left_to_right:
             return 0
         if batch.attention_mask_BT is None:
             return batch.input_ids_BT.shape[1] - 1
         return (batch.attention_mask_BT.sum(1) - 1).clamp(min=0)
 
-    def initialise(self, module: nn.Module) -> None:
-        """Draw weights from a normal distribution cut at two standard deviations and zero the biases
-        (`create_initializer` in google-research/bert/modeling.py); LayerNorm keeps 1 and 0."""
+    def initialise_weights(self, module: nn.Module) -> None:
+        """Draw weights from a truncated normal and zero biases (`create_initializer` in google-research/bert)."""
         if isinstance(module, nn.Linear | nn.Embedding):
             sd = self.config.initializer_range
             nn.init.trunc_normal_(module.weight, std=sd, a=-2 * sd, b=2 * sd)
@@ -272,22 +271,22 @@ class Bert(TaskHeads):
             nn.init.zeros_(module.bias)
 
 
-def additive_mask(
+def make_additive_mask(
     attention_mask_BT: torch.Tensor | None, hidden_BTH: torch.Tensor, *, causal: bool = False
 ) -> torch.Tensor | None:
-    """What is added to the attention scores: 0 where a query may attend to a key, the lowest finite number elsewhere.
+    """Make a mask to add to attention scores: 0 where a query attends to a key, the lowest finite number elsewhere.
 
-    The lowest finite number and not -inf, so that a row of padding alone has no NaN.
+    With -inf instead, a row that is only padding would become NaN.
 
     Args:
         attention_mask_BT: True for tokens, False for padding; None if there is no padding.
-        hidden_BTH: gives the number of tokens, the type and the device.
-        causal: whether a token attends only to itself and to tokens before it (the paper's table 5, section 5.1).
+        hidden_BTH: a tensor with the number of tokens, the type and the device that the mask should have.
+        causal: whether a token attends only to itself and to earlier tokens (the paper's table 5, section 5.1).
 
     Returns:
         [B, 1, 1, T], or [B or 1, 1, T, T] if causal; None if nothing is masked.
 
-    >>> additive_mask(torch.tensor([[True, False]]), torch.zeros(1, 2, 4, dtype=torch.float16))
+    >>> make_additive_mask(torch.tensor([[True, False]]), torch.zeros(1, 2, 4, dtype=torch.float16))
     tensor([[[[    -0., -65504.]]]], dtype=torch.float16)
     """
     mask, lowest = None, torch.finfo(hidden_BTH.dtype).min

@@ -1,10 +1,10 @@
-"""A two-layer BiLSTM on features of a BERT, then an output layer.
+"""A two-layer BiLSTM on top of a BERT, followed by an output layer.
 
 The paper uses it twice: on a left-to-right model while all weights are fine-tuned (Devlin et al. 2019, section 5.1),
-and on the activations of a frozen encoder (section 5.3). It has the interface of a `Bert`, so losses and metrics take
-either.
+and on the hidden states of a frozen encoder (section 5.3). It has the interface of a `Bert`, so losses and metrics
+accept either.
 
-Shape legend: B batch, T tokens, H hidden, W width of the features, L layers.
+Shape legend: B batch, T tokens, H hidden, W feature size, L layers.
 """
 
 from collections.abc import Callable
@@ -14,54 +14,57 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from bertlab.nn.bert import Bert, Encoded, Inputs, Pooler
+from bertlab.nn.bert import Bert, BertInput, BertOutput, Pooler
 from bertlab.nn.heads import HEADS, TaskHeads
 from bertlab.nn.trace import Trace
 
 
 @dataclass(frozen=True)
-class Pick:
-    """Which hidden states of an encoder are the features."""
+class FeatureLayers:
+    """The layers of an encoder whose hidden states are the features."""
 
-    of: Callable[[int], range]
-    """Number of layers L -> indices of the L + 1 hidden states, of which 0 is the embeddings."""
-    weighted: bool = False
-    """Whether they are summed with learned weights, not concatenated."""
+    indices: Callable[[int], range]
+    """Number of layers L -> indices of the L + 1 hidden states; index 0 is the embeddings."""
+    is_weighted_sum: bool = False
+    """True if the hidden states are summed with learned weights, False if they are concatenated."""
 
 
-# table 7 of the paper; for the last four layers an encoder of fewer gives all it has
-PICKS = {
-    "embeddings": Pick(lambda L: range(1)),
-    "last": Pick(lambda L: range(L, L + 1)),
-    "second-to-last": Pick(lambda L: range(L - 1, L)),
-    "sum-4": Pick(lambda L: range(max(1, L - 3), L + 1), weighted=True),
-    "concat-4": Pick(lambda L: range(max(1, L - 3), L + 1)),
-    "sum-all": Pick(lambda L: range(1, L + 1), weighted=True),
+# The rows of table 7 in the paper. An encoder of fewer than four layers uses all of them for "sum-4" and "concat-4".
+FEATURE_LAYERS = {
+    "embeddings": FeatureLayers(lambda L: range(1)),
+    "last": FeatureLayers(lambda L: range(L, L + 1)),
+    "second-to-last": FeatureLayers(lambda L: range(L - 1, L)),
+    "sum-4": FeatureLayers(lambda L: range(max(1, L - 3), L + 1), is_weighted_sum=True),
+    "concat-4": FeatureLayers(lambda L: range(max(1, L - 3), L + 1)),
+    "sum-all": FeatureLayers(lambda L: range(1, L + 1), is_weighted_sum=True),
 }
 
 
-class OnTop(TaskHeads):
-    """Encoder -> features -> BiLSTM -> a fresh output layer.
+class BertBiLSTM(TaskHeads):
+    """An encoder, a BiLSTM on its hidden states, and an output layer with random weights.
 
     Args:
-        bert: without output layers; its configuration names the labels.
-        head: a key of `heads.HEADS`.
-        pick: a key of `PICKS`.
-        width: of the LSTM, in each direction.
-        frozen: keep the encoder's weights and switch off its dropout (the feature-based approach).
+        bert: the encoder, without output layers; its configuration names the labels.
+        head: the output layer, a key of `heads.HEADS`.
+        feature_layers: the input of the BiLSTM, a key of `FEATURE_LAYERS`.
+        width: hidden size of the LSTM in each direction.
+        is_frozen: keep the encoder's weights and switch off its dropout (the feature-based approach).
     """
 
-    def __init__(self, bert: Bert, head: str, *, pick: str = "last", width: int = 128, frozen: bool = False):
+    def __init__(
+        self, bert: Bert, head: str, *, feature_layers: str = "last", width: int = 128, is_frozen: bool = False
+    ):
         super().__init__()
-        assert frozen or pick == "last", "only a frozen encoder gives other layers than its last"
-        own = bert.config.replace(hidden_size=2 * width, num_heads=1)
-        self.bert, self.config, self.frozen = bert.requires_grad_(not frozen), bert.config, frozen
-        self.places, self.weighted = PICKS[pick].of(bert.config.num_layers), PICKS[pick].weighted
-        joined = 1 if self.weighted else len(self.places)
-        self.mix_L = nn.Parameter(torch.zeros(len(self.places))) if self.weighted else None
-        self.lstm = nn.LSTM(joined * bert.config.hidden_size, width, num_layers=2, batch_first=True, bidirectional=True)
-        self.pooler = Pooler(own).apply(bert.initialise) if HEADS[head].pooled else None
-        self.heads = nn.ModuleDict({head: HEADS[head].build(own).apply(bert.initialise)})
+        assert is_frozen or feature_layers == "last", "a trained encoder has only the features of its last layer"
+        selection, lstm_config = FEATURE_LAYERS[feature_layers], bert.config.replace(hidden_size=2 * width, num_heads=1)
+        self.bert, self.config, self.is_frozen = bert.requires_grad_(not is_frozen), bert.config, is_frozen
+        self.layer_indices = selection.indices(bert.config.num_layers)
+        num_layers = len(self.layer_indices)
+        self.mix_L = nn.Parameter(torch.zeros(num_layers)) if selection.is_weighted_sum else None
+        size_W = bert.config.hidden_size * (1 if selection.is_weighted_sum else num_layers)
+        self.lstm = nn.LSTM(size_W, width, num_layers=2, batch_first=True, bidirectional=True)
+        self.pooler = Pooler(lstm_config).apply(bert.initialise_weights) if HEADS[head].pooled else None
+        self.heads = nn.ModuleDict({head: HEADS[head].build(lstm_config).apply(bert.initialise_weights)})
         self.train()
 
     @property
@@ -69,32 +72,33 @@ class OnTop(TaskHeads):
         """The encoder's embeddings."""
         return self.bert.embeddings
 
-    def train(self, mode: bool = True) -> "OnTop":
+    def train(self, mode: bool = True) -> "BertBiLSTM":
         super().train(mode)
-        if self.frozen:
+        if self.is_frozen:
             self.bert.eval()
         return self
 
-    def features(self, batch: Inputs) -> torch.Tensor:
-        """The input of the BiLSTM -> [B, T, W]."""
-        if not self.frozen:
+    def compute_features(self, batch: BertInput) -> torch.Tensor:
+        """Compute the input of the BiLSTM -> [B, T, W]."""
+        if not self.is_frozen:
             return self.bert(batch).hidden_BTH
         trace = Trace.of("hidden")
         with torch.no_grad():
             self.bert(batch, trace=trace)
-        picked = [trace["hidden"][place] for place in self.places]
+        layers = [trace["hidden"][index] for index in self.layer_indices]
         if self.mix_L is None:
-            return torch.cat(picked, dim=-1)
-        return sum(share * hidden_BTH for share, hidden_BTH in zip(self.mix_L.softmax(0), picked, strict=True))
+            return torch.cat(layers, dim=-1)
+        return sum(weight * hidden_BTH for weight, hidden_BTH in zip(self.mix_L.softmax(0), layers, strict=True))
 
-    def forward(self, batch: Inputs) -> Encoded:
-        """Encode a batch. [CLS] is pooled, which the backward LSTM reads last."""
-        features_BTW = self.features(batch)
+    def forward(self, batch: BertInput) -> BertOutput:
+        """Encode a batch; the pooler reads [CLS], the last token that the backward LSTM reads."""
+        features_BTW = self.compute_features(batch)
         length_B = batch.attention_mask_BT.sum(1).clamp(min=1).cpu()
         packed = pack_padded_sequence(features_BTW, length_B, batch_first=True, enforce_sorted=False)
         hidden_BTH, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=features_BTW.shape[1])
-        return Encoded(hidden_BTH, self.pooler)
+        return BertOutput(hidden_BTH, self.pooler)
 
-    def pooled(self, batch: Inputs) -> torch.Tensor:
-        """The pooler's output for each row of a batch, [B, 2 W]; see `Bert.pooled`."""
+    def pool(self, batch: BertInput) -> torch.Tensor:
+        """Compute the pooler's output for each row of a batch; see `Bert.pool`."""
+
         return self(batch).pooled_BH

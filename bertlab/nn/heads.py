@@ -28,11 +28,11 @@ class MaskedTokenHead(nn.Module):
         self.gelu = ACTIVATIONS[config.activation]
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Everything before the decoder -> [X, H]."""
+        """Apply everything that comes before the decoder -> [X, H]."""
         return self.norm(F.gelu(self.dense(hidden_XH), approximate=self.gelu))
 
     def forward(self, hidden_XH: torch.Tensor, token_embedding_VH: torch.Tensor) -> torch.Tensor:
-        """-> logits_XV."""
+        """Compute the logits of all tokens -> logits_XV."""
         return F.linear(self.transform(hidden_XH), token_embedding_VH, self.bias)
 
 
@@ -46,7 +46,7 @@ class Classifier(nn.Linear):
         self.dropout = Dropout(config.hidden_dropout)
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """-> logits_XK, float32 in every precision: a regression value such as 4.37 needs its last digits."""
+        """Compute logits_XK, always in float32, because a regression value such as 4.37 needs its last digits."""
         hidden_XH = self.dropout(hidden_XH).float()
         return F.linear(hidden_XH, self.weight.float(), self.bias.float())
 
@@ -56,17 +56,17 @@ class HeadSpec:
     """An output layer that a model can have."""
 
     build: Callable[[ModelConfig], nn.Module]
-    """Makes the module for a configuration."""
+    """A function that makes the module for a configuration."""
     title: Message
-    """What users call it."""
+    """The name that users see."""
     remedy: Message
-    """How a checkpoint without it gets one."""
+    """Advice for users whose checkpoint lacks this output layer."""
     hf_class: str
-    """The class of `transformers` that has this output layer alone."""
+    """The class of `transformers` that has only this output layer."""
     hf_modules: Mapping[str, str]
     """Our submodule ("" for the output layer itself) -> the module of that class."""
     pooled: bool = False
-    """Whether it reads the pooler's output, not the hidden states."""
+    """True if the layer reads the pooler's output, False if it reads hidden states."""
 
 
 CLASSIFIER = {"": "classifier"}  # the name that several classes of `transformers` share
@@ -77,17 +77,17 @@ HEADS = {
         {"": "cls.predictions", "dense": "cls.predictions.transform.dense",
          "norm": "cls.predictions.transform.LayerNorm"},
     ),
-    # label 0 = IsNext, 1 = NotNext, as in google-research/bert
+    # Label 0 is IsNext and 1 is NotNext, as in google-research/bert.
     "nsp": HeadSpec(
         lambda config: nn.Linear(config.hidden_size, 2), Message("head-nsp"), Message("head-remedy-pretrain"),
         "BertForNextSentencePrediction", {"": "cls.seq_relationship"}, pooled=True,
     ),
-    # row 0 = the paper's S (start), row 1 = its E (end)
+    # Row 0 is the paper's S (start), row 1 its E (end).
     "span": HeadSpec(
         lambda config: nn.Linear(config.hidden_size, 2), Message("head-span"),
         Message("head-remedy-finetune", task="squad"), "BertForQuestionAnswering", {"": "qa_outputs"},
     ),
-    # section 4.1 of the paper: the [CLS] vector times one row of weights per label
+    # Section 4.1 of the paper: the [CLS] vector times one row of weights per label.
     "classify": HeadSpec(
         lambda config: Classifier(config, len(config.labels)), Message("head-classify"),
         Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", CLASSIFIER, pooled=True,
@@ -96,12 +96,12 @@ HEADS = {
         lambda config: Classifier(config, 1), Message("head-regress"), Message("head-remedy-finetune", task="stsb"),
         "BertForSequenceClassification", CLASSIFIER, pooled=True,
     ),
-    # section 4.4: one vector, whose product with each choice's [CLS] is that choice's score
+    # Section 4.4: one vector, whose product with each choice's [CLS] is that choice's score.
     "choose": HeadSpec(
         lambda config: Classifier(config, 1), Message("head-choose"), Message("head-remedy-finetune", task="swag"),
         "BertForMultipleChoice", CLASSIFIER, pooled=True,
     ),
-    # section 5.3: every token's hidden state times one row of weights per tag
+    # Section 5.3: every token's hidden state times one row of weights per tag.
     "tag": HeadSpec(
         lambda config: Classifier(config, len(config.labels)), Message("head-tag"),
         Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification", CLASSIFIER,
@@ -110,14 +110,17 @@ HEADS = {
 
 
 def register_head(name: str, head: HeadSpec) -> None:
-    """Add an output layer from outside of the package."""
+    """Add an output layer that is defined outside of this package."""
     HEADS[name] = head
 
 
-def sharing_names(names: Iterable[str]) -> dict[str, list[str]]:
-    """Which of these output layers have the same module in Hugging Face checkpoints; a model has at most one of them.
+def find_conflicting_heads(names: Iterable[str]) -> dict[str, list[str]]:
+    """Find output layers that have the same module in Hugging Face checkpoints; a model can have only one of them.
 
-    >>> sharing_names(["mlm", "classify", "tag"])
+    Returns:
+        Hugging Face module -> the names that share it.
+
+    >>> find_conflicting_heads(["mlm", "classify", "tag"])
     {'classifier': ['classify', 'tag']}
     """
     by_module: dict[str, list[str]] = {}
@@ -127,34 +130,34 @@ def sharing_names(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 class TaskHeads(nn.Module):
-    """A model with output layers: subclasses set `config`, build their encoder and call `build_heads`."""
+    """Base class of models with output layers: a subclass sets `config`, builds its encoder and calls `build_heads`."""
 
     config: ModelConfig
     heads: nn.ModuleDict
 
     def build_heads(self, names: Iterable[str]) -> None:
-        """Create the output layers of these names, in the order of `HEADS`."""
+        """Create the output layers with these names, in the order of `HEADS`."""
         names = set(names)
         assert names <= HEADS.keys(), f"unknown heads {names - HEADS.keys()}; there are {list(HEADS)}"
         self.heads = nn.ModuleDict({name: row.build(self.config) for name, row in HEADS.items() if name in names})
 
     def add_heads(self, names: Iterable[str]) -> None:
-        """Give the model those of these output layers that it lacks, with fresh weights."""
+        """Add those of these output layers that the model lacks, with random weights."""
         for name in names:
             if name not in self.heads:
-                head = HEADS[name].build(self.config).apply(self.initialise)
+                head = HEADS[name].build(self.config).apply(self.initialise_weights)
                 self.heads[name] = head.to(self.embeddings.token.weight)
 
     @property
     def head_names(self) -> tuple[str, ...]:
-        """The names of its output layers."""
+        """The names of the model's output layers."""
         return tuple(self.heads)
 
     def head(self, name: str) -> nn.Module:
-        """The output layer of this name.
+        """Return the output layer with this name.
 
         Raises:
-            MissingHead: the model has none; or masked tokens are asked of a model with causal attention.
+            MissingHead: the model lacks it, or it predicts masked tokens and the model has causal attention.
         """
         if name == "mlm" and self.config.left_to_right:
             raise MissingHead("head-mlm-causal")
@@ -162,30 +165,34 @@ class TaskHeads(nn.Module):
             raise MissingHead("head-missing", head=HEADS[name].title, remedy=HEADS[name].remedy)
         return self.heads[name]
 
+    def pooled(self, batch) -> torch.Tensor:
+        """Call `pool`; this is its older name."""
+        return self.pool(batch)
+
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Masked-token prediction -> logits_XV. Raises MissingHead."""
+        """Predict masked tokens -> logits_XV. Raises MissingHead."""
         return self.head("mlm")(hidden_XH, self.embeddings.token.weight)
 
     def nsp(self, pooled_BH: torch.Tensor) -> torch.Tensor:
-        """Next-sentence prediction -> logits_B2, 0 = IsNext, 1 = NotNext. Raises MissingHead."""
+        """Predict whether sentence B follows A -> logits_B2, 0 = IsNext, 1 = NotNext. Raises MissingHead."""
         return self.head("nsp")(pooled_BH)
 
     def span(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Answer start (0) and end (1) -> logits_BT2. Raises MissingHead."""
+        """Predict the start (0) and the end (1) of an answer -> logits_BT2. Raises MissingHead."""
         return self.head("span")(hidden_BTH)
 
     def classify(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """Classification into `config.labels` -> logits_XK. Raises MissingHead."""
+        """Classify into `config.labels` -> logits_XK. Raises MissingHead."""
         return self.head("classify")(pooled_XH)
 
     def regress(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """Regression -> value_X. Raises MissingHead."""
+        """Predict a number -> value_X. Raises MissingHead."""
         return self.head("regress")(pooled_XH)[..., 0]
 
     def choose(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """Multiple choice -> score_X, a logit among the choices of the same context. Raises MissingHead."""
+        """Score a choice -> score_X, a logit among the choices of the same context. Raises MissingHead."""
         return self.head("choose")(pooled_XH)[..., 0]
 
     def tag(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Tagging with `config.labels` -> logits_XK. Raises MissingHead."""
+        """Tag tokens with `config.labels` -> logits_XK. Raises MissingHead."""
         return self.head("tag")(hidden_XH)

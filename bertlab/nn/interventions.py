@@ -1,6 +1,7 @@
 """Interventions on one forward pass: ablate heads, replace rows of attention, patch hidden states.
 
-`Interventions` are an argument of the forward pass and change no weight, so one model can serve many callers at once.
+`Interventions` are an argument of the forward pass. They change no weights, so one model can serve many
+callers at once.
 
 Shape legend: B batch, T tokens, H hidden, N heads, L layers. Layers, heads and positions count from zero.
 """
@@ -16,11 +17,11 @@ from bertlab.config.errors import InterventionError
 
 @dataclass(frozen=True, eq=False)
 class Interventions:
-    """The interventions on one forward pass."""
+    """The changes to make during one forward pass."""
 
     head_scale_LBN: torch.Tensor | None = None
-    """Factor of every head's output before the output projection; 0 ablates the head (Michel et al. 2019, arXiv
-    1905.10650, equation 1). B is the batch size, so that each row can lose other heads, or 1 for all rows."""
+    """The factor of every head's output before the output projection; 0 ablates the head (Michel et al. 2019, arXiv
+    1905.10650, equation 1). B is the batch size, for different heads in each row, or 1 for the same in all rows."""
     rows: Mapping[tuple[int, int, int], torch.Tensor] = field(default_factory=dict)
     """(layer, head, query position) -> attention probabilities, [T] or [B, T], that replace that row of attention."""
     patches: Mapping[tuple[int, int], torch.Tensor] = field(default_factory=dict)
@@ -29,7 +30,7 @@ class Interventions:
 
     @classmethod
     def ablate_heads(cls, config: ModelConfig, heads: Iterable[tuple[int, int]]) -> "Interventions":
-        """Ablate these (layer, head) pairs in every row of the batch.
+        """Make interventions that ablate these (layer, head) pairs in every row of the batch.
 
         >>> Interventions.ablate_heads(ModelConfig(hidden_size=4, num_layers=1, num_heads=2), [(0, 1)]).head_scale_LBN
         tensor([[[1., 0.]]])
@@ -40,7 +41,7 @@ class Interventions:
     def ablate_heads_per_row(
         cls, config: ModelConfig, heads_of_rows: Iterable[Iterable[tuple[int, int]]]
     ) -> "Interventions":
-        """Ablate in row b of the batch the (layer, head) pairs of group b: many experiments in one forward pass."""
+        """Make interventions that ablate different (layer, head) pairs in each row of the batch."""
         groups = [list(heads) for heads in heads_of_rows]
         head_scale_LBN = torch.ones(config.num_layers, len(groups), config.num_heads)
         for row, heads in enumerate(groups):
@@ -78,13 +79,13 @@ class Interventions:
                 raise InterventionError("hidden-state-shape", shape=shape, expected=config.hidden_size)
 
     def scale_heads(self, layer: int, head_outputs_BNTD: torch.Tensor) -> torch.Tensor:
-        """The head outputs of a layer, each multiplied by its scale."""
+        """Multiply each head output of a layer by its scale."""
         if self.head_scale_LBN is None:
             return head_outputs_BNTD
         return head_outputs_BNTD * self.head_scale_LBN[layer][:, :, None, None].to(head_outputs_BNTD)
 
     def replace_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
-        """The attention probabilities of a layer with the replaced rows."""
+        """Replace rows of a layer's attention probabilities."""
         rows = {(head, position): probs_T for (at, head, position), probs_T in self.rows.items() if at == layer}
         if not rows:
             return probs_BNTT
@@ -94,7 +95,7 @@ class Interventions:
         return probs_BNTT
 
     def patch(self, hidden_index: int, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Hidden states (0: the embeddings, l + 1: the output of layer l) with the patched positions."""
+        """Replace hidden states at the patched positions; index 0 is the embeddings, l + 1 the output of layer l."""
         patches = {position: hidden_H for (at, position), hidden_H in self.patches.items() if at == hidden_index}
         if not patches:
             return hidden_BTH
@@ -104,7 +105,7 @@ class Interventions:
         return hidden_BTH
 
 
-NO_INTERVENTIONS = Interventions()  # changes nothing
+NO_INTERVENTIONS = Interventions()
 
 
 def check_layer(layer: int, num_layers: int) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-# kind -> what is recorded
+# Kind of tensor -> the tensors that are recorded.
 KINDS = {
     "embeddings": "token_BTH, position_BTH, token_type_BTH and their normalised sum, in that order (4 tensors)",
     "hidden": "the embeddings, then every layer's output: L + 1 tensors [B, T, H]",
@@ -25,29 +25,33 @@ KINDS = {
 
 @dataclass
 class Trace:
-    """The recorded tensors of one forward pass, by kind. Only the requested kinds are recorded.
+    """The recorded tensors of one forward pass, by kind; only the requested kinds are recorded.
 
     >>> trace = Trace.of("probs", "hidden")
-    >>> trace.wants("probs"), trace.wants("query")
+    >>> trace.is_recording("probs"), trace.is_recording("query")
     (True, False)
     """
 
     records: dict[str, list[torch.Tensor]] = field(default_factory=dict)
-    """Kind -> its tensors in the order they were computed, detached from the graph."""
+    """Kind -> its tensors in the order of computation, detached from the graph."""
 
     @classmethod
     def of(cls, *kinds: str) -> "Trace":
-        """An empty trace of these kinds, which are keys of `KINDS`."""
+        """Make an empty trace that records these kinds, which are keys of `KINDS`."""
         unknown = [kind for kind in kinds if kind not in KINDS]
         assert not unknown, f"unknown kinds {unknown}; there are {list(KINDS)}"
         return cls({kind: [] for kind in kinds})
 
-    def wants(self, kind: str) -> bool:
+    def is_recording(self, kind: str) -> bool:
         """Whether tensors of this kind are recorded."""
         return kind in self.records
 
+    def wants(self, kind: str) -> bool:
+        """Call `is_recording`; this is its older name."""
+        return self.is_recording(kind)
+
     def record(self, kind: str, tensor: torch.Tensor) -> None:
-        """Keep a tensor if its kind is recorded."""
+        """Add a tensor to the trace if its kind is recorded."""
         if kind in self.records:
             self.records[kind].append(tensor.detach())
 

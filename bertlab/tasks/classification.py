@@ -55,7 +55,7 @@ class Classification:
 
 def classification_loss(model: nn.Module, batch: LabelBatch) -> Loss:
     """Mean cross-entropy of the labels."""
-    return label_loss(model.classify(model.pooled(batch.inputs)).float(), batch)
+    return label_loss(model.classify(model.pool(batch.inputs)).float(), batch)
 
 
 def predict_label(model: Bert, encoding: Encoding) -> Classification:
@@ -65,7 +65,7 @@ def predict_label(model: Bert, encoding: Encoding) -> Classification:
         MissingHead: the model has no classification output layer.
     """
     model.head("classify")
-    logits_1K = model.classify(model.pooled(collate([encoding]).to(device_of(model))))
+    logits_1K = model.classify(model.pool(collate([encoding]).to(device_of(model))))
     return Classification(tuple(map(LabelShare, model.config.labels, logits_1K[0].softmax(-1).tolist())))
 
 
@@ -103,7 +103,7 @@ class ClassificationTask(LabelledTaskType):
         return examples.labels[target]
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        return model.classify(model.pooled(batch)).softmax(-1)
+        return model.classify(model.pool(batch)).softmax(-1)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
         return [probs_K.astype(np.float64) for probs_K in scores_I]
@@ -143,7 +143,7 @@ class ClassificationTask(LabelledTaskType):
         Returns:
             The label predicted for the first of all R inputs, and its log-odds for every input, [R] on the CPU.
         """
-        logits_RK = torch.cat([model.classify(model.pooled(batch)).float().cpu() for batch in batches])
+        logits_RK = torch.cat([model.classify(model.pool(batch)).float().cpu() for batch in batches])
         best = int(logits_RK[0].argmax())
         others_RK = torch.cat([logits_RK[:, :best], logits_RK[:, best + 1 :]], dim=1)
         # log(p / (1 - p)) of a softmax, without the cancellation of 1 - p

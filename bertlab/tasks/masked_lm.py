@@ -54,7 +54,7 @@ class PretrainingLoss:
         B, T = inputs.input_ids_BT.shape
         pair = PAIR_OBJECTIVES[self.pair_objective]
         cls_R = torch.arange(B if pair else 0, device=index_P.device) * T
-        hidden_RH = model.hidden_rows(inputs, torch.cat([cls_R, index_P]))
+        hidden_RH = model.encode_positions(inputs, torch.cat([cls_R, index_P]))
         head = model.heads["mlm"]
         mlm, plain, hits = decoded_cross_entropy(
             head.transform(hidden_RH[len(cls_R) :]), model.embeddings.token.weight, head.bias, labels_P,
@@ -75,7 +75,7 @@ class PretrainingLoss:
         """The teacher's logits for the same positions [P, V], padded to the student's vocabulary."""
         if self.teacher is None:
             return None
-        logits = self.teacher.mlm(self.teacher.hidden_rows(inputs, index_P))
+        logits = self.teacher.mlm(self.teacher.encode_positions(inputs, index_P))
         # either embedding table may be padded with a few rows beyond the vocabulary
         return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
 

@@ -41,7 +41,7 @@ class Choice:
 
 def choice_loss(model: nn.Module, batch: LabelBatch) -> Loss:
     """Mean cross-entropy of the right choice among the choices of each example."""
-    scores_BC = model.choose(model.pooled(batch.inputs.flat())).float().view(len(batch.labels_B), -1)
+    scores_BC = model.choose(model.pool(batch.inputs.flat())).float().view(len(batch.labels_B), -1)
     return label_loss(scores_BC, batch)
 
 
@@ -56,7 +56,7 @@ def predict_choice(model: Bert, choices: Sequence[str], encodings: Sequence[Enco
         MissingHead: the model has no multiple-choice output layer.
     """
     model.head("choose")
-    score_C = model.choose(model.pooled(collate(encodings, pad_id).to(device_of(model))))
+    score_C = model.choose(model.pool(collate(encodings, pad_id).to(device_of(model))))
     return [Choice(*row) for row in zip(choices, score_C.softmax(-1).tolist(), score_C.tolist(), strict=True)]
 
 
@@ -115,7 +115,7 @@ class MultipleChoiceTask(LabelledTaskType):
         return text_features(tokenizer, examples, texts_a, texts_b, max_tokens, group=_choices(examples))
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        return model.choose(model.pooled(batch))
+        return model.choose(model.pool(batch))
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
         scores_EC = np.stack(scores_I).astype(np.float64).reshape(-1, features.group)

@@ -25,7 +25,7 @@ from bertlab.text.tokenizers.wordpiece import Encoding
 
 def regression_loss(model: nn.Module, batch: LabelBatch) -> Loss:
     """Mean squared error of the values."""
-    value_B, target_B = model.regress(model.pooled(batch.inputs)).float(), batch.labels_B.float()
+    value_B, target_B = model.regress(model.pool(batch.inputs)).float(), batch.labels_B.float()
     error = F.l1_loss(value_B.detach(), target_B)
     return Loss(F.mse_loss(value_B, target_B), {"error": error}, batch.inputs.attention_mask_BT.sum())
 
@@ -37,7 +37,7 @@ def predict_value(model: Bert, encoding: Encoding) -> Classification:
         MissingHead: the model has no regression output layer.
     """
     model.head("regress")
-    return Classification((), float(model.regress(model.pooled(collate([encoding]).to(device_of(model))))[0]))
+    return Classification((), float(model.regress(model.pool(collate([encoding]).to(device_of(model))))[0]))
 
 
 class RegressionTask(LabelledTaskType):
@@ -71,7 +71,7 @@ class RegressionTask(LabelledTaskType):
         return replace(super().make_features(tokenizer, examples, max_tokens), target_dtype=torch.float32)
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        return model.regress(model.pooled(batch))
+        return model.regress(model.pool(batch))
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
         return [float(value) for value in scores_I]
@@ -104,7 +104,7 @@ class RegressionTask(LabelledTaskType):
 
     def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[None, torch.Tensor]:
         """The score whose changes explain the prediction: no label, and the value of every input, [R] on the CPU."""
-        return None, torch.cat([model.regress(model.pooled(batch)).float().cpu() for batch in batches])
+        return None, torch.cat([model.regress(model.pool(batch)).float().cpu() for batch in batches])
 
     def table_row(self, prediction: Classification) -> dict[str, str | float]:
         return {"value": prediction.value}

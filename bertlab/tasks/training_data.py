@@ -112,7 +112,7 @@ def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, .
         # a checkpoint that was fine-tuned with this seed began with the very weights that would be drawn here
         with torch.random.fork_rng([]):
             torch.manual_seed(torch.initial_seed() + zlib.crc32(model.pooler.dense.weight.detach().numpy().tobytes()))
-            model.heads.apply(model.initialise)
+            model.heads.apply(model.initialise_weights)
     return model
 
 

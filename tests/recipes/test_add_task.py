@@ -25,7 +25,7 @@ WEATHER = TaskSpec(
 
 
 def strength_loss(model: nn.Module, batch) -> Loss:
-    value_B = model.head("strength")(model.pooled(batch.inputs)).squeeze(-1).float()
+    value_B = model.head("strength")(model.pool(batch.inputs)).squeeze(-1).float()
     error_B = (value_B - batch.labels_B.float()).abs()
     loss = F.smooth_l1_loss(value_B, batch.labels_B.float())
     return Loss(loss, {"error": error_B.detach().mean()}, batch.inputs.attention_mask_BT.sum())
@@ -41,7 +41,7 @@ class StrengthTask(RegressionTask):
     loss = staticmethod(strength_loss)
 
     def scores(self, model, batch):
-        return model.head("strength")(model.pooled(batch)).squeeze(-1)
+        return model.head("strength")(model.pool(batch)).squeeze(-1)
 
 
 def rows(label: str, values) -> list[dict]:

@@ -1,1 +1,1 @@
-"""The same numbers as `nn/bert.py`, computed sooner: packing, bucketed attention, fused losses."""
+"""Faster implementations of `nn/bert.py` with the same results: packing, bucketed attention, fused losses."""

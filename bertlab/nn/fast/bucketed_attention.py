@@ -1,31 +1,32 @@
 """Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU.
 
-PyTorch's fused kernel has a slow backward pass there, and its autograd copies queries, keys, values and outputs into
-place one by one, twice each. Here they are copied once, to where the tokens of a head follow each other.
+PyTorch's fused kernel has a slow backward pass there, and autograd copies queries, keys, values and outputs into place
+one by one, twice each. Here they are copied once, into an order in which the tokens of a head follow each other.
 
 Shape legend: B batch, T tokens per padded row, X tokens, H hidden, N heads, D head size (H = N * D), G rows of a
-bucket, P places of all heads in all buckets, padding included.
+bucket, P places: the tokens of all heads in all buckets, padding included.
 """
 
 from collections.abc import Callable, Sequence
 
 import torch
 
-from bertlab.nn.fast.buckets import Buckets
-from bertlab.nn.fast.dropout import keep_mask
+from bertlab.nn.fast.buckets import BucketLayout
+from bertlab.nn.fast.dropout import draw_keep_mask
 
-# On CPU, bfloat16 matrix products compile a kernel, in milliseconds, for every shape that was not used lately. Tokens
-# and bucket lengths are therefore rounded up to these steps by counting some padding in (docs/lab-notebook.md,
-# "Repeated shapes").
+# On CPU, a bfloat16 matrix product compiles a kernel for every shape that was not used recently, which takes
+# milliseconds. Some padding is therefore treated as tokens, so that the number of tokens and the bucket lengths are
+# multiples of these steps (docs/lab-notebook.md, "Repeated shapes").
 TOKENS_STEP, LENGTH_STEP = 128, 32
 
 
-class HeadBuckets(Buckets):
-    """`Buckets` whose attention is `bucketed_attention`.
+class HeadBucketLayout(BucketLayout):
+    """A `BucketLayout` that computes all its buckets in one autograd function.
 
     Args:
         attention_mask_BT: True for tokens.
-        mask: the tokens of a bucket, bool [G, T] -> its additive mask or None.
+        mask: a function from the tokens of a bucket, bool [G, T], to its additive mask or None.
+        num_heads: number of attention heads.
     """
 
     def __init__(
@@ -36,12 +37,12 @@ class HeadBuckets(Buckets):
     ):
         packed_BT = round_up_tokens(attention_mask_BT, TOKENS_STEP)
         super().__init__(attention_mask_BT, mask, packed_BT=packed_BT, length_step=LENGTH_STEP)
-        self.place_XN = head_places([(b.rows, b.longest) for b in self.buckets], self.slot_X, num_heads)
-        places = sum(bucket.rows * bucket.longest for bucket in self.buckets) * num_heads
-        # which of [X, N] comes to each place; padding repeats the first token
+        self.place_XN = find_head_places([(b.num_rows, b.padded_length) for b in self.buckets], self.slot_X, num_heads)
+        places = sum(bucket.num_rows * bucket.padded_length for bucket in self.buckets) * num_heads
+        # The index in [X, N] that each place holds; padding repeats the first token.
         source_P = torch.zeros(places, dtype=torch.int64)
         source_P[self.place_XN.flatten()] = torch.arange(self.place_XN.numel())
-        # the same for queries, keys and values side by side: [X, 3, N] and [3, P]
+        # The same for queries, keys and values side by side: [X, 3, N] and [3, P].
         nth_31 = torch.arange(3)[:, None]
         self.source_3P = ((source_P // num_heads * 3 + nth_31) * num_heads + source_P % num_heads).flatten()
         self.place_X3N = (self.place_XN[:, None] + places * nth_31).flatten()
@@ -49,11 +50,11 @@ class HeadBuckets(Buckets):
     def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
         return _BucketedAttention.apply(qkv_XH, self, num_heads, dropout)
 
-    def split(self, heads_PD: torch.Tensor, num_heads: int) -> list[torch.Tensor]:
-        """[P, D] -> [G * N, T, D] of each bucket."""
-        parts = heads_PD.split([bucket.rows * num_heads * bucket.longest for bucket in self.buckets])
+    def split_buckets(self, heads_PD: torch.Tensor, num_heads: int) -> list[torch.Tensor]:
+        """Split [P, D] into one tensor [G * N, T, D] for each bucket."""
+        parts = heads_PD.split([bucket.num_rows * num_heads * bucket.padded_length for bucket in self.buckets])
         return [
-            part.view(bucket.rows * num_heads, bucket.longest, -1)
+            part.view(bucket.num_rows * num_heads, bucket.padded_length, -1)
             for part, bucket in zip(parts, self.buckets, strict=True)
         ]
 
@@ -64,14 +65,16 @@ class _BucketedAttention(torch.autograd.Function):
         head_size = qkv_XH.shape[1] // (3 * num_heads)
         qkv_3PD = qkv_XH.reshape(-1, head_size).index_select(0, layout.source_3P).view(3, -1, head_size)
         out_PD, scale, saved = torch.empty_like(qkv_3PD[0]), head_size**-0.5, []
-        parts = zip(layout.buckets, *(layout.split(part, num_heads) for part in (*qkv_3PD, out_PD)), strict=True)
+        parts = zip(
+            layout.buckets, *(layout.split_buckets(part, num_heads) for part in (*qkv_3PD, out_PD)), strict=True
+        )
         for bucket, query, key, value, out in parts:
-            scores = torch.empty(*query.shape[:2], bucket.longest, dtype=query.dtype)
+            scores = torch.empty(*query.shape[:2], bucket.padded_length, dtype=query.dtype)
             torch.baddbmm(scores, query, key.mT, beta=0, alpha=scale, out=scores)
             if bucket.mask is not None:
-                scores.view(bucket.rows, -1, *scores.shape[1:]).add_(bucket.mask)
+                scores.view(bucket.num_rows, -1, *scores.shape[1:]).add_(bucket.mask)
             probs = torch.softmax(scores, -1, out=scores)
-            factor = keep_mask(probs, dropout).to(probs.dtype).mul_(1 / (1 - dropout)) if dropout else None
+            factor = draw_keep_mask(probs, dropout).to(probs.dtype).mul_(1 / (1 - dropout)) if dropout else None
             torch.bmm(probs if factor is None else probs * factor, value, out=out)
             saved += [probs, factor]
         ctx.save_for_backward(qkv_3PD, *saved)
@@ -85,7 +88,7 @@ class _BucketedAttention(torch.autograd.Function):
         grad_PD = torch.zeros_like(qkv_3PD[0])
         grad_PD.index_copy_(0, layout.place_XN.flatten(), grad_XH.reshape(-1, grad_PD.shape[-1]))
         grads_3PD = torch.empty_like(qkv_3PD)
-        parts = zip(*(layout.split(part, num_heads) for part in (*qkv_3PD, grad_PD, *grads_3PD)), strict=True)
+        parts = zip(*(layout.split_buckets(part, num_heads) for part in (*qkv_3PD, grad_PD, *grads_3PD)), strict=True)
         for nth, (query, key, value, grad, grad_query, grad_key, grad_value) in enumerate(parts):
             probs, factor = saved[2 * nth : 2 * nth + 2]
             torch.bmm((probs if factor is None else probs * factor).mT, grad, out=grad_value)
@@ -99,27 +102,29 @@ class _BucketedAttention(torch.autograd.Function):
         return grads_XH, None, None, None
 
 
-def head_places(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Where the heads of each token are if buckets follow each other as [G, N, T] -> place_XN.
+def find_head_places(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """Find the places of each token's heads, for buckets that follow each other as [G, N, T] -> place_XN.
 
     Args:
         sizes: G and T of each bucket.
-        slot_X: which slot of all buckets, counted as [G, T], each token takes.
+        slot_X: the slot of each token, for buckets that follow each other as [G, T].
 
-    >>> head_places([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).tolist()
+    >>> find_head_places([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).tolist()
     [[0, 2], [1, 3], [4, 5]]
     """
     parts, begin = [], 0
-    for rows, longest in sizes:
-        count = rows * num_heads * longest
-        place_GNT = torch.arange(begin, begin + count).view(rows, num_heads, longest)
+    for rows, padded_length in sizes:
+        count = rows * num_heads * padded_length
+        place_GNT = torch.arange(begin, begin + count).view(rows, num_heads, padded_length)
         parts.append(place_GNT.transpose(1, 2).reshape(-1, num_heads))
         begin += count
     return torch.cat(parts)[slot_X]
 
 
 def round_up_tokens(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
-    """Mark the first padding positions as tokens until the number of tokens is a multiple of `step`, or none is left.
+    """Mark padding positions as tokens, the first ones first, until the number of tokens is a multiple of `step`.
+
+    If there is too little padding, all of it is marked.
 
     >>> round_up_tokens(torch.tensor([[True, False, False], [True, True, True]]), 3).int().tolist()
     [[1, 1, 1], [1, 1, 1]]

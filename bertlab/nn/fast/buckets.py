@@ -1,9 +1,10 @@
-"""Rows of a batch without their padding, in buckets of similar length: attention on CPU.
+"""Layouts without padding: all tokens in one sequence, or grouped into buckets of rows of similar length for CPU.
 
-Attention scores grow with the square of a row's length, so each bucket is padded to its own longest row only.
+The number of attention scores grows with the square of a row's length, so each bucket is padded only to its own longest
+row.
 
-Shape legend: B batch, T tokens per padded row, X tokens, H hidden, G rows of a bucket, S slots of all buckets, padding
-included, R selected positions.
+Shape legend: B batch, T tokens per padded row, X tokens, H hidden, G rows of a bucket, S slots: the positions of all
+buckets, padding included, R selected positions.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,30 +15,30 @@ import torch
 
 from bertlab.nn.fast.attention import padded_attention
 
-# Scores per head in one bucket, unless a single row has more: 6 MB for twelve heads. For SQuAD's passages a quarter and
-# four times as much are no faster (docs/lab-notebook.md, "Attention on a processor, and padding").
-BUCKET_SCORES = 1 << 17
-# A bucket ends where a row would be padded by more than this share of the longest.
-MAX_PADDING = 0.2
+# Maximum number of scores per head in a bucket of several rows; twelve heads then take 6 MB. For SQuAD's passages, a
+# quarter of it and four times as much are not faster (docs/lab-notebook.md, "Attention on a processor, and padding").
+MAX_BUCKET_SCORES = 1 << 17
+# Maximum share of padding in a row; a row that would need more starts the next bucket.
+MAX_PADDING_SHARE = 0.2
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """Rows of similar length, padded to `longest` positions."""
+    """Rows of similar length, padded to the same number of positions."""
 
-    rows: int
-    """How many rows it has, G."""
-    longest: int
-    """To how many positions they are padded, T."""
+    num_rows: int
+    """The number of rows, G."""
+    padded_length: int
+    """The number of positions of each row, T."""
     mask: torch.Tensor | None
-    """Its additive mask, see `bert.additive_mask`."""
+    """The additive mask of the bucket, see `bert.make_additive_mask`."""
 
 
-class Packed:
-    """A layout of X tokens in the order of the batch.
+class PackedLayout:
+    """The X tokens of a batch in their order, without padding.
 
     Args:
-        place_X: int64, ascending, where each token is in the flattened B * T.
+        place_X: int64, ascending: the index of each token in the flattened B * T.
         shape: B and T.
     """
 
@@ -48,32 +49,33 @@ class Packed:
         return hidden_BTH.flatten(0, 1).index_select(0, self.place_X)
 
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """[X, H] -> [B, T, H], with zeros for the padding that was left out."""
+        """Restore the shape of the batch, [X, H] -> [B, T, H], with zeros at padding positions."""
         B, T = self.shape
         return scatter_rows(hidden_XH, self.place_X, B * T).unflatten(0, self.shape)
 
-    def index(self, rows_R: torch.Tensor) -> torch.Tensor:
-        """Indices of B * T -> of X; one at a padding position becomes that of some token."""
-        return torch.searchsorted(self.place_X, rows_R).clamp(max=len(self.place_X) - 1)
+    def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
+        """Convert indices of B * T to indices of X; a padding position gets the index of an arbitrary token."""
+        return torch.searchsorted(self.place_X, positions_R).clamp(max=len(self.place_X) - 1)
 
 
-class Buckets(Packed):
-    """Tokens alone; attention by `padded_attention` in each bucket.
+class BucketLayout(PackedLayout):
+    """Tokens without padding, whose attention is computed by `padded_attention` in each bucket.
 
     Args:
         attention_mask_BT: True for tokens.
-        mask: the tokens of a bucket, bool [G, T] -> its additive mask or None.
+        mask: a function from the tokens of a bucket, bool [G, T], to its additive mask or None.
+        packed_BT: True for the positions to keep, if some padding is kept too; by default the tokens.
         length_step: bucket lengths are multiples of this.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
-    >>> layout = Buckets(mask_BT, lambda real_GT: None)
-    >>> [(bucket.rows, bucket.longest) for bucket in layout.buckets], layout.slot_X.tolist()
+    >>> layout = BucketLayout(mask_BT, lambda is_token_GT: None)
+    >>> [(bucket.num_rows, bucket.padded_length) for bucket in layout.buckets], layout.slot_X.tolist()
     ([(1, 3), (1, 1)], [3, 0, 1, 2])
     >>> layout.pack(torch.tensor([[[1.0], [9.0], [9.0]], [[2.0], [3.0], [4.0]]])).flatten().tolist()
     [1.0, 2.0, 3.0, 4.0]
     >>> layout.unpack(torch.tensor([[1.0], [2.0], [3.0], [4.0]])).flatten().tolist()
     [1.0, 0.0, 0.0, 2.0, 3.0, 4.0]
-    >>> layout.index(torch.tensor([3])).tolist()
+    >>> layout.find_indices(torch.tensor([3])).tolist()
     [1]
     """
 
@@ -91,44 +93,44 @@ class Buckets(Packed):
         order_B = lengths_B.argsort(descending=True, stable=True)
         sorted_B = lengths_B[order_B].tolist()
         sizes, first_B, slots = [], torch.empty_like(lengths_B), 0
-        for begin, end in pairwise(bucket_bounds(sorted_B)):
-            longest = -(-max(1, sorted_B[begin]) // length_step) * length_step
-            sizes.append((end - begin, longest))
-            first_B[order_B[begin:end]] = slots + longest * torch.arange(end - begin, device=lengths_B.device)
-            slots += longest * (end - begin)
+        for begin, end in pairwise(find_bucket_bounds(sorted_B)):
+            padded_length = -(-max(1, sorted_B[begin]) // length_step) * length_step
+            sizes.append((end - begin, padded_length))
+            first_B[order_B[begin:end]] = slots + padded_length * torch.arange(end - begin, device=lengths_B.device)
+            slots += padded_length * (end - begin)
         row_X = place_X // self.shape[1]
         in_row_X = torch.arange(len(place_X), device=place_X.device) - (lengths_B.cumsum(0) - lengths_B)[row_X]
-        self.slot_X = first_B[row_X] + in_row_X  # which slot of all buckets each token takes
-        real_S = torch.zeros(slots, dtype=torch.bool, device=place_X.device)
-        real_S[self.slot_X] = attention_mask_BT.flatten()[place_X].bool()
-        real = real_S.split([rows * longest for rows, longest in sizes])
-        self.buckets = tuple(Bucket(*size, mask(part.view(size))) for size, part in zip(sizes, real, strict=True))
+        self.slot_X = first_B[row_X] + in_row_X  # the slot of each token
+        is_token_S = torch.zeros(slots, dtype=torch.bool, device=place_X.device)
+        is_token_S[self.slot_X] = attention_mask_BT.flatten()[place_X].bool()
+        parts = is_token_S.split([num_rows * padded_length for num_rows, padded_length in sizes])
+        self.buckets = tuple(Bucket(*size, mask(part.view(size))) for size, part in zip(sizes, parts, strict=True))
 
     def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
-        sizes = [bucket.rows * bucket.longest for bucket in self.buckets]
+        sizes = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]
         parts = scatter_rows(qkv_XH, self.slot_X, sum(sizes)).split(sizes)
         heads = [
-            padded_attention(part.view(bucket.rows, bucket.longest, -1), num_heads, bucket.mask, dropout)
+            padded_attention(part.view(bucket.num_rows, bucket.padded_length, -1), num_heads, bucket.mask, dropout)
             for part, bucket in zip(parts, self.buckets, strict=True)
         ]
         return torch.cat([part.flatten(0, 1) for part in heads]).index_select(0, self.slot_X)
 
 
-def bucket_bounds(lengths: Sequence[int]) -> list[int]:
-    """Where each bucket begins, and the end, for rows sorted from long to short.
+def find_bucket_bounds(lengths: Sequence[int]) -> list[int]:
+    """Find the first row of each bucket, and the end of the last, for rows sorted from long to short.
 
-    >>> bucket_bounds([100, 90, 70, 10])
+    >>> find_bucket_bounds([100, 90, 70, 10])
     [0, 2, 3, 4]
     """
     bounds, longest = [0], lengths[0] if lengths else 0
     for row, length in enumerate(lengths):
-        full = (row + 1 - bounds[-1]) * longest * longest > BUCKET_SCORES
-        if row > bounds[-1] and (full or length < (1 - MAX_PADDING) * longest):
+        is_full = (row + 1 - bounds[-1]) * longest * longest > MAX_BUCKET_SCORES
+        if row > bounds[-1] and (is_full or length < (1 - MAX_PADDING_SHARE) * longest):
             bounds.append(row)
             longest = length
     return [*bounds, len(lengths)]
 
 
-def scatter_rows(hidden_XH: torch.Tensor, place_X: torch.Tensor, places: int) -> torch.Tensor:
-    """[X, H] -> [places, H], zeros where no row goes."""
-    return hidden_XH.new_zeros(places, hidden_XH.shape[-1]).index_copy(0, place_X, hidden_XH)
+def scatter_rows(hidden_XH: torch.Tensor, place_X: torch.Tensor, num_places: int) -> torch.Tensor:
+    """Copy each row of [X, H] to its place in [num_places, H]; places without a row are zero."""
+    return hidden_XH.new_zeros(num_places, hidden_XH.shape[-1]).index_copy(0, place_X, hidden_XH)

@@ -1,7 +1,8 @@
-"""Cross-entropy over the vocabulary without keeping its logits: decoder, softmax and both gradients in one pass.
+"""Cross-entropy over the vocabulary that computes decoder, softmax and gradients in one pass and keeps no logits.
 
-On CPU the float32 softmax of [P, V] and its backward pass cost as much as a whole layer, mostly for touching fresh
-memory. Here one buffer of the model's own type is turned into the gradient in place, a few rows at a time.
+On CPU the float32 softmax of [P, V] and its backward pass cost as much as a whole layer, mostly because they write to
+newly allocated memory. Here one buffer of the model's own type is turned into the gradient in place, a few rows at a
+time.
 
 Shape legend: P rows, H hidden, V vocabulary.
 """
@@ -9,14 +10,14 @@ Shape legend: P rows, H hidden, V vocabulary.
 import torch
 import torch.nn.functional as F
 
-IGNORED = -100  # the label of a position without a target, as in `torch.nn.functional.cross_entropy`
-SMALLEST = torch.finfo(torch.float32).tiny
+IGNORE_INDEX = -100  # the label of a row without a target, as in `torch.nn.functional.cross_entropy`
+MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
-def _sizes(device: torch.device) -> tuple[int, int]:
-    """Rows computed together, and the multiple to which the vocabulary is padded.
+def _chunk_sizes(device: torch.device) -> tuple[int, int]:
+    """Return the number of rows computed together, and the multiple to which the vocabulary is padded.
 
-    A CPU is fastest on what its caches hold, a GPU on many rows and on round numbers.
+    A CPU is fastest if the rows fit into its caches, a GPU with many rows and sizes that are multiples of 64.
     """
     return (64, 1) if device.type == "cpu" else (4096, 64)
 
@@ -24,15 +25,15 @@ def _sizes(device: torch.device) -> tuple[int, int]:
 class _DecodedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx, hidden_PH, weight_VH, bias_V, labels_P, teacher_PV, teacher_share, needs_grad):
-        (chunk, multiple), V = _sizes(hidden_PH.device), len(weight_VH)
+        (chunk, multiple), V = _chunk_sizes(hidden_PH.device), len(weight_VH)
         if padding := -V % multiple:
             weight_VH, bias_V = F.pad(weight_VH, (0, 0, 0, padding)), F.pad(bias_V, (0, padding), value=float("-inf"))
             teacher_PV = None if teacher_PV is None else F.pad(teacher_PV, (0, padding), value=float("-inf"))
         buffer_PV = F.linear(hidden_PH, weight_VH, bias_V)
-        used_P = labels_P != IGNORED
+        used_P = labels_P != IGNORE_INDEX
         count = used_P.sum().clamp(min=1)
         label_loss, teacher_loss = torch.zeros(2, dtype=torch.float32, device=hidden_PH.device)
-        hits = torch.zeros((), dtype=torch.int64, device=hidden_PH.device)
+        num_correct = torch.zeros((), dtype=torch.int64, device=hidden_PH.device)
         for first in range(0, len(labels_P), chunk):
             rows = slice(first, first + chunk)
             used, label = used_P[rows], labels_P[rows].clamp(min=0)[:, None]
@@ -40,11 +41,11 @@ class _DecodedCrossEntropy(torch.autograd.Function):
             out = logits if logits.dtype == torch.float32 else None
             probs = torch.softmax(logits, -1, dtype=torch.float32, out=out)
             at_label = probs.gather(1, label)
-            hits += ((at_label >= probs.amax(-1, keepdim=True))[:, 0] & used).sum()
-            label_loss -= (at_label[:, 0].clamp(min=SMALLEST).log() * used).sum()
+            num_correct += ((at_label >= probs.amax(-1, keepdim=True))[:, 0] & used).sum()
+            label_loss -= (at_label[:, 0].clamp(min=MIN_PROBABILITY).log() * used).sum()
             if teacher_PV is not None:
                 teacher = torch.softmax(teacher_PV[rows], -1, dtype=torch.float32)
-                teacher_loss -= ((teacher * probs.clamp(min=SMALLEST).log()).sum(-1) * used).sum()
+                teacher_loss -= ((teacher * probs.clamp(min=MIN_PROBABILITY).log()).sum(-1) * used).sum()
                 probs.sub_(teacher, alpha=teacher_share)
             if not needs_grad:
                 continue
@@ -55,13 +56,13 @@ class _DecodedCrossEntropy(torch.autograd.Function):
             ctx.save_for_backward(buffer_PV @ weight_VH, (buffer_PV.t() @ hidden_PH)[:V], buffer_PV.sum(0)[:V])
         loss = ((1 - teacher_share) * label_loss + teacher_share * teacher_loss) / count
         label_loss = label_loss / count
-        ctx.mark_non_differentiable(label_loss, hits)
-        return loss, label_loss, hits
+        ctx.mark_non_differentiable(label_loss, num_correct)
+        return loss, label_loss, num_correct
 
     @staticmethod
     def backward(ctx, grad_loss, *_):
         grad_PH, grad_VH, grad_V = ctx.saved_tensors
-        if grad_loss.device.type == "cpu" and grad_loss == 1:  # the usual case; on a GPU the comparison would wait
+        if grad_loss.device.type == "cpu" and grad_loss == 1:  # the usual case; on a GPU, comparing would wait for it
             return grad_PH, grad_VH, grad_V, *[None] * 4
         scale = grad_loss.to(grad_PH.dtype)
         return grad_PH * scale, grad_VH * scale, grad_V * scale, *[None] * 4
@@ -75,20 +76,23 @@ def decoded_cross_entropy(
     teacher_PV: torch.Tensor | None = None,
     teacher_share: float = 0.0,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Mean cross-entropy of softmax(hidden weight^T + bias).
+    """Compute the mean cross-entropy of softmax(hidden weight^T + bias).
 
-    Gradients are computed in the forward pass, unless gradients are off (`torch.no_grad`). A label's probability is
-    taken to be at least 1e-38, so that a row adds at most 87 to the sum.
+    Gradients are computed in the forward pass, unless they are switched off (`torch.no_grad`). The probability of a
+    label is clamped to at least 1e-38, so that a row adds at most 87 to the sum.
 
     Args:
-        labels_P: the target of each row; rows labelled `IGNORED` do not count.
+        hidden_PH: the input of the decoder.
+        weight_VH: the weights of the decoder.
+        bias_V: the bias of the decoder.
+        labels_P: the target of each row; rows with the label `IGNORE_INDEX` do not count.
         teacher_PV: logits of a teacher.
         teacher_share: weight of the cross-entropy against the teacher's softmax (Hinton et al. 2015, at temperature 1);
-            the labels have the rest.
+            the cross-entropy against the labels has the rest of the weight.
 
     Returns:
-        The loss to minimise; its part against the labels alone, without gradient; in how many rows no token is likelier
-        than the label.
+        The loss to minimise; the cross-entropy against the labels, without gradient; and the number of rows in which no
+        token is more probable than the label.
     """
     if teacher_PV is None:
         teacher_share = 0.0

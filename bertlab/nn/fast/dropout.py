@@ -1,6 +1,6 @@
 """Dropout (Srivastava et al. 2014) with a faster random number generator on CPU.
 
-PyTorch draws one random number per element there, on a single thread, which took a fifth of a training step on SQuAD.
+On CPU, PyTorch draws one random number per element on a single thread, which took a fifth of a training step on SQuAD.
 Here one number of 64 bits decides on four elements: the same rate, a different random stream.
 """
 
@@ -11,30 +11,32 @@ from torch import nn
 _LEVELS = 1 << 16
 
 
-def keep_mask(like: torch.Tensor, share: float) -> torch.Tensor:
-    """Which elements dropout keeps, bool, on CPU; each is dropped with probability `share`, rounded to 1 / 65,536.
+def draw_keep_mask(like: torch.Tensor, rate: float) -> torch.Tensor:
+    """Draw at random which elements dropout keeps, bool, on CPU.
+
+    Each element is dropped with probability `rate`, rounded to a multiple of 1 / 65,536.
 
     >>> torch.manual_seed(0).initial_seed()
     0
-    >>> keep_mask(torch.zeros(3, 100_000), 0.25).float().mean(1).mul(100).round().tolist()
+    >>> draw_keep_mask(torch.zeros(3, 100_000), 0.25).float().mean(1).mul(100).round().tolist()
     [75.0, 75.0, 75.0]
     """
     count = like.numel()
     random = torch.empty(-(-count // 4), dtype=torch.int64).random_(-(1 << 63), None).view(torch.int16)
-    return random[:count].view(like.shape) >= round(share * _LEVELS) - _LEVELS // 2
+    return random[:count].view(like.shape) >= round(rate * _LEVELS) - _LEVELS // 2
 
 
-def dropout(hidden: torch.Tensor, share: float) -> torch.Tensor:
-    """Zero a random share of the elements and scale the others by 1 / (1 - share)."""
-    if not share:
+def dropout(hidden: torch.Tensor, rate: float) -> torch.Tensor:
+    """Set elements to zero with probability `rate`, and scale the others by 1 / (1 - rate)."""
+    if not rate:
         return hidden
     if hidden.device.type != "cpu":
-        return F.dropout(hidden, share)
-    return hidden * keep_mask(hidden, share).to(hidden.dtype).mul_(1 / (1 - share))
+        return F.dropout(hidden, rate)
+    return hidden * draw_keep_mask(hidden, rate).to(hidden.dtype).mul_(1 / (1 - rate))
 
 
 class Dropout(nn.Module):
-    """`nn.Dropout` with the faster generator."""
+    """`nn.Dropout` with the faster random number generator."""
 
     def __init__(self, p: float):
         super().__init__()

@@ -1,11 +1,11 @@
-"""How the tokens of a batch lie in memory while they go through the encoder, chosen once per batch by `choose_layout`.
+"""Memory layouts for the tokens of a batch in the encoder; `choose_layout` selects one for each batch.
 
-Linear layers, LayerNorm and GELU treat every position alone, so padding can be left out of them. Attention goes by
-rows: a GPU kernel takes rows that follow each other without gaps (`Varlen`); on CPU rows of similar length are
-padded to the longest of their bucket (`Buckets`, `HeadBuckets`).
+Linear layers, LayerNorm and GELU compute every position separately, so they need no padding. Attention needs the rows
+of the batch: on a GPU, a kernel accepts rows that follow each other without gaps (`VarlenLayout`); on CPU, rows of
+similar length are padded to the longest of their bucket (`BucketLayout`, `HeadBucketLayout`).
 
-Shape legend: B batch, T tokens per padded row, X tokens in the layout, H hidden, R selected positions (indices
-of B * T).
+Shape legend: B batch, T tokens per padded row, G rows of a bucket, X tokens in the layout, N heads, D head size, H
+hidden, R selected positions.
 """
 
 from collections.abc import Callable
@@ -16,30 +16,30 @@ from typing import Protocol
 import torch
 
 from bertlab.config.config import ModelConfig
-from bertlab.nn.bert import Inputs, additive_mask
+from bertlab.nn.bert import BertInput, make_additive_mask
 from bertlab.nn.fast.attention import padded_attention, supports_varlen, varlen_attention
-from bertlab.nn.fast.bucketed_attention import HeadBuckets
-from bertlab.nn.fast.buckets import Buckets, Packed
+from bertlab.nn.fast.bucketed_attention import HeadBucketLayout
+from bertlab.nn.fast.buckets import BucketLayout, PackedLayout
 
 
 class Layout(Protocol):
     """An order of the tokens of a batch, with the attention that fits it."""
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """[B, T, H] -> [X, H]."""
+        """Bring hidden states into this layout, [B, T, H] -> [X, H]."""
 
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """[X, H] -> [B, T, H]; undefined at padding positions."""
+        """Restore the shape of the batch, [X, H] -> [B, T, H]; values at padding positions are undefined."""
 
-    def index(self, rows_R: torch.Tensor) -> torch.Tensor:
-        """Indices of the flattened B * T -> the same positions as indices of X."""
+    def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
+        """Convert positions, indices of the flattened B * T, to indices of X."""
 
     def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
-        """Queries, keys and values side by side, [X, 3H] -> the outputs of the heads side by side, [X, H]."""
+        """Compute attention: queries, keys and values side by side, [X, 3H] -> the outputs of the heads, [X, H]."""
 
 
-class Padded:
-    """All B * T positions."""
+class PaddedLayout:
+    """All B * T positions of a batch, padding included."""
 
     def __init__(self, shape: tuple[int, int], mask: torch.Tensor | None):
         self.shape, self.mask = shape, mask
@@ -50,18 +50,18 @@ class Padded:
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         return hidden_XH.unflatten(0, self.shape)
 
-    def index(self, rows_R: torch.Tensor) -> torch.Tensor:
-        return rows_R
+    def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
+        return positions_R
 
     def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
         return padded_attention(self.unpack(qkv_XH), num_heads, self.mask, dropout).flatten(0, 1)
 
 
-class Varlen(Packed):
-    """Tokens alone, for a GPU kernel that is given where each row begins."""
+class VarlenLayout(PackedLayout):
+    """Tokens without padding, for a GPU kernel that receives the start of each row."""
 
     def __init__(self, attention_mask_BT: torch.Tensor, lengths: list[int], causal: bool):
-        # with the size known, the GPU need not be waited for
+        # With a known size, the CPU does not wait for the GPU.
         place_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
         super().__init__(place_X, tuple(attention_mask_BT.shape))
         offset_B1 = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
@@ -74,43 +74,44 @@ class Varlen(Packed):
         return heads_XND.flatten(1)
 
 
-def choose_layout(config: ModelConfig, batch: Inputs, hidden_BTH: torch.Tensor) -> Layout:
-    """The fastest layout for a batch.
+def choose_layout(config: ModelConfig, batch: BertInput, hidden_BTH: torch.Tensor) -> Layout:
+    """Choose the fastest layout for a batch.
 
     | | without padding | with padding |
     |---|---|---|
-    | while `torch.compile` traces | `Padded` | `Padded` |
-    | GPU, half precision | `Padded` | `Varlen` |
-    | GPU, float32 | `Padded` | `Padded` |
-    | CPU, bfloat16 | `HeadBuckets` | `HeadBuckets` |
-    | CPU, other | `Padded` | `Buckets` |
+    | while `torch.compile` traces | `PaddedLayout` | `PaddedLayout` |
+    | GPU, half precision | `PaddedLayout` | `VarlenLayout` |
+    | GPU, float32 | `PaddedLayout` | `PaddedLayout` |
+    | CPU, bfloat16 | `HeadBucketLayout` | `HeadBucketLayout` |
+    | CPU, other | `PaddedLayout` | `BucketLayout` |
 
     Args:
-        config: of the model.
-        hidden_BTH: the embeddings of the batch, for their type and device.
+        config: the configuration of the model.
+        batch: the batch.
+        hidden_BTH: the embeddings of the batch, which determine the type and the device.
     """
     attention_mask_BT, causal = batch.attention_mask_BT, config.left_to_right
     B, T = hidden_BTH.shape[:2]
-    bias = partial(additive_mask, hidden_BTH=hidden_BTH, causal=causal)
+    make_mask = partial(make_additive_mask, hidden_BTH=hidden_BTH, causal=causal)
     if torch.compiler.is_compiling():
-        return Padded((B, T), bias(attention_mask_BT))
+        return PaddedLayout((B, T), make_mask(attention_mask_BT))
     has_padding = attention_mask_BT is not None and min(batch.lengths, default=T) < T
     on_cpu = hidden_BTH.device.type == "cpu"
     if on_cpu and hidden_BTH.dtype == torch.bfloat16:
-        real_BT = torch.ones(B, T, dtype=torch.bool) if attention_mask_BT is None else attention_mask_BT
-        return HeadBuckets(real_BT, bucket_mask(hidden_BTH, causal), config.num_heads)
+        is_token_BT = torch.ones(B, T, dtype=torch.bool) if attention_mask_BT is None else attention_mask_BT
+        return HeadBucketLayout(is_token_BT, make_bucket_mask_function(hidden_BTH, causal), config.num_heads)
     if has_padding and on_cpu:
-        return Buckets(attention_mask_BT, bucket_mask(hidden_BTH, causal))
+        return BucketLayout(attention_mask_BT, make_bucket_mask_function(hidden_BTH, causal))
     if has_padding and supports_varlen(hidden_BTH, config.head_size):
-        return Varlen(attention_mask_BT, batch.lengths, causal)
-    return Padded((B, T), bias(attention_mask_BT if has_padding else None))
+        return VarlenLayout(attention_mask_BT, batch.lengths, causal)
+    return PaddedLayout((B, T), make_mask(attention_mask_BT if has_padding else None))
 
 
-def bucket_mask(like: torch.Tensor, causal: bool) -> Callable[[torch.Tensor], torch.Tensor | None]:
-    """A function from the tokens of a bucket, bool [G, T], to its additive mask, or None if nothing is masked."""
+def make_bucket_mask_function(like: torch.Tensor, causal: bool) -> Callable[[torch.Tensor], torch.Tensor | None]:
+    """Make a function from the tokens of a bucket, bool [G, T], to its additive mask, or None if nothing is masked."""
 
-    def mask(real_GT: torch.Tensor) -> torch.Tensor | None:
-        hidden_GT1 = like.new_empty(*real_GT.shape, 1)
-        return additive_mask(None if bool(real_GT.all()) else real_GT, hidden_GT1, causal=causal)
+    def mask(is_token_GT: torch.Tensor) -> torch.Tensor | None:
+        hidden_GT1 = like.new_empty(*is_token_GT.shape, 1)
+        return make_additive_mask(None if bool(is_token_GT.all()) else is_token_GT, hidden_GT1, causal=causal)
 
     return mask

@@ -1,6 +1,6 @@
 """Linear layers whose bias is added inside the matrix product, for bfloat16 on CPU.
 
-`F.linear` there copies the bias to every row first and lets the product add to it.
+`F.linear` first copies the bias to every row there, and then adds the product to it.
 
 Shape legend: X rows (any leading shape), I inputs, O outputs.
 """
@@ -11,11 +11,11 @@ from torch import nn
 
 
 class Linear(nn.Linear):
-    """`nn.Linear`, with the bias inside the product where that is faster."""
+    """An `nn.Linear` that adds the bias inside the product where that is faster."""
 
     @classmethod
-    def sharing(cls, layer: nn.Linear) -> "Linear":
-        """A layer with the parameters of another one, not copies of them."""
+    def from_linear(cls, layer: nn.Linear) -> "Linear":
+        """Make a layer that shares the parameters of another one."""
         shared = cls(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
         shared.weight, shared.bias = layer.weight, layer.bias
         return shared
@@ -30,7 +30,7 @@ class _FusedLinear(torch.autograd.Function):
     @staticmethod
     def forward(ctx, inputs_XI, weight_OI, bias_O):
         ctx.save_for_backward(inputs_XI, weight_OI)
-        return product_with_bias(inputs_XI, weight_OI, bias_O)
+        return multiply_with_bias(inputs_XI, weight_OI, bias_O)
 
     @staticmethod
     def backward(ctx, grad_XO):
@@ -42,13 +42,13 @@ class _FusedLinear(torch.autograd.Function):
         return grad_inputs_XI, grad_weight_OI, rows_XO.sum(0) if ctx.needs_input_grad[2] else None
 
 
-def product_with_bias(inputs_XI: torch.Tensor, weight_OI: torch.Tensor, bias_O: torch.Tensor) -> torch.Tensor:
-    """`F.linear` by the operator that `torch.compile` replaces it with, which has no gradient -> [X, O]."""
+def multiply_with_bias(inputs_XI: torch.Tensor, weight_OI: torch.Tensor, bias_O: torch.Tensor) -> torch.Tensor:
+    """Compute `F.linear` with the operator that `torch.compile` replaces it with; it has no gradient -> [X, O]."""
     return torch.ops.mkldnn._linear_pointwise(inputs_XI, weight_OI, bias_O, "none", [], None)
 
 
 def supports_fused_bias(like: torch.Tensor) -> bool:
-    """Whether tensors like this have an operator that adds the bias: bfloat16 on a CPU that multiplies it.
+    """Whether a fused operator supports tensors like this one: bfloat16, on a CPU with instructions for it.
 
     >>> supports_fused_bias(torch.empty(1))
     False

@@ -1,4 +1,4 @@
-"""`Bert` that takes the fastest layout for each batch, unless somebody observes or changes the forward pass.
+"""`FastBert`: a `Bert` that computes each batch in the fastest layout, unless there is a trace or an intervention.
 
 Shape legend: B batch, T tokens, H hidden, X tokens in a layout, R selected positions (indices of B * T).
 """
@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from bertlab.config.config import ModelConfig
-from bertlab.nn.bert import Bert, Encoded, EncoderLayer, Inputs, SelfAttention
+from bertlab.nn.bert import Bert, BertInput, BertOutput, EncoderLayer, SelfAttention
 from bertlab.nn.fast.dropout import Dropout
 from bertlab.nn.fast.layouts import Layout, choose_layout
 from bertlab.nn.fast.linear import Linear
@@ -19,7 +19,7 @@ from bertlab.nn.trace import Trace
 
 
 class FastBert(Bert):
-    """A `Bert` with the same weights, arguments and results, computed in less time."""
+    """A `Bert` with the same weights, arguments and results that takes less time."""
 
     def __init__(self, config: ModelConfig, heads: Iterable[str] = ()):
         super().__init__(config, heads)
@@ -28,44 +28,44 @@ class FastBert(Bert):
                 if isinstance(child, nn.Dropout):
                     setattr(module, name, Dropout(child.p))
                 elif type(child) is nn.Linear:
-                    setattr(module, name, Linear.sharing(child))
+                    setattr(module, name, Linear.from_linear(child))
 
     def forward(
-        self, batch: Inputs, *, trace: Trace | None = None, interventions: Interventions | None = None
-    ) -> Encoded:
-        """Encode a batch, see `Bert.forward`; with a trace or interventions exactly by it."""
+        self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
+    ) -> BertOutput:
+        """Encode a batch; with a trace or interventions, `Bert.forward` computes it."""
         if trace is not None or interventions is not None:
             return super().forward(batch, trace=trace, interventions=interventions)
-        return Encoded(self._encode(batch), self.pooler, self.pooled_positions(batch))
+        return BertOutput(self._encode(batch), self.pooler, self.find_pooled_positions(batch))
 
-    def hidden_rows(self, batch: Inputs, rows_R: torch.Tensor) -> torch.Tensor:
-        """The last layer's output at rows_R, see `Bert.hidden_rows`.
+    def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
+        """Compute the last layer's output at positions_R, see `Bert.encode_positions`.
 
-        The last layer computes its feed-forward for these rows only: pre-training reads 15 % of the tokens, a
-        classifier one of each row.
+        The last layer computes its feed-forward for these positions only. Pre-training needs 15 % of the tokens, and a
+        classifier needs one token of each row.
         """
-        return self._encode(batch, rows_R)
+        return self._encode(batch, positions_R)
 
-    def _encode(self, batch: Inputs, rows_R: torch.Tensor | None = None) -> torch.Tensor:
+    def _encode(self, batch: BertInput, positions_R: torch.Tensor | None = None) -> torch.Tensor:
         hidden_BTH = self.dropout(self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT))
         layout = choose_layout(self.config, batch, hidden_BTH)
-        hidden_XH = run_layers(self.encoder.layers, layout.pack(hidden_BTH), layout, rows_R)
-        return layout.unpack(hidden_XH) if rows_R is None else hidden_XH
+        hidden_XH = run_layers(self.encoder.layers, layout.pack(hidden_BTH), layout, positions_R)
+        return layout.unpack(hidden_XH) if positions_R is None else hidden_XH
 
 
 def run_layers(
-    layers: Sequence[EncoderLayer], hidden_XH: torch.Tensor, layout: Layout, rows_R: torch.Tensor | None = None
+    layers: Sequence[EncoderLayer], hidden_XH: torch.Tensor, layout: Layout, positions_R: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """The input of the first of these layers -> the output of the last, [X, H]; with rows_R only those, [R, H]."""
+    """Run hidden states through layers -> the last layer's output, [X, H]; with positions_R only at those, [R, H]."""
     *lower, last = layers
     for layer in lower:
         attended_XH = layer.attention.out(_attend(layer.attention, hidden_XH, layout))
-        hidden_XH = layer.after_attention(hidden_XH, attended_XH)
+        hidden_XH = layer.complete_layer(hidden_XH, attended_XH)
     heads_XH = _attend(last.attention, hidden_XH, layout)
-    if rows_R is not None:
-        index_R = layout.index(rows_R)
+    if positions_R is not None:
+        index_R = layout.find_indices(positions_R)
         heads_XH, hidden_XH = heads_XH.index_select(0, index_R), hidden_XH.index_select(0, index_R)
-    return last.after_attention(hidden_XH, last.attention.out(heads_XH))
+    return last.complete_layer(hidden_XH, last.attention.out(heads_XH))
 
 
 def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -> torch.Tensor:
@@ -74,14 +74,14 @@ def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -
 
 
 def compile_layers(model: nn.Module, backend: str = "inductor") -> None:
-    """Compile what the layers compute for each token alone: GELU, sums, LayerNorm and dropout, each of which is
-    otherwise a GPU kernel of its own.
+    """Compile the part of each layer that computes every token separately: GELU, sums, LayerNorm and dropout.
 
-    A few graphs (with and without gradients) serve all layers and any number of tokens; attention stays as it is. What
-    was compiled before is discarded, because `torch` keeps only a limited number of graphs.
+    Without compilation each of these is a GPU kernel of its own. A few graphs (with and without gradients) serve all
+    layers and any number of tokens; attention is not compiled. Graphs that were compiled before are discarded, because
+    `torch` keeps only a limited number of them.
     """
     torch.compiler.reset()
-    compiled = torch.compile(EncoderLayer.after_attention, dynamic=True, backend=backend)
+    compiled = torch.compile(EncoderLayer.complete_layer, dynamic=True, backend=backend)
     for layer in model.modules():
         if isinstance(layer, EncoderLayer):
-            layer.after_attention = MethodType(compiled, layer)  # which a deep copy copies too
+            layer.complete_layer = MethodType(compiled, layer)  # a deep copy of the layer includes it

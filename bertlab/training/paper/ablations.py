@@ -44,7 +44,7 @@ class Row:
     lstm: bool = False
     """Whether a BiLSTM is trained on top of the encoder."""
     feature_layers: str = "concat-4"
-    """For a frozen encoder, the layers whose features are used: one of `nn.bilstm.PICKS`."""
+    """For a frozen encoder, the layers whose features are used: one of `nn.bilstm.FEATURE_LAYERS`."""
     columns: tuple[str, ...] = ()
     """The columns of this row; empty for all."""
 

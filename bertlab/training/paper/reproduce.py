@@ -20,7 +20,7 @@ from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
 from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
 from bertlab.config.tasks import TASKS, task
-from bertlab.nn.bilstm import OnTop
+from bertlab.nn.bilstm import BertBiLSTM
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.training_data import TrainingData, add_task_head
 from bertlab.text.pretraining.corpus import Corpus
@@ -348,11 +348,17 @@ def _with_encoder(data: TrainingData, encoder: str, row: Row, column: Column, ls
     loaded = checkpoint.load(encoder)
     is_frozen = column.method == "features"
 
-    def build(dropout: float) -> OnTop:
+    def build(dropout: float) -> BertBiLSTM:
         head = data.task_type.head
         model = add_task_head(loaded.model, head, dropout, data.labels)
         del model.heads[head]
-        return OnTop(model, head, pick=row.feature_layers if is_frozen else "last", width=lstm_width, frozen=is_frozen)
+        return BertBiLSTM(
+            model,
+            head,
+            feature_layers=row.feature_layers if is_frozen else "last",
+            width=lstm_width,
+            is_frozen=is_frozen,
+        )
 
     return replace(data, loaded=loaded, build=build if is_frozen or row.lstm else None)
 

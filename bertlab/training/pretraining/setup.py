@@ -10,7 +10,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.presets import preset
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
-from bertlab.nn.local_attention_init import attend_to_neighbours
+from bertlab.nn.local_attention_init import initialise_local_attention
 from bertlab.tasks.sentence_pair import pretraining_heads
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -95,7 +95,7 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
         shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
         model = FastBert(shape, heads=heads)
         if config.start == "neighbours":
-            attend_to_neighbours(model)
+            initialise_local_attention(model)
         return model
     loaded = checkpoint.load(config.from_, heads=heads)
     if config.new_vocabulary:
