@@ -15,11 +15,11 @@ import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.prune import prune
 from bertlab.config.errors import BertlabError, CheckpointError, InterventionError, MissingHead, TextError
-from bertlab.explore.encode import batch_of_one
+from bertlab.explore.encode import make_batch_of_one
 from bertlab.explore.facts import as_json
-from bertlab.explore.intervention_syntax import HISTORY, add, read_heads, resolve, split, undo
+from bertlab.explore.intervention_syntax import MAX_PARTS, add, read_heads, resolve, split, undo
 from bertlab.explore.interventions import log_odds
-from bertlab.explore.roles import head_roles
+from bertlab.explore.roles import find_head_roles
 from bertlab.explore.session import Session
 from bertlab.nn.interventions import Interventions
 
@@ -104,7 +104,7 @@ def test_a_row_of_attention_by_hand(session):
     row_T[2], row_T[4] = 0.25, 0.75
     with torch.inference_mode():
         encoded = model(
-            batch_of_one(encoding, torch.device("cpu")), interventions=Interventions(rows={(1, 0, 5): row_T})
+            make_batch_of_one(encoding, torch.device("cpu")), interventions=Interventions(rows={(1, 0, 5): row_T})
         )
         position = encoding.ids.index(session.tokenizer.mask_id)
         expected = model.mlm(encoded.hidden_BTH[0, position]).softmax(-1).max()
@@ -217,7 +217,7 @@ def test_parts_come_to_what_they_say_whatever_the_detour():
         more = add(line, "1.0", 3)
         assert undo(more) == ",".join(split(line))
         assert resolve(more, 3).heads == changes.heads ^ {(1, 0)}
-    long = ",".join(["0.0"] * HISTORY)
+    long = ",".join(["0.0"] * MAX_PARTS)
     assert split(add(long, "1.1", 3)) == ("1.1",)
     with raises_error(InterventionError, "attention-row-without-weight"):
         resolve("r0.0.0-1:0", 2)
@@ -253,7 +253,7 @@ def test_zeroed_heads_open_in_transformers_with_the_same_outputs(session, tmp_pa
     checkpoint.save(tmp_path / "pruned", pruned.model, session.tokenizer, {}, dtype=torch.float32)
     theirs = transformers.AutoModel.from_pretrained(tmp_path / "pruned").eval()
     encoding = session.tokenizer.encode(A, B)
-    batch = batch_of_one(encoding, torch.device("cpu"))
+    batch = make_batch_of_one(encoding, torch.device("cpu"))
     with torch.inference_mode():
         expected = session.model(
             batch, interventions=Interventions.ablate_heads(session.config, [(0, 1), (1, 0), (1, 1)])
@@ -382,7 +382,7 @@ def test_roles_of_made_up_heads(session):
     shift = np.eye(size, k=-1)
     shift[0, 0] = 1
     heads = [shift, np.eye(size), np.eye(size)[[0] * size], np.eye(size)[[size - 1] * size]]
-    found = head_roles(replace(attention, probs_LNTT=np.array([heads], np.float32)))
+    found = find_head_roles(replace(attention, probs_LNTT=np.array([heads], np.float32)))
     assert found.names_LN == (("previous", "itself", "[CLS]", "[SEP]"),)
     np.testing.assert_allclose(found.share_LN, 1, atol=0.2)
     assert found.share_LN[0, 1] == 1

@@ -1,1 +1,1 @@
-"""A text and a checkpoint to facts: predictions, attention, interventions, comparisons."""
+"""From a text and a checkpoint to results: predictions, attention, interventions and comparisons."""

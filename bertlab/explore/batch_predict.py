@@ -1,4 +1,4 @@
-"""Predict many texts and return a table of predictions, with an error in the rows that cannot be predicted."""
+"""Predict many texts as a table, in which a text that cannot be predicted has an error instead of a prediction."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -6,7 +6,7 @@ from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
 
-# usual names of a column of texts, and of a column with the second text of a pair, in lower case
+# Common names, in lower case, of a column of texts and of a column with the second text of a pair.
 TEXT_NAMES = (
     "text", "text1", "sentence", "sentence1", "document", "review", "question", "question1", "premise", "content",
     "comment", "글", "본문", "문장", "문장1", "리뷰", "감상", "댓글", "내용", "질문", "전제",
@@ -35,7 +35,7 @@ def predict_texts(
     Args:
         session: the session of the checkpoint.
         command: "classify" or "tag".
-        texts: (text, second text) of each row. A second text of None means a single text; "" is an error of the row.
+        texts: (text, second text) of each row. A second text of None means a single text; with "" the row has an error.
         progress: wraps the iterable of texts to show progress, like `tqdm`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What an open checkpoint is and can predict; `session.Session` adds the predictions."""
+"""`CheckpointInfo`: the parts of an open checkpoint and the commands that it supports; `Session` adds predictions."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,30 +10,29 @@ from bertlab.tasks.registry import TASK_TYPES, types_of, types_of_command
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_RECORDED_VALUE = 1e9  # a record with a larger value is damaged, and its value range is ignored
+MAX_RECORDED_VALUE = 1e9  # a value range with larger numbers is damaged, and ignored
 
 
 @dataclass(frozen=True, repr=False)
 class CheckpointInfo:
-    """The parts of an open checkpoint, and what its record says."""
+    """The parts of an open checkpoint, and the information in its record."""
 
     loaded: Checkpoint
     """The open checkpoint: model, tokenizer and record."""
 
     def __repr__(self) -> str:
-        c, names = self.config, ", ".join(task_type.name for task_type in self.task_types) or "none"
-        return (
-            f"Session({self.name}: {c.num_layers} layers x {c.num_heads} heads, {c.hidden_size} wide, tasks: {names})"
-        )
+        config, names = self.config, ", ".join(task_type.name for task_type in self.task_types) or "none"
+        size = f"{config.num_layers} layers x {config.num_heads} heads, hidden size {config.hidden_size}"
+        return f"Session({self.name}: {size}, tasks: {names})"
 
     @property
     def name(self) -> str:
-        """The directory's name, or the hub id."""
+        """The name of the checkpoint's directory, or the hub id."""
         return self.loaded.name
 
     @property
     def path(self) -> Path:
-        """The directory; for a hub model, the one in the hub's cache."""
+        """The directory of the checkpoint; for a hub model, its directory in the hub's cache."""
         return self.loaded.path
 
     @property
@@ -43,18 +42,18 @@ class CheckpointInfo:
 
     @property
     def record(self) -> dict:
-        """What `bertlab.json` says of how the checkpoint was made; {} for a checkpoint made elsewhere."""
+        """The content of `bertlab.json`, which describes the training; {} if another program made the checkpoint."""
         return self.loaded.record
 
     @property
     def language(self) -> str:
-        """The language of its texts ("ko", "en"), from its record, otherwise from its vocabulary."""
+        """The language of the checkpoint's texts ("ko", "en"), from its record, otherwise from its vocabulary."""
         recorded = self.record.get("language")
         return recorded if isinstance(recorded, str) and recorded else self.tokenizer.language
 
     @property
     def texts(self) -> int | None:
-        """The number of texts that `classify` was trained to read at once, 1 or 2; None if the record does not say."""
+        """The number of texts in one input of `classify`, 1 or 2; None if the record does not contain it."""
         task = self.record.get("task")
         kind = task.get("kind") if isinstance(task, dict) else None
         task_type = TASK_TYPES.get(kind) if isinstance(kind, str) else None
@@ -63,7 +62,7 @@ class CheckpointInfo:
 
     @property
     def value_range(self) -> tuple[float, float] | None:
-        """The smallest and largest value of the fine-tuning rows, for regression; None if they are not recorded."""
+        """The smallest and the largest value in the training rows of a regression; None if they are not recorded."""
         match self.record.get("value_range"):
             case [int() | float() as low, int() | float() as high] if (
                 -MAX_RECORDED_VALUE < low < high < MAX_RECORDED_VALUE
@@ -73,17 +72,17 @@ class CheckpointInfo:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The names of its output layers, rows of `nn.heads.HEADS`."""
+        """The names of the model's output layers, which are keys of `nn.heads.HEADS`."""
         return self.loaded.heads
 
     @property
     def task_types(self) -> tuple[TaskType, ...]:
-        """The task types that it can predict."""
+        """The task types that the checkpoint can predict."""
         return tuple(types_of(self.model))
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The commands that it supports, such as "fill-mask"."""
+        """The commands that the checkpoint supports, such as "fill-mask"."""
         return tuple(dict.fromkeys(task_type.command for task_type in self.task_types if task_type.command))
 
     @property

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from bertlab.config.errors import TextError
-from bertlab.explore.encode import batch_of_one, encode, token_rows
+from bertlab.explore.encode import encode, make_batch_of_one, make_token_rows
 from bertlab.explore.facts import TokenRow
 from bertlab.explore.session import Session
 from bertlab.nn.trace import Trace
@@ -30,38 +30,39 @@ class Unit:
     """A token or word of both sides."""
 
     first: str
-    """Its text on the first side."""
+    """The text of the unit on the first side."""
     second: str
-    """Its text on the second side."""
+    """The text of the unit on the second side."""
     first_positions: tuple[int, ...]
-    """Its tokens on the first side."""
+    """The positions of its tokens on the first side."""
     second_positions: tuple[int, ...]
-    """Its tokens on the second side."""
+    """The positions of its tokens on the second side."""
 
     @property
     def label(self) -> str:
-        """Its text, or both if they differ."""
+        """The text of the unit, or both texts if they differ."""
         return self.first if self.first == self.second else f"{self.first} → {self.second}"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sides over the units that both have."""
+    """The attention and the hidden states of two sides, for the units that both sides have."""
 
     units: tuple[Unit, ...]
-    """What is compared."""
+    """The units that are compared."""
     by: str
-    """The unit: "tokens" or "words"."""
+    """The kind of unit: "tokens" or "words"."""
     left_out: tuple[int, int]
-    """Units of the first and of the second side that the other side lacks."""
+    """How many units of the first side the second side lacks, and how many of the second side the first side lacks."""
     first_LNUU: np.ndarray
-    """Attention on the first side."""
+    """Attention between the units on the first side."""
     second_MNUU: np.ndarray
-    """Attention on the second side."""
+    """Attention between the units on the second side."""
     cka_LM: np.ndarray
     """Linear CKA of all hidden states with each other; index 0 is the embeddings, l + 1 the output of layer l."""
     drift_LU: np.ndarray | None
-    """1 - cosine similarity of each unit's two hidden states, with the same index; None if depth or width differ."""
+    """1 - cosine similarity of each unit's two hidden states, with the same index; None if the numbers of layers or the
+    hidden sizes differ."""
 
     @property
     def same_heads(self) -> bool:
@@ -71,7 +72,7 @@ class Comparison:
     @property
     def js_LN(self) -> np.ndarray:
         """Mean Jensen-Shannon distance (base 2) of each head's rows: 0 for equal, 1 for disjoint attention."""
-        # layer by layer, because all heads of a long input together would take gigabytes
+        # The distance is computed layer by layer, because all heads of a long input together would take gigabytes.
         sides = zip(self.first_LNUU, self.second_MNUU, strict=True)
         return np.stack([js_distance(first_NUU, second_NUU).mean(-1) for first_NUU, second_NUU in sides])
 
@@ -102,12 +103,12 @@ def compare(
     """Compare two checkpoints, or one with itself on another input.
 
     Args:
-        first: one side.
-        second: the other side.
-        text: the input of the first side, and of the second unless `other` is given.
-        pair: the second text of that input.
+        first: the checkpoint of the first side.
+        second: the checkpoint of the second side.
+        text: the input of the first side, and of the second side unless `other` is given.
+        pair: the second text of `text`, if the input is a pair.
         other: the input of the second side, if it differs.
-        other_pair: the second text of that input.
+        other_pair: the second text of `other`, if that input is a pair.
 
     Raises:
         TextError: a text is empty or too long, or the inputs have no unit in common.
@@ -116,11 +117,11 @@ def compare(
     sides = [_read_side(session, *texts) for session, texts in zip((first, second), inputs, strict=True)]
     same_tokens = first.tokenizer.digest == second.tokenizer.digest
     units_of_sides = [
-        [(row.token, (row.position,)) for row in rows] if same_tokens else _words(rows, *texts)
+        [(row.token, (row.position,)) for row in rows] if same_tokens else _group_into_words(rows, *texts)
         for (rows, _, _), texts in zip(sides, inputs, strict=True)
     ]
-    units = _align(*units_of_sides)
-    if all(unit.first in _ADDED for unit in units):
+    units = _align_units(*units_of_sides)
+    if all(unit.first in _SPECIAL_TOKENS for unit in units):
         raise TextError("compare-nothing-shared")
     (_, first_LNTT, first_LTH), (_, second_MNTT, second_MTH) = sides
     first_groups, second_groups = ([unit.first_positions for unit in units], [unit.second_positions for unit in units])
@@ -132,15 +133,17 @@ def compare(
         first_LNUU=pool_attention(first_LNTT, first_groups),
         second_MNUU=pool_attention(second_MNTT, second_groups),
         cka_LM=linear_cka(first_LUH, second_MUH),
-        drift_LU=1 - _cosine(first_LUH, second_MUH) if first_LUH.shape == second_MUH.shape else None,
+        drift_LU=1 - _cosine_similarity(first_LUH, second_MUH) if first_LUH.shape == second_MUH.shape else None,
     )
 
 
-# -- measures ----------------------------------------------------------------------------------------------------
+# -- metrics -----------------------------------------------------------------------------------------------------
 
 
 def js_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The root of the Jensen-Shannon divergence in bits, over the last axis (Lin 1991; Endres and Schindelin 2003).
+    """Compute the root of the Jensen-Shannon divergence in bits (Lin 1991; Endres and Schindelin 2003).
+
+    The distributions are along the last axis.
 
     >>> js_distance(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])).tolist()
     [1.0, 0.0]
@@ -155,72 +158,75 @@ def js_distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def mean_distance(probs_XUU: np.ndarray) -> np.ndarray:
-    """The mean distance from a query to the keys it attends to, in units -> [...]."""
+    """Compute the mean distance from a query to the keys that it attends to, in units, for each matrix."""
     position_U = np.arange(probs_XUU.shape[-1])
     return (probs_XUU * np.abs(position_U[:, None] - position_U)).sum(-1).mean(-1)
 
 
 def linear_cka(first_LUH: np.ndarray, second_MUH: np.ndarray) -> np.ndarray:
-    """Linear CKA of every layer of one side with every layer of the other, over the same units -> [L, M] in 0..1.
+    """Compute the linear CKA of each layer of one side with each layer of the other -> [L, M] in 0..1.
 
-    Computed from Gram matrices, so the sides may differ in width. Source: Kornblith et al. 2019 (arXiv 1905.00414),
-    section 3.
+    It is computed from Gram matrices over the same units, so the hidden sizes may differ.
+
+    Source: Kornblith et al. 2019 (arXiv 1905.00414), section 3.
     """
 
-    def grams(hidden_LUH):
+    def make_gram_matrices(hidden_LUH):
         centred_LUH = hidden_LUH - hidden_LUH.mean(1, keepdims=True)
         gram_LX = (centred_LUH @ centred_LUH.transpose(0, 2, 1)).reshape(len(hidden_LUH), -1)
         return gram_LX / np.maximum(np.linalg.norm(gram_LX, axis=1, keepdims=True), 1e-12)
 
-    return np.clip(grams(first_LUH.astype(np.float64)) @ grams(second_MUH.astype(np.float64)).T, 0, 1)
+    first_LX, second_MX = (make_gram_matrices(side.astype(np.float64)) for side in (first_LUH, second_MUH))
+    return np.clip(first_LX @ second_MX.T, 0, 1)
 
 
 def pool_attention(probs_LNTT: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:
-    """Attention between groups of positions -> [L, N, U, U].
+    """Compute the attention between groups of positions -> [L, N, U, U].
 
-    Summed over the keys of a group, averaged over its queries, each row scaled to sum to 1.
+    Attention is summed over the keys of a group and averaged over its queries; then each row is scaled to sum to 1.
     """
-    member_UT = _members(groups, probs_LNTT.shape[-1])
+    member_UT = _make_membership_matrix(groups, probs_LNTT.shape[-1])
     mean_UT = member_UT / member_UT.sum(-1, keepdims=True)
     pooled_LNUU = mean_UT @ probs_LNTT @ member_UT.T
     return pooled_LNUU / np.maximum(pooled_LNUU.sum(-1, keepdims=True), 1e-12)
 
 
 def pool_vectors(hidden_LTH: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:
-    """The mean vector of each group of positions -> [L, U, H]."""
-    member_UT = _members(groups, hidden_LTH.shape[1])
+    """Compute the mean vector of each group of positions -> [L, U, H]."""
+    member_UT = _make_membership_matrix(groups, hidden_LTH.shape[1])
     return (member_UT / member_UT.sum(-1, keepdims=True)) @ hidden_LTH
 
 
-def _members(groups: Sequence[Sequence[int]], size: int) -> np.ndarray:
+def _make_membership_matrix(groups: Sequence[Sequence[int]], size: int) -> np.ndarray:
+    """Make a matrix [U, T] that is 1 where a group contains a position, and 0 elsewhere."""
     member_UT = np.zeros((len(groups), size), np.float32)
     for unit, positions in enumerate(groups):
         member_UT[unit, list(positions)] = 1
     return member_UT
 
 
-def _cosine(first_LUH: np.ndarray, second_LUH: np.ndarray) -> np.ndarray:
+def _cosine_similarity(first_LUH: np.ndarray, second_LUH: np.ndarray) -> np.ndarray:
     norms_LU = np.linalg.norm(first_LUH, axis=-1) * np.linalg.norm(second_LUH, axis=-1)
     return (first_LUH * second_LUH).sum(-1) / np.maximum(norms_LU, 1e-12)
 
 
 # -- units -------------------------------------------------------------------------------------------------------
 
-_ADDED = ("[CLS]", "[SEP]")
-_Listed = list[tuple[str, tuple[int, ...]]]
+_SPECIAL_TOKENS = ("[CLS]", "[SEP]")
+_Units = list[tuple[str, tuple[int, ...]]]  # the text of each unit, and the positions of its tokens
 
 
 def _read_side(session: Session, text: str, pair: str | None) -> tuple[tuple[TokenRow, ...], np.ndarray, np.ndarray]:
-    """The tokens of an input, every head's attention, and every layer's hidden states (the embeddings first)."""
+    """Compute the tokens of an input, the attention of every head, and the hidden states (the embeddings first)."""
     encoding = encode(session.tokenizer, text, pair, session.config)
     trace = Trace.of("probs", "hidden")
-    session.model(batch_of_one(encoding, device_of(session.model)), trace=trace)
+    session.model(make_batch_of_one(encoding, device_of(session.model)), trace=trace)
     probs_LNTT, hidden_LTH = torch.cat(trace["probs"]), torch.cat(trace["hidden"])
-    return token_rows(encoding), probs_LNTT.float().cpu().numpy(), hidden_LTH.float().cpu().numpy()
+    return make_token_rows(encoding), probs_LNTT.float().cpu().numpy(), hidden_LTH.float().cpu().numpy()
 
 
-def _words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Listed:
-    """The words of an input with the positions of their tokens; [CLS] and [SEP] are words of their own."""
+def _group_into_words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Units:
+    """Group the tokens of an input into words; [CLS] and [SEP] count as words."""
     spans_by_segment = (words(text), words(pair or ""))
     positions_by_word: dict[tuple, tuple[str, list[int]]] = {}
     for row in rows:
@@ -238,11 +244,11 @@ def _words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Listed:
     return [(word, tuple(positions)) for word, positions in positions_by_word.values()]
 
 
-def _align(first: _Listed, second: _Listed) -> list[Unit]:
-    """Match the units of both sides: one by one if both have as many, otherwise those with the same text.
+def _align_units(first: _Units, second: _Units) -> list[Unit]:
+    """Match the units of both sides: in order if there are equally many, otherwise those with the same text.
 
     >>> sides = [[("tea", (0,)), ("is", (1,)), ("hot", (2,))], [("tea", (0,)), ("hot", (1,))]]
-    >>> [(unit.label, unit.second_positions) for unit in _align(*sides)]
+    >>> [(unit.label, unit.second_positions) for unit in _align_units(*sides)]
     [('tea', (0,)), ('hot', (1,))]
     """
     if len(first) == len(second):

@@ -14,8 +14,8 @@ from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Encoding
 
 
-def embed(model: Bert, encodings: Sequence[Encoding], pad_id: int, batch_size: int = 32) -> np.ndarray:
-    """Mean of the last hidden states over the tokens of each input, scaled to length 1 -> float32 [inputs, H].
+def embed_texts(model: Bert, encodings: Sequence[Encoding], pad_id: int, batch_size: int = 32) -> np.ndarray:
+    """Compute the mean of each input's last hidden states, scaled to length 1 -> float32 [inputs, H].
 
     Source: Reimers and Gurevych 2019 (arXiv 1908.10084), mean pooling.
     """

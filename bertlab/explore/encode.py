@@ -1,4 +1,4 @@
-"""Text -> model input, checked; and the tokens as rows to show.
+"""Encode and check texts as model inputs, and list their tokens as rows to show.
 
 Shape legend: T tokens.
 """
@@ -13,34 +13,39 @@ from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 
 def encode(tokenizer: Tokenizer, text: str, pair: str | None, config: ModelConfig) -> Encoding:
-    """[CLS] text [SEP], or [CLS] text [SEP] pair [SEP].
+    """Encode a text as [CLS] text [SEP], or a pair as [CLS] text [SEP] pair [SEP].
 
     Args:
-        config: of the model that reads it.
+        tokenizer: the tokenizer of the model.
+        text: the text.
+        pair: the second text; None for a single text.
+        config: the configuration of the model.
 
     Raises:
-        TextError: a text without tokens, more tokens than positions, or a pair for a model with one token type.
+        TextError: a text has no tokens, the input has more tokens than the model has positions, or there is a pair and
+            the model has only one token type.
     """
     if pair is not None and config.type_vocab_size < 2:
         raise TextError("pair-without-token-types")
     encoding = tokenizer.encode(text, pair, max_tokens=config.max_positions)
-    filled = {segment for segment, added in zip(encoding.token_type_ids, encoding.special, strict=True) if not added}
-    if 0 not in filled:
+    segments = zip(encoding.token_type_ids, encoding.special, strict=True)
+    segments_with_text = {segment for segment, is_special in segments if not is_special}
+    if 0 not in segments_with_text:
         raise TextError("text-empty")
-    if pair is not None and 1 not in filled:
+    if pair is not None and 1 not in segments_with_text:
         raise TextError("second-text-empty")
     return encoding
 
 
-def batch_of_one(encoding: Encoding, device: torch.device) -> Batch:
-    """A batch of one input, without padding."""
+def make_batch_of_one(encoding: Encoding, device: torch.device) -> Batch:
+    """Make a batch of one input, which needs no padding."""
     input_ids_1T = torch.tensor([encoding.ids], device=device)
     token_type_ids_1T = torch.tensor([encoding.token_type_ids], device=device)
     return Batch(input_ids_1T, token_type_ids_1T, torch.ones_like(input_ids_1T, dtype=torch.bool))
 
 
-def token_rows(encoding: Encoding) -> tuple[TokenRow, ...]:
-    """The tokens of an input as rows."""
+def make_token_rows(encoding: Encoding) -> tuple[TokenRow, ...]:
+    """List the tokens of an input as rows."""
     columns = (encoding.ids, encoding.tokens, encoding.offsets, encoding.token_type_ids, encoding.special)
     return tuple(
         TokenRow(position, id, token, start, end, segment, special)

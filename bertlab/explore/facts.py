@@ -1,6 +1,6 @@
 """The results of `Session`: frozen dataclasses of plain values and numpy arrays, ready to draw or to print.
 
-This module imports neither torch nor a model. `as_json` makes what every `--json` prints.
+This module imports neither torch nor a model. `as_json` converts a result for `--json`.
 
 Shape legend: T tokens, H hidden, N heads, D head size, L layers.
 """
@@ -17,19 +17,19 @@ class TokenRow:
     """One token of an encoded text."""
 
     position: int
-    """Its position in the input, from 0."""
+    """The position of the token in the input, from 0."""
     id: int
-    """Its number in the vocabulary."""
+    """The number of the token in the vocabulary."""
     token: str
-    """Its text in the vocabulary."""
+    """The text of the token in the vocabulary."""
     start: int
-    """Its first character in the text (or the pair) that it comes from; 0 for special tokens."""
+    """The index of its first character in its text (or in the pair); 0 for special tokens."""
     end: int
-    """The character after its last; 0 for special tokens."""
+    """The index after its last character; 0 for special tokens."""
     segment: int
     """0 for text A, 1 for text B."""
     special: bool
-    """Whether it is one of [CLS] and [SEP], which the tokenizer adds."""
+    """Whether the token is a [CLS] or [SEP] that the tokenizer added."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class WordEffect:
     text: str
     """The word."""
     start: int
-    """Its first character in its text."""
+    """The index of its first character in its text."""
     end: int
-    """The character after its last."""
+    """The index after its last character."""
     second: bool
-    """Whether it is in the second text."""
+    """Whether the word is in the second text."""
     effect: float
-    """The drop of the label's log-odds, or of the value, when the word is masked; above 0 the word supports it."""
+    """How much the label's log-odds, or the value, fall when the word is masked; the word supports them if above 0."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +63,21 @@ class WindowReading:
     """The prediction for one window: [CLS] question [SEP] passage [SEP]."""
 
     start: int
-    """The first character of the passage that the window contains."""
+    """The index of the first character of the passage in this window."""
     end: int
-    """The character after the last one."""
+    """The index after the last character of the passage in this window."""
     tokens: tuple[TokenRow, ...]
-    """Its tokens; those of the passage (segment 1) have offsets into the passage."""
+    """The tokens of the window; those of the passage (segment 1) have offsets into the passage."""
     start_probs_T: np.ndarray
     """The probability that the answer starts at each token: softmax over the window, [CLS] included."""
     end_probs_T: np.ndarray
     """The probability that the answer ends at each token: softmax over the window, [CLS] included."""
     answer: tuple[int, int] | None
-    """First and after-last character of its best span in the passage; None if no token may start a span."""
+    """The start and the end of the window's best span, in characters of the passage; None if there is no span."""
     score: float
-    """The score of that span, -inf without one."""
+    """The score of that span; -inf if there is none."""
     no_answer_score: float
-    """The score of [CLS] as start and end: S.C + E.C."""
+    """The sum of the start logit and the end logit of [CLS], S.C + E.C in the paper."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class SpanXray:
     answers: Answers
     """The answers, as `Session.answer` returns them."""
     answer_windows: tuple[int, ...]
-    """For each answer, the index of the window that it was found in."""
+    """For each answer, the index of the window that contains it."""
     readings: tuple[WindowReading, ...]
-    """The prediction for every window by itself."""
+    """The prediction for every window alone."""
 
     @property
     def margin(self) -> float:
@@ -99,7 +99,7 @@ class SpanXray:
 
 @dataclass(frozen=True)
 class SpanAttention:
-    """The attention of question and answer in one window, for every head."""
+    """The attention from the question and from the answer in one window, for every head."""
 
     tokens: tuple[TokenRow, ...]
     """The tokens of the window."""
@@ -140,9 +140,9 @@ class NeuronMap:
     tokens: tuple[TokenRow, ...]
     """The tokens of the input."""
     layer: int
-    """Its layer, from 0."""
+    """The layer of the head, from 0."""
     head: int
-    """Its number in that layer, from 0."""
+    """The number of the head in its layer, from 0."""
     query_TD: np.ndarray
     """Query vectors."""
     key_TD: np.ndarray
@@ -166,7 +166,7 @@ class InputMap:
     token_type_TH: np.ndarray
     """Token type embeddings."""
     sum_TH: np.ndarray
-    """Their sum after LayerNorm, which the first layer reads."""
+    """The sum of the three after LayerNorm, which is the input of the first layer."""
 
 
 @dataclass(frozen=True)
@@ -174,11 +174,11 @@ class Outcome:
     """A candidate of a prediction before and after interventions."""
 
     label: str
-    """Its text."""
+    """The text of the candidate."""
     before: float
-    """Its probability before, 0..1."""
+    """The probability before the interventions, 0..1."""
     after: float
-    """Its probability after, 0..1."""
+    """The probability after them, 0..1."""
     log_odds_before: float
     """log(p / (1 - p)) before."""
     log_odds_after: float
@@ -192,9 +192,9 @@ class PredictionChange:
     kind: str
     """The task type of the prediction: "masked_lm", "sentence_pair", "span" or "classification"."""
     outcomes: tuple[Outcome, ...]
-    """The best candidates before, the model's prediction first, then those that are among the best only after."""
+    """The best candidates before the interventions, best first, then those that are among the best only after them."""
     top: int
-    """Index of the prediction after the interventions."""
+    """The index in `outcomes` of the prediction after the interventions."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class HeadEffects:
     tokens: tuple[TokenRow, ...]
     """The tokens of the input."""
     label: str
-    """What the model predicts without ablation."""
+    """The prediction without ablation."""
     log_odds: float
     """The log-odds of `label` without ablation."""
     layers: tuple[int, ...]
@@ -216,7 +216,7 @@ class HeadEffects:
 
     @property
     def probabilities_LN(self) -> np.ndarray:
-        """The probability of `label` without that head."""
+        """The probability of `label` with each head ablated."""
         return 1 / (1 + np.exp(-(self.log_odds + self.effects_LN.astype(np.float64))))
 
 
@@ -225,14 +225,14 @@ class HeadRoles:
     """The role of each head in one input."""
 
     names_LN: tuple[tuple[str, ...], ...]
-    """What it mostly attends to, one of `roles.ROLES`."""
+    """The pattern that gets most of the head's attention, one of `roles.ROLES`."""
     share_LN: np.ndarray
-    """The share of its attention that goes there, 0..1, averaged over the tokens that are not special."""
+    """The share of the head's attention in that pattern, 0..1, averaged over the tokens that are not special."""
 
 
 @dataclass(frozen=True)
 class Lens:
-    """The logit lens: the MLM head's predictions at every position, from the embeddings and from every layer's output.
+    """The logit lens: the prediction of the MLM output layer for the hidden states of every layer and position.
 
     Index 0 is the embeddings, index l + 1 the output of layer l.
     """
@@ -240,9 +240,9 @@ class Lens:
     tokens: tuple[TokenRow, ...]
     """The tokens of the input."""
     tokens_LT: tuple[tuple[str, ...], ...]
-    """The most probable token."""
+    """The most probable token at each index and position."""
     probs_LT: np.ndarray
-    """Its probability."""
+    """The probability of that token."""
     final_T: tuple[str, ...]
     """The prediction of the last layer."""
     rank_LT: np.ndarray
@@ -258,8 +258,8 @@ class Filling:
     tokens: tuple[str, ...]
     """The token for each mask."""
     probability: float
-    """Their joint probability: the product over the masks, each given the tokens to its left and the masks to its
-    right."""
+    """The joint probability of the tokens: the product over the masks, where the masks to the left of each are filled
+    and those to its right are not."""
     text: str
     """The input with the tokens filled in."""
 
@@ -275,21 +275,21 @@ class JointFill:
     alone_probs: tuple[float, ...]
     """The probability of each of those tokens while all masks are in place."""
     spans: tuple[tuple[int, int], ...]
-    """First and after-last character of each mask in the text."""
+    """The start and the end of each mask in the text, in characters."""
 
 
-def as_json(fact) -> dict:
-    """A result, or a dictionary of results, for `json.dumps`; arrays become nested lists rounded to 6 decimals."""
+def as_json(result) -> dict:
+    """Convert a result, or a dictionary of results, for `json.dumps`; arrays become lists rounded to 6 decimals."""
 
-    def plain(value):
+    def convert(value):
         if is_dataclass(value):
-            return plain(asdict(value))
+            return convert(asdict(value))
         if isinstance(value, np.ndarray):
             return np.round(value.astype(float), 6).tolist()
         if isinstance(value, dict):
-            return {key: plain(item) for key, item in value.items()}
+            return {key: convert(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [plain(item) for item in value]
+            return [convert(item) for item in value]
         return value
 
-    return plain(fact)
+    return convert(result)

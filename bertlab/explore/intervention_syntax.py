@@ -1,4 +1,4 @@
-"""Interventions as one line of text, which fits an address, an undo button and the command line.
+"""Write interventions as one line of text, for links, undo steps and the command line.
 
 Parts are separated by commas; layers, heads and positions count from zero:
 
@@ -6,13 +6,14 @@ Parts are separated by commas; layers, heads and positions count from zero:
     4              ablate every head of layer 4; a second time: restore them
     0.3s           of layer 0, keep only head 3;  0s  restores all heads of layer 0
     r1.2.5-u       in layer 1, head 2, position 5 attends uniformly to all positions
-    r1.2.5-7:1     ... to position 7 only;  r1.2.5-0:0.6-7:0.2  to these, in this proportion;  r1.2.5  restores the row
+    r1.2.5-7:1     the same row attends only to position 7;  r1.2.5-0:0.6-7:0.2  to positions 0 and 7, in the proportion
+                   0.6 to 0.2;  r1.2.5  restores the row
     h2.5-1.4       after layer 2, position 5 takes the hidden state that another text has after layer 1 at position 4;
-                   e stands for the embeddings (he.5-e.4), a for every position, of a text of as many tokens
-                   (h2.a-2.a);  h2.5  restores it
-    p3.5-2.4       the same as h2.5-1.4: an older form, in which 0 is the embeddings and 1 the output of layer 0
+                   e stands for the embeddings (he.5-e.4), and a for every position (h2.a-2.a), which needs a text with
+                   the same number of tokens;  h2.5  restores it
+    p3.5-2.4       the same as h2.5-1.4 in an older form, in which 0 is the embeddings and 1 the output of layer 0
 
-Whether a layer or a position exists is checked where the interventions are applied.
+This module does not check whether a layer or a position exists; the functions that apply interventions do.
 """
 
 import re
@@ -30,14 +31,14 @@ _PATCH = re.compile(rf"p{_N}\.(\d{{1,5}}|a)(?:-{_N}\.(\d{{1,5}}|a))?", re.ASCII)
 _HIDDEN = re.compile(r"h(\d{1,5}|e)\.(\d{1,5}|a)(?:-(\d{1,5}|e)\.(\d{1,5}|a))?", re.ASCII)
 
 UNIFORM, EVERY, EMBEDDINGS = "u", "a", "e"
-HISTORY = 150  # a line of more parts is written as the shortest line with the same effect
+MAX_PARTS = 150  # a line with more parts is replaced by the shortest line with the same effect
 
 Head = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The interventions that a line of parts describes."""
+    """The interventions that a line describes."""
 
     heads: frozenset[Head]
     """Ablated (layer, head) pairs."""
@@ -52,7 +53,7 @@ class Changes:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The fewest parts with this effect: heads, then rows, then patches."""
+        """The shortest list of parts with this effect: heads, then rows, then patches."""
         heads = [f"{layer}.{head}" for layer, head in sorted(self.heads)]
         rows = [row_part(place, weights) for place, weights in sorted(self.rows.items())]
         patches = [patch_part(to, source) for to, source in self.patches.items()]
@@ -60,7 +61,7 @@ class Changes:
 
 
 def row_part(place: tuple[int, int, int], weights: Iterable[tuple[int, float]]) -> str:
-    """The part that replaces a row of attention, (layer, head, position), by weights of positions.
+    """Write the part that replaces a row of attention, (layer, head, position), by weights of positions.
 
     >>> row_part((1, 2, 5), [(0, 0.6), (7, 1)]), row_part((1, 2, 5), [])
     ('r1.2.5-0:0.6-7:1', 'r1.2.5-u')
@@ -70,21 +71,21 @@ def row_part(place: tuple[int, int, int], weights: Iterable[tuple[int, float]]) 
 
 
 def patch_part(to: tuple[int, int | None], source: tuple[int, int | None]) -> str:
-    """The part that patches a hidden state: places are (hidden index, position), see `Changes.patches`.
+    """Write the part that patches a hidden state; `to` and `source` are keys and values of `Changes.patches`.
 
     >>> patch_part((3, 5), (2, 4)), patch_part((0, None), (0, None))
     ('h2.5-1.4', 'he.a-e.a')
     """
 
-    def written(index: int, position: int | None) -> str:
+    def write_place(index: int, position: int | None) -> str:
         layer = index - 1 if index else EMBEDDINGS
         return f"{layer}.{EVERY if position is None else position}"
 
-    return f"h{written(*to)}-{written(*source)}"
+    return f"h{write_place(*to)}-{write_place(*source)}"
 
 
 def split(text: str) -> tuple[str, ...]:
-    """The parts of a line.
+    """Split a line into its parts.
 
     >>> split(" 0.3, 4,,")
     ('0.3', '4')
@@ -93,7 +94,7 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def add(text: str, part: str, num_heads: int) -> str:
-    """The line with one more part.
+    """Add a part to a line.
 
     >>> add("0.3", "1", 2)
     '0.3,1'
@@ -102,22 +103,22 @@ def add(text: str, part: str, num_heads: int) -> str:
 
 
 def shorten(text: str, num_heads: int) -> str:
-    """The line without empty parts; one of very many parts as the fewest with the same effect.
+    """Remove empty parts from a line, and replace a line with very many parts by the shortest with the same effect.
 
-    A line that cannot be read stays as it is.
+    The parts of a line that cannot be read stay as they are.
 
     >>> shorten(", 0.3,1,", 2)
     '0.3,1'
     """
     parts = split(text)
     try:
-        return ",".join(parts if len(parts) <= HISTORY else resolve(text, num_heads).parts)
+        return ",".join(parts if len(parts) <= MAX_PARTS else resolve(text, num_heads).parts)
     except InterventionError:
         return ",".join(parts)
 
 
 def undo(text: str) -> str:
-    """The line without its last part.
+    """Remove the last part of a line.
 
     >>> undo("0.3,1")
     '0.3'
@@ -126,7 +127,7 @@ def undo(text: str) -> str:
 
 
 def resolve(text: str, num_heads: int) -> Changes:
-    """The interventions of a line, in a model of `num_heads` heads per layer; each part modifies what precedes it.
+    """Parse a line for a model with `num_heads` heads per layer; each part changes the effect of the parts before it.
 
     Raises:
         InterventionError: a part cannot be read.
@@ -152,53 +153,53 @@ def resolve(text: str, num_heads: int) -> Changes:
             place = (int(match[1]), int(match[2]), int(match[3]))
             rows.pop(place, None)
             if match[4]:
-                rows[place] = () if match[4] == UNIFORM else _weights(part, match[4])
+                rows[place] = () if match[4] == UNIFORM else _parse_weights(part, match[4])
         elif match := _PATCH.fullmatch(part) or _HIDDEN.fullmatch(part):
-            index = int if part.startswith("p") else _hidden_index
-            to = (index(match[1]), _position(match[2]))
+            index = int if part.startswith("p") else _parse_layer
+            to = (index(match[1]), _parse_position(match[2]))
             patches.pop(to, None)
             if match[3]:
                 if (to[1] is None) != (match[4] == EVERY):
-                    raise _unreadable(part)
-                patches[to] = (index(match[3]), _position(match[4]))
+                    raise _make_unreadable_error(part)
+                patches[to] = (index(match[3]), _parse_position(match[4]))
         else:
-            raise _unreadable(part)
+            raise _make_unreadable_error(part)
     return Changes(frozenset(heads), rows, patches)
 
 
 def read_heads(text: str, num_heads: int) -> frozenset[Head]:
-    """The heads of a line of heads and layers, such as `0.3,2.11,4`.
+    """Read the heads of a line that contains only heads and layers, such as `0.3,2.11,4`.
 
     Raises:
-        InterventionError: it holds anything else, or nothing.
+        InterventionError: the line contains anything else, or no heads.
     """
     changes = resolve(text, num_heads)
     if changes.rows or changes.patches or not changes.heads:
-        raise InterventionError("heads-unreadable", text=_shortened(text))
+        raise InterventionError("heads-unreadable", text=_truncate(text))
     return changes.heads
 
 
-def _weights(part: str, text: str) -> tuple[tuple[int, float], ...]:
+def _parse_weights(part: str, text: str) -> tuple[tuple[int, float], ...]:
     matches = [_WEIGHT.fullmatch(weight) for weight in text.split("-")]
     if not all(matches):
-        raise _unreadable(part)
+        raise _make_unreadable_error(part)
     weights = tuple((int(weight[1]), float(weight[2])) for weight in matches if weight)
     if not sum(weight for _, weight in weights) > 0:
         raise InterventionError("attention-row-without-weight")
     return weights
 
 
-def _position(text: str) -> int | None:
+def _parse_position(text: str) -> int | None:
     return None if text == EVERY else int(text)
 
 
-def _hidden_index(layer: str) -> int:
+def _parse_layer(layer: str) -> int:
     return 0 if layer == EMBEDDINGS else int(layer) + 1
 
 
-def _unreadable(part: str) -> InterventionError:
-    return InterventionError("intervention-unreadable", part=_shortened(part))
+def _make_unreadable_error(part: str) -> InterventionError:
+    return InterventionError("intervention-unreadable", part=_truncate(part))
 
 
-def _shortened(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,6 +1,6 @@
-"""The effect of interventions, and of ablating each attention head, on one prediction.
+"""Measure the effect of interventions, and of ablating each attention head, on one prediction.
 
-Effects are differences of log-odds, log(p / (1 - p)), because probabilities near 0 or 1 hardly move.
+Effects are differences of log-odds, log(p / (1 - p)), because probabilities near 0 or 1 hardly change.
 
 Shape legend: B batch, T tokens, H hidden, N heads, L layers, C candidates.
 """
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from bertlab.config.errors import InterventionError
-from bertlab.explore.encode import batch_of_one, token_rows
+from bertlab.explore.encode import make_batch_of_one, make_token_rows
 from bertlab.explore.facts import HeadEffects, Outcome, PredictionChange
 from bertlab.explore.intervention_syntax import Changes
 from bertlab.nn.bert import Bert
@@ -29,39 +29,42 @@ from bertlab.tasks.inference import device_of
 from bertlab.tasks.probe import Probe
 from bertlab.text.tokenizers.wordpiece import Encoding
 
-MAX_PROBS = 2**24  # attention probabilities of one layer in one forward pass, over all rows of its batch
+MAX_PROBS = 2**24  # maximum number of attention probabilities of a layer in one forward pass, over the whole batch
 
 
 def resolve_interventions(
     model: Bert, changes: Changes, num_tokens: int, other: Encoding | None = None
 ) -> Interventions:
-    """The interventions on a forward pass over `num_tokens` tokens.
+    """Convert the changes of a line into interventions on a forward pass over `num_tokens` tokens.
 
     Args:
+        model: the model; it computes the hidden states of `other`.
+        changes: the parsed line.
+        num_tokens: number of tokens of the input.
         other: the text whose hidden states are patched in.
 
     Raises:
         InterventionError: a layer, head or position does not exist, or there is no text to patch from.
     """
     config = model.config
-    rows = {place: _row(weights, num_tokens) for place, weights in changes.rows.items()}
+    rows = {place: _make_row(weights, num_tokens) for place, weights in changes.rows.items()}
     patches = {}
     if changes.patches:
         if other is None:
             raise InterventionError("patch-without-text")
         trace = Trace.of("hidden")
-        model(batch_of_one(other, device_of(model)), trace=trace)
-        for (layer, position), (from_layer, from_position) in changes.patches.items():
-            check_hidden_index(from_layer, config.num_layers)
-            hidden_TH = trace["hidden"][from_layer][0]
+        model(make_batch_of_one(other, device_of(model)), trace=trace)
+        for (index, position), (from_index, from_position) in changes.patches.items():
+            check_hidden_index(from_index, config.num_layers)
+            hidden_TH = trace["hidden"][from_index][0]
             if position is None and len(hidden_TH) != num_tokens:
                 raise InterventionError("patch-lengths-differ", tokens=num_tokens, other=len(hidden_TH))
             if position is None:
-                patches |= {(layer, place): hidden_TH[place] for place in range(num_tokens)}
+                patches |= {(index, place): hidden_TH[place] for place in range(num_tokens)}
             else:
-                if not from_position < len(hidden_TH):
+                if from_position >= len(hidden_TH):
                     raise InterventionError("patch-position-missing", position=from_position, last=len(hidden_TH) - 1)
-                patches[layer, position] = hidden_TH[from_position]
+                patches[index, position] = hidden_TH[from_position]
     head_scale_LBN = Interventions.ablate_heads(config, sorted(changes.heads)).head_scale_LBN if changes.heads else None
     return Interventions(head_scale_LBN, rows, patches)
 
@@ -69,15 +72,15 @@ def resolve_interventions(
 def intervene(
     model: Bert, probe: Probe, changes: Changes, other: Encoding | None = None, top_k: int = 5
 ) -> PredictionChange:
-    """One prediction before and after interventions: the `top_k` candidates of both, the original one first.
+    """Compute a prediction before and after interventions: the `top_k` candidates of each, the original ones first.
 
     Raises:
         InterventionError: an intervention does not fit this model and input.
     """
-    batch = batch_of_one(probe.encoding, device_of(model))
+    batch = make_batch_of_one(probe.encoding, device_of(model))
     both = (NO_INTERVENTIONS, resolve_interventions(model, changes, len(probe.encoding), other))
     logits_2C = torch.cat(
-        [_logits(probe, model(batch, interventions=interventions).hidden_BTH) for interventions in both]
+        [_compute_logits(probe, model(batch, interventions=interventions).hidden_BTH) for interventions in both]
     )
     odds_2C = log_odds(logits_2C)
     best_2K = logits_2C.topk(min(top_k, logits_2C.shape[1])).indices
@@ -89,21 +92,23 @@ def intervene(
     return PredictionChange(probe.kind, tuple(outcomes), top=list(chosen).index(int(best_2K[1, 0])))
 
 
-def head_effects(model: Bert, probe: Probe, layers: Sequence[int] | None = None) -> HeadEffects:
-    """The change of the model's own prediction when one head is ablated, for every head.
+def compute_head_effects(model: Bert, probe: Probe, layers: Sequence[int] | None = None) -> HeadEffects:
+    """Measure how the log-odds of the model's prediction change when one head is ablated, for every head.
 
     Args:
-        layers: only the heads of these.
+        model: the model.
+        probe: the prediction.
+        layers: ablate only the heads of these layers; all layers by default.
 
     Raises:
         InterventionError: there is no such layer.
     """
     selected_layers = range(model.config.num_layers) if layers is None else layers
-    return join_effects(list(effects_by_layer(model, probe, selected_layers)))
+    return join_effects(list(compute_effects_by_layer(model, probe, selected_layers)))
 
 
-def effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterator[HeadEffects]:
-    """`head_effects` layer by layer, each as soon as it is computed; the shared part is computed once.
+def compute_effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterator[HeadEffects]:
+    """Yield the result of `compute_head_effects` layer by layer; the forward pass that they share is computed once.
 
     Raises:
         InterventionError: there is no such layer.
@@ -111,10 +116,12 @@ def effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterat
     for layer in layers:
         check_layer(layer, model.config.num_layers)
     trace = Trace.of("hidden")
-    logits_C = _logits(probe, model(batch_of_one(probe.encoding, device_of(model)), trace=trace).hidden_BTH)[0]
+    logits_C = _compute_logits(
+        probe, model(make_batch_of_one(probe.encoding, device_of(model)), trace=trace).hidden_BTH
+    )[0]
     best = int(logits_C.argmax())
     odds = float(log_odds(logits_C)[best])
-    tokens, label = token_rows(probe.encoding), probe.label(best)
+    tokens, label = make_token_rows(probe.encoding), probe.label(best)
     positions_P = torch.tensor(probe.positions, device=logits_C.device)
     batch_size = max(1, MAX_PROBS // (model.config.num_heads * len(tokens) ** 2))
     for layer in layers:
@@ -124,13 +131,13 @@ def effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterat
 
 
 def join_effects(parts: Sequence[HeadEffects]) -> HeadEffects:
-    """The effects of several groups of layers on one prediction as one."""
+    """Join the effects of several groups of layers on the same prediction."""
     layers = tuple(layer for part in parts for layer in part.layers)
     return replace(parts[0], layers=layers, effects_LN=np.concatenate([part.effects_LN for part in parts]))
 
 
 def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
-    """log(p / (1 - p)) of every candidate, where p is the softmax; exact where p is so near to 1 that 1 - p is 0.
+    """Compute log(p / (1 - p)) for every candidate, where p is the softmax; exact even where 1 - p rounds to 0.
 
     >>> log_odds(torch.tensor([[0.0, 0.0], [100.0, 0.0]])).tolist()
     [[0.0, 0.0], [100.0, -100.0]]
@@ -138,18 +145,18 @@ def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
     logits_XC = logits_XC.double()
     logp_XC = logits_XC.log_softmax(-1)
     odds_XC = logp_XC - torch.log1p(-logp_XC.exp())
-    # 1 - p loses its digits only for the likeliest candidate, so the others are summed without it
+    # Only for the most probable candidate does 1 - p lose digits, so there it is the sum of the others' probabilities.
     top_X1 = logits_XC.argmax(-1, keepdim=True)
     others_X1 = logits_XC.scatter(-1, top_X1, float("-inf")).logsumexp(-1, keepdim=True)
     return odds_XC.scatter(-1, top_X1, logits_XC.gather(-1, top_X1) - others_X1)
 
 
-def _logits(probe: Probe, hidden_BTH: torch.Tensor) -> torch.Tensor:
+def _compute_logits(probe: Probe, hidden_BTH: torch.Tensor) -> torch.Tensor:
     return probe.logits(hidden_BTH[:, list(probe.positions)])
 
 
-def _row(weights: Sequence[tuple[int, float]], num_tokens: int) -> torch.Tensor:
-    """A row of attention with its weights scaled to a sum of 1; uniform without weights."""
+def _make_row(weights: Sequence[tuple[int, float]], num_tokens: int) -> torch.Tensor:
+    """Make a row of attention whose weights are scaled to sum to 1; uniform if there are no weights."""
     if not weights:
         return torch.full((num_tokens,), 1 / num_tokens)
     row_T = torch.zeros(num_tokens)

@@ -1,4 +1,4 @@
-"""The logit lens, each layer's prediction from the MLM output layer (nostalgebraist 2020), and joint filling of masks.
+"""The logit lens, which predicts tokens from every layer (nostalgebraist 2020), and joint filling of several masks.
 
 The MLM output layer was trained on the last layer only, so its output for earlier layers is an approximation.
 
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from bertlab.config.errors import TextError
-from bertlab.explore.encode import batch_of_one, token_rows
+from bertlab.explore.encode import make_batch_of_one, make_token_rows
 from bertlab.explore.facts import Filling, JointFill, Lens
 from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
@@ -18,30 +18,30 @@ from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
-MAX_LOGITS = 2**24  # logits in memory at a time
+MAX_LOGITS = 2**24  # maximum number of logits in memory at a time
 
 
-def lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
-    """The most probable token at every position after every layer, and the rank of the last layer's token there.
+def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
+    """Predict the token at every position after every layer, and rank the last layer's prediction among all tokens.
 
     Raises:
         MissingHead: the model has no MLM output layer.
     """
     model.head(TASK_TYPES["masked_lm"].head)
     trace = Trace.of("hidden")
-    model(batch_of_one(encoding, device_of(model)), trace=trace)
+    model(make_batch_of_one(encoding, device_of(model)), trace=trace)
     hidden_LTH = torch.cat(trace["hidden"])
-    final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _read(model, tokenizer, hidden_LTH[-1])])
+    final_T = torch.cat([probs_TV.argmax(-1) for probs_TV, _ in _predict_in_chunks(model, tokenizer, hidden_LTH[-1])])
     parts = [
-        _standing(probs_TV, final_T[places])
+        _rank_final_tokens(probs_TV, final_T[places])
         for hidden_TH in hidden_LTH
-        for probs_TV, places in _read(model, tokenizer, hidden_TH)
+        for probs_TV, places in _predict_in_chunks(model, tokenizer, hidden_TH)
     ]
     ids, probs, ranks, finals = (
         torch.cat(part).view(hidden_LTH.shape[:2]).cpu().numpy() for part in zip(*parts, strict=True)
     )
     return Lens(
-        tokens=token_rows(encoding),
+        tokens=make_token_rows(encoding),
         tokens_LT=tuple(tuple(tokenizer.tokens(ids_T)) for ids_T in ids.tolist()),
         probs_LT=probs,
         final_T=tuple(tokenizer.tokens(final_T.tolist())),
@@ -67,52 +67,54 @@ def fill_jointly(
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:
         raise TextError("mask-missing")
-    batch = batch_of_one(encoding, device_of(model))
-    alone_MV = _masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
+    batch = make_batch_of_one(encoding, device_of(model))
+    alone_MV = _predict_masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
     alone_ids = alone_MV.argmax(-1)
-    # the tokens that are best for each mask alone are scored as one more row, whatever their rank
+    # One more row scores the tokens that are best for each mask alone, whatever the rank of that combination.
     ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=alone_MV.device)
-    own_1T, own_logp = batch.input_ids_BT.clone(), 0.0
+    alone_1T, alone_logp = batch.input_ids_BT.clone(), 0.0
     for mask, position in enumerate(positions):
-        rows_BT = torch.cat([ids_BT, own_1T])
-        logp_BV = _masks(model, tokenizer, batch, rows_BT, [position])[:, 0]
-        own_logp += float(logp_BV[-1, alone_ids[mask]])
-        own_1T[0, position] = alone_ids[mask]
+        rows_BT = torch.cat([ids_BT, alone_1T])
+        logp_BV = _predict_masks(model, tokenizer, batch, rows_BT, [position])[:, 0]
+        alone_logp += float(logp_BV[-1, alone_ids[mask]])
+        alone_1T[0, position] = alone_ids[mask]
         logp_BV = logp_B[:, None] + logp_BV[:-1]
         logp_B, places_B = logp_BV.flatten().topk(min(beams, logp_BV.numel()))
         ids_BT = ids_BT[places_B // logp_BV.shape[1]].clone()
         ids_BT[:, position] = places_B % logp_BV.shape[1]
 
-    def filling(ids_T: torch.Tensor, logp: float) -> Filling:
+    def make_filling(ids_T: torch.Tensor, logp: float) -> Filling:
         tokens = tuple(tokenizer.tokens(ids_T[positions].tolist()))
-        return Filling(tokens, float(np.exp(logp)), _filled(encoding, positions, tokens, text, pair))
+        return Filling(tokens, float(np.exp(logp)), _fill_text(encoding, positions, tokens, text, pair))
 
     return JointFill(
-        fillings=tuple(map(filling, ids_BT, logp_B.tolist())),
-        alone=filling(own_1T[0], own_logp),
+        fillings=tuple(map(make_filling, ids_BT, logp_B.tolist())),
+        alone=make_filling(alone_1T[0], alone_logp),
         alone_probs=tuple(alone_MV.max(-1).values.exp().tolist()),
         spans=tuple(encoding.offsets[position] for position in positions),
     )
 
 
-def _read(model: Bert, tokenizer: Tokenizer, hidden_TH: torch.Tensor):
-    """Yield probabilities over the vocabulary for a few positions at a time, and the slice of these positions."""
+def _predict_in_chunks(model: Bert, tokenizer: Tokenizer, hidden_TH: torch.Tensor):
+    """Yield probabilities over the vocabulary for a few positions at a time, with the slice of these positions."""
     size = max(1, MAX_LOGITS // tokenizer.vocab_size)
     for first in range(0, len(hidden_TH), size):
         places = slice(first, first + size)
-        # an embedding table padded to a round size has rows without a token
+        # An embedding table that is padded to a multiple of some size has rows without a token.
         yield model.mlm(hidden_TH[places])[:, : tokenizer.vocab_size].softmax(-1), places
 
 
-def _standing(probs_TV: torch.Tensor, final_T: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The most probable tokens, their probabilities, and the rank and probability of the last layer's tokens."""
+def _rank_final_tokens(probs_TV: torch.Tensor, final_T: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Find the most probable tokens, their probabilities, and the rank and probability of the last layer's tokens."""
     best_T, ids_T = probs_TV.max(-1)
     finals_T = probs_TV.gather(-1, final_T[:, None])[:, 0]
     return ids_T, best_T, (probs_TV > finals_T[:, None]).sum(-1) + 1, finals_T
 
 
-def _masks(model: Bert, tokenizer: Tokenizer, batch: Batch, ids_BT: torch.Tensor, positions: list[int]) -> torch.Tensor:
-    """Log-probabilities at some positions of inputs that differ from `batch` only in their ids -> [B, M, V]."""
+def _predict_masks(
+    model: Bert, tokenizer: Tokenizer, batch: Batch, ids_BT: torch.Tensor, positions: list[int]
+) -> torch.Tensor:
+    """Compute log-probabilities at some positions of inputs that differ from `batch` only in their ids -> [B, M, V]."""
     rows = max(1, MAX_LOGITS // (tokenizer.vocab_size * len(positions)))
     parts = []
     for part_BT in ids_BT.split(rows):
@@ -122,8 +124,8 @@ def _masks(model: Bert, tokenizer: Tokenizer, batch: Batch, ids_BT: torch.Tensor
     return torch.cat(parts)
 
 
-def _filled(encoding: Encoding, positions: list[int], tokens: tuple[str, ...], text: str, pair: str | None) -> str:
-    """The text (and the pair, after " | ") with its masks filled in."""
+def _fill_text(encoding: Encoding, positions: list[int], tokens: tuple[str, ...], text: str, pair: str | None) -> str:
+    """Replace the masks of a text (and of the pair, which follows after " | ") by tokens."""
     parts = [text] if pair is None else [text, pair]
     for position, token in reversed(list(zip(positions, tokens, strict=True))):
         (start, end), segment = encoding.offsets[position], encoding.token_type_ids[position]

@@ -1,8 +1,8 @@
-"""The role of each attention head in one input: the simple pattern that gets most of its attention.
+"""Find the role of each attention head in one input: the simple pattern that gets most of its attention.
 
-Patterns: Clark et al. 2019 (arXiv 1906.04341), section 3.
+The patterns are those of Clark et al. 2019 (arXiv 1906.04341), section 3.
 
-Shape legend: T tokens, N heads, L layers.
+Shape legend: R roles, T tokens, N heads, L layers.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from bertlab.explore.facts import AttentionMap, HeadRoles, TokenRow
 ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same")
 
 
-def head_roles(attention: AttentionMap) -> HeadRoles:
-    """For every head the pattern with the largest share of its attention."""
-    targets_RTT = patterns(attention.tokens)
+def find_head_roles(attention: AttentionMap) -> HeadRoles:
+    """Find the pattern with the largest share of attention, for every head."""
+    targets_RTT = make_patterns(attention.tokens)
     queries_T = [token.position for token in attention.tokens if not token.special]
     share_RLN = np.einsum("lnqk,rqk->rlnq", attention.probs_LNTT, targets_RTT)[..., queries_T].mean(-1)
     best_LN = share_RLN.argmax(0)
@@ -24,8 +24,8 @@ def head_roles(attention: AttentionMap) -> HeadRoles:
     return HeadRoles(names_LN, share_RLN.max(0))
 
 
-def patterns(tokens: Sequence[TokenRow]) -> np.ndarray:
-    """Which (query, key) pairs belong to each role -> float32 [roles, T, T], 0 or 1."""
+def make_patterns(tokens: Sequence[TokenRow]) -> np.ndarray:
+    """Mark the (query, key) pairs that belong to each role -> float32 [R, T, T], 0 or 1."""
     ids_T = np.array([token.id for token in tokens])
     size = len(tokens)
     last_T = np.array([token.special and token.position > 0 for token in tokens])

@@ -1,6 +1,6 @@
-"""`Session`: the predictions of a checkpoint and the values inside it. Each method calls the module that computes it.
+"""`Session`: the predictions of a checkpoint, and the values inside the model.
 
-This module draws and prints nothing.
+Each method calls the module that computes its result. This module draws and prints nothing.
 
 Shape legend: T tokens, H hidden, N heads, L layers.
 """
@@ -23,8 +23,8 @@ from bertlab.explore import attention, roles, xray
 from bertlab.explore import interventions as explore_interventions
 from bertlab.explore import lens as logit_lens
 from bertlab.explore.checkpoint_info import CheckpointInfo
-from bertlab.explore.embed import embed
-from bertlab.explore.encode import encode, token_rows
+from bertlab.explore.embed import embed_texts
+from bertlab.explore.encode import encode, make_token_rows
 from bertlab.explore.facts import (
     AttentionMap,
     HeadEffects,
@@ -40,7 +40,7 @@ from bertlab.explore.facts import (
     WordEffects,
 )
 from bertlab.explore.intervention_syntax import read_heads, resolve
-from bertlab.explore.word_effects import word_effects
+from bertlab.explore.word_effects import compute_word_effects
 from bertlab.nn.interventions import Interventions, check_position
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.masked_lm import MaskFill, predict_masks
@@ -74,7 +74,7 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
 
     Args:
         command: such as "answer", "classify" or "fill-mask".
-        language: the language of the texts; an English checkpoint is used if none of this language is shipped.
+        language: the language of the texts; if no checkpoint of this language is shipped, an English one is used.
 
     Raises:
         CheckpointError: no such checkpoint is shipped.
@@ -84,22 +84,22 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
 
 
 class Session(CheckpointInfo):
-    """An open checkpoint and its predictions. Immutable, so any number of threads may use one.
+    """An open checkpoint and its predictions; it is immutable, so several threads may use the same one.
 
-    Every method raises TextError for a text that is empty or has more tokens than the model has positions, and
-    MissingHead for a prediction that the checkpoint has no output layer for. Layers, heads and positions count from 0.
+    Every method raises TextError if a text is empty or has more tokens than the model has positions, and MissingHead if
+    the checkpoint has no output layer for the prediction. Layers, heads and positions are counted from 0.
     """
 
     # -- input ----------------------------------------------------------------------------------------------------
 
     def encode(self, text: str, pair: str | None = None) -> tuple[TokenRow, ...]:
-        """The tokens of [CLS] text [SEP], or of [CLS] text [SEP] pair [SEP]."""
-        return token_rows(self._encoding(text, pair))
+        """List the tokens of [CLS] text [SEP], or of [CLS] text [SEP] pair [SEP]."""
+        return make_token_rows(self._encode(text, pair))
 
     @torch.inference_mode()
     def embeddings(self, text: str, pair: str | None = None) -> InputMap:
-        """The token, position and token type embeddings of every token and their normalised sum, each [T, H]."""
-        return attention.input_map(self.model, self._encoding(text, pair))
+        """Compute the three embeddings of every token and their normalised sum, each [T, H]."""
+        return attention.compute_input_map(self.model, self._encode(text, pair))
 
     # -- predictions ---------------------------------------------------------------------------------------------
 
@@ -107,18 +107,20 @@ class Session(CheckpointInfo):
     def fill_mask(
         self, text: str, top_k: int = 5, pair: str | None = None, originals: Sequence[str] = ()
     ) -> list[MaskFill]:
-        """Predictions for every [MASK], in the order of the text (then of the pair).
+        """Predict every [MASK], in the order of the text and then of the pair.
 
         Args:
-            top_k: candidates for each mask.
-            originals: the word that each mask replaced, "" where it is not known; `MaskFill.original` then has its
+            text: the text, with at least one [MASK] in it or in the pair.
+            top_k: number of candidates for each mask.
+            pair: the second text, if the input is a pair.
+            originals: the word that each mask replaced, "" if it is not known; `MaskFill.original` then contains its
                 probability and rank.
 
         Raises:
             TextError: there is no [MASK].
         """
-        self._require("masked_lm")
-        return predict_masks(self.model, self.tokenizer, self._encoding(text, pair), top_k, originals)
+        self._require_head("masked_lm")
+        return predict_masks(self.model, self.tokenizer, self._encode(text, pair), top_k, originals)
 
     @torch.inference_mode()
     def fill_jointly(self, text: str, beams: int = 5, pair: str | None = None) -> JointFill:
@@ -127,14 +129,14 @@ class Session(CheckpointInfo):
         Raises:
             TextError: there is no [MASK].
         """
-        self._require("masked_lm")
-        return logit_lens.fill_jointly(self.model, self.tokenizer, self._encoding(text, pair), text, pair, beams)
+        self._require_head("masked_lm")
+        return logit_lens.fill_jointly(self.model, self.tokenizer, self._encode(text, pair), text, pair, beams)
 
     @torch.inference_mode()
     def next_sentence(self, first: str, second: str) -> NextSentence:
-        """The probability that `second` follows `first`; for a checkpoint trained on SOP, that they are in order."""
-        self._require("sentence_pair")
-        return predict_next_sentence(self.model, self._encoding(first, second), self.loaded.pair_objective)
+        """Predict whether `second` follows `first` or, with a checkpoint trained on SOP, whether they are in order."""
+        self._require_head("sentence_pair")
+        return predict_next_sentence(self.model, self._encode(first, second), self.loaded.pair_objective)
 
     @torch.inference_mode()
     def answer(
@@ -152,14 +154,15 @@ class Session(CheckpointInfo):
         """Find the answer to a question in a passage (Devlin et al. 2019, sections 4.2 and 4.3).
 
         Args:
+            question: the question.
+            passage: the text that contains the answer. A long passage is read in overlapping windows.
             n_best: maximum number of answers.
             max_answer_tokens: maximum number of tokens of an answer.
-            stride: a long passage is read in windows; each begins this many tokens after the previous one. Default:
-                as in fine-tuning, or 128.
+            stride: distance in tokens between the starts of two windows. Default: as in fine-tuning, or 128.
             max_tokens: tokens of a window, including the question's. Default: as in fine-tuning, but at least 384.
-            batch_size: windows computed at once; it bounds the memory for a passage of any length.
+            batch_size: number of windows computed at once; it bounds the memory for a passage of any length.
             null_threshold: tau; the answer is "" if the no-answer score exceeds the best answer's by more than this.
-                Default: the checkpoint's own; a checkpoint without one always answers.
+                Default: the checkpoint's threshold; a checkpoint without a threshold always answers.
             progress: wraps the iterable of batches, as `tqdm` does.
 
         Raises:
@@ -167,7 +170,7 @@ class Session(CheckpointInfo):
         """
         reading = read_passage(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            batch_size=batch_size, progress=progress, **self._windows(stride, max_tokens),
+            batch_size=batch_size, progress=progress, **self._window_settings(stride, max_tokens),
         )  # fmt: skip
         tau = self.loaded.null_threshold if null_threshold is None else null_threshold
         return replace(find_answers(reading, n_best), null_threshold=tau)
@@ -184,10 +187,10 @@ class Session(CheckpointInfo):
         batch_size: int = 8,
         progress: Callable = iter,
     ) -> SpanXray:
-        """The answers with the prediction for every window; arguments and errors as in `answer`."""
-        result = xray.xray(
+        """Find the answers, and the prediction for every window; arguments and errors are those of `answer`."""
+        result = xray.compute_xray(
             self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            batch_size=batch_size, progress=progress, **self._windows(stride, max_tokens),
+            batch_size=batch_size, progress=progress, **self._window_settings(stride, max_tokens),
         )  # fmt: skip
         return replace(result, answers=replace(result.answers, null_threshold=self.loaded.null_threshold))
 
@@ -202,85 +205,98 @@ class Session(CheckpointInfo):
         stride: int | None = None,
         max_tokens: int | None = None,
     ) -> SpanAttention:
-        """The attention of question and answer in one window, for every head.
+        """Compute the attention from the question and from the answer in one window, for every head.
 
         Args:
+            question: the question.
+            passage: the passage.
             window: an index into the `readings` of `xray`.
             start: the answer's first character in the passage.
-            end: the character after the answer.
+            end: the index after the answer's last character.
+            stride: as in `answer`.
+            max_tokens: as in `answer`.
 
         Raises:
             TextError: there is no such window, or the answer is not in it.
         """
-        return xray.span_attention(
-            self.model, self.tokenizer, question, passage, window, start, end, **self._windows(stride, max_tokens)
+        return xray.compute_span_attention(
+            self.model,
+            self.tokenizer,
+            question,
+            passage,
+            window,
+            start,
+            end,
+            **self._window_settings(stride, max_tokens),
         )
 
     @torch.inference_mode()
     def classify(self, text: str, pair: str | None = None) -> Classification:
-        """The probability of every label or, from a regression checkpoint, a value (section 4.1)."""
-        return self._classifier().predict_text(self.model, self._encoding(text, pair))
+        """Predict the probability of every label or, with a regression checkpoint, a value (section 4.1)."""
+        return self._find_classifier().predict_text(self.model, self._encode(text, pair))
 
     @torch.inference_mode()
     def word_effects(self, text: str, pair: str | None = None) -> WordEffects:
-        """The effect of each word on the prediction of `classify`, found by masking the words one at a time."""
-        return word_effects(self.model, self.tokenizer, self._classifier(), text, pair)
+        """Measure the effect of each word on the prediction of `classify` by masking the words one at a time."""
+        return compute_word_effects(self.model, self.tokenizer, self._find_classifier(), text, pair)
 
     @torch.inference_mode()
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
-        """The probability of each choice as the continuation of a context, in their order (section 4.4).
+        """Predict the probability of each choice as the continuation of a context, in the given order (section 4.4).
 
         Raises:
             TextError: there are fewer than two choices.
         """
-        self._require("multiple_choice")
+        self._require_head("multiple_choice")
         if isinstance(choices, str) or len(choices) < 2:
             raise TextError("too-few-choices")
-        encodings = [self._encoding(context, choice) for choice in choices]
+        encodings = [self._encode(context, choice) for choice in choices]
         return predict_choice(self.model, choices, encodings, self.tokenizer.pad_id)
 
     @torch.inference_mode()
     def tag(self, text: str) -> Tags:
-        """A tag for every word, and the entities that the tags form, with their characters (section 5.3)."""
-        self._require("tagging")
+        """Tag every word, and find the entities that the tags form (section 5.3)."""
+        self._require_head("tagging")
         by_token = self.record.get("settings", {}).get("unit") == "character"
-        return predict_tags(self.model, text, self._encoding(text), by_token)
+        return predict_tags(self.model, text, self._encode(text), by_token)
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:
-        """A vector of length 1 for each text, the mean of its last hidden states -> float32 [texts, H]."""
+        """Compute a vector of length 1 for each text, the mean of its last hidden states -> float32 [texts, H]."""
         if isinstance(texts, str):
             raise TextError("embed-needs-list")
-        return embed(self.model, [self._encoding(text) for text in texts], self.tokenizer.pad_id, batch_size)
+        return embed_texts(self.model, [self._encode(text) for text in texts], self.tokenizer.pad_id, batch_size)
 
     # -- inside the model ----------------------------------------------------------------------------------------
 
     @torch.inference_mode()
     def attention(self, text: str, pair: str | None = None, interventions: Interventions | None = None) -> AttentionMap:
-        """The attention of every head, probs_LNTT.
+        """Compute the attention of every head, probs_LNTT.
 
         Args:
-            interventions: changes of the forward pass.
+            text: the text.
+            pair: the second text, if the input is a pair.
+            interventions: changes to make during the forward pass.
 
         Raises:
-            InterventionError: a change does not fit this model and input.
+            InterventionError: an intervention does not fit this model and input.
         """
-        return attention.attention_map(self.model, self._encoding(text, pair), interventions)
+        return attention.compute_attention_map(self.model, self._encode(text, pair), interventions)
 
     @torch.inference_mode()
     def neuron(self, text: str, pair: str | None = None, *, layer: int = 0, head: int = 0) -> NeuronMap:
-        """The parts of one attention head: queries, keys, scores and probabilities.
+        """Compute the parts of one attention head: queries, keys, scores and probabilities.
 
         Raises:
             BertlabError: there is no such layer or head.
         """
-        return attention.neuron_map(self.model, self._encoding(text, pair), layer, head)
+        return attention.compute_neuron_map(self.model, self._encode(text, pair), layer, head)
 
     @torch.inference_mode()
     def lens(self, text: str, pair: str | None = None) -> Lens:
-        """The prediction of every layer at every position, from the MLM output layer (logit lens)."""
-        self._require("masked_lm")
-        return logit_lens.lens(self.model, self.tokenizer, self._encoding(text, pair))
+        """Predict the token at every position after every layer, with the MLM output layer (logit lens)."""
+        self._require_head("masked_lm")
+        return logit_lens.compute_lens(self.model, self.tokenizer, self._encode(text, pair))
 
     # -- interventions -------------------------------------------------------------------------------------------
 
@@ -296,12 +312,14 @@ class Session(CheckpointInfo):
         mask: int = 0,
         top_k: int = 5,
     ) -> PredictionChange:
-        """A prediction before and after changes inside the model.
+        """Compute a prediction before and after changes inside the model.
 
         Args:
             kind: the task type: "masked_lm", "sentence_pair" (`pair` is sentence B), "span" (`text` is the question,
                 `pair` the passage) or "classification".
-            changes: such as "0.3,2.11"; see `explore.intervention_syntax`.
+            text: the text.
+            pair: the second text, if the task type reads two.
+            changes: a line of changes such as "0.3,2.11"; see `explore.intervention_syntax`.
             other: the text whose hidden states are patched in.
             mask: the index of the [MASK] to predict, from 0.
             top_k: number of candidates before and after.
@@ -309,34 +327,37 @@ class Session(CheckpointInfo):
         Raises:
             InterventionError: a change cannot be parsed, or does not fit this model and input.
         """
-        probe = self._probe(kind, text, pair, mask)
+        probe = self._make_probe(kind, text, pair, mask)
         resolved = resolve(changes, self.config.num_heads)
-        patched = self._encoding(other) if resolved.patches and other is not None else None
+        patched = self._encode(other) if resolved.patches and other is not None else None
         return explore_interventions.intervene(self.model, probe, resolved, patched, top_k)
 
     @torch.inference_mode()
     def head_effects(
         self, kind: str, text: str, pair: str | None = None, *, mask: int = 0, layers: Sequence[int] | None = None
     ) -> HeadEffects:
-        """The change of a prediction's log-odds when one head is ablated, for every head.
+        """Measure how a prediction's log-odds change when one head is ablated, for every head.
+
+        `kind`, `text`, `pair` and `mask` are those of `intervene`.
 
         Args:
-            kind: the task type; this and the other arguments as in `intervene`.
-            layers: ablate only the heads of these layers.
+            layers: ablate only the heads of these layers; all layers by default.
         """
-        return explore_interventions.head_effects(self.model, self._probe(kind, text, pair, mask), layers)
+        return explore_interventions.compute_head_effects(self.model, self._make_probe(kind, text, pair, mask), layers)
 
     @torch.inference_mode()
     def head_effects_by_layer(
         self, kind: str, text: str, pair: str | None = None, *, mask: int = 0, layers: Sequence[int] | None = None
     ) -> Iterator[HeadEffects]:
-        """`head_effects` layer by layer, each as soon as it is computed; arguments as there."""
+        """Yield the result of `head_effects` layer by layer, each as soon as it is computed; same arguments."""
         layers = range(self.config.num_layers) if layers is None else layers
-        yield from explore_interventions.effects_by_layer(self.model, self._probe(kind, text, pair, mask), layers)
+        yield from explore_interventions.compute_effects_by_layer(
+            self.model, self._make_probe(kind, text, pair, mask), layers
+        )
 
     @torch.inference_mode()
     def attention_row(self, text: str, pair: str | None = None, *, layer: int, head: int, position: int) -> np.ndarray:
-        """The attention of one head from one position -> probs_T.
+        """Compute the attention of one head from one position -> probs_T.
 
         Raises:
             BertlabError: there is no such layer, head or position.
@@ -347,15 +368,15 @@ class Session(CheckpointInfo):
 
     @torch.inference_mode()
     def head_roles(self, text: str, pair: str | None = None) -> HeadRoles:
-        """The pattern that gets most of each head's attention in this text."""
-        return roles.head_roles(attention.attention_map(self.model, self._encoding(text, pair)))
+        """Find the pattern that gets most of each head's attention in this text."""
+        return roles.find_head_roles(attention.compute_attention_map(self.model, self._encode(text, pair)))
 
     def prune(self, heads: str, *, zeroed: bool = False) -> "Session":
-        """The same checkpoint with some attention heads removed; see `checkpoints.prune`.
+        """Remove attention heads, and return the result as a new session; see `checkpoints.prune`.
 
         Args:
             heads: heads and whole layers, such as "0.3,2.11,4".
-            zeroed: set their weights to zero instead, so that the shapes stay.
+            zeroed: set the weights of the heads to zero instead, so that all shapes stay the same.
 
         Raises:
             InterventionError: there is no such head, or a layer would lose all heads and `zeroed` is False.
@@ -364,11 +385,11 @@ class Session(CheckpointInfo):
         return Session(replace(self.loaded, model=model))
 
     def average(self, other: "Session", share: float = 0.5) -> "Session":
-        """The mean of this checkpoint's weights and another's; see `checkpoints.average`.
+        """Average the weights of this checkpoint and another, as a new session; see `checkpoints.average`.
 
         Args:
             other: the other checkpoint.
-            share: the weight of the other, between 0 and 1.
+            share: the weight of the other checkpoint, between 0 and 1.
 
         Raises:
             CheckpointError: their vocabularies, sizes, labels or task heads differ.
@@ -377,34 +398,34 @@ class Session(CheckpointInfo):
             raise CheckpointError("average-vocabularies-differ")
         return Session(replace(self.loaded, model=average(self.model, other.model, share)))
 
-    def _require(self, task_type: str) -> None:
+    def _require_head(self, task_type: str) -> None:
         """Raise MissingHead if the checkpoint has no output layer for a task type."""
         self.model.head(TASK_TYPES[task_type].head)
 
-    def _probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:
+    def _make_probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:
         task_type = TASK_TYPES.get(kind)
         if task_type is None or not task_type.can_probe:
             names = [each.name for each in probe_types()]
             raise BertlabError("prediction-unknown", prediction=kind, predictions=names)
-        self._require(kind)
+        self._require_head(kind)
         if task_type.probe_reads_pair and pair is None:
             raise TextError("second-text-missing", prediction=task_type.name)
-        return task_type.probe(self.model, self.tokenizer, self._encoding(text, pair), pair, mask)
+        return task_type.probe(self.model, self.tokenizer, self._encode(text, pair), pair, mask)
 
-    def _classifier(self) -> TaskType:
-        """The task type that `classify` predicts: labels or a value. Raises MissingHead."""
+    def _find_classifier(self) -> TaskType:
+        """Find the task type that `classify` predicts, classification or regression. Raises MissingHead."""
         task_types = types_of_command("classify")
         supported = [task_type for task_type in task_types if task_type.head in self.heads]
         if not supported:
-            self._require(task_types[0].name)
+            self._require_head(task_types[0].name)
         return supported[-1]
 
-    def _windows(self, stride: int | None, max_tokens: int | None) -> dict[str, int]:
-        """The stride and size of a passage's windows: the arguments, or for None those of fine-tuning."""
+    def _window_settings(self, stride: int | None, max_tokens: int | None) -> dict[str, int]:
+        """Choose the stride and the size of a passage's windows: the arguments or, if None, those of fine-tuning."""
         max_window = self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)
         defaults = {"stride": self.loaded.stride, "max_tokens": max_window}
         arguments = {"stride": stride, "max_tokens": max_tokens}
         return defaults | {name: value for name, value in arguments.items() if value is not None}
 
-    def _encoding(self, text: str, pair: str | None = None) -> Encoding:
+    def _encode(self, text: str, pair: str | None = None) -> Encoding:
         return encode(self.tokenizer, text, pair, self.config)

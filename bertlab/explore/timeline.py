@@ -1,6 +1,6 @@
-"""One text through the snapshots of a training run: attention, masked-token and next-sentence predictions.
+"""Run the snapshots of a training run on one text: attention, masked-token and next-sentence predictions.
 
-Shape legend: S snapshots, L layers, N heads, T tokens, V vocabulary, M masks, W tokens shown.
+Shape legend: S snapshots, L layers, N heads, T tokens, V vocabulary, M masks, W tokens of a track.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,15 +13,15 @@ import torch
 from bertlab.checkpoints.history import Snapshot, find_snapshots
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import DataError, TextError
-from bertlab.explore.encode import batch_of_one, encode, token_rows
+from bertlab.explore.encode import encode, make_batch_of_one, make_token_rows
 from bertlab.explore.facts import TokenRow
 from bertlab.explore.session import Session, load
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of
 from bertlab.tasks.registry import TASK_TYPES
 
-MAX_PROBS = 10_000_000  # attention probabilities in all moments together
-TOP = 6  # most probable tokens of each mask in each snapshot
+MAX_PROBS = 10_000_000  # maximum number of attention probabilities in all moments together
+TOP = 6  # number of most probable tokens that are kept for each mask in each snapshot
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Moment:
     snapshot: Snapshot
     """The snapshot."""
     digest: str
-    """Identifies the vocabulary."""
+    """The digest of the vocabulary."""
     tokens: tuple[TokenRow, ...]
     """The tokens of the text."""
     probs_LNTT: np.ndarray
@@ -39,11 +39,11 @@ class Moment:
     positions: tuple[int, ...]
     """Positions of the masks."""
     words_MV: np.ndarray | None
-    """Probability of every token of the vocabulary at each mask, float16; None without MLM output layer or masks."""
+    """The probability of every token at each mask, float16; None if there is no MLM output layer or no mask."""
     best_M: tuple[dict[int, str], ...]
-    """For each mask the most probable tokens, id -> text."""
+    """The most probable tokens for each mask, id -> text."""
     follows: float | None
-    """Probability that B follows A; None without B or NSP output layer."""
+    """The probability that B follows A; None if there is no B or no NSP output layer."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Track:
     """Predictions for one mask through the snapshots."""
 
     position: int
-    """Position of the mask."""
+    """The position of the mask."""
     words: tuple[str, ...]
-    """Tokens that were among the most probable in any snapshot, sorted by their probability in the last."""
+    """The tokens that are among the most probable in any snapshot, sorted by their probability in the last."""
     probs_SW: np.ndarray
-    """Their probability in each snapshot, 0..1."""
+    """The probability of these tokens in each snapshot, 0..1."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Timeline:
     probs: tuple[np.ndarray, ...]
     """Attention probabilities of each snapshot, probs_LNTT."""
     tracks: tuple[Track, ...]
-    """One per [MASK]."""
+    """The predictions for each [MASK]."""
     follows: tuple[float, ...] | None
-    """Probability that B follows A in each snapshot, or None."""
+    """The probability that B follows A in each snapshot; None if a snapshot does not predict it."""
 
 
 def timeline(
@@ -107,18 +107,18 @@ def timeline(
 
 
 def moment(snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> Moment:
-    """Load one of `count` snapshots and run it on a text. Raises the errors of `timeline`."""
+    """Load one of `count` snapshots and run it on a text; the errors are those of `timeline`."""
     return read_snapshot(load(snapshot.path), snapshot, count, text, pair)
 
 
 @torch.inference_mode()
 def read_snapshot(session: Session, snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> Moment:
-    """`moment` for a snapshot that is already loaded."""
+    """Run a loaded snapshot, one of `count`, on a text; the errors are those of `timeline`."""
     encoding = encode(session.tokenizer, text, pair, session.config)
-    rows = token_rows(encoding)
+    rows = make_token_rows(encoding)
     check_fits(session.config, len(rows), count)
     model, trace = session.model, Trace.of("probs")
-    encoded = model(batch_of_one(encoding, device_of(model)), trace=trace)
+    encoded = model(make_batch_of_one(encoding, device_of(model)), trace=trace)
     masks = tuple(row.position for row in rows if row.id == session.tokenizer.mask_id)
     words_MV, best_M = None, ()
     if masks and TASK_TYPES["masked_lm"].head in session.heads:
@@ -134,7 +134,7 @@ def read_snapshot(session: Session, snapshot: Snapshot, count: int, text: str, p
 
 
 def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
-    """Check that the attention of `tokens` tokens in `count` snapshots can be shown smoothly.
+    """Check that the attention of `tokens` tokens in `count` snapshots is not too large to be shown smoothly.
 
     Raises:
         TextError: there are more than `MAX_PROBS` attention probabilities.

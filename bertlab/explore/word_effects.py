@@ -1,7 +1,7 @@
-"""The effect of each word on a classification: mask it and compare the predictions.
+"""Measure the effect of each word on a classification: mask the word and compare the predictions.
 
-A deletion test (representation erasure, Li et al. 2016, arXiv 1612.08220, section 3), measured in log-odds because
-probabilities near 1 hardly move. It does not find words that matter only together.
+This is a deletion test (representation erasure, Li et al. 2016, arXiv 1612.08220, section 3). Effects are measured in
+log-odds, because probabilities near 1 hardly change. The test does not find words that matter only together.
 
 Shape legend: R inputs (the unchanged one, then one for each masked word).
 """
@@ -19,17 +19,21 @@ from bertlab.text.word_spans import MASK, mask_spans, words
 BATCH_SIZE = 32
 
 
-def word_effects(
+def compute_word_effects(
     model: Bert,
     tokenizer: Tokenizer,
     task_type: ClassificationTask | RegressionTask,
     text: str,
     pair: str | None = None,
 ) -> WordEffects:
-    """The effect of each word on the predicted label's log-odds, or on the value of a regression.
+    """Measure the effect of each word on the predicted label's log-odds, or on the value of a regression.
 
     Args:
-        task_type: the prediction to explain.
+        model: the model.
+        tokenizer: the tokenizer of the model.
+        task_type: the task type of the prediction to explain.
+        text: the text.
+        pair: the second text, if the input is a pair.
 
     Raises:
         TextError: a text is empty, or too long for the model.

@@ -1,4 +1,4 @@
-"""The answer x-ray: the prediction for every window, and the attention between question and answer.
+"""The answer x-ray: the prediction for every window of a passage, and the attention between question and answer.
 
 Shape legend: T tokens of a window, K windows, L layers, N heads.
 """
@@ -17,20 +17,22 @@ from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 
-def xray(model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings) -> SpanXray:
-    """The answers to a question and the prediction for every window; arguments and errors as in `Session.answer`."""
+def compute_xray(
+    model: Bert, tokenizer: Tokenizer, question: str, passage: str, *, n_best: int, **settings
+) -> SpanXray:
+    """Find the answers, and the prediction for every window; arguments and errors are those of `Session.answer`."""
     reading = read_passage(model, tokenizer, question, passage, n_best=n_best, **settings)
     return SpanXray(
         answers=find_answers(reading, n_best),
         answer_windows=tuple(span.window for span in reading.decoded.spans[:n_best]),
         readings=tuple(
-            _window(reading, tokenizer, k, max(n_best, N_BEST), settings["max_answer_tokens"])
+            _read_window(reading, tokenizer, k, max(n_best, N_BEST), settings["max_answer_tokens"])
             for k in range(len(reading.windows))
         ),
     )
 
 
-def span_attention(
+def compute_span_attention(
     model: Bert,
     tokenizer: Tokenizer,
     question: str,
@@ -42,17 +44,9 @@ def span_attention(
     stride: int,
     max_tokens: int,
 ) -> SpanAttention:
-    """The attention of question and answer in one window, for every head.
+    """Compute the attention from the question and from the answer in one window, for every head.
 
-    Args:
-        window: its number, from 0.
-        start: the answer's first character in the passage.
-        end: the character after the answer.
-        stride: see `Session.answer`.
-        max_tokens: see `Session.answer`.
-
-    Raises:
-        TextError: there is no such window, or these characters are not in it.
+    The arguments and errors are those of `Session.span_attention`.
     """
     all_windows = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
     if not 0 <= window < len(all_windows):
@@ -66,22 +60,24 @@ def span_attention(
     question_positions = list(range(1, 1 + read_window.question_tokens))
     trace = Trace.of("probs")
     model(collate([read_window], tokenizer.pad_id).to(device_of(model)), trace=trace)
-    # The mean is taken layer by layer, because the rows of all heads together need much memory.
+    # The mean is computed layer by layer, because the rows of all heads together need much memory.
     means = [
         torch.stack([probs_1NTT[0, :, rows].mean(1) for probs_1NTT in trace["probs"]]).float().cpu().numpy()
         for rows in (question_positions, answer)
     ]
-    return SpanAttention(_tokens(read_window, tokenizer), tuple(question_positions), tuple(answer), *means)
+    return SpanAttention(_make_token_rows(read_window, tokenizer), tuple(question_positions), tuple(answer), *means)
 
 
-def _window(reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max_answer_tokens: int) -> WindowReading:
+def _read_window(
+    reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max_answer_tokens: int
+) -> WindowReading:
     window, starts_T, ends_T = reading.windows[k], reading.start_KT[k], reading.end_KT[k]
-    # As many starts and ends as for the answers, because with fewer the best score could differ from theirs.
+    # The numbers of starts and ends are those of the answers, because with fewer the best score could differ.
     decoded = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)
     best = decoded.spans[0] if decoded.spans else None
     return WindowReading(
         *shown_characters(window),
-        tokens=_tokens(window, tokenizer),
+        tokens=_make_token_rows(window, tokenizer),
         start_probs_T=softmax(starts_T),
         end_probs_T=softmax(ends_T),
         answer=(best.start, best.end) if best else None,
@@ -90,12 +86,12 @@ def _window(reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max
     )
 
 
-def _tokens(window: Window, tokenizer: Tokenizer) -> tuple[TokenRow, ...]:
-    """A window's tokens as rows; the question's offsets are 0, the passage's are characters of the passage."""
-    added = {0, window.question_tokens + 1, len(window) - 1}
+def _make_token_rows(window: Window, tokenizer: Tokenizer) -> tuple[TokenRow, ...]:
+    """List a window's tokens as rows; the question's offsets are 0, the passage's are characters of the passage."""
+    special_positions = {0, window.question_tokens + 1, len(window) - 1}
     tokens = tokenizer.tokens([int(id) for id in window.ids])
     columns = (window.ids, tokens, window.offsets_T2, window.token_type_ids)
     return tuple(
-        TokenRow(position, int(id), token, int(start), int(end), int(segment), position in added)
+        TokenRow(position, int(id), token, int(start), int(end), int(segment), position in special_positions)
         for position, (id, token, (start, end), segment) in enumerate(zip(*columns, strict=True))
     )

@@ -100,5 +100,4 @@ class BertBiLSTM(TaskHeads):
 
     def pool(self, batch: BertInput) -> torch.Tensor:
         """Compute the pooler's output for each row of a batch; see `Bert.pool`."""
-
         return self(batch).pooled_BH
