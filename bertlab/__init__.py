@@ -7,25 +7,27 @@ if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports what is used
     from bertlab.api import EvaluationResult, PreparedCorpus, TrainingResult, evaluate, finetune, prepare, pretrain
     from bertlab.checkpoints.locate import shipped
     from bertlab.config.errors import BertlabError
-    from bertlab.explore.session import (
+    from bertlab.explore.predictor import (
         Answers,
-        AttentionMap,
         Choice,
         Classification,
+        JointFill,
+        MaskFill,
+        NextSentence,
+        Tags,
+        TokenRow,
+    )
+    from bertlab.explore.session import (
+        AttentionMap,
         HeadEffects,
         HeadRoles,
         InputMap,
-        JointFill,
         Lens,
-        MaskFill,
         NeuronMap,
-        NextSentence,
         PredictionChange,
         Session,
         SpanAttention,
         SpanXray,
-        Tags,
-        TokenRow,
         WordEffects,
         default_checkpoint,
         load,
@@ -39,10 +41,14 @@ __all__ = [
     "default_checkpoint", "evaluate", "finetune", "load", "prepare", "pretrain", "shipped",
 ]  # fmt: skip
 
+_PREDICTIONS = (
+    "Answers", "Choice", "Classification", "JointFill", "MaskFill", "NextSentence", "Tags", "TokenRow",
+)  # fmt: skip
 _API = ("EvaluationResult", "PreparedCorpus", "TrainingResult", "evaluate", "finetune", "prepare", "pretrain")
 # The module that defines each public name; all other names are in bertlab.explore.session.
 _HOMES = {
     **dict.fromkeys(_API, "bertlab.api"),
+    **dict.fromkeys(_PREDICTIONS, "bertlab.explore.predictor"),
     "BertlabError": "bertlab.config.errors",
     "shipped": "bertlab.checkpoints.locate",
 }

@@ -1,4 +1,4 @@
-"""`CheckpointInfo`: the parts of an open checkpoint and the commands that it supports; `Session` adds predictions."""
+"""`CheckpointInfo`: the parts of an open checkpoint and the commands that it supports; `Predictor` adds predictions."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`Session`: the predictions of a checkpoint, and the values inside the model.
+"""`Session`: an open checkpoint, with its predictions (`Predictor`), the values inside the model, and changes of it.
 
 Each method calls the module that computes its result. This module draws and prints nothing.
 
@@ -22,36 +22,24 @@ from bertlab.config.languages import DEFAULT, shipped_checkpoints
 from bertlab.explore import attention, roles, xray
 from bertlab.explore import interventions as explore_interventions
 from bertlab.explore import lens as logit_lens
-from bertlab.explore.checkpoint_info import CheckpointInfo
-from bertlab.explore.embed import embed_texts
-from bertlab.explore.encode import encode, make_token_rows
 from bertlab.explore.facts import (
     AttentionMap,
     HeadEffects,
     HeadRoles,
     InputMap,
-    JointFill,
     Lens,
     NeuronMap,
     PredictionChange,
     SpanAttention,
     SpanXray,
-    TokenRow,
     WordEffects,
 )
 from bertlab.explore.intervention_syntax import read_heads, resolve
+from bertlab.explore.predictor import Predictor
 from bertlab.explore.word_effects import compute_word_effects
 from bertlab.nn.interventions import Interventions, check_position
-from bertlab.tasks.classification import Classification
-from bertlab.tasks.masked_lm import MaskFill, predict_masks
-from bertlab.tasks.multiple_choice import Choice, predict_choice
 from bertlab.tasks.probe import Probe
 from bertlab.tasks.registry import TASK_TYPES, probe_types, types_of_command
-from bertlab.tasks.sentence_pair import NextSentence, predict_next_sentence
-from bertlab.tasks.span.answer import Answers, find_answers, read_passage
-from bertlab.tasks.tagging import Tags, predict_tags
-from bertlab.tasks.task_type import TaskType
-from bertlab.text.tokenizers.wordpiece import Encoding
 
 
 def load(source: str | Path, device: str = "cpu") -> "Session":
@@ -83,97 +71,64 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
     return first_shipped(shipped_checkpoints(task_types[0].name if task_types else "", language))
 
 
-class Session(CheckpointInfo):
+class Session(Predictor):
     """An open checkpoint and its predictions; it is immutable, so several threads may use the same one.
 
     Every method raises TextError if a text is empty or has more tokens than the model has positions, and MissingHead if
     the checkpoint has no output layer for the prediction. Layers, heads and positions are counted from 0.
     """
 
-    # -- input ----------------------------------------------------------------------------------------------------
-
-    def encode(self, text: str, pair: str | None = None) -> tuple[TokenRow, ...]:
-        """List the tokens of [CLS] text [SEP], or of [CLS] text [SEP] pair [SEP]."""
-        return make_token_rows(self._encode(text, pair))
+    # -- inside the model ------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
     def embeddings(self, text: str, pair: str | None = None) -> InputMap:
         """Compute the three embeddings of every token and their normalised sum, each [T, H]."""
         return attention.compute_input_map(self.model, self._encode(text, pair))
 
-    # -- predictions ---------------------------------------------------------------------------------------------
-
     @torch.inference_mode()
-    def fill_mask(
-        self, text: str, top_k: int = 5, pair: str | None = None, originals: Sequence[str] = ()
-    ) -> list[MaskFill]:
-        """Predict every [MASK], in the order of the text and then of the pair.
+    def attention(self, text: str, pair: str | None = None, interventions: Interventions | None = None) -> AttentionMap:
+        """Compute the attention of every head, probs_LNTT.
 
         Args:
-            text: the text, with at least one [MASK] in it or in the pair.
-            top_k: number of candidates for each mask.
+            text: the text.
             pair: the second text, if the input is a pair.
-            originals: the word that each mask replaced, "" if it is not known; `MaskFill.original` then contains its
-                probability and rank.
+            interventions: changes to make during the forward pass.
 
         Raises:
-            TextError: there is no [MASK].
+            InterventionError: an intervention does not fit this model and input.
         """
+        return attention.compute_attention_map(self.model, self._encode(text, pair), interventions)
+
+    @torch.inference_mode()
+    def neuron(self, text: str, pair: str | None = None, *, layer: int = 0, head: int = 0) -> NeuronMap:
+        """Compute the parts of one attention head: queries, keys, scores and probabilities.
+
+        Raises:
+            BertlabError: there is no such layer or head.
+        """
+        return attention.compute_neuron_map(self.model, self._encode(text, pair), layer, head)
+
+    @torch.inference_mode()
+    def attention_row(self, text: str, pair: str | None = None, *, layer: int, head: int, position: int) -> np.ndarray:
+        """Compute the attention of one head from one position -> probs_T.
+
+        Raises:
+            BertlabError: there is no such layer, head or position.
+        """
+        neuron = self.neuron(text, pair, layer=layer, head=head)
+        check_position(position, len(neuron.tokens))
+        return neuron.probs_TT[position]
+
+    @torch.inference_mode()
+    def head_roles(self, text: str, pair: str | None = None) -> HeadRoles:
+        """Find the pattern that gets most of each head's attention in this text."""
+        return roles.find_head_roles(attention.compute_attention_map(self.model, self._encode(text, pair)))
+
+    @torch.inference_mode()
+    def lens(self, text: str, pair: str | None = None) -> Lens:
+        """Predict the token at every position after every layer, with the MLM output layer (logit lens)."""
         self._require_head("masked_lm")
-        return predict_masks(self.model, self.tokenizer, self._encode(text, pair), top_k, originals)
-
-    @torch.inference_mode()
-    def fill_jointly(self, text: str, beams: int = 5, pair: str | None = None) -> JointFill:
-        """Predict all masks together by a beam search from left to right.
-
-        Raises:
-            TextError: there is no [MASK].
-        """
-        self._require_head("masked_lm")
-        return logit_lens.fill_jointly(self.model, self.tokenizer, self._encode(text, pair), text, pair, beams)
-
-    @torch.inference_mode()
-    def next_sentence(self, first: str, second: str) -> NextSentence:
-        """Predict whether `second` follows `first` or, with a checkpoint trained on SOP, whether they are in order."""
-        self._require_head("sentence_pair")
-        return predict_next_sentence(self.model, self._encode(first, second), self.loaded.pair_objective)
-
-    @torch.inference_mode()
-    def answer(
-        self,
-        question: str,
-        passage: str,
-        n_best: int = 20,
-        max_answer_tokens: int = 30,
-        stride: int | None = None,
-        max_tokens: int | None = None,
-        batch_size: int = 8,
-        null_threshold: float | None = None,
-        progress: Callable = iter,
-    ) -> Answers:
-        """Find the answer to a question in a passage (Devlin et al. 2019, sections 4.2 and 4.3).
-
-        Args:
-            question: the question.
-            passage: the text that contains the answer. A long passage is read in overlapping windows.
-            n_best: maximum number of answers.
-            max_answer_tokens: maximum number of tokens of an answer.
-            stride: distance in tokens between the starts of two windows. Default: as in fine-tuning, or 128.
-            max_tokens: tokens of a window, including the question's. Default: as in fine-tuning, but at least 384.
-            batch_size: number of windows computed at once; it bounds the memory for a passage of any length.
-            null_threshold: tau; the answer is "" if the no-answer score exceeds the best answer's by more than this.
-                Default: the checkpoint's threshold; a checkpoint without a threshold always answers.
-            progress: wraps the iterable of batches, as `tqdm` does.
-
-        Raises:
-            TextError: the question or the passage is empty.
-        """
-        reading = read_passage(
-            self.model, self.tokenizer, question, passage, n_best=n_best, max_answer_tokens=max_answer_tokens,
-            batch_size=batch_size, progress=progress, **self._window_settings(stride, max_tokens),
-        )  # fmt: skip
-        tau = self.loaded.null_threshold if null_threshold is None else null_threshold
-        return replace(find_answers(reading, n_best), null_threshold=tau)
+        return logit_lens.compute_lens(self.model, self.tokenizer, self._encode(text, pair))
 
     @torch.inference_mode()
     def xray(
@@ -230,75 +185,12 @@ class Session(CheckpointInfo):
             **self._window_settings(stride, max_tokens),
         )
 
-    @torch.inference_mode()
-    def classify(self, text: str, pair: str | None = None) -> Classification:
-        """Predict the probability of every label or, with a regression checkpoint, a value (section 4.1)."""
-        return self._find_classifier().predict_text(self.model, self._encode(text, pair))
+    # -- changes of the model --------------------------------------------------------------------------------------
 
     @torch.inference_mode()
     def word_effects(self, text: str, pair: str | None = None) -> WordEffects:
         """Measure the effect of each word on the prediction of `classify` by masking the words one at a time."""
         return compute_word_effects(self.model, self.tokenizer, self._find_classifier(), text, pair)
-
-    @torch.inference_mode()
-    def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
-        """Predict the probability of each choice as the continuation of a context, in the given order (section 4.4).
-
-        Raises:
-            TextError: there are fewer than two choices.
-        """
-        self._require_head("multiple_choice")
-        if isinstance(choices, str) or len(choices) < 2:
-            raise TextError("too-few-choices")
-        encodings = [self._encode(context, choice) for choice in choices]
-        return predict_choice(self.model, choices, encodings, self.tokenizer.pad_id)
-
-    @torch.inference_mode()
-    def tag(self, text: str) -> Tags:
-        """Tag every word, and find the entities that the tags form (section 5.3)."""
-        self._require_head("tagging")
-        by_token = self.record.get("settings", {}).get("unit") == "character"
-        return predict_tags(self.model, text, self._encode(text), by_token)
-
-    @torch.inference_mode()
-    def embed(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray:
-        """Compute a vector of length 1 for each text, the mean of its last hidden states -> float32 [texts, H]."""
-        if isinstance(texts, str):
-            raise TextError("embed-needs-list")
-        return embed_texts(self.model, [self._encode(text) for text in texts], self.tokenizer.pad_id, batch_size)
-
-    # -- inside the model ----------------------------------------------------------------------------------------
-
-    @torch.inference_mode()
-    def attention(self, text: str, pair: str | None = None, interventions: Interventions | None = None) -> AttentionMap:
-        """Compute the attention of every head, probs_LNTT.
-
-        Args:
-            text: the text.
-            pair: the second text, if the input is a pair.
-            interventions: changes to make during the forward pass.
-
-        Raises:
-            InterventionError: an intervention does not fit this model and input.
-        """
-        return attention.compute_attention_map(self.model, self._encode(text, pair), interventions)
-
-    @torch.inference_mode()
-    def neuron(self, text: str, pair: str | None = None, *, layer: int = 0, head: int = 0) -> NeuronMap:
-        """Compute the parts of one attention head: queries, keys, scores and probabilities.
-
-        Raises:
-            BertlabError: there is no such layer or head.
-        """
-        return attention.compute_neuron_map(self.model, self._encode(text, pair), layer, head)
-
-    @torch.inference_mode()
-    def lens(self, text: str, pair: str | None = None) -> Lens:
-        """Predict the token at every position after every layer, with the MLM output layer (logit lens)."""
-        self._require_head("masked_lm")
-        return logit_lens.compute_lens(self.model, self.tokenizer, self._encode(text, pair))
-
-    # -- interventions -------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
     def intervene(
@@ -355,22 +247,6 @@ class Session(CheckpointInfo):
             self.model, self._make_probe(kind, text, pair, mask), layers
         )
 
-    @torch.inference_mode()
-    def attention_row(self, text: str, pair: str | None = None, *, layer: int, head: int, position: int) -> np.ndarray:
-        """Compute the attention of one head from one position -> probs_T.
-
-        Raises:
-            BertlabError: there is no such layer, head or position.
-        """
-        neuron = self.neuron(text, pair, layer=layer, head=head)
-        check_position(position, len(neuron.tokens))
-        return neuron.probs_TT[position]
-
-    @torch.inference_mode()
-    def head_roles(self, text: str, pair: str | None = None) -> HeadRoles:
-        """Find the pattern that gets most of each head's attention in this text."""
-        return roles.find_head_roles(attention.compute_attention_map(self.model, self._encode(text, pair)))
-
     def prune(self, heads: str, *, zeroed: bool = False) -> "Session":
         """Remove attention heads, and return the result as a new session; see `checkpoints.prune`.
 
@@ -398,10 +274,6 @@ class Session(CheckpointInfo):
             raise CheckpointError("average-vocabularies-differ")
         return Session(replace(self.loaded, model=average(self.model, other.model, share)))
 
-    def _require_head(self, task_type: str) -> None:
-        """Raise MissingHead if the checkpoint has no output layer for a task type."""
-        self.model.head(TASK_TYPES[task_type].head)
-
     def _make_probe(self, kind: str, text: str, pair: str | None, mask: int) -> Probe:
         task_type = TASK_TYPES.get(kind)
         if task_type is None or not task_type.can_probe:
@@ -411,21 +283,3 @@ class Session(CheckpointInfo):
         if task_type.probe_reads_pair and pair is None:
             raise TextError("second-text-missing", prediction=task_type.name)
         return task_type.probe(self.model, self.tokenizer, self._encode(text, pair), pair, mask)
-
-    def _find_classifier(self) -> TaskType:
-        """Find the task type that `classify` predicts, classification or regression. Raises MissingHead."""
-        task_types = types_of_command("classify")
-        supported = [task_type for task_type in task_types if task_type.head in self.heads]
-        if not supported:
-            self._require_head(task_types[0].name)
-        return supported[-1]
-
-    def _window_settings(self, stride: int | None, max_tokens: int | None) -> dict[str, int]:
-        """Choose the stride and the size of a passage's windows: the arguments or, if None, those of fine-tuning."""
-        max_window = self.loaded.max_tokens_for(TASK_TYPES["span"].max_tokens)
-        defaults = {"stride": self.loaded.stride, "max_tokens": max_window}
-        arguments = {"stride": stride, "max_tokens": max_tokens}
-        return defaults | {name: value for name, value in arguments.items() if value is not None}
-
-    def _encode(self, text: str, pair: str | None = None) -> Encoding:
-        return encode(self.tokenizer, text, pair, self.config)
