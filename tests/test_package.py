@@ -1,5 +1,6 @@
 """The package: what importing it loads, and a wheel that works outside the clone."""
 
+import json
 import os
 import shutil
 import socket
@@ -11,11 +12,15 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support.stories import stories
 
 import bertlab
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = {"torch", "streamlit", "numpy", "transformers", "tokenizers", "datasets", "pyarrow", "tyro", "fluent.runtime"}
+HEAVY = {
+    "torch", "streamlit", "numpy", "transformers", "tokenizers", "datasets", "pyarrow", "tyro", "fluent.runtime",
+    "pandas", "plotly", "bertviz", "anywidget", "safetensors", "huggingface_hub", "httpx2", "docstring_parser",
+}  # fmt: skip
 
 
 def imported_by(code: str) -> set[str]:
@@ -73,13 +78,21 @@ def installed(wheel, tmp_path_factory) -> Path:
     return python
 
 
-def run(python: Path, *words: str, **more: str) -> subprocess.CompletedProcess:
-    """Run Python outside the clone, without anything of this process's environment that names bertlab's files."""
+def run(python: Path, *words: str, at: Path | None = None, **more: str) -> subprocess.CompletedProcess:
+    """Run Python outside the clone, without anything of this process's environment that names bertlab's files.
+
+    Args:
+        python: of the environment with the wheel.
+        words: the arguments of Python.
+        at: the working directory; None for that of `python`.
+        more: environment variables.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTLAB", "PYTHONPATH"))}
     environment = kept | {"HF_HUB_OFFLINE": "1"} | more
     return subprocess.run(
-        [str(python), *words], cwd=python.parent, env=environment, capture_output=True, text=True, encoding="utf-8"
-    )
+        [str(python), *words], cwd=at or python.parent, env=environment, capture_output=True, text=True,
+        encoding="utf-8",
+    )  # fmt: skip
 
 
 @pytest.mark.slow
@@ -116,6 +129,54 @@ def test_the_wheel_works_outside_the_clone(installed, shipped, tmp_path):
     names = "; ".join(f"bertlab.{name}" for name in bertlab.__all__)
     done = run(installed, "-c", f"import bertlab; {names}")
     assert done.returncode == 0, done.stderr
+
+
+# Whole training in one process, since importing torch costs more than the training does.
+TRAIN = """
+import json
+import bertlab
+
+corpus = bertlab.prepare("stories.txt", out="corpus", vocab_size=120, workers=1)
+small = dict(layers=1, hidden=16, attention_heads=2, steps=3, batch_size=4, max_tokens=32, threads=1, snapshots=False)
+pretrained = bertlab.pretrain(corpus.path, "pretrained", **small)
+data = dict(data="reviews.csv", text_column="text", label_column="label", threads=1)
+tuned = bertlab.finetune(
+    "custom", "tuned", from_=pretrained.checkpoint, kind="classify", epochs=1.0, batch_size=8, max_tokens=16, **data
+)
+result = bertlab.evaluate("custom", tuned.checkpoint, **data)
+assert bertlab.load(tuned.checkpoint).classify("Good tea.").best.label in {"good", "bad"}
+print(json.dumps({
+    "module": bertlab.__file__, "documents": corpus.documents, "steps": [pretrained.steps, tuned.steps],
+    "metrics": dict(result.metrics),
+}))
+"""
+
+
+@pytest.mark.slow
+def test_the_wheel_prepares_trains_and_evaluates_outside_the_clone(installed, tmp_path):
+    (tmp_path / "stories.txt").write_text("\n\n".join(stories(40)), encoding="utf-8")
+    rows = [f"The {label} tea number {number}.,{label}" for number in range(12) for label in ("good", "bad")]
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]), encoding="utf-8")
+    done = run(installed, "-c", TRAIN, at=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout.splitlines()[-1])
+    assert str(installed.parents[1]) in results["module"], "not the bertlab of the wheel"
+    assert results["documents"] == 40
+    assert results["steps"] == [3, 3]
+    assert results["metrics"]["examples"] == 24
+    assert 0 <= results["metrics"]["accuracy"] <= 100
+    for checkpoint in ("pretrained/checkpoint", "tuned/checkpoint"):
+        assert (tmp_path / checkpoint / "model.safetensors").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("-c", "import bertlab"), ("-m", "bertlab", "--help")], ids=["import", "help"])
+def test_the_wheel_imports_heavy_libraries_only_when_needed(installed, words):
+    done = run(installed, "-X", "importtime", *words)
+    assert done.returncode == 0, done.stderr
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert any(name.startswith("bertlab") for name in modules)
+    assert not HEAVY & modules
 
 
 @pytest.mark.slow
