@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from bertlab.bench.app import server
+from bertlab.bench.app import run_app
 from bertlab.bench.chromium import launch_chromium
 
 ROOT = Path(__file__).parents[1]
@@ -123,7 +123,7 @@ def save_animation(frames: list[Frame], out: Path) -> int:
 
 
 def main() -> None:
-    with server() as address, sync_playwright() as playwright:
+    with run_app() as address, sync_playwright() as playwright:
         browser = launch_chromium(playwright)
         frames: list[Frame] = []
         for scene in (show_attention, show_head_surgery, show_time_machine):

@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 import tyro
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
 
-from bertlab.bench.app import server
+from bertlab.bench.app import run_app
 from bertlab.bench.chromium import launch_chromium
 
 TIMEOUT = 240_000  # milliseconds; the first page on a busy machine is slow
@@ -276,7 +276,7 @@ def main(options: Options) -> None:
     """Take the screenshots, print a line for each, and write all rows to table.json."""
     options.out.mkdir(parents=True, exist_ok=True)
     rows = []
-    with server() as address, sync_playwright() as driver:
+    with run_app() as address, sync_playwright() as driver:
         browser = launch_chromium(driver)
         for width in options.widths:
             for theme in options.themes:

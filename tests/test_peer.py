@@ -18,8 +18,8 @@ from support.task_rows import rows_of
 from torch.utils.data import DataLoader
 
 from bertlab.bench import finetune_parity, peer, results, training_step
-from bertlab.bench.ceiling import count_operations
-from bertlab.bench.harness import summarise_turns
+from bertlab.bench.flops import count_flop
+from bertlab.bench.harness import summarise_rounds
 from bertlab.bench.pretrain_peers import FullRows
 from bertlab.bench.synthetic_corpus import prepare_synthetic_corpus
 from bertlab.checkpoints import checkpoint
@@ -49,13 +49,13 @@ def test_run_qa_s_features_are_ours(rows, tiny_checkpoint, tiny_tokenizer):
     max_tokens, room = 64, None
     ours = span_features(tiny_tokenizer, rows, max_tokens, 24, unanswerable=True)
     windows = list(ours.windows)
-    theirs = peer.tokenizer(tiny_checkpoint)
+    theirs = peer.load_tokenizer(tiny_checkpoint)
     compared_windows = 0
     for number, row in enumerate(rows):
         own = range(*ours.windows.of_question(number).indices(len(windows)))
         room = max_tokens - 3 - windows[own[0]].question_tokens
         # they count what neighbours share, we how far apart they begin
-        found = peer.span_rows([row], theirs, max_tokens, room - 24)
+        found = peer.encode_span_rows([row], theirs, max_tokens, room - 24)
         assert len(found) == len(own)
         for given, w in zip(found, own, strict=True):
             assert given["input_ids"] == windows[w].ids.tolist()
@@ -74,13 +74,13 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
     torch.manual_seed(0)
     model = add_task_head(loaded.model, TASK_TYPES[spec.kind].head, 0.0, spec.labels)
     born = checkpoint.save(tmp_path / "born", model, loaded.tokenizer, {}, dtype=torch.float32)
-    tokenizer, rows = peer.tokenizer(born), rows_of(spec, 48)
+    tokenizer, rows = peer.load_tokenizer(born), rows_of(spec, 48)
     if spec.kind == "span":
         lengths = [len(tokenizer(row["question"], row["context"]).input_ids) for row in rows]
         rows = [row for row, length in zip(rows, lengths, strict=True) if length == statistics.mode(lengths)]
-        data = peer.span_rows(rows, tokenizer, 48, 8)
+        data = peer.encode_span_rows(rows, tokenizer, 48, 8)
     else:
-        data = peer.text_rows(rows, tokenizer, spec.text, 48)
+        data = peer.encode_text_rows(rows, tokenizer, spec.text, 48)
     assert len(rows) > 8
     train = tmp_path / "train.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)
@@ -90,7 +90,7 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
         optim=OptimConfig(lr=1e-3, warmup=0.0, decay=0.0, beta2=0.999, eps=1e-8),
     )  # fmt: skip
     ours = [report.loss for report in finetune(settings)]
-    trainer = peer.trainer(
+    trainer = peer.make_trainer(
         born, TASK_TYPES[spec.kind], data, tokenizer, tmp_path / "peer", dropout=0.0, learning_rate=1e-3,
         num_train_epochs=1, lr_scheduler_type="constant", weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0,
         use_cpu=True,
@@ -108,20 +108,20 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
 @pytest.mark.cuda
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
 def test_the_peer_takes_one_gpu_where_there_are_more(tmp_path, tiny_checkpoint):
-    tokenizer = peer.tokenizer(tiny_checkpoint)
-    data = peer.text_rows(rows_of(task("sst2")), tokenizer, ("sentence",), 48)
-    trainer = peer.trainer(
+    tokenizer = peer.load_tokenizer(tiny_checkpoint)
+    data = peer.encode_text_rows(rows_of(task("sst2")), tokenizer, ("sentence",), 48)
+    trainer = peer.make_trainer(
         tiny_checkpoint, TASK_TYPES["classification"], data, tokenizer, tmp_path, per_device_train_batch_size=4
     )
     assert trainer.args.train_batch_size == 4
 
 
-def test_ratios_are_taken_turn_by_turn():
-    found = summarise_turns([(10.0, 10.0, 5.0), (40.0, 10.0, 10.0), (20.0, 10.0, 20.0)], ("a", "b"), "rows_per_second")
+def test_a_ratio_is_computed_within_each_round():
+    found = summarise_rounds([(10.0, 10.0, 5.0), (40.0, 10.0, 10.0), (20.0, 10.0, 20.0)], ("a", "b"), "rows_per_second")
     assert found == {
         "bertlab_rows_per_second": 20, "a_rows_per_second": 10, "b_rows_per_second": 10,
-        "ratio": 2.0, "ratio_least": 1.0, "ratio_most": 4.0,
-        "ratio_to_b": 2.0, "ratio_to_b_least": 1.0, "ratio_to_b_most": 4.0,
+        "ratio": 2.0, "ratio_min": 1.0, "ratio_max": 4.0,
+        "ratio_to_b": 2.0, "ratio_to_b_min": 1.0, "ratio_to_b_max": 4.0,
     }  # fmt: skip
 
 
@@ -147,16 +147,16 @@ def test_the_fused_attention_of_a_processor_is_counted():
     query_BNTD = torch.randn(2, 3, 5, 4, requires_grad=True)
     one_product = 2 * 2 * 3 * 5 * 5 * 4  # [T, D] x [D, T], for each of B x N heads
     with torch.no_grad():
-        forward = count_operations(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD))
+        forward = count_flop(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD))
     assert forward == 2 * one_product
-    both = count_operations(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD).sum().backward())
+    both = count_flop(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD).sum().backward())
     assert both == (2 + 5) * one_product  # the way back makes the scores again, and four products more
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_linear_layers_arithmetic_is_counted_in_either_type(dtype):
     layer, inputs = torch.nn.Linear(8, 3).to(dtype), torch.ones(2, 5, 8, dtype=dtype)
-    assert count_operations(lambda: layer(inputs)) == 2 * 2 * 5 * 8 * 3
+    assert count_flop(lambda: layer(inputs)) == 2 * 2 * 5 * 8 * 3
 
 
 def test_bench_pretrain_runs_the_command_beside_both_peers(corpus, capsys):
@@ -166,10 +166,10 @@ def test_bench_pretrain_runs_the_command_beside_both_peers(corpus, capsys):
     assert main([*words, "--json"]) == 0
     measured = json.loads(capsys.readouterr().out.splitlines()[-1])
     for name in ("ratio", "ratio_to_full_rows"):
-        assert 0 < measured[f"{name}_least"] == measured[name] == measured[f"{name}_most"]
+        assert 0 < measured[f"{name}_min"] == measured[name] == measured[f"{name}_max"]
     matrices = 2 * (4 * 128 * 128 + 2 * 128 * 512) - 2 * 128 * 512  # the last feed-forward sees masked tokens alone
     assert measured["mflop_per_token"] * 1e6 > 6 * matrices
-    assert measured["share_of_ceiling"] > 0
+    assert measured["mfu"] > 0
     assert measured["seconds_outside_training"] > 0
 
 
@@ -192,9 +192,9 @@ def test_full_rows_have_no_padding_and_consecutive_text(corpus):
 def test_a_result_is_recorded_and_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(results, "RESULTS", tmp_path / "bench" / "results.jsonl")
     old = results.Result("Training: speed of mini", 3.0, unit="x", spread=(2.0, 4.0), n=5, peer="transformers")
-    results.append([old, replace(old, claim="App: answer", value=181.0, unit="ms", aim=300, spread=None)])
-    results.append([replace(old, value=4.07)])
-    rows = results.read(results.RESULTS)
+    results.append_results([old, replace(old, claim="App: answer", value=181.0, unit="ms", target=300, spread=None)])
+    results.append_results([replace(old, value=4.07)])
+    rows = results.read_results(results.RESULTS)
     assert [row.value for row in rows] == [3.0, 181.0, 4.07]
     assert all(row.date and row.command for row in rows)
     assert main(["bench", "report", "--results", str(results.RESULTS)]) == 0
@@ -203,21 +203,34 @@ def test_a_result_is_recorded_and_reported(tmp_path, monkeypatch, capsys):
     assert "| answer | 181 ms (n = 5) | 300 ms |" in text
     assert "3x" not in text, "only the newest row of a claim"
     with raises_error(DataError, "bench-results-missing"):
-        results.read(tmp_path / "none.jsonl")
+        results.read_results(tmp_path / "none.jsonl")
     results.RESULTS.write_text('{"claim": 1, "size": 2}\n')
     with raises_error(DataError, "bench-results-line-invalid", line=1):
-        results.read(results.RESULTS)
+        results.read_results(results.RESULTS)
+
+
+def test_old_names_of_flags_and_fields_are_read(tmp_path, monkeypatch):
+    app = pytest.importorskip("bertlab.bench.app", reason="needs playwright")
+    parsed = []
+    monkeypatch.setattr(app, "run", parsed.append)
+    main(["bench", "app", "--parts", "thirty", "shift", "--people", "5", "--turns", "2", "--seconds", "0.5"])
+    assert parsed == [app.AppBenchConfig(parts=("visitors", "shift"), visitors=5, visitor_changes=2, visit_seconds=0.5)]
+    (tmp_path / "results.jsonl").write_text('{"claim": "App: answer", "value": 1.0, "aim": 300}\n')
+    assert results.read_results(tmp_path / "results.jsonl")[0].target == 300
+    (tmp_path / "results.json").write_text('[{"measure": "f1", "figures": {}, "recipe": {"held_out": 3}}]')
+    row = {"metric": "f1", "metrics": {}, "recipe": {"validation_rows": 3}}
+    assert finetune_parity.read_run_results(tmp_path / "results.json") == [row]
 
 
 def test_the_report_of_this_repository_is_current_and_short():
     """`bertlab bench report` writes BENCHMARKS.md; nobody edits it by hand."""
-    lines = results.markdown(results.read(results.RESULTS))
+    lines = results.format_report(results.read_results(results.RESULTS))
     assert (results.RESULTS.parents[1] / "BENCHMARKS.md").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
     assert len(lines) <= 100
 
 
 def test_bench_step_measures_every_part(capsys, monkeypatch):
-    monkeypatch.setattr(training_step, "SHAPES", ((1, 2, 8, 4),))
+    monkeypatch.setattr(training_step, "ATTENTION_SHAPES", ((1, 2, 8, 4),))
     assert main(["bench", "step", "--rounds", "1", "--preset", "tiny", "--json"]) == 0
     measured = json.loads(capsys.readouterr().out)
     assert {"Muon update, tiny", "without padding, passage windows"} <= set(measured)
@@ -228,7 +241,7 @@ def test_bench_step_measures_every_part(capsys, monkeypatch):
 def test_bench_prepare_measures_growing_amounts(tmp_path, tiny_checkpoint, capsys):
     table = pyarrow.table({"text": [f"The keeper of mill {i} carried the lantern. It was dark." for i in range(200)]})
     pyarrow.parquet.write_table(table, tmp_path / "text.parquet")
-    words = ["bench", "prepare", str(tmp_path / "text.parquet"), "--megabytes", "0.005", "--times", "1", "2"]
+    words = ["bench", "prepare", str(tmp_path / "text.parquet"), "--megabytes", "0.005", "--copies", "1", "2"]
     assert main([*words, "--workers", "1", "--tokenizer", str(tiny_checkpoint), "--json"]) == 0
     once, twice = json.loads(capsys.readouterr().out)["sizes"]
     assert twice["documents"] == 2 * once["documents"]
@@ -240,7 +253,7 @@ def test_bench_features_runs_both(data, tiny_checkpoint, capsys):
     assert main([*words, "--max-tokens", "64", "--stride", "24", "--rows", "20", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["questions"] == 20
-    assert found["ratio_least"] <= found["ratio"] <= found["ratio_most"]
+    assert found["ratio_min"] <= found["ratio"] <= found["ratio_max"]
 
 
 @pytest.mark.parametrize("task", ["sst2", "squad"])
@@ -248,12 +261,12 @@ def test_bench_finetune_runs_all_three(task, data, tiny_checkpoint, capsys):
     source = data / {"sst2": "glue/sst2", "squad": "squad"}[task]
     words = ["bench", "finetune", task, "--data", str(source), "--checkpoint", str(tiny_checkpoint), "--rows", "24"]
     words += ["--batch-size", "4", "--steps", "2", "--rounds", "2", "--device", "cpu", "--precision", "float32"]
-    words += ["--clock", "processor", "--threads", "1"] if task == "sst2" else []
+    words += ["--clock", "cpu", "--threads", "1"] if task == "sst2" else []
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["task"] == f"{task}, 24 rows"
     for name in ("ratio", "ratio_to_transformers_grouped"):
-        assert 0 < found[f"{name}_least"] <= found[name] <= found[f"{name}_most"]
+        assert 0 < found[f"{name}_min"] <= found[name] <= found[f"{name}_max"]
 
 
 def test_the_comparison_is_resumable_and_puts_both_side_by_side(data, tiny_checkpoint, tmp_path, monkeypatch, capsys):
@@ -268,7 +281,7 @@ def test_the_comparison_is_resumable_and_puts_both_side_by_side(data, tiny_check
     assert [(row["task"], row["side"]) for row in results] == [
         (task, side) for task in ("rte", "squad") for side in ("bertlab", "transformers")
     ]
-    assert {row["measure"] for row in results} == {"accuracy", "f1"}
+    assert {row["metric"] for row in results} == {"accuracy", "f1"}
     assert all(0 <= row["value"] <= 100 for row in results)
     by_name = {line.split()[0]: line for line in first.out.splitlines()}
     own, theirs = (row["value"] for row in results if row["task"] == "rte")

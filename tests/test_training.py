@@ -25,7 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from bertlab.bench.pretrain import BenchConfig, drawing_speed
+from bertlab.bench.pretrain import PretrainBenchConfig, measure_pair_speed
 from bertlab.bench.training_loop import TrainingLoop
 from bertlab.checkpoints import checkpoint, history
 from bertlab.cli import main
@@ -723,7 +723,7 @@ class Waits(TorchDispatchMode):
 @pytest.mark.parametrize("taught", [False, True])
 def test_a_step_waits_for_a_gpu_twice(corpus, taught):
     """For the lengths of its rows, as it begins, and for its loss, norm and figures together."""
-    settings_of_loop = BenchConfig(preset="tiny", corpus=corpus)
+    settings_of_loop = PretrainBenchConfig(preset="tiny", corpus=corpus)
     loop = TrainingLoop.build(settings_of_loop, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
     if taught:
         teacher = copy.deepcopy(loop.trainer.optimizer.compute_model).eval()
@@ -1053,7 +1053,7 @@ def test_lengths_are_measured_against_batch_sizes(capsys):
 
 
 def test_the_benchmark_says_how_fast_a_corpus_gives_pairs(corpus):
-    assert drawing_speed(corpus, 2, 16) > 0
+    assert measure_pair_speed(corpus, 2, 16) > 0
 
 
 def test_the_bar_is_full_at_the_end_and_only_there(corpus, tmp_path, capsys):

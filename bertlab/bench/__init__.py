@@ -1,1 +1,1 @@
-"""Benchmarks: how fast bertlab is beside its peers."""
+"""Benchmarks: the speed and memory of bertlab, compared with other libraries."""

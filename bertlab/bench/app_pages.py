@@ -1,8 +1,8 @@
-"""The pages that `bertlab bench app` measures: what is changed on them, and what shows that the answer is there."""
+"""The text changes that `bertlab bench app` makes on the pages of the app."""
 
 from dataclasses import dataclass, field
 
-PATIENCE = 30  # seconds after which an answer counts as an error
+TIMEOUT_SECONDS = 30  # a result that takes longer counts as an error
 
 WORDS = [
     "river", "garden", "bridge", "castle", "window", "island", "forest", "market", "engine", "bottle", "letter",
@@ -11,7 +11,7 @@ WORDS = [
     "trumpet", "violin", "orchard", "harbor", "meadow", "cottage", "temple", "palace", "museum", "library", "station",
     "factory", "kitchen",
 ]  # fmt: skip
-LONG = (
+LONG_TEXT = (
     "The {word} was the last thing the old man had kept from the farm where he was born, and every evening he carried "
     "it to the door and looked at it for a while before he began to cook. His neighbours knew the story well, because "
     "he had told it so often: how his mother had found it in the snow, how his brother had wanted to sell it for two "
@@ -21,43 +21,48 @@ LONG = (
 
 
 @dataclass(frozen=True)
-class Case:
-    """A page whose text is changed."""
+class TextChange:
+    """A new text for one field of a page, and how to recognise that its result is drawn."""
 
     page: str
-    """Its address."""
-    key: str
-    """The key of the field."""
+    """The name of the page in its address."""
+    field_key: str
+    """The key of the text field."""
     text: str
-    """A new text, with {word} in it."""
-    picture: str = ""
-    """A CSS selector of what is drawn last; "" for a canvas, which must write the word."""
+    """The new text; {word} in it is replaced by a word, so that no text is sent twice."""
+    result_selector: str = ""
+    """The CSS selector of the element that is drawn last; "" if the result is a canvas that draws the word."""
     parameters: dict[str, str] = field(default_factory=dict)
-    """More parameters of its address."""
+    """Other query parameters of the address."""
 
 
-CASES = {
-    "fill_mask": Case(
+TIMED_CHANGES = {
+    "fill_mask": TextChange(
         "fill-mask", "text", "She put the {word} on the table and closed the door.", ".st-key-mask-0 .main-svg",
         {"mask": "6"},
     ),
-    "next_sentence": Case("next-sentence", "second", "Nobody had seen the {word} before.", ".st-key-gauge .main-svg"),
-    "attention_short": Case("attention", "a", "The old {word} stood beside the road.", "", {"b": ""}),
-    "attention_long": Case("attention", "a", LONG, "", {"b": ""}),
-    "question": Case("question", "question", "When did the keeper of the {word} leave?", ".st-key-curves .main-svg"),
+    "next_sentence": TextChange(
+        "next-sentence", "second", "Nobody had seen the {word} before.", ".st-key-gauge .main-svg"
+    ),
+    "attention_short": TextChange("attention", "a", "The old {word} stood beside the road.", "", {"b": ""}),
+    "attention_long": TextChange("attention", "a", LONG_TEXT, "", {"b": ""}),
+    "question": TextChange(
+        "question", "question", "When did the keeper of the {word} leave?", ".st-key-curves .main-svg"
+    ),
 }  # fmt: skip
+"""The changes whose response times are measured."""
 
-# The field that is changed, its page and parameters, and another text of the same kind.
-MOVING = {
-    "input": ("a", {}, "The girl put the small stone into the river."),
-    "attention": ("a", {}, "The girl put the small stone into the river."),
-    "fill-mask": ("text", {}, "The girl put the [MASK] stone into the river."),
-    "next-sentence": ("second", {}, "Nobody had seen the bridge before that winter."),
-    "question": ("question", {}, "When did the keeper of the bridge leave?"),
-    "heads": ("masked", {}, "The girl put the small [MASK] into the river before dawn."),
-    "depth": ("masked", {}, "The girl put the small [MASK] into the river before dawn."),
-    "xray": ("question", {}, "When did the keeper of the bridge leave?"),
-    "compare": ("b2", {"between": "inputs"}, "The girl put the small stone into the lake."),
-    "classify": ("judged", {}, "A film that is far too long, and still I would see it again."),
-    "tag": ("named", {}, "The museum in Lyon was opened by Anna Keller in the spring."),
-}  # fmt: skip
+LAYOUT_SHIFT_CHANGES = [
+    TextChange("input", "a", "The girl put the small stone into the river."),
+    TextChange("attention", "a", "The girl put the small stone into the river."),
+    TextChange("fill-mask", "text", "The girl put the [MASK] stone into the river."),
+    TextChange("next-sentence", "second", "Nobody had seen the bridge before that winter."),
+    TextChange("question", "question", "When did the keeper of the bridge leave?"),
+    TextChange("heads", "masked", "The girl put the small [MASK] into the river before dawn."),
+    TextChange("depth", "masked", "The girl put the small [MASK] into the river before dawn."),
+    TextChange("xray", "question", "When did the keeper of the bridge leave?"),
+    TextChange("compare", "b2", "The girl put the small stone into the lake.", parameters={"between": "inputs"}),
+    TextChange("classify", "judged", "A film that is far too long, and still I would see it again."),
+    TextChange("tag", "named", "The museum in Lyon was opened by Anna Keller in the spring."),
+]
+"""One change for each page with a text field, to measure how far the layout shifts."""

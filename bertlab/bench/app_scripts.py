@@ -1,90 +1,96 @@
-"""JavaScript that `bertlab bench app` runs in a page, to note and to time what it draws."""
+"""JavaScript that `bertlab bench app` runs in a page, to record and to time what the page draws."""
 
-MOVED = """() => {
-  bench.moved = 0;
-  const add = (list) => list.getEntries().forEach((entry) => { bench.moved += entry.value; });
+# Sums the layout shifts from now on in `bench.layoutShift`.
+OBSERVE_LAYOUT_SHIFTS = """() => {
+  bench.layoutShift = 0;
+  const add = (list) => list.getEntries().forEach((entry) => { bench.layoutShift += entry.value; });
   new PerformanceObserver(add).observe({ type: "layout-shift" });
 }"""
 
-# Added to every page: notes when the last text was sent, what canvases wrote, and when a large message arrived.
-NOTES = """
-window.bench = { sent: 0, written: new Set(), arrived: 0 };
-document.addEventListener("input", () => { bench.sent = performance.now(); }, true);
-document.addEventListener("keydown", (event) => { if (event.key === "Enter") bench.sent = performance.now(); }, true);
-const write = CanvasRenderingContext2D.prototype.fillText;
-CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-  bench.written.add(text);
-  return write.call(this, text, ...place);
+# Runs first in every page. It records when a text was last changed, which texts canvases drew, and when the last large
+# message arrived.
+RECORD_EVENTS = """
+window.bench = { changedAt: 0, drawnTexts: new Set(), messageAt: 0 };
+const recordChange = () => { bench.changedAt = performance.now(); };
+document.addEventListener("input", recordChange, true);
+document.addEventListener("keydown", (event) => { if (event.key === "Enter") recordChange(); }, true);
+const fillText = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...position) {
+  bench.drawnTexts.add(text);
+  return fillText.call(this, text, ...position);
 };
-const Plain = window.WebSocket;
-window.WebSocket = class extends Plain {
+const OriginalWebSocket = window.WebSocket;
+window.WebSocket = class extends OriginalWebSocket {
   constructor(...settings) {
     super(...settings);
     this.addEventListener("message", ({ data }) => {
-      if ((data.byteLength ?? data.size) > 10000) bench.arrived = performance.now();
+      if ((data.byteLength ?? data.size) > 10000) bench.messageAt = performance.now();
     });
   }
 };
 """
 
-# Sets a promise of the time until the first frame with another picture, or until a canvas wrote the word.
-WATCH = """([picture, word, patience]) => {
-  const drawn = () => picture ? document.querySelector(picture)?.innerHTML : bench.written.has(word) && word;
-  const before = picture && drawn();
-  const began = performance.now();
-  bench.sent = 0;
-  bench.written.clear();
-  bench.shown = new Promise((done, fail) => {
-    const look = () => {
-      const now = drawn();
-      if (bench.sent && now && now !== before) setTimeout(() => done(performance.now() - bench.sent));
-      else if (performance.now() - began > patience) fail(new Error(`${word}: no answer`));
-      else requestAnimationFrame(look);
+# Sets `bench.responseTime` to a promise: the milliseconds from the next text change to the first frame in which the
+# result has changed, or in which a canvas has drawn the word.
+WATCH_RESULT = """([selector, word, timeout]) => {
+  const result = () =>
+    selector ? document.querySelector(selector)?.innerHTML : bench.drawnTexts.has(word) && word;
+  const before = selector && result();
+  const start = performance.now();
+  bench.changedAt = 0;
+  bench.drawnTexts.clear();
+  bench.responseTime = new Promise((resolve, reject) => {
+    const check = () => {
+      const now = result();
+      if (bench.changedAt && now && now !== before) setTimeout(() => resolve(performance.now() - bench.changedAt));
+      else if (performance.now() - start > timeout) reject(new Error(`${word}: no answer`));
+      else requestAnimationFrame(check);
     };
-    look();
+    check();
   });
 }"""
 
-PAINTED = """async (word) => {
-  while (!bench.written.has(word)) await new Promise(requestAnimationFrame);
-  await new Promise((done) => setTimeout(done));
-  return [performance.now(), performance.now() - bench.arrived];
+# Waits until a canvas has drawn the word. Returns the milliseconds since navigation and since the last large message.
+WAIT_FOR_WORD = """async (word) => {
+  while (!bench.drawnTexts.has(word)) await new Promise(requestAnimationFrame);
+  await new Promise((resolve) => setTimeout(resolve));
+  return [performance.now(), performance.now() - bench.messageAt];
 }"""
 
-# Hovers and layer switches, in milliseconds each, of the attention view of a document.
-PROBE = """async () => {
-  const frame = async () => {
-    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+# Returns the milliseconds of each hover and of each layer switch in the attention view of `document`.
+_TIME_ATTENTION_VIEW = """async () => {
+  const nextFrame = async () => {
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
     for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
   };
   const canvas = document.querySelector("canvas.bl-over");
   const box = canvas.getBoundingClientRect();
-  const next = document.querySelectorAll(".bl-step")[1];
-  const layer = () => Number(document.querySelector(".bl-value").firstChild.data);
-  const hover = [], layers = [];
+  const nextButton = document.querySelectorAll(".bl-step")[1];
+  const shownLayer = () => Number(document.querySelector(".bl-value").firstChild.data);
+  const hovers = [], switches = [];
   for (let i = 0; i < 15; i++) {
     const start = performance.now();
     canvas.dispatchEvent(new PointerEvent("pointermove",
       { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
-    await frame();
-    hover.push(performance.now() - start);
+    await nextFrame();
+    hovers.push(performance.now() - start);
   }
   canvas.dispatchEvent(new PointerEvent("pointerleave"));
-  await frame();
-  while (!next.disabled) {
+  await nextFrame();
+  while (!nextButton.disabled) {
     const start = performance.now();
-    const wanted = layer() + 1;
-    next.click();
-    while (layer() !== wanted) await new Promise((done) => setTimeout(done));
-    await frame();
-    layers.push(performance.now() - start);
+    const nextLayer = shownLayer() + 1;
+    nextButton.click();
+    while (shownLayer() !== nextLayer) await new Promise((resolve) => setTimeout(resolve));
+    await nextFrame();
+    switches.push(performance.now() - start);
   }
-  return { hover, layers };
+  return { hovers, switches };
 }"""
 
-# In the app the view is inside the shadow root of a Streamlit component.
-INSIDE = f"""async () => {{
-  const holds = (node) => node.shadowRoot?.querySelector("canvas.bl-over");
-  const root = [...document.querySelectorAll("*")].find(holds)?.shadowRoot ?? window.document;
-  return ((document) => ({PROBE})())(root);
+# The same in the app, where the view is inside the shadow root of a Streamlit component.
+TIME_ATTENTION_VIEW_IN_APP = f"""async () => {{
+  const holdsView = (node) => node.shadowRoot?.querySelector("canvas.bl-over");
+  const root = [...document.querySelectorAll("*")].find(holdsView)?.shadowRoot ?? window.document;
+  return ((document) => ({_TIME_ATTENTION_VIEW})())(root);
 }}"""

@@ -1,4 +1,4 @@
-"""Visitors of the app without a browser: sessions over Streamlit's own protocol."""
+"""Simulated visitors of the app: sessions over Streamlit's websocket protocol, without a browser."""
 
 import asyncio
 import random
@@ -11,76 +11,89 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
-from bertlab.bench.app_pages import CASES, PATIENCE, WORDS
+from bertlab.bench.app_pages import TIMED_CHANGES, TIMEOUT_SECONDS, WORDS
 
 
-class VisitOptions(Protocol):
-    """How many visitors there are, and what they do."""
+class VisitorOptions(Protocol):
+    """How many visitors there are, and what each of them does."""
 
-    people: int
-    """Visitors at once."""
-    turns: int
-    """Changes of text by each."""
-    seconds: float
-    """Time over which these are spread."""
+    visitors: int
+    """Number of simultaneous visitors."""
+    visitor_changes: int
+    """Number of text changes by each visitor."""
+    visit_seconds: float
+    """Seconds over which these changes are spread, at random intervals."""
     checkpoint: str
-    """The checkpoint to open, or ""."""
+    """The checkpoint to open; "" for the one that suits the page."""
 
 
 class Visitor:
-    """One session over Streamlit's websocket, which opens a page, changes its text, and notes times and errors."""
+    """A session that opens a page, changes its text several times, and records response times and errors.
 
-    def __init__(self, number: int, options: VisitOptions):
-        self.case = list(CASES.values())[number % len(CASES)]
+    Args:
+        number: the number of the visitor, which selects the page and the texts.
+        options: what the visitor does.
+
+    Attributes:
+        opening_ms: the time to open the page, in milliseconds; empty if that failed.
+        response_ms: the time from each text change to the end of the script run, in milliseconds.
+        errors: the errors of the connection, of the script and on the page.
+    """
+
+    def __init__(self, number: int, options: VisitorOptions):
+        self.change = list(TIMED_CHANGES.values())[number % len(TIMED_CHANGES)]
         self.random = random.Random(number)
         self.number, self.options = number, options
-        self.opening: list[float] = []
-        self.times: list[float] = []
+        self.opening_ms: list[float] = []
+        self.response_ms: list[float] = []
         self.errors: list[str] = []
-        self.page = self.query = ""
+        self.page_hash = self.query = ""
 
     async def visit(self, address: str) -> None:
-        """Take all turns. A lost connection or a late answer is an error and ends the visit."""
+        """Open the page and make all changes. A lost connection or a timeout is an error and ends the visit."""
+        url = f"ws://{address}/_stcore/stream"
         try:
-            async with connect(f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None) as line:
-                await self.take_turns(line)
+            async with connect(url, subprotocols=["streamlit"], max_size=None) as connection:
+                await self._change_texts(connection)
         except (WebSocketException, OSError, TimeoutError) as error:
             self.errors.append(type(error).__name__)
 
-    async def take_turns(self, line: ClientConnection) -> None:
+    async def _change_texts(self, connection: ClientConnection) -> None:
         start = BackMsg()
-        start.rerun_script.page_name = self.case.page
-        chosen = {"checkpoint": self.options.checkpoint} if self.options.checkpoint else {}
-        start.rerun_script.query_string = self.query = urlencode(self.case.parameters | chosen)
-        field_id = await self.send(line, start, self.opening)
-        for turn in range(self.options.turns):
-            await asyncio.sleep(self.random.uniform(0, 2) * self.options.seconds / (self.options.turns + 1))
-            # no two visitors write the same text, so that no answer is cached
-            word = f"{WORDS[self.number % len(WORDS)]} and the {WORDS[-1 - turn]}"
+        start.rerun_script.page_name = self.change.page
+        checkpoint = {"checkpoint": self.options.checkpoint} if self.options.checkpoint else {}
+        start.rerun_script.query_string = self.query = urlencode(self.change.parameters | checkpoint)
+        field_id = await self._send(connection, start, self.opening_ms)
+        count = self.options.visitor_changes
+        for number in range(count):
+            await asyncio.sleep(self.random.uniform(0, 2) * self.options.visit_seconds / (count + 1))
+            # No two visitors send the same text, so that no result is cached.
+            word = f"{WORDS[self.number % len(WORDS)]} and the {WORDS[-1 - number]}"
             message = BackMsg()
-            message.rerun_script.page_script_hash, message.rerun_script.query_string = self.page, self.query
+            message.rerun_script.page_script_hash, message.rerun_script.query_string = self.page_hash, self.query
             widget = message.rerun_script.widget_states.widgets.add()
-            widget.id, widget.string_value = field_id, self.case.text.format(word=word)
-            await self.send(line, message, self.times)
+            widget.id, widget.string_value = field_id, self.change.text.format(word=word)
+            await self._send(connection, message, self.response_ms)
 
-    async def send(self, line: ClientConnection, message: BackMsg, times: list[float]) -> str:
-        """Send a message, wait until the script has run, and return the id of the field."""
+    async def _send(self, connection: ClientConnection, message: BackMsg, times: list[float]) -> str:
+        """Send a message, wait until the script has run, append the milliseconds to `times`, and return the id of the
+        text field."""
         field_id = ""
         start = time.perf_counter()
-        await line.send(message.SerializeToString())
-        async with asyncio.timeout(PATIENCE):
+        await connection.send(message.SerializeToString())
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
-                reply = ForwardMsg.FromString(await line.recv())
+                reply = ForwardMsg.FromString(await connection.recv())
                 kind = reply.WhichOneof("type")
                 if kind == "new_session":
-                    self.page = reply.new_session.page_script_hash
+                    self.page_hash = reply.new_session.page_script_hash
                 elif kind == "navigation":
-                    self.page = reply.navigation.page_script_hash
+                    self.page_hash = reply.navigation.page_script_hash
                 elif kind == "page_info_changed":
                     self.query = reply.page_info_changed.query_string
                 elif kind == "delta":
                     element = reply.delta.new_element
-                    if element.text_input.id.endswith(f"-{self.case.key}"):
+                    if element.text_input.id.endswith(f"-{self.change.field_key}"):
                         field_id = element.text_input.id
                     if element.HasField("exception"):
                         self.errors.append(element.exception.type)
@@ -94,12 +107,12 @@ class Visitor:
         return field_id
 
 
-def visit_together(address: str, options: VisitOptions) -> list[Visitor]:
-    """Let all visitors in at once and return them with what they noted."""
-    visitors = [Visitor(number, options) for number in range(options.people)]
+def simulate_visitors(address: str, options: VisitorOptions) -> list[Visitor]:
+    """Run all visitors at the same time and return them with the times and errors that they recorded."""
+    visitors = [Visitor(number, options) for number in range(options.visitors)]
 
-    async def together() -> None:
+    async def run_all() -> None:
         await asyncio.gather(*(visitor.visit(address) for visitor in visitors))
 
-    asyncio.run(together())
+    asyncio.run(run_all())
     return visitors

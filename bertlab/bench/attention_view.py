@@ -1,9 +1,11 @@
-"""`bertlab bench attention-view`: the attention view in a headless Chromium, beside bertviz's head view.
+"""`bertlab bench attention-view`: measure the attention view in a headless Chromium, and compare it with bertviz.
 
-For the same input: bytes that reach the browser, first paint, a hover, and a change of layer; each as wall time and,
-since other programs may share the machine, as processor time of the page's own process. The attention is synthetic,
-peaked as that of trained heads. bertviz's page is what `head_view(html_action="return")` returns, with the libraries
-that it would load from a CDN put into it. A page that does not open within the limit is reported as such.
+For the same input, both views are measured: the bytes that the browser receives, the first paint, a hover, and a
+switch to another layer. Times are wall-clock time and, since other programs may share the machine, CPU time of the
+page's own process. The attention is synthetic, with peaks like those of trained heads.
+
+bertviz's page is the result of `head_view(html_action="return")`. The libraries that it would load from a CDN are
+inserted into the page. A page that does not open within the limit is reported as such.
 """
 
 import base64
@@ -15,8 +17,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import tyro
 from playwright.sync_api import Error, Page, sync_playwright
 
 from bertlab.bench.chromium import launch_chromium
@@ -26,48 +30,53 @@ from bertlab.config.errors import BertlabError
 from bertlab.explore.facts import AttentionMap, TokenRow
 from bertlab.views import assets, html, payload
 
-HOVERS, SWITCHES = 9, 5
+HOVERS, LAYER_SWITCHES = 9, 5  # repetitions of each
 COLUMNS = ("view", "tokens", "bytes", "built in Python", "first paint", "hover", "layer switch")
-AIMS = ("*aim*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
+TARGETS = ("*target*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
 
-# frame(): a drawn frame, its pixels read back so that what the browser put off is counted too
-FRAME = """window.frame = async () => {
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+# Defines two JavaScript functions. `nextFrame` waits until a frame is drawn, and reads pixels back to include drawing
+# that the browser postponed. `timeAction` returns the milliseconds from an action to the end of its frame.
+DEFINE_TIMERS = """window.nextFrame = async () => {
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
 };
-window.clock = async (act) => {
+window.timeAction = async (action) => {
   const start = performance.now();
-  await act();
-  await frame();
+  await action();
+  await nextFrame();
   return performance.now() - start;
 };"""
-HOVER = """(i) => clock(() => {
+HOVER = """(i) => timeAction(() => {
   const canvas = document.querySelector("canvas.bl-over"), box = canvas.getBoundingClientRect();
   canvas.dispatchEvent(new PointerEvent("pointermove",
     { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
 })"""
-# a long input's layer comes when asked for: its bytes are at hand, opening and drawing them is what is timed
-SWITCH = """(i) => clock(async () => {
+# For a long input the app sends a layer when the user opens it. Here `layerBytes` holds its bytes already, so that only
+# unpacking and drawing are timed.
+SWITCH_LAYER = """(i) => timeAction(async () => {
   document.querySelectorAll(".bl-step")[1].click();
-  if (window.layers[i]) await bertlab.update(window.layers[i]);
-  const layer = () => Number(document.querySelector(".bl-value").firstChild.data);
-  while (layer() !== i + 1) await new Promise((done) => setTimeout(done));
+  if (window.layerBytes[i]) await bertlab.update(window.layerBytes[i]);
+  const shownLayer = () => Number(document.querySelector(".bl-value").firstChild.data);
+  while (shownLayer() !== i + 1) await new Promise((resolve) => setTimeout(resolve));
 })"""
-LINES = """clock(async () => {
+SHOW_LINES = """timeAction(async () => {
   document.querySelector("[data-view=lines]").click();
-  await bertlab.update(window.layers.shift());
+  await bertlab.update(window.layerBytes.shift());
 })"""
-# bertviz asks require.js, from a CDN, for jQuery and d3
-CDN = re.compile(r'<script src="https://[^"]*/require.min.js"></script>')
-REQUIRE = """
+DECODE_LAYERS = """(layers) => {
+  window.layerBytes = layers.map((text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
+}"""
+# bertviz loads jQuery and d3 by require.js, which comes from a CDN.
+REQUIRE_FROM_CDN = re.compile(r'<script src="https://[^"]*/require.min.js"></script>')
+LOCAL_REQUIRE = """
 window.require = { config() {} };
 window.requirejs = (names, run) => run(window.jQuery, window.d3);
 """
-BERTVIZ_HOVER = """(i) => clock(() => {
-  const over = new MouseEvent("mouseover", { bubbles: true });
-  document.querySelectorAll("#left text")[i].dispatchEvent(over);
+BERTVIZ_HOVER = """(i) => timeAction(() => {
+  const event = new MouseEvent("mouseover", { bubbles: true });
+  document.querySelectorAll("#left text")[i].dispatchEvent(event);
 })"""
-BERTVIZ_SWITCH = """(i) => clock(() => {
+BERTVIZ_SWITCH_LAYER = """(i) => timeAction(() => {
   const select = document.querySelector("select#layer");
   select.selectedIndex = i + 1;
   select.dispatchEvent(new Event("change", { bubbles: true }));
@@ -83,20 +92,24 @@ class AttentionViewBenchConfig(BenchOptions):
       bertlab bench attention-view --tokens 128 --bertviz 128 --limit 400
     """
 
-    tokens: tuple[int, ...] = (32, 128, 512)
+    tokens: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (32, 128, 512)
     """Input lengths for bertlab's view."""
-    bertviz: tuple[int, ...] = (32, 128)
+    bertviz: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (32, 128)
     """Input lengths for bertviz's view."""
     limit: float = 120
-    """Seconds that a page of bertviz may take to open."""
+    """Maximum seconds for a page to open."""
     layers: int = 12
     """Layers of the synthetic model."""
     heads: int = 12
-    """Heads of each layer."""
+    """Attention heads in each layer."""
 
 
-def synthetic_attention(layers: int, heads: int, size: int) -> AttentionMap:
-    """Return attention of two sentences: heads that attend to neighbours or to the first token, with noise."""
+def make_synthetic_attention(layers: int, heads: int, size: int) -> AttentionMap:
+    """Return random attention of two sentences, in which heads attend to neighbours or to the first token.
+
+    Args:
+        size: the number of tokens.
+    """
     rng = np.random.default_rng(0)
     distance = np.abs(np.arange(size)[:, None] - np.arange(size)[None])
     scores = rng.normal(0, 1.2, (layers, heads, size, size)).astype(np.float32)
@@ -107,141 +120,164 @@ def synthetic_attention(layers: int, heads: int, size: int) -> AttentionMap:
     return AttentionMap(tokens, (powers / powers.sum(-1, keepdims=True)).astype(np.float32))
 
 
-class Meter:
-    """Wall time (the page's own clock) and processor time (of the page's process) of what happens in a page."""
+class PageTimer:
+    """Measures the wall-clock time of actions in a page, and the CPU time of the page's process.
+
+    Args:
+        page: the page. It must define the functions of `DEFINE_TIMERS` before an action is timed.
+    """
 
     def __init__(self, page: Page):
-        self.page, self.tools = page, page.context.new_cdp_session(page)
-        self.tools.send("Performance.enable")
+        self.page, self.devtools = page, page.context.new_cdp_session(page)
+        self.devtools.send("Performance.enable")
 
-    def processor(self) -> float:
-        """Milliseconds so far."""
-        metrics = {row["name"]: row["value"] for row in self.tools.send("Performance.getMetrics")["metrics"]}
+    def read_cpu_ms(self) -> float:
+        """Return the CPU time of the page's process so far, in milliseconds."""
+        metrics = {row["name"]: row["value"] for row in self.devtools.send("Performance.getMetrics")["metrics"]}
         return 1000 * metrics.get("ProcessTime", metrics["TaskDuration"])
 
-    def each(self, script: str, count: int) -> str:
-        """A script run for 0, 1, ...: median on the wall, mean of the processor."""
-        before = self.processor()
+    def time_repeatedly(self, script: str, count: int) -> str:
+        """Run a script with 0, 1, ... count - 1, and return its median wall-clock time and mean CPU time as text."""
+        before = self.read_cpu_ms()
         times = [self.page.evaluate(script, i) for i in range(count)]
-        return figure(statistics.median(times), (self.processor() - before) / count)
+        return format_times(statistics.median(times), (self.read_cpu_ms() - before) / count)
 
 
-def figure(wall: float, processor: float) -> str:
-    return f"{wall:.0f} ms ({processor:.0f} ms)"
+def format_times(wall_ms: float, cpu_ms: float) -> str:
+    """Return a wall-clock time, with the CPU time in brackets.
+
+    >>> format_times(12.3, 4.5)
+    '12 ms (4 ms)'
+    """
+    return f"{wall_ms:.0f} ms ({cpu_ms:.0f} ms)"
 
 
-def opened(page: Page, text: str, ready: str, limit: float) -> tuple[Meter, str]:
-    """Open HTML from disk, with the time until it is drawn. Raises Playwright's Error past the limit, in seconds."""
-    meter = Meter(page)
+def open_html(page: Page, text: str, ready: str, limit: float) -> tuple[PageTimer, str]:
+    """Open HTML from a file, and return a timer of the page and the time until it was drawn, as text.
+
+    Args:
+        text: the HTML.
+        ready: the CSS selector of an element that is present once the page is drawn.
+        limit: the maximum time, in seconds.
+
+    Raises:
+        playwright.sync_api.Error: the page is not drawn within the limit.
+    """
+    timer = PageTimer(page)
     page.set_default_timeout(1000 * limit)
-    page.add_init_script(FRAME)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "view.html"
+    page.add_init_script(DEFINE_TIMERS)
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "view.html"
         file.write_text(text, encoding="utf-8")
         page.goto(file.as_uri(), wait_until="commit")
         page.wait_for_selector(ready, state="attached")
         page.evaluate("globalThis.bertlab?.ready")
-        page.evaluate("frame()")
-        return meter, figure(page.evaluate("performance.now()"), meter.processor())
+        page.evaluate("nextFrame()")
+        return timer, format_times(page.evaluate("performance.now()"), timer.read_cpu_ms())
 
 
-def timed(make: Callable):
-    """What a function gives, and its processor time as text."""
+def time_call(function: Callable):
+    """Call a function and return its result and its CPU time as text."""
     start = time.process_time()
-    made = make()
-    return made, f"{1000 * (time.process_time() - start):.0f} ms"
+    result = function()
+    return result, f"{1000 * (time.process_time() - start):.0f} ms"
 
 
-def ours(page: Page, fact: AttentionMap, limit: float) -> list[tuple[str, ...]]:
-    """The rows of one length: the first view, and for a long input also lines over a layer in full."""
-    size = str(len(fact.tokens))
-    pack, packing = timed(lambda: payload.AttentionPack(fact))
-    sent = pack.bytes()
-    meter, paint = opened(page, html.packed_html("attention", sent, "bench"), "canvas.bl-over", limit)
-    first = ("bertlab, first view", size, f"{len(sent):,}", packing, paint)
-    page.evaluate("window.layers = []")
+def measure_bertlab(page: Page, attention: AttentionMap, limit: float) -> list[tuple[str, ...]]:
+    """Return the table rows of bertlab's view: the first view, and for a long input also the lines of a full layer."""
+    size = str(len(attention.tokens))
+    pack, packing_time = time_call(lambda: payload.AttentionPack(attention))
+    first_bytes = pack.bytes()
+    document = html.packed_html("attention", first_bytes, "bench")
+    timer, paint_time = open_html(page, document, "canvas.bl-over", limit)
+    page.evaluate("window.layerBytes = []")
+    hover_time = timer.time_repeatedly(HOVER, HOVERS)
+    first_view = ("bertlab, first view", size, f"{len(first_bytes):,}", packing_time, paint_time, hover_time)
     if pack.whole:
-        return [(*first, meter.each(HOVER, HOVERS), meter.each(SWITCH, SWITCHES))]
-    overview = (*first, meter.each(HOVER, HOVERS), "")
-    layers = [pack.bytes({"view": "lines", "layer": n}) for n in range(SWITCHES)]
-    layer, making = timed(lambda: pack.bytes({"view": "lines", "layer": SWITCHES}))
-    decode = "(texts) => { window.layers = texts.map((text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0))); }"
-    page.evaluate(decode, [base64.b64encode(part).decode() for part in [*layers, layer]])
-    before = meter.processor()
-    shown = page.evaluate(LINES)
-    paint = figure(shown, meter.processor() - before)
-    hover = meter.each(HOVER, HOVERS)
-    return [
-        overview,
-        ("bertlab, a layer in full", size, f"{len(layer):,}", making, paint, hover, meter.each(SWITCH, SWITCHES)),
-    ]
+        return [(*first_view, timer.time_repeatedly(SWITCH_LAYER, LAYER_SWITCHES))]
+    layers = [pack.bytes({"view": "lines", "layer": n}) for n in range(LAYER_SWITCHES)]
+    last_layer, packing_time = time_call(lambda: pack.bytes({"view": "lines", "layer": LAYER_SWITCHES}))
+    page.evaluate(DECODE_LAYERS, [base64.b64encode(layer).decode() for layer in [*layers, last_layer]])
+    before = timer.read_cpu_ms()
+    paint_ms = page.evaluate(SHOW_LINES)
+    paint_time = format_times(paint_ms, timer.read_cpu_ms() - before)
+    hover_time = timer.time_repeatedly(HOVER, HOVERS)
+    switch_time = timer.time_repeatedly(SWITCH_LAYER, LAYER_SWITCHES)
+    full_layer = ("bertlab, a layer in full", size, f"{len(last_layer):,}", packing_time, paint_time, hover_time)
+    return [(*first_view, ""), (*full_layer, switch_time)]
 
 
-def bertviz(page: Page, fact: AttentionMap, limit: float) -> list[tuple[str, ...]]:
-    """bertviz's row for the same input."""
+def measure_bertviz(page: Page, attention: AttentionMap, limit: float) -> list[tuple[str, ...]]:
+    """Return the table row of bertviz's head view, which says so if the page did not open.
+
+    Raises:
+        BertlabError: this version of bertviz loads its libraries in another way.
+    """
     import torch
-    from bertviz import head_view  # brings transformers along, so only where it is asked for
+    from bertviz import head_view  # imports transformers, so it is imported only when it is needed
 
-    second = next(row.position for row in fact.tokens if row.segment == 1)
-    attention = [torch.from_numpy(layer)[None] for layer in fact.probs_LNTT]
-    tokens = [row.token for row in fact.tokens]
-    made, making = timed(lambda: head_view(attention, tokens, second, html_action="return").data)
-    size = ("bertviz, head view", str(len(tokens)), f"{len(made.encode()):,}", making)
-    libraries = f"{assets.static('vendor/jquery.slim.min.js')}\n{assets.static('vendor/d3.min.js')}\n{REQUIRE}"
-    shown, changed = CDN.subn(lambda _: f"<script>{libraries}</script>", made)
-    if not changed:
+    second_start = next(row.position for row in attention.tokens if row.segment == 1)
+    probs = [torch.from_numpy(probs_NTT)[None] for probs_NTT in attention.probs_LNTT]
+    tokens = [row.token for row in attention.tokens]
+    view, building_time = time_call(lambda: head_view(probs, tokens, second_start, html_action="return").data)
+    row = ("bertviz, head view", str(len(tokens)), f"{len(view.encode()):,}", building_time)
+    libraries = f"{assets.static('vendor/jquery.slim.min.js')}\n{assets.static('vendor/d3.min.js')}\n{LOCAL_REQUIRE}"
+    view, replaced = REQUIRE_FROM_CDN.subn(lambda _: f"<script>{libraries}</script>", view)
+    if not replaced:
         raise BertlabError("bench-bertviz-changed")
     try:
-        meter, paint = opened(page, f"<!doctype html><meta charset=utf-8>{shown}", "svg line", limit)
-        return [(*size, paint, meter.each(BERTVIZ_HOVER, HOVERS), meter.each(BERTVIZ_SWITCH, SWITCHES))]
+        timer, paint_time = open_html(page, f"<!doctype html><meta charset=utf-8>{view}", "svg line", limit)
+        hover_time = timer.time_repeatedly(BERTVIZ_HOVER, HOVERS)
+        return [(*row, paint_time, hover_time, timer.time_repeatedly(BERTVIZ_SWITCH_LAYER, LAYER_SWITCHES))]
     except Error as error:
-        why = "Timeout" if "Timeout" in error.message else error.message.splitlines()[0]
-        said = f"did not open in {limit:.0f} s" if why == "Timeout" else f"did not open: {why}"
-        return [(*size, said, "", "")]
+        if "Timeout" in error.message:
+            return [(*row, f"did not open in {limit:.0f} s", "", "")]
+        return [(*row, f"did not open: {error.message.splitlines()[0]}", "", "")]
 
 
-def table_row(cells: tuple[str, ...]) -> str:
+def format_row(cells: tuple[str, ...]) -> str:
     """Return a row of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
 
 
-def bench(config: AttentionViewBenchConfig) -> dict:
-    """Return the columns and the rows of the table, and print each row when it is measured."""
-    measured: dict = {"columns": COLUMNS, "rows": []}
+def measure(config: AttentionViewBenchConfig) -> dict:
+    """Return the columns and the rows of the table, and print each row as soon as it is measured."""
+    measurements: dict = {"columns": COLUMNS, "rows": []}
     with sync_playwright() as driver:
-        tasks = [(ours, size) for size in config.tokens] + [(bertviz, size) for size in config.bertviz]
-        for number, (measure, size) in enumerate(tasks):
-            # a browser for each: a page that does not open is left behind with its browser
+        views = [(measure_bertlab, size) for size in config.tokens]
+        views += [(measure_bertviz, size) for size in config.bertviz]
+        for number, (measure_view, size) in enumerate(views):
+            # A new browser for each view: a page that does not open must not slow down the next one.
             browser = launch_chromium(driver)
             if not number and not config.json:
                 print(f"Chromium {browser.version}, {platform.machine()}, {config.layers} x {config.heads} heads;")
-                print("times: wall, median (in brackets: the page's processor, mean)\n")
-                print("\n".join(map(table_row, (COLUMNS, ("---",) * len(COLUMNS), AIMS))), flush=True)
+                print("times: median wall-clock time (in brackets: mean CPU time of the page)\n")
+                print("\n".join(map(format_row, (COLUMNS, ("---",) * len(COLUMNS), TARGETS))), flush=True)
             page = browser.new_page(viewport={"width": 1280, "height": 900})
-            for row in measure(page, synthetic_attention(config.layers, config.heads, size), config.limit):
-                measured["rows"].append(row)
+            for row in measure_view(page, make_synthetic_attention(config.layers, config.heads, size), config.limit):
+                measurements["rows"].append(row)
                 if not config.json:
-                    print(table_row(row), flush=True)
+                    print(format_row(row), flush=True)
             browser.close()
-    return measured
+    return measurements
 
 
 def run(config: AttentionViewBenchConfig) -> None:
-    """Measure, print and record: sizes and first paints at the longest input that both views opened."""
-    measured = bench(config)
-    shown = {(row[0], int(row[1])): row for row in measured["rows"] if " ms" in row[4]}
-    both = [size for name, size in shown if name.startswith("bertviz") and ("bertlab, first view", size) in shown]
+    """Measure both views, and record their ratios at the longest input that both opened if `--record` is given."""
+    measurements = measure(config)
+    opened = {(row[0], int(row[1])): row for row in measurements["rows"] if " ms" in row[4]}
+    sizes = [size for name, size in opened if name.startswith("bertviz") and ("bertlab, first view", size) in opened]
     results = []
-    if both:
-        size = max(both)
-        own, other = shown["bertlab, first view", size], shown["bertviz, head view", size]
+    if sizes:
+        size = max(sizes)
+        bertlab_row, bertviz_row = opened["bertlab, first view", size], opened["bertviz, head view", size]
         for name, column in (("size in bytes", 2), ("first paint", 4), ("layer switch", 6)):
-            if own[column] and other[column]:
-                ratio = round(_number(other[column]) / _number(own[column]), 1)
+            if bertlab_row[column] and bertviz_row[column]:
+                ratio = round(_leading_number(bertviz_row[column]) / _leading_number(bertlab_row[column]), 1)
                 claim = f"App: attention view of {config.layers} x {config.heads} heads, {size} tokens, {name}"
                 results.append(Result(claim, ratio, unit="x", n=1, peer="bertviz head view"))
-    report(measured if config.json else {}, results, config)
+    report(measurements if config.json else {}, results, config)
 
 
-def _number(cell: str) -> float:
+def _leading_number(cell: str) -> float:
     return float(cell.split()[0].replace(",", ""))

@@ -1,4 +1,4 @@
-"""The browser that benchmarks and screenshots drive."""
+"""Start the browser that benchmarks and screenshots control."""
 
 import os
 import shutil
@@ -7,17 +7,17 @@ from playwright.sync_api import Browser, Playwright
 
 from bertlab.config.errors import BertlabError
 
-NAMES = ("chromium", "google-chrome", "chromium-browser", "chrome", "chromium-headless-shell")
-ARGS = ["--no-sandbox", "--headless", "--disable-gpu", "--no-first-run", "--disable-sync"]
+EXECUTABLES = ("chromium", "google-chrome", "chromium-browser", "chrome", "chromium-headless-shell")
+ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--no-first-run", "--disable-sync"]
 
 
 def launch_chromium(driver: Playwright) -> Browser:
-    """Start the Chromium that BERTLAB_CHROMIUM names, or the first that is installed.
+    """Start the Chromium at the path in the environment variable BERTLAB_CHROMIUM, or the first one on the PATH.
 
     Raises:
-        BertlabError: there is none.
+        BertlabError: no Chromium is installed.
     """
-    path = os.environ.get("BERTLAB_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    path = os.environ.get("BERTLAB_CHROMIUM") or next(filter(None, map(shutil.which, EXECUTABLES)), None)
     if path is None:
         raise BertlabError("bench-needs-chromium")
-    return driver.chromium.launch(executable_path=path, args=ARGS)
+    return driver.chromium.launch(executable_path=path, args=ARGUMENTS)

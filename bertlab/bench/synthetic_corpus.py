@@ -1,4 +1,4 @@
-"""A prepared corpus of random words, for benchmarks that are run without a corpus of their own."""
+"""A prepared corpus of random words, for benchmarks that are run without `--corpus`."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""`bertlab bench time-machine`: how long a frame of the time machine takes while its slider is dragged.
+"""`bertlab bench time-machine`: measure the frame times of the time machine while its slider is dragged.
 
-The view is the offline page that its Save menu writes, in a headless Chromium. A frame lasts from the slider's event to
-the end of the frame that shows the new moment, its pixels read back. Every moment is visited in a shuffled order, first
-when its picture has to be drawn and then again.
+The page is the HTML file that the Save menu of the time machine writes, in a headless Chromium. The time of a frame
+starts with the slider's event and ends when the new snapshot is drawn and its pixels are read back. All snapshots are
+shown in a shuffled order, once when they have to be drawn for the first time, and then again.
 """
 
 import os
@@ -32,16 +32,16 @@ LONG = (
 
 DRAG = """async (order) => {
   const slider = document.querySelector(".bl-slider"), times = [];
-  for (const at of order) {
-    await new Promise((done) => setTimeout(done, 40));
-    const began = performance.now();
-    slider.value = at;
+  for (const snapshot of order) {
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    const start = performance.now();
+    slider.value = snapshot;
     slider.dispatchEvent(new Event("input", { bubbles: true }));
     await new Promise(requestAnimationFrame);
-    await new Promise((done) => setTimeout(done));
-    // read back, so that what the browser put off is counted too
+    await new Promise((resolve) => setTimeout(resolve));
+    // Read pixels back, so that drawing that the browser postponed is included.
     for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
-    times.push(performance.now() - began);
+    times.push(performance.now() - start);
   }
   return times;
 }"""
@@ -49,7 +49,7 @@ DRAG = """async (order) => {
 
 @dataclass(frozen=True)
 class TimeMachineBenchConfig(BenchOptions):
-    """Measure the frames of the time machine in a browser.
+    """Measure the frame times of the time machine in a browser.
 
     Examples:
       bertlab bench time-machine
@@ -57,20 +57,20 @@ class TimeMachineBenchConfig(BenchOptions):
     """
 
     run: Path = Path("assets/runs/tiny-en")
-    """A run with snapshots."""
+    """The run directory, which must have snapshots."""
     rounds: int = 3
-    """Number of repetitions for each snapshot after the first."""
+    """Number of times that each snapshot is shown again."""
 
 
 def time_frames(page: Page, rounds: int) -> dict:
-    """Return the median and the slowest frame, of moments drawn for the first time and of moments drawn again."""
+    """Return the median and the largest frame time, of snapshots shown for the first time and of those shown again."""
     count = int(page.evaluate("document.querySelector('.bl-slider').max")) + 1
     order = list(range(count))
     random.Random(0).shuffle(order)
     first = page.evaluate(DRAG, order)
     again = [time for _ in range(rounds) for time in page.evaluate(DRAG, order)]
     return {
-        "moments": count,
+        "snapshots": count,
         "first_ms": round(statistics.median(first), 1),
         "first_worst_ms": round(max(first), 1),
         "frame_ms": round(statistics.median(again), 1),
@@ -78,39 +78,39 @@ def time_frames(page: Page, rounds: int) -> dict:
     }
 
 
-def bench(options: TimeMachineBenchConfig) -> dict:
-    """Return the frame times of a short and a long input, with one moment and with two side by side."""
-    found = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
-    rows = history.thin_log(history.read_log(options.run))
+def measure(config: TimeMachineBenchConfig) -> dict:
+    """Return the frame times of a short and a long input, with one snapshot and with two side by side."""
+    measurements: dict = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+    rows = history.thin_log(history.read_log(config.run))
     with TemporaryDirectory() as directory, sync_playwright() as driver:
         browser = launch_chromium(driver)
         for name, texts in (("short", SHORT), ("long", LONG)):
-            began = time.perf_counter()
-            seen = timeline(options.run, *texts)
-            packed = payload.timeline_bytes(seen, log=rows)
-            about = {
-                "tokens": len(seen.tokens),
-                "payload_bytes": len(packed),
-                "ahead_ms": round(1000 * (time.perf_counter() - began), 1),
+            start = time.perf_counter()
+            snapshots = timeline(config.run, *texts)
+            payload_bytes = payload.timeline_bytes(snapshots, log=rows)
+            sizes = {
+                "tokens": len(snapshots.tokens),
+                "payload_bytes": len(payload_bytes),
+                "preparation_ms": round(1000 * (time.perf_counter() - start), 1),
             }
             for view, state in (("one", {}), ("side by side", {"against": 0})):
-                file = Path(directory) / "machine.html"
-                file.write_text(html.timeline_html(seen, log=rows, options={"state": state}), encoding="utf-8")
+                file = Path(directory) / "time-machine.html"
+                file.write_text(html.timeline_html(snapshots, log=rows, options={"state": state}), encoding="utf-8")
                 page = browser.new_page(viewport={"width": 1280, "height": 1000})
                 page.goto(file.as_uri())
                 page.locator(".bl-slider").wait_for(timeout=60_000)
                 page.wait_for_timeout(500)
-                found[f"{name}, {view}"] = about | time_frames(page, options.rounds)
+                measurements[f"{name}, {view}"] = sizes | time_frames(page, config.rounds)
                 page.close()
         browser.close()
-    return found
+    return measurements
 
 
 def run(config: TimeMachineBenchConfig) -> None:
-    """Measure, print and record."""
-    measurements = bench(config)
+    """Measure, print the measurements, and record the result if `--record` is given."""
+    measurements = measure(config)
     views = [view for view in measurements.values() if isinstance(view, dict)]
     slowest = max(view["frame_ms"] for view in views)
     claim = "App: a frame of the time machine while its slider is dragged, slowest view, median"
-    result = Result(claim, slowest, unit="ms", n=config.rounds * views[0]["moments"], aim=100)
+    result = Result(claim, slowest, unit="ms", n=config.rounds * views[0]["snapshots"], target=100)
     report(measurements, [result], config)

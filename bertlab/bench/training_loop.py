@@ -1,4 +1,4 @@
-"""bertlab's pre-training loop inside this process, to be timed, on a prepared corpus or on random pairs."""
+"""bertlab's pre-training loop in this process, on a prepared corpus or on random pairs, to measure its speed."""
 
 import time
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Preset = Literal[tuple(PRESETS)]
 
 @dataclass(frozen=True)
 class RandomTokenizer:
-    """The part of a tokenizer that random pairs need: a vocabulary size and the ids of special tokens."""
+    """The attributes of a tokenizer that random sentence pairs need: the vocabulary size and the special token ids."""
 
     vocab_size: int
     pad_id: int = 0
@@ -39,7 +39,7 @@ class RandomTokenizer:
 
 @dataclass
 class RandomPairs:
-    """Endless batches of random ids, laid out as sentence pairs without padding."""
+    """An endless source of batches of random token ids: sentence pairs of equal length, without padding."""
 
     tokenizer: RandomTokenizer
     batch_size: int
@@ -47,13 +47,14 @@ class RandomPairs:
     position: Position
 
     def update_progress(self, progress: float) -> bool:
+        """Return False: the length of the pairs never changes."""
         return False
 
     def __next__(self) -> PairBatch:
-        B, T, own = self.batch_size, self.max_tokens, self.tokenizer
+        B, T, tokenizer = self.batch_size, self.max_tokens, self.tokenizer
         rng = np.random.default_rng(self.position.batch)
-        ids_BT = rng.integers(5, own.vocab_size, (B, T))
-        ids_BT[:, 0], ids_BT[:, T // 2], ids_BT[:, -1] = own.cls_id, own.sep_id, own.sep_id
+        ids_BT = rng.integers(5, tokenizer.vocab_size, (B, T))
+        ids_BT[:, 0], ids_BT[:, T // 2], ids_BT[:, -1] = tokenizer.cls_id, tokenizer.sep_id, tokenizer.sep_id
         types_BT = np.broadcast_to((np.arange(T) > T // 2).astype(np.int64), (B, T)).copy()
         inputs = Batch(torch.from_numpy(ids_BT), torch.from_numpy(types_BT), torch.ones(B, T, dtype=torch.bool))
         key_B = torch.from_numpy(rng.integers(0, 1 << 62, B))
@@ -62,24 +63,24 @@ class RandomPairs:
 
 
 class ModelAndData(Protocol):
-    """The settings of a benchmark that say which model is trained on which data."""
+    """The settings that name the model to train and its data."""
 
     preset: Preset
     """The size of the model."""
     corpus: Path | None
     """A prepared corpus, or None for random pairs."""
     vocab_size: int
-    """The vocabulary size of the random pairs."""
+    """The vocabulary size of random pairs."""
 
 
 @dataclass(frozen=True)
 class TrainingLoop:
-    """A trainer whose steps can be timed."""
+    """A trainer, and the clock that measures its steps."""
 
-    shape: ModelConfig
-    """The architecture."""
-    rule: MaskRule
-    """How tokens are msettings."""
+    model_config: ModelConfig
+    """The configuration of the model."""
+    mask_rule: MaskRule
+    """How tokens are masked."""
     trainer: Trainer
     """The trainer."""
     clock: Callable[[], float]
@@ -96,30 +97,40 @@ class TrainingLoop:
         dtype: torch.dtype,
         clock: Callable[[], float] = time.perf_counter,
     ) -> "TrainingLoop":
+        """Create a model with random weights and a trainer for it.
+
+        Args:
+            settings: the model and the data.
+            batch_size: sentence pairs in a step.
+            max_tokens: tokens in a sentence pair.
+            device: the device of the training.
+            dtype: the number format of the training.
+            clock: returns the time in seconds.
+        """
         torch.manual_seed(0)
         if settings.corpus:
             tokenizer = Tokenizer.load(settings.corpus / "tokenizer")
-            ahead = 2 * (device.type == "cuda")
+            ahead = 2 if device.type == "cuda" else 0
             batches = PairSampler(Corpus.open(settings.corpus), tokenizer, batch_size, max_tokens, seed=0, ahead=ahead)
         else:
             tokenizer = RandomTokenizer(settings.vocab_size)
             batches = RandomPairs(tokenizer, batch_size, max_tokens, Position())
-        shape = preset(settings.preset).replace(
+        model_config = preset(settings.preset).replace(
             vocab_size=tokenizer.vocab_size,
             hidden_dropout=0.0,
             attention_dropout=0.0,
             max_positions=max(512, max_tokens),
         )
-        rule = MaskRule.of(tokenizer).to(device)
+        mask_rule = MaskRule.of(tokenizer).to(device)
         trainer = Trainer(
-            FastBert(shape, heads=("mlm", "nsp")), batches, PretrainingLoss(rule), OptimConfig(lr=1e-4),
+            FastBert(model_config, heads=("mlm", "nsp")), batches, PretrainingLoss(mask_rule), OptimConfig(lr=1e-4),
             steps=1_000_000, device=device, dtype=dtype,
         )  # fmt: skip
-        return cls(shape, rule, trainer, clock)
+        return cls(model_config, mask_rule, trainer, clock)
 
     def run_steps(self, steps: int) -> float:
-        """Train some more steps and return tokens per second, padding not counted."""
-        before, start, reports = self.trainer.progress.tokens, self.clock(), iter(self.trainer)
+        """Train for some more steps and return the tokens per second, without padding."""
+        tokens_before, start, reports = self.trainer.progress.tokens, self.clock(), iter(self.trainer)
         for _ in range(steps):
             next(reports)
-        return (self.trainer.progress.tokens - before) / (self.clock() - start)
+        return (self.trainer.progress.tokens - tokens_before) / (self.clock() - start)

@@ -1,8 +1,8 @@
-"""`bertlab bench step`: the speed-up of single parts of a training step on a CPU.
+"""`bertlab bench step`: measure the speed-up of single parts of a training step on a CPU.
 
-Fused attention beside attention written out, a step without padding beside the padded one, our dropout beside torch's,
-and our Muon beside torch's. Times are processor seconds, so that other programs matter little; with several threads
-they add up over the threads.
+The parts are: fused attention, compared with separate operations; a step without padding, compared with a padded one;
+bertlab's dropout and bertlab's Muon, compared with those of torch. Times are CPU seconds, which depend little on other
+programs. With several threads they are the sum over the threads.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from bertlab.bench.harness import BenchOptions, median_seconds, report
+from bertlab.bench.harness import BenchOptions, measure_cpu_seconds, report
 from bertlab.bench.results import Result
 from bertlab.bench.training_loop import Preset
 from bertlab.config.presets import preset
@@ -24,7 +24,7 @@ from bertlab.training.devices import describe_hardware
 from bertlab.training.muon import Muon
 from bertlab.training.optimizers import is_hidden_matrix
 
-SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
+ATTENTION_SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,27 @@ class StepBenchConfig(BenchOptions):
     threads: int = 1
     """CPU threads."""
     preset: Preset = "minilm"
-    """The size of the model whose steps are timed with and without padding."""
+    """The size of the model whose step is measured with and without padding."""
     dropout: float = 0.0
-    """The dropout of that model."""
+    """The dropout rate of that model."""
 
 
-def bench(config: StepBenchConfig) -> dict:
-    """Return for each part its seconds before and after, and their ratio: the speed-up."""
+def measure(config: StepBenchConfig) -> dict:
+    """Return the milliseconds of each part without and with the optimisation, and their ratio, the speed-up."""
     torch.set_num_threads(config.threads)
     torch.manual_seed(0)
-    measured = {"hardware": describe_hardware(torch.device("cpu")), "dropout": config.dropout}
+    measurements = {"hardware": describe_hardware(torch.device("cpu")), "dropout": config.dropout}
 
-    def compare(name: str, alternatives: list[Callable[[], None]], rounds: int = config.rounds) -> None:
-        before, after = median_seconds(alternatives, rounds)
-        measured[name] = {"before_ms": 1e3 * before, "after_ms": 1e3 * after, "speed_up": round(before / after, 2)}
+    def compare(name: str, before_and_after: list[Callable[[], None]], rounds: int = config.rounds) -> None:
+        before, after = measure_cpu_seconds(before_and_after, rounds)
+        measurements[name] = {"before_ms": 1e3 * before, "after_ms": 1e3 * after, "speed_up": round(before / after, 2)}
 
     for dtype in (torch.float32, torch.bfloat16):
-        for shape in SHAPES:
+        for shape in ATTENTION_SHAPES:
             name = f"fused attention, {str(dtype).removeprefix('torch.')}, {' x '.join(map(str, shape))}"
-            compare(name, attention_alternatives(shape, dtype))
-    own = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout, "labels": ("no", "yes")}
-    model = FastBert(preset(config.preset).replace(**own), ["classify"])
+            compare(name, make_attention_functions(shape, dtype))
+    changes = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout, "labels": ("no", "yes")}
+    model = FastBert(preset(config.preset).replace(**changes), ["classify"])
     rng = np.random.default_rng(0)
     lengths = {
         "short texts": rng.geometric(1 / 11, 32).clip(3, 60),
@@ -69,19 +69,19 @@ def bench(config: StepBenchConfig) -> dict:
         "passage windows": rng.lognormal(5.0, 0.4, 16).astype(int).clip(40, 384),
     }
     for name, length_B in lengths.items():
-        compare(f"without padding, {name}", step_alternatives(model, padded(torch.from_numpy(length_B))))
+        compare(f"without padding, {name}", make_step_functions(model, make_random_batch(torch.from_numpy(length_B))))
     for shape in ((1, 12, 220, 220), (2700, 384)):
         hidden = torch.randn(shape, requires_grad=True)
-        both = [lambda x=hidden, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)]
-        compare(f"dropout on a tensor of shape {' x '.join(map(str, shape))}", both, 3 * config.rounds)
+        functions = [lambda x=hidden, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)]
+        compare(f"dropout on a tensor of shape {' x '.join(map(str, shape))}", functions, 3 * config.rounds)
     for name in ("tiny", "mini", "minilm"):
-        compare(f"Muon update, {name}", muon_alternatives(FastBert(preset(name))))
-    return measured
+        compare(f"Muon update, {name}", make_muon_functions(FastBert(preset(name))))
+    return measurements
 
 
 def run(config: StepBenchConfig) -> None:
-    """Measure, print and record."""
-    measurements = bench(config)
+    """Measure, print the measurements, and record the results if `--record` is given."""
+    measurements = measure(config)
     parts = {name: row for name, row in measurements.items() if isinstance(row, dict)}
     results = [
         Result(f"Training step: {name}", row["speed_up"], unit="x", n=config.rounds, hardware=measurements["hardware"])
@@ -93,7 +93,13 @@ def run(config: StepBenchConfig) -> None:
     report(measurements, results, config)
 
 
-def attention_alternatives(shape: tuple[int, int, int, int], dtype: torch.dtype) -> list[Callable[[], None]]:
+def make_attention_functions(shape: tuple[int, int, int, int], dtype: torch.dtype) -> list[Callable[[], None]]:
+    """Return two functions that compute attention, forward and backward: by separate operations, and fused.
+
+    Args:
+        shape: batch size, heads, tokens, and head size.
+        dtype: the number format.
+    """
     B, N, T, D = shape
     query, key, value = torch.randn(B, T, 3, N, D).to(dtype).permute(2, 0, 3, 1, 4).requires_grad_().unbind(0)
     mask_BT = torch.arange(T).expand(B, T) < T - T // 8
@@ -109,26 +115,28 @@ def attention_alternatives(shape: tuple[int, int, int, int], dtype: torch.dtype)
     return [unfused, fused]
 
 
-def padded(length_B: torch.Tensor) -> Batch:
+def make_random_batch(length_B: torch.Tensor) -> Batch:
+    """Return a padded batch of random tokens, with texts of the given lengths."""
     mask_BT = torch.arange(int(length_B.max())) < length_B[:, None]
     input_ids_BT = torch.randint(10, 1000, mask_BT.shape) * mask_BT
     return Batch(input_ids_BT, torch.zeros_like(input_ids_BT), mask_BT)
 
 
-def step_alternatives(model: FastBert, batch: Batch) -> list[Callable[[], None]]:
-    """Return a step over the padded batch, and one that leaves padding out (`FastBert.pooled`)."""
+def make_step_functions(model: FastBert, batch: Batch) -> list[Callable[[], None]]:
+    """Return two functions that compute a step, forward and backward: with padding, and without (`FastBert.pool`)."""
     labels_B = torch.zeros(len(batch.input_ids_BT), dtype=torch.int64)
 
-    def whole() -> None:
+    def step_with_padding() -> None:
         F.cross_entropy(model.classify(Bert.forward(model, batch).pooled_BH), labels_B).backward()
 
-    def tokens_alone() -> None:
+    def step_without_padding() -> None:
         F.cross_entropy(model.classify(model.pool(batch)), labels_B).backward()
 
-    return [whole, tokens_alone]
+    return [step_with_padding, step_without_padding]
 
 
-def muon_alternatives(model: Bert) -> list[Callable[[], None]]:
+def make_muon_functions(model: Bert) -> list[Callable[[], None]]:
+    """Return two functions that update all hidden matrices of a model: torch's Muon, and bertlab's."""
     matrices = [p for name, p in model.named_parameters() if is_hidden_matrix(name, p)]
     for p in matrices:
         p.grad = torch.randn_like(p)

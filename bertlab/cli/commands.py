@@ -45,7 +45,9 @@ COMMANDS = {
     "export-run": Command(
         "training.export_run", "ExportRunConfig", "run", "pack a finished run and its snapshots for sharing"
     ),
-    "bench pretrain": Command("bench.pretrain", "BenchConfig", "run", "pre-training speed compared with transformers"),
+    "bench pretrain": Command(
+        "bench.pretrain", "PretrainBenchConfig", "run", "pre-training speed compared with transformers"
+    ),
     "bench finetune": Command(
         "bench.finetune", "FinetuneBenchConfig", "run", "fine-tuning speed compared with the Trainer of transformers"
     ),

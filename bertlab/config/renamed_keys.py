@@ -1,6 +1,6 @@
-"""Keys that were renamed in files, old name -> new name, so that files written under the old names still open.
+"""Keys of files that were renamed, as tables of old name -> new name, so that older files can still be read.
 
-Each table belongs to one kind of file; `rename_keys` applies it. Standard library only.
+Each table belongs to one kind of file; `rename_keys` applies it. Uses the standard library only.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ SETTING_KEYS = {
 """Settings in `run.json`, and keyword arguments of the functions in `bertlab.api`."""
 
 CUSTOM_TASK, OLD_CUSTOM_TASK = "custom", "own"
-"""What `task` in `run.json`, and the command line, call rows that the user describes: the name, and the older one."""
+"""The name of a task that the user describes by flags, and its older name, in `run.json` and on the command line."""
 
 OPTIMIZER_KEYS = {"method": "name", "clip": "max_grad_norm"}
 """Settings of the optimiser, in `run.json` under `optim`."""
@@ -28,9 +28,18 @@ DETECTOR_KEYS = {"calm": "is_stable"}
 OPTIMIZER_STATE_KEYS = {"momentum": "momentum_buffer"}
 """Names of optimiser state in `state.safetensors`, before the name of the parameter."""
 
+BENCH_RESULT_KEYS = {"aim": "target"}
+"""Fields of a row of `bench/results.jsonl`."""
+
+PARITY_KEYS = {"measure": "metric", "figures": "metrics"}
+"""Fields of a row of `results.json`, which `bertlab bench finetune-parity` writes."""
+
+PARITY_RECIPE_KEYS = {"measure": "metric", "held_out": "validation_rows"}
+"""Fields of `recipe` in such a row."""
+
 
 def rename_keys(row: Mapping, names: Mapping[str, str]) -> dict:
-    """A copy of a mapping with its old keys renamed; a key that has its new name already keeps its value.
+    """Return a copy of a mapping with its old keys renamed. If both names of a key are present, the new one wins.
 
     >>> rename_keys({"step": 1, "rate": 0.5}, LOG_KEYS)
     {'step': 1, 'learning_rate': 0.5}

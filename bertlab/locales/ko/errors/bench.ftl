@@ -6,4 +6,4 @@ bench-needs-chromium = Chromium을 찾지 못했어요. 설치하거나(Debian: 
 bench-app-did-not-start = 앱이 시작되지 않았어요. `bertlab app`을 실행해 원인을 확인해 주세요.
 bench-bertviz-changed = bertviz의 페이지가 더는 require.js를 불러오지 않아요. bertlab/bench/attention_view.py를 고쳐 주세요.
 bench-command-failed = { $command } 명령이 실패했어요: { $reason }
-bench-turn-too-short = 스텝 수가 너무 적어요. --minutes를 늘려 주세요.
+bench-run-too-short = 스텝 수가 너무 적어요. --minutes를 늘려 주세요.

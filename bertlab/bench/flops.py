@@ -1,0 +1,50 @@
+"""Count floating-point operations (FLOP), and measure the machine's peak FLOP per second for matrix products."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
+
+_ATEN = torch.ops.aten
+
+
+def _attention_flop(query_shape, key_shape, value_shape, *_, **__) -> int:
+    return sdpa_flop_count(query_shape, key_shape, value_shape)
+
+
+def _attention_backward_flop(grad_shape, query_shape, key_shape, value_shape, *_, **__) -> int:
+    return sdpa_backward_flop_count(grad_shape, query_shape, key_shape, value_shape)
+
+
+# torch's counter has formulas for fused attention on GPUs, but not on CPUs.
+_CPU_OPERATORS = {
+    _ATEN._scaled_dot_product_flash_attention_for_cpu: _attention_flop,
+    _ATEN._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward_flop,
+}
+
+
+def count_flop(computation: Callable[[], object]) -> int:
+    """Count the floating-point operations of all matrix products, forward and backward. A multiply-add counts as two.
+
+    >>> count_flop(lambda: torch.ones(2, 3) @ torch.ones(3, 4))
+    48
+    """
+    with FlopCounterMode(display=False, custom_mapping=_CPU_OPERATORS) as counter:
+        computation()
+    return counter.get_total_flops()
+
+
+def measure_peak_flops(device: torch.device, dtype: torch.dtype, repetitions: int = 9) -> float:
+    """Return the median FLOP per second of one large square matrix product, an upper bound for any training here."""
+    size = 8192 if device.type == "cuda" else 2048
+    left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    flops = []
+    for _ in range(repetitions + 1):
+        start = time.perf_counter()
+        left @ right
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        flops.append(2 * size**3 / (time.perf_counter() - start))
+    return statistics.median(flops[1:])  # without the first one, which includes start-up costs
