@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports what is used
+if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports a name when it is used
     from bertlab.api import EvaluationResult, PreparedCorpus, TrainingResult, evaluate, finetune, prepare, pretrain
     from bertlab.checkpoints.locate import shipped
     from bertlab.config.errors import BertlabError
@@ -41,23 +41,24 @@ __all__ = [
     "default_checkpoint", "evaluate", "finetune", "load", "prepare", "pretrain", "shipped",
 ]  # fmt: skip
 
-_PREDICTIONS = (
+_PREDICTOR_NAMES = (
     "Answers", "Choice", "Classification", "JointFill", "MaskFill", "NextSentence", "Tags", "TokenRow",
 )  # fmt: skip
-_API = ("EvaluationResult", "PreparedCorpus", "TrainingResult", "evaluate", "finetune", "prepare", "pretrain")
-# The module that defines each public name; all other names are in bertlab.explore.session.
-_HOMES = {
-    **dict.fromkeys(_API, "bertlab.api"),
-    **dict.fromkeys(_PREDICTIONS, "bertlab.explore.predictor"),
+_API_NAMES = ("EvaluationResult", "PreparedCorpus", "TrainingResult", "evaluate", "finetune", "prepare", "pretrain")
+# Public name -> the module that defines it. All other public names are defined in `_DEFAULT_MODULE`.
+_DEFAULT_MODULE = "bertlab.explore.session"
+_MODULES = {
+    **dict.fromkeys(_API_NAMES, "bertlab.api"),
+    **dict.fromkeys(_PREDICTOR_NAMES, "bertlab.explore.predictor"),
     "BertlabError": "bertlab.config.errors",
     "shipped": "bertlab.checkpoints.locate",
 }
 
 
 def __getattr__(name: str):
-    # torch takes seconds to import, so it is imported only when a name that needs it is used.
+    # The import of torch takes seconds, so it is postponed until a name that needs it is used.
     if name in __all__:
-        return getattr(import_module(_HOMES.get(name, "bertlab.explore.session")), name)
+        return getattr(import_module(_MODULES.get(name, _DEFAULT_MODULE)), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -34,7 +34,7 @@ def messages(code: str) -> dict[str, set[str]]:
     Fails on an id that stands twice and on what Fluent cannot read.
     """
     found: dict[str, set[str]] = {}
-    for path in languages.sources(code):
+    for path in languages.message_files(code):
         for entry in FluentParser().parse(path.read_text(encoding="utf-8")).body:
             assert not isinstance(entry, ftl.Junk), f"{path}: {entry.content[:80]!r}"
             if isinstance(entry, ftl.Message):
@@ -183,7 +183,7 @@ def test_a_third_language_is_a_folder(tmp_path, monkeypatch):
         error = errors.TextError("text-too-long", tokens=70, limit=64)
         assert error.render("xx") == "ŧoo long: 70 > 64"
         assert errors.TextError("text-empty").render("xx") == errors.TextError("text-empty").render("en")
-        assert languages.language_of(["ŧext"]) == "xx"
+        assert languages.detect_language(["ŧext"]) == "xx"
         assert languages.shipped_checkpoints("span", "xx") == languages.shipped_checkpoints("span")
         assert languages.example_task("span", "xx") == languages.example_task("span")
     finally:

@@ -427,7 +427,7 @@ def test_a_large_crash_log_is_rotated(monkeypatch, tmp_path):
     log = crash_log.log_path()
     log.parent.mkdir()
     log.write_bytes(b"x" * (crash_log.MAX_BYTES + 1))
-    assert crash_log.unexpected_error(ValueError("new"), "test").id == "unexpected-error"
+    assert crash_log.log_unexpected_error(ValueError("new"), "test").id == "unexpected-error"
     assert log.stat().st_size < 1000
     assert log.with_name("errors.log.1").stat().st_size > crash_log.MAX_BYTES
 

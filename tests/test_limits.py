@@ -45,9 +45,9 @@ def test_a_number_of_epochs_that_never_ends_is_refused(tmp_path, epochs, id):
 
 def test_every_bound_is_in_its_range_or_just_outside():
     for flag, limit in LIMITS.items():
-        assert limit.holds(limit.least) != limit.above, flag
-        assert limit.most is None or limit.holds(limit.most), flag
-        assert limit.below is None or not limit.holds(limit.below), flag
+        assert limit.contains(limit.minimum) != limit.excludes_minimum, flag
+        assert limit.maximum is None or limit.contains(limit.maximum), flag
+        assert limit.below is None or not limit.contains(limit.below), flag
 
 
 def test_settings_without_numbers_are_ignored():

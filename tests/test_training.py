@@ -1083,8 +1083,8 @@ def test_the_bar_of_a_resumed_run_moves(capsys):
 def test_differing_settings_are_named_by_the_flags_that_a_user_types(tmp_path):
     config = FinetuneConfig(task="custom", kind="span", from_="tiny", out=tmp_path, precision="float32")
     run_settings.claim_run(config, torch.device("cpu"), {})
-    changed = replace(config, kind="tagging", from_="mini", optim=replace(config.optim, ema=0.5, lr=1.0))
+    changed = replace(config, task="squad", kind="tagging", from_="mini", optim=replace(config.optim, ema=0.5, lr=1.0))
     with raises_error(BertlabError, "run-settings-differ-unsaved") as caught:
         run_settings.claim_run(changed, torch.device("cpu"), {})
     flags = [difference.params["flag"] for difference in caught.value.params["differences"]]
-    assert flags == ["--ema", "--from", "--optim.lr", "--type"]
+    assert flags == ["--ema", "--from", "--optim.lr", "--type", "task"]

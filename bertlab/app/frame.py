@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlException
 
 from bertlab.app.i18n import error_text, t
-from bertlab.config.crash_log import unexpected_error
+from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.views.passage import escape_html
 
@@ -78,7 +78,7 @@ def _log_unexpected(error: BaseException) -> BertlabError:
     """Write an unexpected exception to the error log, and return the error to show."""
     if isinstance(error, MemoryError):
         return BertlabError("out-of-memory")
-    logged = unexpected_error(error, f"page {st.session_state.get('url.page') or 'start'}")
+    logged = log_unexpected_error(error, f"page {st.session_state.get('url.page') or 'start'}")
     # the message does not name the log file, because visitors of a hosted app cannot open it
     return BertlabError("unexpected-error-on-page", id=logged.params.get("id", "–"))
 

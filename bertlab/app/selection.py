@@ -15,7 +15,7 @@ from bertlab.app.i18n import language, t
 from bertlab.app.pages import PAGES
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.languages import DEFAULT, example_task, language_of, languages, message_ids
+from bertlab.config.languages import DEFAULT, detect_language, example_task, languages, message_ids
 from bertlab.explore.session import Session
 from bertlab.tasks.registry import types_of_command
 from bertlab.text.word_spans import MASK
@@ -125,7 +125,7 @@ def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
 def _detect_language(texts: Sequence[str]) -> str:
     """Detect the language of texts by their script. Without letters it is the language of the interface."""
     words = [word for text in texts for word in text.replace(MASK, " ").split() if any(map(str.isalpha, word))]
-    return language_of(words) if words else language()
+    return detect_language(words) if words else language()
 
 
 def _note_other_language(session: Session, texts: Sequence[str]) -> None:

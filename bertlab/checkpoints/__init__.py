@@ -1,1 +1,1 @@
-"""A checkpoint directory to a model and back; the hub, pruning, averaging."""
+"""Load and save checkpoints, download them from the hub, prune and average them, and read run directories."""

@@ -1,25 +1,26 @@
-"""Where shipped checkpoints and runs are: `BERTLAB_ASSETS`, or `assets` in a clone of the repository.
+"""The directories of the shipped checkpoints and runs.
 
-`BERTLAB_ASSETS` names a directory with `checkpoints/` and `runs/`. `BERTLAB_CHECKPOINTS` and `BERTLAB_RUNS` name one
-of the two directories each and come first.
+By default they are in `assets` of a clone of the repository. The environment variable `BERTLAB_ASSETS` names another
+directory with `checkpoints/` and `runs/`. `BERTLAB_CHECKPOINTS` and `BERTLAB_RUNS` each name one of these two and have
+precedence.
 """
 
 import os
 from pathlib import Path
 
-ASSETS = "BERTLAB_ASSETS"
-VARIABLES = {"checkpoints": "BERTLAB_CHECKPOINTS", "runs": "BERTLAB_RUNS"}
-CLONE = Path(__file__).parents[2]
+ASSETS_VARIABLE = "BERTLAB_ASSETS"
+DIRECTORY_VARIABLES = {"checkpoints": "BERTLAB_CHECKPOINTS", "runs": "BERTLAB_RUNS"}
+REPOSITORY = Path(__file__).parents[2]
 
 
 def asset_directory(kind: str) -> Path:
-    """The directory of the shipped checkpoints or runs, whether or not it exists.
+    """Return the directory of the shipped checkpoints or runs, whether or not it exists.
 
     Args:
         kind: "checkpoints" or "runs".
     """
-    if own := os.environ.get(VARIABLES[kind]):
-        return Path(own).expanduser()
-    if assets := os.environ.get(ASSETS):
+    if directory := os.environ.get(DIRECTORY_VARIABLES[kind]):
+        return Path(directory).expanduser()
+    if assets := os.environ.get(ASSETS_VARIABLE):
         return Path(assets).expanduser() / kind
-    return CLONE / "assets" / kind
+    return REPOSITORY / "assets" / kind

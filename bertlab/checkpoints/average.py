@@ -1,7 +1,7 @@
-"""The average of the weights of two checkpoints that share their initialisation.
+"""Average the weights of two models that were trained from the same initial weights.
 
-Models fine-tuned from the same weights lie in one basin of the loss, and the loss between them is often lower than at
-either end (Wortsman et al. 2022, arXiv 2203.05482, sections 3 and 4).
+Models fine-tuned from the same weights lie in one basin of the loss. Between them the loss is often lower than at
+either model (Wortsman et al. 2022, arXiv 2203.05482, sections 3 and 4).
 """
 
 import copy
@@ -11,16 +11,16 @@ import torch
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 
-MIN_SIMILARITY = 0.5  # below this cosine two models share no initialisation, and their average is unlikely to work
-TRAINING_ONLY = {"hidden_dropout", "attention_dropout", "initializer_range"}  # do not change what a model computes
+MIN_SIMILARITY = 0.5  # below this cosine two models share no initial weights, and their average is unlikely to work
+TRAINING_FIELDS = {"hidden_dropout", "attention_dropout", "initializer_range"}  # do not affect predictions
 
 
 @torch.no_grad()
 def weight_similarity(model: Bert, other: Bert) -> float:
-    """The cosine between all weight matrices of two models; matrices that only one of them has are left out.
+    """Return the cosine similarity of two models over all weight matrices that both of them have.
 
-    Runs of this library from the same weights reach 0.7 and more, runs from different random weights at most 0.2: each
-    arranges its features in an order of its own, and the average of two orders means nothing.
+    Runs of this library from the same initial weights reach 0.7 or more, runs from different random weights at most
+    0.2: each of these learns its features in a different order, so their average mixes unrelated features.
     """
     others, products = dict(other.named_parameters()), torch.zeros(3, dtype=torch.float64)
     for name, matrix in model.named_parameters():
@@ -33,18 +33,18 @@ def weight_similarity(model: Bert, other: Bert) -> float:
 
 @torch.no_grad()
 def average(model: Bert, other: Bert, share: float = 0.5) -> Bert:
-    """A copy of `model` in which every weight is (1 - share) of its own and `share` of the other model's.
+    """Return a copy of `model` whose weights are (1 - share) x its own weights + share x those of `other`.
 
     Args:
-        model: the model that is copied, with its configuration.
+        model: a model, whose configuration the copy gets.
         other: a model of the same architecture, labels and task heads; dropout rates may differ.
         share: the weight of `other`, more than 0 and less than 1.
 
     Raises:
-        CheckpointError: sizes, labels or heads differ, so that weights have no counterpart.
+        CheckpointError: the sizes, labels or task heads of the models differ.
     """
     fields, others = vars(model.config), vars(other.config)
-    if differing := [name for name in fields if name not in TRAINING_ONLY and fields[name] != others[name]]:
+    if differing := [name for name in fields if name not in TRAINING_FIELDS and fields[name] != others[name]]:
         raise CheckpointError("average-architectures-differ", fields=differing)
     if set(model.head_names) != set(other.head_names):
         raise CheckpointError(

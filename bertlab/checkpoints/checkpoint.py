@@ -1,6 +1,6 @@
-"""A checkpoint directory to a model with its tokenizer, and back, in the Hugging Face layout.
+"""Load a model and its tokenizer from a checkpoint directory in the Hugging Face layout, and save them.
 
-`bertlab.json` beside the weights records how the model was made. A directory is written completely or not at all.
+`bertlab.json` beside the weights records how the model was trained. A directory is written completely or not at all.
 """
 
 import json
@@ -13,9 +13,9 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from bertlab.checkpoints import files, locate, weight_files
-from bertlab.checkpoints.directory import replacing
+from bertlab.checkpoints.directory import replace_directory
 from bertlab.checkpoints.files import CARD, CONFIG, INDEX, OLD_WEIGHTS, RECORD, WEIGHTS
-from bertlab.checkpoints.maps import classifier, hf_to_state, state_to_hf
+from bertlab.checkpoints.maps import find_classifier, hf_to_state, state_to_hf
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import read_json_object, system_reason, write_atomically
@@ -25,58 +25,58 @@ from bertlab.nn.heads import HEADS, find_conflicting_heads
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-PADDING = 1024  # rows that an embedding table may have beyond its vocabulary: tables are padded to round sizes
+MAX_PADDING_ROWS = 1024  # extra rows of an embedding table, since tables are padded to round sizes
 FLOAT8 = torch.float8_e4m3fn
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An opened checkpoint: a model, its tokenizer, and what is recorded of them."""
+    """A loaded checkpoint: a model, its tokenizer, and the record of its training."""
 
     model: Bert
     """The model, in eval mode."""
     tokenizer: Tokenizer
     """The tokenizer the model was trained with."""
     record: dict
-    """What `bertlab.json` says of how the checkpoint was made; {} without that file."""
+    """The content of `bertlab.json`, which records how the model was trained; {} if there is no such file."""
     name: str
-    """The directory's name, or the hub id."""
+    """The name of the directory, or the hub id."""
     path: Path
-    """The directory; for a hub model, the one in the hub's cache."""
+    """The directory of the checkpoint; for a hub model, its directory in the cache."""
     initialised: tuple[str, ...] = ()
-    """The parts that the checkpoint has no weights for, initialised at random: requested task heads, or "pooler"."""
+    """The parts initialised at random, since the checkpoint has no weights for them: task heads, or "pooler"."""
 
     @property
     def config(self) -> ModelConfig:
-        """The model's configuration."""
+        """The configuration of the model."""
         return self.model.config
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The names of the model's task heads."""
+        """The names of the task heads of the model."""
         return self.model.head_names
 
     @property
     def null_threshold(self) -> float | None:
-        """tau of a question-answering model that may refuse, tuned on its dev set (section 4.3); None for others."""
+        """The threshold tau for "no answer", tuned on the dev set (section 4.3); None if the model has none."""
         tau = self.record.get("null_threshold")
         return float(tau) if type(tau) in (int, float) and abs(tau) < 1e9 else None
 
     @property
     def pair_objective(self) -> PairObjectiveName:
-        """The sentence-pair objective it was pre-trained with: by its record, or NSP if it has the head for it."""
+        """The sentence-pair objective of pre-training: from the record, or else NSP if the model has that head."""
         if "nsp" not in self.heads:
             return "none"
         objectives = self.record.get("objectives")
         return "order" if isinstance(objectives, list) and "sentence order" in objectives else "next"
 
     def max_tokens_for(self, usual: int) -> int:
-        """Tokens of an input for a prediction: the usual number of the task type, or that of fine-tuning if larger."""
+        """Return the maximum tokens of an input: the usual number of a task type, or that of fine-tuning if larger."""
         return max(usual, self._setting("max_tokens", 0))
 
     @property
     def stride(self) -> int:
-        """Tokens between the starts of two windows of a long passage: as in fine-tuning, or 128."""
+        """The distance in tokens between the starts of two windows of a passage: as in fine-tuning, or 128."""
         return self._setting("stride", 128)
 
     def _setting(self, name: str, default: int) -> int:
@@ -86,7 +86,7 @@ class Checkpoint:
 
 
 def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Iterable[str] = ()) -> Checkpoint:
-    """Open a checkpoint of bertlab or of any Hugging Face BERT.
+    """Load a checkpoint of bertlab or of any Hugging Face BERT.
 
     Args:
         source: a directory, the name of a shipped checkpoint, or a hub id.
@@ -100,19 +100,19 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     config = files.read_config(path)
     tensors = weight_files.read_weights(path)
     try:
-        head, labels = classifier(read_json_object(path / CONFIG), tensors)
+        head, labels = find_classifier(read_json_object(path / CONFIG), tensors)
         config = config.replace(labels=labels)
-        state, found = hf_to_state(tensors, config, head)
+        state, stored_heads = hf_to_state(tensors, config, head)
     except CheckpointError as error:
         raise CheckpointError("checkpoint-unusable", name=source, reason=error) from None
     tokenizer = Tokenizer.load(path)
-    if not config.vocab_size - PADDING <= tokenizer.vocab_size <= config.vocab_size:
+    if not config.vocab_size - MAX_PADDING_ROWS <= tokenizer.vocab_size <= config.vocab_size:
         raise CheckpointError(
             "checkpoint-vocabulary-size", name=source, tokens=tokenizer.vocab_size, rows=config.vocab_size
         )
-    with torch.device("meta"):  # nothing is initialised: the weights come from the file
-        model = FastBert(config, found)
-    missing = [name for name in heads if name not in found]
+    with torch.device("meta"):  # skips the initialisation, since the weights come from the file
+        model = FastBert(config, stored_heads)
+    missing = [name for name in heads if name not in stored_heads]
     initialised = tuple(missing)
     if not any(name.startswith("pooler.") for name in state):
         model.pooler = Pooler(config).apply(model.initialise_weights)
@@ -127,7 +127,7 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
 
 
 def read_record(source: str | Path) -> dict:
-    """What a checkpoint's `bertlab.json` says of how it was made, without its weights; {} without that file.
+    """Return the content of a checkpoint's `bertlab.json` without loading its weights; {} if there is no such file.
 
     Raises:
         CheckpointError: there is no such checkpoint, or the file is damaged.
@@ -144,28 +144,28 @@ def save(
     dtype: torch.dtype = torch.float16,
     card: str = "",
 ) -> Path:
-    """Write a checkpoint that bertlab and `transformers` open -> its directory.
+    """Write a checkpoint that bertlab and `transformers` can load, and return its directory.
 
-    It is written beside its place, flushed to the disk and then renamed, so `directory` never holds part of a
-    checkpoint. Other files of an old checkpoint there (a log, for example) are kept.
+    The checkpoint is written to a temporary directory, flushed to the disk and then renamed, so `directory` is never
+    incomplete. Other files of an older checkpoint there, such as a log, are kept.
 
     Args:
-        directory: where to write; an old checkpoint there is replaced.
-        record: the content of `bertlab.json`: anything that `json.dumps` takes.
-        dtype: the type of the stored weights. torch.float8_e4m3fn halves the file: matrices in eight bits, vectors in
-            float16; measure the stored file.
-        card: the text of README.md; none is written for "".
+        directory: the directory to write; an older checkpoint in it is replaced.
+        record: the content of `bertlab.json`: any dictionary that `json.dumps` accepts.
+        dtype: the type of the stored weights. torch.float8_e4m3fn halves the size of the file: it stores matrices in
+            eight bits and vectors in float16. Evaluate the stored checkpoint, since its metrics may differ.
+        card: the text of README.md; "" for no such file.
 
     Raises:
-        CheckpointError: `directory` holds something other than a checkpoint, or cannot be written; it is unchanged
-            then.
+        CheckpointError: `directory` contains something else than a checkpoint, or cannot be written. It is unchanged
+            in both cases.
     """
     target = Path(directory).expanduser().resolve()
     if target.exists() and not (target / CONFIG).is_file() and not (target.is_dir() and not any(target.iterdir())):
         raise CheckpointError("checkpoint-target-in-use", path=directory)
-    for rivals in find_conflicting_heads(model.head_names).values():
-        raise CheckpointError("checkpoint-several-classifiers", heads=rivals)
-    tensors = {name: _stored(name, tensor, dtype) for name, tensor in state_to_hf(model).items()}
+    for conflicting_heads in find_conflicting_heads(model.head_names).values():
+        raise CheckpointError("checkpoint-several-classifiers", heads=conflicting_heads)
+    tensors = {name: _convert_for_storage(name, tensor, dtype) for name, tensor in state_to_hf(model).items()}
     texts = {
         CONFIG: json.dumps(_hf_config(model, dtype), indent=2) + "\n",
         RECORD: json.dumps(record, indent=2, ensure_ascii=False) + "\n",
@@ -173,12 +173,12 @@ def save(
     if card:
         texts[CARD] = card
     try:
-        with replacing(target, owned=(WEIGHTS, INDEX, OLD_WEIGHTS, CONFIG, RECORD, CARD)) as new:
+        with replace_directory(target, owned=(WEIGHTS, INDEX, OLD_WEIGHTS, CONFIG, RECORD, CARD)) as new:
             save_file(tensors, new / WEIGHTS, metadata={"format": "pt"})
             tokenizer.save(new, max_tokens=model.config.max_positions)
             for name, text in texts.items():
                 (new / name).write_text(text, encoding="utf-8", newline="\n")
-            # safetensors creates a file that only its owner may read
+            # safetensors creates a file that only its owner can read.
             (new / WEIGHTS).chmod((new / CONFIG).stat().st_mode)
     except (OSError, UnicodeError, SafetensorError, BertlabError) as error:
         reason = error.params.get("reason", error) if isinstance(error, BertlabError) else system_reason(error)
@@ -187,7 +187,7 @@ def save(
 
 
 def write_record(directory: Path, record: dict, card: str) -> None:
-    """Replace `bertlab.json` and the card of a checkpoint, each atomically.
+    """Replace `bertlab.json` and README.md of a checkpoint, each of them atomically.
 
     Raises:
         BertlabError: a file cannot be written.
@@ -196,8 +196,11 @@ def write_record(directory: Path, record: dict, card: str) -> None:
     write_atomically(directory / CARD, card)
 
 
-def _stored(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """A tensor as it is stored. Eight bits are for matrices; vectors (biases, LayerNorm) are small and matter more."""
+def _convert_for_storage(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return a tensor in the type in which it is stored.
+
+    Only matrices are stored in eight bits. Vectors (biases, LayerNorm) are small and need more precision.
+    """
     dtype = torch.float16 if dtype == FLOAT8 and tensor.ndim < 2 else dtype
     stored = tensor.detach().to("cpu", dtype, copy=True).contiguous()
     if not weight_files.is_finite(stored):
@@ -206,7 +209,7 @@ def _stored(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor
 
 
 def _architecture(heads: Collection[str]) -> str:
-    """The class of `transformers` that opens a checkpoint with these heads.
+    """Return the class of `transformers` that loads a checkpoint with these task heads.
 
     >>> _architecture(("mlm", "nsp")), _architecture(("span",)), _architecture(())
     ('BertForPreTraining', 'BertForQuestionAnswering', 'BertModel')
@@ -214,12 +217,13 @@ def _architecture(heads: Collection[str]) -> str:
     classifiers = [name for name in heads if HEADS[name].hf_modules[""] == "classifier"]
     if {"mlm", "nsp"} <= set(heads) and not classifiers:
         return "BertForPreTraining"
-    # a head of fine-tuning comes before those of pre-training, which its class leaves out
+    # The class of a fine-tuned head has precedence; it ignores the heads of pre-training.
     order = sorted(heads, key=lambda name: (name not in classifiers, name in ("mlm", "nsp"), list(HEADS).index(name)))
     return HEADS[order[0]].hf_class if order else "BertModel"
 
 
 def _hf_config(model: Bert, dtype: torch.dtype) -> dict:
+    """Return the content of config.json."""
     architecture = _architecture(model.head_names)
     # One output means regression in transformers; the file also says it explicitly.
     regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in model.head_names else {}
@@ -229,6 +233,6 @@ def _hf_config(model: Bert, dtype: torch.dtype) -> dict:
         **model.config.to_hf(),
         **regression,
         "position_embedding_type": model.config.family.position_embeddings,
-        # the type to compute in: transformers converts weights that are stored in eight bits
+        # The type of the computation: transformers converts weights that are stored in eight bits.
         "dtype": str(torch.float16 if dtype == FLOAT8 else dtype).removeprefix("torch."),
     }

@@ -1,4 +1,4 @@
-"""Replace a directory as a whole: write beside it, flush to the disk, rename."""
+"""Replace a directory atomically: write a new one beside it, flush it to the disk, and rename it."""
 
 import os
 import secrets
@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(target: Path, owned: Iterable[str]) -> Iterator[Path]:
-    """A `with` block that fills a new directory, which then takes the place of `target`.
+def replace_directory(target: Path, owned: Iterable[str]) -> Iterator[Path]:
+    """Yield a new directory for a `with` block to fill, and then replace `target` by it.
 
-    If the block or the renaming fails, `target` is what it was before.
+    If the block or the replacement fails, `target` is unchanged.
 
     Args:
-        target: the directory to replace or create; the directory above it is created if necessary.
-        owned: names of files that an old `target` does not hand over; all its other files are moved to the new one.
+        target: the directory to replace or create; its parent is created if necessary.
+        owned: the names of files of an old `target` that are deleted; its other files are moved to the new directory.
 
     Raises:
         OSError: the directory cannot be written.
@@ -28,7 +28,7 @@ def replacing(target: Path, owned: Iterable[str]) -> Iterator[Path]:
         yield new
         for path in [*new.iterdir(), new]:
             _flush(path)
-        _take_place(new, target, set(owned))
+        _swap(new, target, set(owned))
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
@@ -42,8 +42,8 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
-def _take_place(new: Path, target: Path, owned: set[str]) -> None:
-    """Rename `new` to `target`. An old `target` is renamed first, and renamed back if that fails."""
+def _swap(new: Path, target: Path, owned: set[str]) -> None:
+    """Rename `new` to `target`. An old `target` is renamed first, and its name is restored if that fails."""
     if not target.exists():
         new.rename(target)
     else:

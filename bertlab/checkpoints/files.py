@@ -1,4 +1,4 @@
-"""The configuration and the record of a checkpoint directory, read and checked. Does not import torch."""
+"""Read and check the configuration and the record of a checkpoint directory. Does not import torch."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ from bertlab.config.files import read_json_object
 CONFIG, RECORD, CARD = "config.json", "bertlab.json", "README.md"
 WEIGHTS, INDEX, OLD_WEIGHTS = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 
-MAX_LAYERS = 1000  # more than any published encoder; building modules for a forged number would take minutes
+MAX_LAYERS = 1000  # more than in any published encoder; without a limit a forged number would take minutes to build
 
 
 def read_config(directory: Path) -> ModelConfig:
-    """The model configuration of the checkpoint in a directory; its weights are not needed.
+    """Read the configuration of the checkpoint in a directory, which need not have weights.
 
     Raises:
         CheckpointError: `config.json` is missing or damaged, or does not describe a BERT.
@@ -31,14 +31,14 @@ def read_config(directory: Path) -> ModelConfig:
         raise CheckpointError("config-not-a-bert", path=path, reason=first_line(error)) from None
     for name, value in vars(config).items():
         if not _is_valid(name, value):
-            # An integer of a million digits would neither be shown nor, in Python, be converted to text.
+            # Python does not convert integers with thousands of digits to text.
             shown = "10^19" if isinstance(value, int) and abs(value) >= 10**19 else repr(value)
             raise CheckpointError("config-value-invalid", path=path, name=name, value=shown)
     return config
 
 
 def read_record(directory: Path) -> dict:
-    """What `bertlab.json` says of how the checkpoint was made; {} without that file.
+    """Return the content of `bertlab.json`, which records how the model was trained; {} if there is no such file.
 
     Raises:
         CheckpointError: the file is damaged.
@@ -48,7 +48,7 @@ def read_record(directory: Path) -> dict:
 
 
 def _is_valid(name: str, value: object) -> bool:
-    """Whether a field of a configuration has a value that a model can be built with, by the type of its default."""
+    """Return whether a field of a configuration has a valid value, which depends on the type of its default."""
     default = getattr(ModelConfig, name)
     if isinstance(default, bool):
         return isinstance(value, bool)

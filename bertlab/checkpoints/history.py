@@ -1,8 +1,8 @@
 """Read a run directory: its settings, its log, its snapshots, and whether it has finished.
 
-`bertlab pretrain` and `bertlab finetune` write run.json (settings), log.jsonl (one row per step, with evaluations
-between them), snapshots/step-XXXXXXXX/ (ordinary checkpoints) and checkpoint/ (the result). A run may still be training
-while it is read, and may come from anywhere: rows and fields that make no sense are skipped. Nothing is written.
+`bertlab pretrain` and `bertlab finetune` write run.json (settings), log.jsonl (one row for each step and for each
+evaluation), snapshots/step-XXXXXXXX/ (checkpoints of the run) and checkpoint/ (its result). The run may still be
+training, and the directory may come from an untrusted source: invalid rows and fields are skipped. Nothing is written.
 """
 
 import json
@@ -21,78 +21,79 @@ from bertlab.config.files import system_reason
 from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
 
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
-STALL_SECONDS = 300  # a run without a result counts as stopped after so many seconds without a new row
-ROWS = 400  # of a thinned log, about
+STALL_SECONDS = 300  # without a new row for so long, a run without a result counts as stopped
+THINNED_ROWS = 400  # the approximate number of rows of a thinned log
 RECENT_STEPS = 100
-MAX_NUMBER = 1e15  # a larger number in a log or record is damage
-_NOT_AVERAGED = {"step", "tokens", "seconds", "progress", "learning_rate", "step_seconds"}
-_NOT_SETTINGS = set(RUN_KEYS.values())  # facts that stand in run.json beside the settings
-# A run has diverged when its loss is above its lowest by both of these.
+MAX_NUMBER = 1e15  # a larger number in a log or record is invalid
+_LAST_VALUE_KEYS = {"step", "tokens", "seconds", "progress", "learning_rate", "step_seconds"}
+_NOT_SETTINGS = set(RUN_KEYS.values())  # keys of run.json that are not settings
+_FLAG_NAMES = {"kind": "type", "optim.ema": "ema"}  # settings whose flags have other names
+# A run has diverged if its mean loss over a window of steps exceeds the minimum by this difference and this factor.
 _DIVERGED_NATS, _DIVERGED_FACTOR = 1.0, 1.25
-_WINDOW = 20  # steps whose mean loss is compared for that
+_WINDOW_STEPS = 20
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A checkpoint that a run wrote on its way."""
+    """A checkpoint that a run saved during training."""
 
     step: int
-    """Training steps before it."""
+    """Number of training steps before it."""
     tokens: int
-    """Training tokens before it."""
+    """Number of training tokens before it."""
     path: Path
     """Its directory."""
     validation: Mapping[str, float] = field(default_factory=dict)
-    """Metrics on held-out text by name; {} where none were measured."""
+    """Metrics on held-out text, by name; {} if they were not measured."""
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Whether a run is still training, and how far it came."""
+    """Whether a run is still training, and its last step."""
 
     state: str
     """"running", "finished", "stopped" or "diverged"."""
     step: int
     """The last step in its log."""
     seconds: float
-    """Seconds since its log was last written."""
+    """Seconds since the last change of its log."""
 
 
 @dataclass(frozen=True)
 class WatchedPrediction:
-    """What a model predicted for one of the sentences that are shown again and again during pre-training."""
+    """The predictions for one of the sentences that `bertlab pretrain` prints repeatedly during a run (--watch)."""
 
     step: int
-    """Training steps before the prediction."""
+    """Number of training steps before the prediction."""
     text: str
     """The sentence, with [MASK]."""
     guesses: tuple[tuple[tuple[str, float], ...], ...]
-    """For each [MASK] the best tokens with their probabilities."""
+    """For each [MASK], the most probable tokens with their probabilities."""
 
 
 def shipped_runs() -> dict[str, Path]:
-    """The shipped runs by name; {} where there are none. See `bertlab.checkpoints.assets` for where they are."""
+    """Return the shipped runs by name; {} if there are none. See `bertlab.checkpoints.assets` for where they are."""
     return find_runs(asset_directory("runs"))
 
 
 def find_runs(directory: str | Path) -> dict[str, Path]:
-    """The runs in a directory by name, or the directory itself if it is a run; {} for one that does not exist."""
+    """Return the runs in a directory by name, or the directory itself if it is a run; {} if it does not exist."""
     try:
         directory = Path(directory).expanduser()
         if is_run(directory):
             return {directory.resolve().name: directory}
         return {path.name: path for path in sorted(directory.iterdir()) if path.name[:1] != "." and is_run(path)}
-    except (OSError, RuntimeError, ValueError):  # too long for a name, the home of an unknown user, a null character
+    except (OSError, RuntimeError, ValueError):  # the path is too long, has a null character, or names an unknown user
         return {}
 
 
 def is_run(directory: Path) -> bool:
-    """Whether a directory is a run directory: it has a log, or snapshots."""
+    """Return whether a directory is a run directory, which has a log or snapshots."""
     return (directory / LOG).is_file() or (directory / SNAPSHOTS).is_dir()
 
 
 def read_settings(run: Path) -> dict:
-    """The content of run.json; {} if it is missing or damaged."""
+    """Read run.json; {} if it is missing or damaged."""
     settings = rename_keys(_read_json(run / SETTINGS), RUN_KEYS | SETTING_KEYS)
     if isinstance(settings.get("optim"), dict):
         settings["optim"] = rename_keys(settings["optim"], OPTIMIZER_KEYS)
@@ -100,39 +101,44 @@ def read_settings(run: Path) -> dict:
 
 
 def differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
-    """The settings in which runs differ, by the names of their flags, with the value of each run; None where it has
-    none. A setting that only some runs have (those of another command) counts if it differs among these.
+    """Return the settings that differ between runs, by the names of their flags.
+
+    A setting that only some runs have, since the others are runs of another command, is compared between those runs.
 
     Args:
         runs: the settings of each run, see `read_settings`.
 
-    >>> differing_settings([{"seed": 1, "optim": {"lr": 0.1}, "mask": 0.15}, {"seed": 1, "optim": {"lr": 0.2}}])
-    {'optim.lr': [0.1, 0.2]}
+    Returns:
+        Name of the flag -> the value of each run, None for a run without this setting.
+
+    >>> span = {"kind": "span", "optim": {"lr": 0.1}, "seed": 1}
+    >>> differing_settings([span, {"kind": "tagging", "optim": {"lr": 0.2}}])
+    {'type': ['span', 'tagging'], 'optim.lr': [0.1, 0.2]}
     """
-    flat = [dict(_flags(run)) for run in runs]
-    names = dict.fromkeys(name for settings in flat for name in settings)
-    known = {name: [settings[name] for settings in flat if name in settings] for name in names}
-    differing = [name for name, values in known.items() if any(value != values[0] for value in values)]
-    return {name: [settings.get(name) for settings in flat] for name in differing}
+    by_run = [dict(_by_flag(run)) for run in runs]
+    flags = dict.fromkeys(flag for settings in by_run for flag in settings)
+    present = {flag: [settings[flag] for settings in by_run if flag in settings] for flag in flags}
+    differing = [flag for flag, values in present.items() if any(value != values[0] for value in values)]
+    return {flag: [settings.get(flag) for settings in by_run] for flag in differing}
 
 
-def _flags(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Settings as (flag, value) pairs, nested ones with dots in their names."""
+def _by_flag(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield (flag, value) for each setting; the names of nested settings contain dots."""
     for name, value in settings.items():
         if name in _NOT_SETTINGS:
             continue
         flag = f"{prefix}{name.rstrip('_').replace('_', '-')}"
         if isinstance(value, Mapping):
-            yield from _flags(value, f"{flag}.")
+            yield from _by_flag(value, f"{flag}.")
         else:
-            yield flag, value
+            yield _FLAG_NAMES.get(flag, flag), value
 
 
 def read_log(run: Path) -> list[dict]:
-    """The rows of a run's log. Half-written or damaged lines are skipped.
+    """Read the rows of a run's log. Incomplete and damaged lines are skipped.
 
     Raises:
-        DataError: the log exists and cannot be read.
+        DataError: the log exists but cannot be read.
     """
     try:
         text = (run / LOG).read_text(encoding="utf-8", errors="replace")
@@ -152,14 +158,14 @@ def read_log(run: Path) -> list[dict]:
 
 
 def is_step(row: Mapping) -> bool:
-    """Whether a row of the log is a training step, and not an evaluation."""
+    """Return whether a row of the log is a training step, and not an evaluation."""
     return "loss" in row
 
 
-def thin_log(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
-    """About `most` rows of steps, close together early and far apart late, and all rows of evaluations.
+def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict]:
+    """Reduce a log to about `max_rows` steps, more of them from the start of the run, and all evaluations.
 
-    Each row is the mean of the steps it stands for; its step, tokens, seconds and learning rate are those of the last.
+    Each row is the mean of consecutive steps. Its step, tokens, seconds and learning rate are those of the last one.
 
     >>> thin_log([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
     [{'step': 1, 'loss': 1.0}, {'step': 50, 'loss': 26.0}, {'step': 100, 'loss': 75.5}]
@@ -167,16 +173,16 @@ def thin_log(rows: Iterable[Mapping], most: int = ROWS) -> list[dict]:
     rows = list(rows)
     steps = [row for row in rows if is_step(row)]
     others = [row for row in rows if not is_step(row)]
-    if len(steps) > most:
-        half = (most + 1) // 2
-        places = np.concatenate([np.geomspace(1, len(steps), half), np.linspace(1, len(steps), most - half + 1)])
-        ends = sorted(set(places.round().astype(int).tolist()))
+    if len(steps) > max_rows:
+        half = (max_rows + 1) // 2
+        ends = np.concatenate([np.geomspace(1, len(steps), half), np.linspace(1, len(steps), max_rows - half + 1)])
+        ends = sorted(set(ends.round().astype(int).tolist()))
         steps = [_mean_row(steps[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
     return sorted([*steps, *map(dict, others)], key=lambda row: row["step"])
 
 
 def watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
-    """The watched predictions in a log, in its order; entries of another form are skipped.
+    """Return the watched predictions in a log, in order; invalid entries are skipped.
 
     >>> row = {"step": 10, "watched": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5], ["milk", 0.2]]]}]}
     >>> watched_predictions([row])
@@ -186,7 +192,9 @@ def watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
     for row in rows:
         for entry in row.get("watched") if isinstance(row.get("watched"), list) else []:
             try:
-                guesses = tuple(tuple((str(token), float(share)) for token, share in mask) for mask in entry["guesses"])
+                guesses = tuple(
+                    tuple((str(token), float(probability)) for token, probability in mask) for mask in entry["guesses"]
+                )
                 found.append(WatchedPrediction(int(row["step"]), str(entry["text"]), guesses))
             except (KeyError, TypeError, ValueError, OverflowError):
                 continue
@@ -194,7 +202,7 @@ def watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
 
 
 def recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) -> float | None:
-    """The mean of a number over the last steps of a log, since a single batch says little; None where there is none.
+    """Return the mean of a metric over the last steps of a log; None if no step has it.
 
     >>> recent_mean([{"step": 1, "loss": 9.0}, {"step": 2, "loss": 2.0}, {"step": 3, "loss": 1.0}], "loss", 2)
     1.5
@@ -204,34 +212,34 @@ def recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) -> float
 
 
 def tokens_per_second(rows: list[dict]) -> float | None:
-    """The training speed over the whole run, in tokens per second; None if the log does not hold it."""
-    known = [
+    """Return the training speed over the whole run, in tokens per second; None if the log does not contain it."""
+    points = [
         (row["tokens"], row["seconds"])
         for row in rows
         if is_step(row) and is_number(row.get("tokens")) and is_number(row.get("seconds"))
     ]
-    if len(known) < 2 or known[-1][1] <= known[0][1]:
+    if len(points) < 2 or points[-1][1] <= points[0][1]:
         return None
-    return (known[-1][0] - known[0][0]) / (known[-1][1] - known[0][1])
+    return (points[-1][0] - points[0][0]) / (points[-1][1] - points[0][1])
 
 
 def find_snapshots(run: Path) -> list[Snapshot]:
-    """The checkpoints of a run by step; its result is the last one if it is later than the others.
+    """Return the snapshots of a run in the order of their steps, with its result as the last one if it is later.
 
     Raises:
-        DataError: there are none.
+        DataError: the run has no snapshots.
     """
     found = {}
     for path in [*(run / SNAPSHOTS).glob("step-*"), run / RESULT]:
         if not (path / "config.json").is_file():
             continue
         record = _read_json(path / RECORD)
-        named = re.fullmatch(r"step-(\d{1,15})", path.name, re.ASCII)
-        step = record["steps"] if is_number(record.get("steps")) else int(named[1]) if named else None
+        name_match = re.fullmatch(r"step-(\d{1,15})", path.name, re.ASCII)
+        step = record["steps"] if is_number(record.get("steps")) else int(name_match[1]) if name_match else None
         if step is not None:
             tokens = record.get("tokens")
             snapshot = Snapshot(
-                int(step), int(tokens) if is_number(tokens) else 0, path, _metrics(record.get("validation"))
+                int(step), int(tokens) if is_number(tokens) else 0, path, _valid_metrics(record.get("validation"))
             )
             found.setdefault(int(step), snapshot)
     if not found:
@@ -240,31 +248,36 @@ def find_snapshots(run: Path) -> list[Snapshot]:
 
 
 def run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:
-    """Whether a run is still training, from its log, its result and the time of its last row.
+    """Return whether a run is still training, from its log, its result and the time since its log last changed.
 
-    A run has diverged if its last loss is not a number, or if it stopped with a loss far above its lowest.
+    A run has diverged if its last loss is not a number, or if it stopped with a loss far above its minimum.
+
+    Args:
+        run: the run directory.
+        rows: its log, or the log after `thin_log`.
+        now: the current time, as of `time.time`.
     """
     steps = [row for row in rows if is_step(row)]
     last = max((int(row["step"]) for row in rows), default=0)
     try:
-        silent = max(0.0, (time.time() if now is None else now) - (run / LOG).stat().st_mtime)
+        idle_seconds = max(0.0, (time.time() if now is None else now) - (run / LOG).stat().st_mtime)
     except OSError:
-        silent = math.inf
+        idle_seconds = math.inf
     result = _read_json(run / RESULT / RECORD).get("steps")
-    exported = read_settings(run).get("exported")  # the state that `bertlab export-run` found
+    exported = read_settings(run).get("exported")  # the state at the time of `bertlab export-run`
     if any(row.get("diverged") for row in rows[-3:]) or (steps and not is_number(steps[-1]["loss"])):
         state = "diverged"
     elif (is_number(result) and result >= last) or exported == "finished":
         state = "finished"
-    elif silent < STALL_SECONDS and not exported:
+    elif idle_seconds < STALL_SECONDS and not exported:
         state = "running"
     else:
-        state = "diverged" if _has_risen([row["loss"] for row in steps]) else "stopped"
-    return RunStatus(state, last, silent)
+        state = "diverged" if _has_diverged([row["loss"] for row in steps]) else "stopped"
+    return RunStatus(state, last, idle_seconds)
 
 
 def is_number(value: object) -> bool:
-    """Whether a value of a log or record is a number that can be drawn.
+    """Return whether a value of a log or record is a finite number of a plausible size.
 
     >>> is_number(3), is_number(0.5), is_number(True), is_number(float("nan")), is_number(10**400)
     (True, True, False, False, False)
@@ -272,24 +285,26 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
 
 
-def _has_risen(losses: list) -> bool:
+def _has_diverged(losses: list) -> bool:
+    """Return whether the mean of the last losses is far above the lowest mean."""
     values = np.array([loss for loss in losses if is_number(loss)], float)
-    if len(values) < 2 * _WINDOW:
+    if len(values) < 2 * _WINDOW_STEPS:
         return False
-    means = np.convolve(values, np.full(_WINDOW, 1 / _WINDOW), "valid")
+    means = np.convolve(values, np.full(_WINDOW_STEPS, 1 / _WINDOW_STEPS), "valid")
     return bool(means[-1] > max(means.min() + _DIVERGED_NATS, means.min() * _DIVERGED_FACTOR))
 
 
 def _mean_row(rows: list[Mapping]) -> dict:
+    """Return the last row, with the mean over all rows for each metric."""
     last = dict(rows[-1])
-    for name in last.keys() - _NOT_AVERAGED:
+    for name in last.keys() - _LAST_VALUE_KEYS:
         values = [row[name] for row in rows if is_number(row.get(name))]
         if values and is_number(last[name]):
             last[name] = round(sum(values) / len(values), 6)
     return last
 
 
-def _metrics(values: object) -> dict[str, float]:
+def _valid_metrics(values: object) -> dict[str, float]:
     return {name: value for name, value in values.items() if is_number(value)} if isinstance(values, dict) else {}
 
 

@@ -1,6 +1,6 @@
-"""Download a checkpoint from the Hugging Face hub: its configuration first, then weights of a bounded size.
+"""Download a checkpoint from the Hugging Face hub: first its configuration, then its weights, up to a size limit.
 
-Only the files that bertlab reads are downloaded, never code.
+Only files that bertlab reads are downloaded; code is never downloaded.
 """
 
 import os
@@ -25,22 +25,22 @@ from bertlab.config.languages import Message
 
 SMALL_FILES = ["config.json", "bertlab.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
 WEIGHT_FILES = [WEIGHTS, INDEX, "model-*-of-*.safetensors"]
-MAX_SIZE = "BERTLAB_MAX_DOWNLOAD"  # names the largest download of weights, in gigabytes
+MAX_SIZE_VARIABLE = "BERTLAB_MAX_DOWNLOAD"  # environment variable: the maximum size of the weights, in GB
 DEFAULT_MAX_SIZE = 4.0  # GB; the largest BERT has 1.3 GB of weights
 
 
 def download(hub_id: str, weights: bool = True) -> Path:
-    """Download what is not in the cache yet -> the directory of the cache that holds the files.
+    """Download the files of a checkpoint that are not in the cache, and return their directory in the cache.
 
-    `config.json` is read before any weights are requested, so that a mistyped id costs kilobytes. The size of the
-    weights is printed before they are downloaded, with a progress bar.
+    `config.json` is read before the weights are requested, so that a mistyped id costs only kilobytes. The size of the
+    weights is printed before they are downloaded.
 
     Args:
-        hub_id: NAME or OWNER/NAME.
-        weights: whether the weights are needed too.
+        hub_id: the id of the model: NAME or OWNER/NAME.
+        weights: whether to download the weights too.
 
     Raises:
-        CheckpointError: the hub has no such model, it cannot be reached, the model is not a BERT, or its weights are
+        CheckpointError: the hub cannot be reached or has no such model, the model is not a BERT, or its weights are
             larger than the limit.
     """
     try:
@@ -63,21 +63,21 @@ def download(hub_id: str, weights: bool = True) -> Path:
 
 
 def _download_weights(hub_id: str, directory: Path) -> Path:
-    """The weights of a model, beside its small files in `directory`."""
+    """Download the weights of a model whose small files are in `directory`, and return the directory of all files."""
     try:
         files = huggingface_hub.snapshot_download(hub_id, allow_patterns=[*WEIGHT_FILES, OLD_WEIGHTS], dry_run=True)
-    except DryRunError:  # the hub cannot be reached: the weights may be in the cache
+    except DryRunError:  # the hub cannot be reached, but the weights may be in the cache
         if any(directory.glob("*.safetensors")) or (directory / OLD_WEIGHTS).exists():
             return directory
         raise CheckpointError("hub-unreachable", name=hub_id, shipped=asset_directory("checkpoints")) from None
-    if safe := [file for file in files if file.filename != OLD_WEIGHTS]:
-        files = safe
+    if safetensors := [file for file in files if file.filename != OLD_WEIGHTS]:
+        files = safetensors
     missing = sum(file.file_size or 0 for file in files if file.will_download)
-    limit = _max_size()
+    limit = _read_max_size()
     if missing > limit * 1e9:
         raise CheckpointError(
             "hub-weights-too-large",
-            name=hub_id, size=f"{missing / 1e9:.1f}", limit=f"{limit:g}", variable=MAX_SIZE,
+            name=hub_id, size=f"{missing / 1e9:.1f}", limit=f"{limit:g}", variable=MAX_SIZE_VARIABLE,
         )  # fmt: skip
     if missing:
         print(Message("hub-download-size", name=hub_id, size=f"{missing / 1e6:,.0f}"), file=sys.stderr)
@@ -85,9 +85,9 @@ def _download_weights(hub_id: str, directory: Path) -> Path:
     return Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=names))
 
 
-def _max_size() -> float:
-    value = os.environ.get(MAX_SIZE) or DEFAULT_MAX_SIZE
+def _read_max_size() -> float:
+    value = os.environ.get(MAX_SIZE_VARIABLE) or DEFAULT_MAX_SIZE
     try:
         return float(value)
     except ValueError:
-        raise CheckpointError("hub-limit-invalid", variable=MAX_SIZE, value=value) from None
+        raise CheckpointError("hub-limit-invalid", variable=MAX_SIZE_VARIABLE, value=value) from None

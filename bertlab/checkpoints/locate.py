@@ -1,4 +1,4 @@
-"""Find the directory of a checkpoint: a directory, the name of a shipped checkpoint, or the id of a hub model."""
+"""Find the directory of a checkpoint, which is named by its path, the name of a shipped checkpoint, or a hub id."""
 
 import os
 import re
@@ -7,41 +7,40 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from bertlab.checkpoints import history, hub
-from bertlab.checkpoints.assets import ASSETS, asset_directory
+from bertlab.checkpoints.assets import ASSETS_VARIABLE, asset_directory
 from bertlab.config.errors import CheckpointError
 
 
 def shipped() -> dict[str, Path]:
-    """The shipped checkpoints by name, in alphabetical order; {} where there are none.
+    """Return the directories of the shipped checkpoints by name, in alphabetical order; {} if there are none.
 
-    They are looked up by the rule of `bertlab.checkpoints.assets`.
+    See `bertlab.checkpoints.assets` for where they are.
     """
     directory = asset_directory("checkpoints")
     return {path.parent.name: path.parent for path in sorted(directory.glob("[!.]*/config.json"))}
 
 
 def first_shipped(names: Iterable[str]) -> Path:
-    """The directory of the first of these checkpoints that is shipped.
+    """Return the directory of the first of these checkpoints that is shipped.
 
     Raises:
-        CheckpointError: none of them is.
+        CheckpointError: none of them is shipped.
     """
     names, found = list(names), shipped()
     for name in names:
         if name in found:
             return found[name]
     raise CheckpointError(
-        "checkpoint-not-shipped", names=names, directory=asset_directory("checkpoints"), variable=ASSETS
+        "checkpoint-not-shipped", names=names, directory=asset_directory("checkpoints"), variable=ASSETS_VARIABLE
     )
 
 
 def find(source: str | Path, *, weights: bool = True) -> Path:
-    """The directory of a checkpoint.
+    """Return the directory of a checkpoint. A checkpoint of the hub is downloaded.
 
     Args:
-        source: a checkpoint directory; a run directory, for its result; the name of a shipped checkpoint; or a
-            hub id, which is downloaded into the hub's cache.
-        weights: whether a hub model's weights are needed; without them only its small files are downloaded.
+        source: a checkpoint directory, a run directory (for its result), the name of a shipped checkpoint, or a hub id.
+        weights: whether to download the weights of a hub model; otherwise only its small files are downloaded.
 
     Raises:
         CheckpointError: there is no such directory, and the hub does not have it or cannot be reached.
@@ -51,13 +50,13 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
         raise CheckpointError("checkpoint-name-empty")
     try:
         path = Path(source).expanduser()
-        # A directory of something else may have the name of a shipped checkpoint.
+        # A directory without config.json may have the name of a shipped checkpoint by chance.
         is_directory = path.is_dir() and ((path / "config.json").exists() or str(source) not in shipped())
         is_file = path.is_file()
-    except (OSError, RuntimeError, ValueError):  # too long for a name, the home of an unknown user, a null character
+    except (OSError, RuntimeError, ValueError):  # the path is too long, has a null character, or names an unknown user
         is_directory = is_file = False
     if is_directory:
-        return _finished_run(path)
+        return _resolve_finished_run(path)
     if not is_file and str(source) in shipped():
         return shipped()[str(source)]
     if is_file:
@@ -73,14 +72,14 @@ def find(source: str | Path, *, weights: bool = True) -> Path:
 
 
 def resolve_run(directory: Path) -> Path:
-    """The checkpoint inside a run directory; any other directory unchanged."""
+    """Return the checkpoint inside a run directory; any other directory is returned unchanged."""
     result = directory / "checkpoint"
-    own, made = (os.path.isfile(place / "config.json") for place in (directory, result))
-    return result if made and not own else directory
+    is_checkpoint, has_result = (os.path.isfile(path / "config.json") for path in (directory, result))
+    return result if has_result and not is_checkpoint else directory
 
 
 def checkpoint_name(source: str | Path) -> str:
-    """What to call a checkpoint: its directory's name, its run's name if it is a run's result, or the hub id."""
+    """Return the name to display for a checkpoint: that of its run or directory, or the hub id."""
     path = Path(source).expanduser()
     if not path.is_dir():
         return str(source)
@@ -89,7 +88,7 @@ def checkpoint_name(source: str | Path) -> str:
 
 
 def is_hub_id(source: str) -> bool:
-    """Whether this reads as NAME or OWNER/NAME on the hub, and not as a path.
+    """Return whether a source has the form of a hub id (NAME or OWNER/NAME) and not of a path.
 
     >>> is_hub_id("google-bert/bert-base-uncased"), is_hub_id("./mine"), is_hub_id("runs/a/best")
     (True, False, False)
@@ -99,9 +98,9 @@ def is_hub_id(source: str) -> bool:
     return "/" not in source or not Path(source).parent.is_dir()
 
 
-def _finished_run(directory: Path) -> Path:
-    """`resolve_run`, but a run without a result is an error."""
-    found = resolve_run(directory)
-    if history.is_run(directory) and not (found / "config.json").exists():
+def _resolve_finished_run(directory: Path) -> Path:
+    """Return the result of `resolve_run`, or raise an error if the directory is a run without a result."""
+    checkpoint = resolve_run(directory)
+    if history.is_run(directory) and not (checkpoint / "config.json").exists():
         raise CheckpointError("run-not-finished", path=directory)
-    return found
+    return checkpoint

@@ -15,7 +15,7 @@ from importlib import import_module
 
 import bertlab
 from bertlab.cli.commands import ALIASES, COMMANDS, HELP
-from bertlab.config.crash_log import unexpected_error
+from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.limits import check_limits
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - the last net; a panic of a Rust library is no Exception
-        _print_error(unexpected_error(error, f"bertlab {' '.join(words[:2])}"))
+        _print_error(log_unexpected_error(error, f"bertlab {' '.join(words[:2])}"))
         return BUG
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from bertlab.config.errors import TextError
-from bertlab.config.languages import language_of
+from bertlab.config.languages import detect_language
 
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
@@ -79,7 +79,7 @@ def open_session(config: CheckpointOptions, task: str = "fill-mask", *texts: str
 
     if config.checkpoint is not None:
         return load(config.checkpoint)
-    return load(default_checkpoint(task, language_of([" ".join(texts)])))
+    return load(default_checkpoint(task, detect_language([" ".join(texts)])))
 
 
 def print_result(

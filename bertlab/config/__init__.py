@@ -1,1 +1,1 @@
-"""Plain data: model configuration, presets, the task catalogue, limits, error types."""
+"""Plain data and the helpers of all other packages: configuration, presets, tasks, limits, errors, languages."""

@@ -1,6 +1,6 @@
-"""The configuration of a model, and how it is written in a Hugging Face `config.json`.
+"""The configuration of a model, and its conversion from and to the fields of a Hugging Face `config.json`.
 
-Knows no tensor and no file.
+Uses neither tensors nor files.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from bertlab.config.errors import CheckpointError
 from bertlab.config.families import BERT, FAMILIES, Family
 
-# our field -> its name in a Hugging Face BertConfig
+# Field of `ModelConfig` -> field of a Hugging Face BertConfig.
 HF_FIELDS = {
     "vocab_size": "vocab_size",
     "hidden_size": "hidden_size",
@@ -26,11 +26,11 @@ HF_FIELDS = {
     "pad_token_id": "pad_token_id",
     "left_to_right": "is_decoder",
 }
-# of these there is no default
+# Fields that `from_hf` requires, since they have no sensible default.
 REQUIRED = ("vocab_size", "hidden_size", "num_layers", "num_heads", "intermediate_size")
 
-# the name in config.json -> the `approximate` argument of torch's GELU: the exact erf form, or the tanh approximation
-# of google-research/bert
+# Name in config.json -> `approximate` argument of torch's GELU: the exact form with erf, or the tanh approximation of
+# google-research/bert.
 ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh"}
 
 
@@ -43,37 +43,37 @@ class ModelConfig:
     """
 
     vocab_size: int = 30522
-    """Rows of the token embeddings."""
+    """Number of token embeddings."""
     hidden_size: int = 768
     """Width of the hidden states."""
     num_layers: int = 12
-    """Transformer layers."""
+    """Number of Transformer layers."""
     num_heads: int = 12
-    """Attention heads per layer; they divide the hidden size."""
+    """Attention heads per layer; must divide the hidden size."""
     intermediate_size: int = 3072
     """Width of the feed-forward layers."""
     max_positions: int = BERT.max_positions
-    """Rows of the position embeddings."""
+    """Number of position embeddings, the maximum number of tokens in an input."""
     type_vocab_size: int = BERT.type_vocab_size
-    """Rows of the token type embeddings; 2 to tell sentence A from sentence B."""
+    """Number of token type embeddings; 2 to distinguish sentence A from sentence B."""
     activation: str = BERT.activation
     """Activation of the feed-forward layers, a key of `ACTIVATIONS`."""
     layer_norm_eps: float = BERT.layer_norm_eps
     """Epsilon of every LayerNorm."""
     initializer_range: float = 0.02
-    """Standard deviation of fresh weights."""
+    """Standard deviation of randomly initialised weights."""
     hidden_dropout: float = 0.1
-    """Dropout rate of the embeddings and of every layer's outputs."""
+    """Dropout rate of the embeddings and of the outputs of every layer."""
     attention_dropout: float = 0.1
     """Dropout rate of the attention probabilities."""
     pad_token_id: int = BERT.pad_token_id
-    """The id of [PAD]."""
+    """The token id of [PAD]."""
     left_to_right: bool = False
     """Whether attention is causal: a token attends to itself and earlier ones (the paper's table 5, section 5.1)."""
     labels: tuple[str, ...] = ()
     """The labels of a classification or tagging layer, in the order of its rows."""
     pruned_heads: tuple[tuple[int, int], ...] = ()
-    """(layer, head) pairs whose weights are zero and left out of a weights file."""
+    """(layer, head) pairs of pruned heads, whose weights are zero and are not stored in a weights file."""
     model_type: str = BERT.model_type
     """The family of the model, a key of `families.FAMILIES`."""
 
@@ -94,13 +94,13 @@ class ModelConfig:
         return self.hidden_size // self.num_heads
 
     def replace(self, **changes) -> "ModelConfig":
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         return replace(self, **changes)
 
     def to_hf(self) -> dict:
-        """The fields as `transformers.BertConfig` names them.
+        """Return the fields under the names of `transformers.BertConfig`.
 
-        `pruned_heads` is written as its versions before 5 read it, and only if some heads are pruned.
+        `pruned_heads` is included only if heads are pruned, in the form that versions of `transformers` before 5 read.
 
         >>> ModelConfig(pruned_heads=((0, 3), (2, 1), (2, 11))).to_hf()["pruned_heads"]
         {'0': [3], '2': [1, 11]}
@@ -118,7 +118,7 @@ class ModelConfig:
         """Read the `config.json` of a Hugging Face BERT.
 
         Raises:
-            CheckpointError: it is of an unknown family, a required size is missing, or a value is impossible.
+            CheckpointError: the model family is unknown, a required size is missing, or a value is invalid.
         """
         name = fields.get("model_type", BERT.model_type)
         family = FAMILIES.get(name) if isinstance(name, str) else None
@@ -129,23 +129,23 @@ class ModelConfig:
             raise CheckpointError(
                 "position-embeddings-unknown", type=str(position), expected=family.position_embeddings
             )
-        missing = [HF_FIELDS[name] for name in REQUIRED if not _is_whole(fields.get(HF_FIELDS[name]))]
+        missing = [HF_FIELDS[name] for name in REQUIRED if not _is_integer(fields.get(HF_FIELDS[name]))]
         if missing:
             raise CheckpointError("config-sizes-missing", fields=missing)
-        known = {field: getattr(family, field) for field in vars(family) if field in HF_FIELDS}
-        known |= {field: fields[hf] for field, hf in HF_FIELDS.items() if fields.get(hf) is not None}
-        config = cls(**known, labels=_labels(fields.get("id2label")), model_type=name)
-        return config.replace(pruned_heads=_pruned(fields.get("pruned_heads") or {}, config))
+        values = {field: getattr(family, field) for field in vars(family) if field in HF_FIELDS}
+        values |= {field: fields[hf] for field, hf in HF_FIELDS.items() if fields.get(hf) is not None}
+        config = cls(**values, labels=_read_labels(fields.get("id2label")), model_type=name)
+        return config.replace(pruned_heads=_read_pruned_heads(fields.get("pruned_heads") or {}, config))
 
 
-def _is_whole(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _labels(names: object) -> tuple[str, ...]:
-    """The labels in an `id2label`, whose keys are numbers as text, in order; () if it is not a mapping.
+def _read_labels(names: object) -> tuple[str, ...]:
+    """Return the labels of an `id2label`, whose keys are numbers as text, in order; () if it is not a mapping.
 
-    >>> _labels({"1": "good", "0": "bad"})
+    >>> _read_labels({"1": "good", "0": "bad"})
     ('bad', 'good')
     """
     if not isinstance(names, dict):
@@ -156,13 +156,13 @@ def _labels(names: object) -> tuple[str, ...]:
     return tuple(by_number[str(number)] for number in range(len(by_number)))
 
 
-def _pruned(table: object, config: ModelConfig) -> tuple[tuple[int, int], ...]:
-    """The pairs of a `pruned_heads` table, {layer: [heads]}, in order."""
+def _read_pruned_heads(table: object, config: ModelConfig) -> tuple[tuple[int, int], ...]:
+    """Return the sorted (layer, head) pairs of a `pruned_heads` table, {layer: [heads]}."""
     try:
         pairs = sorted({(int(layer), head) for layer, heads in table.items() for head in heads})
     except (AttributeError, TypeError, ValueError):
         raise CheckpointError("config-pruned-heads-malformed") from None
     for layer, head in pairs:
-        if not (0 <= layer < config.num_layers and _is_whole(head) and 0 <= head < config.num_heads):
+        if not (0 <= layer < config.num_layers and _is_integer(head) and 0 <= head < config.num_heads):
             raise CheckpointError("config-pruned-head-missing", layer=layer, head=str(head))
     return tuple(pairs)

@@ -1,4 +1,4 @@
-"""Write an unforeseen exception to a log file, so that a user sees one line with an id and no stack.
+"""Write unexpected exceptions to a log file, so that the user sees one line with an id instead of a stack trace.
 
 The file is `errors.log` in `$XDG_STATE_HOME/bertlab`, or else in `~/.local/state/bertlab`.
 """
@@ -12,23 +12,23 @@ from pathlib import Path
 
 from bertlab.config.errors import BertlabError, first_line
 
-MAX_BYTES = 1_000_000  # a log that is larger is set aside as errors.log.1 before the next entry
+MAX_BYTES = 1_000_000  # a larger log is renamed to errors.log.1 before the next entry
 
 
 def log_path() -> Path:
-    """Where the log is, whether or not it exists yet."""
+    """Return the path of the log, whether or not the file exists."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "bertlab" / "errors.log"
 
 
-def unexpected_error(error: BaseException, where: str) -> BertlabError:
-    """Append the stack of an unforeseen exception to the log and return the error to show instead.
+def log_unexpected_error(error: BaseException, where: str) -> BertlabError:
+    """Append the stack trace of an unexpected exception to the log, and return the error to show to the user.
 
-    With the environment variable `BERTLAB_TRACEBACK=1` the stack is also printed to standard error.
+    With the environment variable `BERTLAB_TRACEBACK=1` the stack trace is also printed to standard error.
 
     Args:
-        error: the exception, as it was caught.
-        where: the command or page that raised it, for the log.
+        error: the exception.
+        where: the command or page that raised it, for the log entry.
     """
     id = secrets.token_hex(3)
     stack = "".join(traceback.format_exception(error))
@@ -43,6 +43,6 @@ def unexpected_error(error: BaseException, where: str) -> BertlabError:
             path.replace(path.with_name(f"{path.name}.1"))
         with path.open("a", encoding="utf-8", errors="backslashreplace") as log:
             log.write(entry)
-    except (OSError, RuntimeError):  # a home directory that is missing or read-only
+    except (OSError, RuntimeError):  # the home directory is missing or read-only
         return BertlabError("unexpected-error-without-log", reason=reason)
     return BertlabError("unexpected-error", reason=reason, id=id, path=str(path))

@@ -1,14 +1,14 @@
-"""Errors that a user can meet: each has an id and parameters, and is worded by a catalogue of the reader's language.
+"""Errors that are shown to users. Each has an id and parameters; a catalogue holds its message in each language.
 
-An error is one line: what is wrong and what to do. The command line prints it with exit code 2, the app shows it where
-the user is. The wordings are in `bertlab/locales/*/errors`.
+The message is one line, which says what is wrong and what to do. The command line prints it and exits with code 2; the
+app shows it on the current page. The messages are in `bertlab/locales/*/errors`.
 """
 
 from bertlab.config.languages import DEFAULT, render
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of another library's error message, or the error's type where it has none.
+    """Return the first line of an exception's message, or the name of its type if the message is empty.
 
     >>> first_line(OSError("disk full\\nin write()")), first_line(TimeoutError())
     ('disk full', 'TimeoutError')
@@ -17,11 +17,11 @@ def first_line(error: BaseException) -> str:
 
 
 class BertlabError(ValueError):
-    """A mistake of the user, or a file that does not hold what it should. Its text is one line.
+    """An error that the user can correct, such as a wrong argument or a damaged file. Its message is one line.
 
     Args:
-        id: the id of its message in `bertlab/locales/*/errors`.
-        params: the parameters of the message; a `Message` or another `BertlabError` is worded in the same language.
+        id: the id of the message in `bertlab/locales/*/errors`.
+        params: the parameters of the message; a `Message` or another `BertlabError` is rendered in the same language.
 
     >>> error = TextError("text-too-long", tokens=70, limit=64)
     >>> error.id, error.params["limit"], str(error)
@@ -33,19 +33,19 @@ class BertlabError(ValueError):
         self.id, self.params = id, params
 
     def render(self, language: str = DEFAULT) -> str:
-        """The error in a language, one line."""
+        """Return the message in a language."""
         return render(self.id, language, **self.params)
 
     def __str__(self) -> str:
         return self.render()
 
     def __reduce__(self):
-        # keyword parameters do not survive the default way to send an exception to another process
-        return _rebuilt, (type(self), self.id, self.params)
+        # By default an exception loses its keyword parameters when it is sent to another process.
+        return _rebuild_error, (type(self), self.id, self.params)
 
 
-def _rebuilt(kind: type[BertlabError], id: str, params: dict[str, object]) -> BertlabError:
-    return kind(id, **params)
+def _rebuild_error(error_type: type[BertlabError], id: str, params: dict[str, object]) -> BertlabError:
+    return error_type(id, **params)
 
 
 class CheckpointError(BertlabError):
@@ -53,15 +53,15 @@ class CheckpointError(BertlabError):
 
 
 class MissingHead(BertlabError):
-    """A prediction for which this checkpoint has no task head (say, a masked token from a bare encoder)."""
+    """A prediction for which the checkpoint has no task head, such as a masked token from a bare encoder."""
 
 
 class TextError(BertlabError):
-    """A text that cannot be used as given: empty, or too long for the model."""
+    """A text that the model cannot read, since it is empty or too long."""
 
 
 class DataError(BertlabError):
-    """A corpus, data set or predictions file that cannot be read as described."""
+    """A corpus, data set or file of predictions that is missing or not in the expected format."""
 
 
 class NoSuchSplit(DataError):

@@ -1,7 +1,7 @@
-"""Families of encoders that share BERT's architecture, one row of knobs each.
+"""Families of encoders with BERT's architecture, one row of settings each.
 
-`ModelConfig` holds what differs from checkpoint to checkpoint; a `Family` holds what all checkpoints of a family share,
-and the values that a `config.json` of this family may leave out.
+`ModelConfig` holds the settings that differ between checkpoints. A `Family` holds those that all checkpoints of a
+family share, and the defaults of fields that a `config.json` of this family may omit.
 """
 
 from dataclasses import dataclass
@@ -9,27 +9,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Family:
-    """What the checkpoints of a family have in common."""
+    """The settings that the checkpoints of a family have in common."""
 
     model_type: str
-    """What their `config.json` calls it."""
+    """The name of the family in the `config.json` of its checkpoints."""
     first_position: int = 0
-    """The row of the position embeddings that the first token takes."""
+    """The row of the position embeddings that the first token uses."""
     position_embeddings: str = "absolute"
     """The kind of position embeddings, as `position_embedding_type` in `config.json`."""
     max_positions: int = 512
-    """Rows of the position embeddings, unless `config.json` says otherwise."""
+    """Default number of position embeddings."""
     type_vocab_size: int = 2
-    """Token types, unless `config.json` says otherwise."""
+    """Default number of token types."""
     activation: str = "gelu"
-    """Activation of the feed-forward layers, unless `config.json` says otherwise; a key of `config.ACTIVATIONS`."""
+    """Default activation of the feed-forward layers, a key of `config.ACTIVATIONS`."""
     layer_norm_eps: float = 1e-12
-    """Epsilon of every LayerNorm, unless `config.json` says otherwise."""
+    """Default epsilon of every LayerNorm."""
     pad_token_id: int = 0
-    """The id of [PAD], unless `config.json` says otherwise."""
+    """Default token id of [PAD]."""
 
 
-# the defaults of `transformers.BertConfig`, which are those of google-research/bert
+# The defaults of `transformers.BertConfig`, which are those of google-research/bert.
 BERT = Family("bert")
 
 FAMILIES = {family.model_type: family for family in (BERT,)}

@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all, and JSON files that may hold anything.
+"""Write files atomically, and read text and JSON files whose content may be invalid.
 
 Uses the standard library only.
 """
@@ -22,10 +22,10 @@ _REASONS = {
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file (UTF-8) under a temporary name and rename it, creating its directory if necessary.
+    """Write a text file (UTF-8) completely or not at all. Its directory is created if necessary.
 
     Raises:
-        BertlabError: the file cannot be written; a file that was there before is unchanged.
+        BertlabError: the file cannot be written; an older file at this path is unchanged.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -45,7 +45,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file of a checkpoint (UTF-8, with or without a byte order mark).
+    """Read a text file of a checkpoint (UTF-8, with or without a byte order mark).
 
     Raises:
         CheckpointError: the file cannot be read or is not UTF-8.
@@ -54,20 +54,20 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise CheckpointError("file-not-utf8", path=path) from None
-    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+    except (OSError, ValueError) as error:  # ValueError: the path contains a null character
         raise CheckpointError("file-not-readable", path=path, reason=system_reason(error)) from None
 
 
 def read_json_object(path: Path) -> dict:
-    """The JSON object in a file of a checkpoint.
+    """Read a file of a checkpoint that contains a JSON object.
 
     Raises:
-        CheckpointError: the file cannot be read, is not JSON, or holds another JSON value than an object.
+        CheckpointError: the file cannot be read, is not JSON, or its JSON value is not an object.
     """
     text = read_text(path)
     try:
         fields = json.loads(text)
-    # ValueError: also an integer with more digits than Python converts; RecursionError: nested too deeply
+    # ValueError also means an integer with too many digits; RecursionError means too many nested levels.
     except (ValueError, RecursionError):
         raise CheckpointError("json-invalid", path=path) from None
     if not isinstance(fields, dict):
@@ -76,7 +76,7 @@ def read_json_object(path: Path) -> dict:
 
 
 def system_reason(error: BaseException) -> Message | str:
-    """Why the operating system refused something, to be put into an error message.
+    """Return the reason why an operation on a file failed, as a parameter for an error message.
 
     >>> str(system_reason(OSError(errno.ENOSPC, "No space left on device")))
     'No space left on device'

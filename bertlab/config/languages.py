@@ -1,11 +1,13 @@
-"""Interface languages: one folder of `bertlab/locales` each. No other module depends on a particular language.
+"""Interface languages: each is one directory in `bertlab/locales`. No other module depends on a particular language.
 
-A folder is named by its code (`en`, `ko`) and holds `language.toml` (the fields of `Language`) and Fluent files
-(`*.ftl`, in any subfolder): `errors/` for every error a user can meet, `app/` for the interface. It may hold data too:
-`examples.toml` (the texts each page opens with), `samples.toml` (rows to try the evaluation with), `clozes.toml`
-(sentences with a [MASK]) and `question_words.toml`. Adding a language is adding a folder, here or in a directory that
-the environment variable `BERTLAB_LOCALES` names; what it lacks appears in English. A folder of such a directory without
-`language.toml` adds texts to a language that exists.
+The name of a directory is the code of its language (`en`, `ko`). It contains `language.toml` (the fields of `Language`)
+and Fluent files (`*.ftl`, in any subdirectory): `errors/` for error messages, `app/` for the interface. It may also
+contain data: `examples.toml` (the example texts of each page), `samples.toml` (example rows for the evaluation page),
+`clozes.toml` (sentences with a [MASK]) and `question_words.toml`.
+
+To add a language, add a directory here, or in a directory named by the environment variable `BERTLAB_LOCALES`. Texts
+that the language does not have are shown in English. A language directory without `language.toml` adds texts to an
+existing language.
 
 Fluent: https://projectfluent.org/fluent/guide/
 """
@@ -19,33 +21,33 @@ from functools import cache
 from pathlib import Path
 
 DEFAULT = "en"
-MAX_PARAMETER = 1000  # characters of a value in a message; Fluent replaces a longer text than 2,500 by "{???}"
-MAX_NUMBER = 10**18  # larger whole numbers are put in as text
+MAX_PARAMETER = 1000  # characters of a parameter; Fluent replaces a text of more than 2,500 characters by "{???}"
+MAX_NUMBER = 10**18  # larger integers are passed to Fluent as text
 LOCALES = Path(__file__).parent.parent / "locales"
 
 
 @dataclass(frozen=True)
 class Language:
-    """An interface language, as its folder describes it."""
+    """An interface language, as described by its directory."""
 
     code: str
-    """The folder's name, a code of ISO 639 ("en")."""
+    """The name of the directory, an ISO 639 code ("en")."""
     name: str
-    """What its speakers call it ("English")."""
+    """The name of the language in the language itself ("English")."""
     script: str
-    """A regular expression that matches a letter only texts of this language have; "" where there is none."""
+    """A regular expression that matches the letters of a script that only this language uses; "" if there is none."""
     directory: Path
-    """Where its files are."""
+    """The directory of its files."""
     answer_script: str = ""
-    """How predicted answers in this language are compared with the correct ones, a key of
-    `tasks.span.metrics.NORMALISED`; "" where no published script covers the language, so answers are not scored."""
+    """The evaluation script for answers in this language, a key of `tasks.span.metrics.NORMALISED`; "" if no published
+    script supports the language, so that answers are not scored."""
     checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Task type -> names of the shipped checkpoints that suit it, best first; "pretrained" for other predictions."""
     example_tasks: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Task type -> the task that the app proposes for fine-tuning where no checkpoint of that type is shipped."""
+    """Task type -> the task that the app suggests for fine-tuning if no checkpoint of that type is shipped."""
 
     def uses_script(self, text: str) -> bool:
-        """Whether a text has a letter of this language's own script.
+        """Whether a text contains a letter of this language's script.
 
         >>> languages()["ko"].uses_script("BERT는"), languages()["ko"].uses_script("BERT")
         (True, False)
@@ -54,11 +56,11 @@ class Language:
 
 
 class Message:
-    """A text by id and parameters, to be worded when the reader's language is known.
+    """A message by its id and parameters, which is rendered once the language of the reader is known.
 
     Args:
         id: the id of a message in the catalogues.
-        params: its parameters. Another `Message` or a `BertlabError` is worded in the same language.
+        params: its parameters. Another `Message` or a `BertlabError` is rendered in the same language.
 
     >>> str(Message("text-empty"))
     'the text is empty: type some words'
@@ -68,6 +70,7 @@ class Message:
         self.id, self.params = id, params
 
     def render(self, language: str = DEFAULT) -> str:
+        """Return the message in a language."""
         return render(self.id, language, **self.params)
 
     def __str__(self) -> str:
@@ -85,43 +88,43 @@ class Message:
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Every language by its code: English first, the others in alphabetical order.
+    """Return every language by its code: English first, then the others in alphabetical order of their codes.
 
     >>> list(languages())[:2], languages()["ko"].name
     (['en', 'ko'], '한국어')
     """
-    folders = [folder for root in _roots() for folder in root.iterdir() if (folder / "language.toml").is_file()]
+    directories = [path for root in _locale_roots() for path in root.iterdir() if (path / "language.toml").is_file()]
     found = {}
-    for folder in sorted(folders, key=lambda folder: (folder.name != DEFAULT, folder.name)):
-        about = tomllib.loads((folder / "language.toml").read_text(encoding="utf-8"))
-        checkpoints = {task_type: tuple(names) for task_type, names in about.get("checkpoints", {}).items()}
-        found[folder.name] = Language(
-            folder.name, about["name"], about.get("script", ""), folder, about.get("answer_script", ""), checkpoints,
-            about.get("example_tasks", {}),
+    for directory in sorted(directories, key=lambda path: (path.name != DEFAULT, path.name)):
+        fields = tomllib.loads((directory / "language.toml").read_text(encoding="utf-8"))
+        checkpoints = {task_type: tuple(names) for task_type, names in fields.get("checkpoints", {}).items()}
+        found[directory.name] = Language(
+            directory.name, fields["name"], fields.get("script", ""), directory, fields.get("answer_script", ""),
+            checkpoints, fields.get("example_tasks", {}),
         )  # fmt: skip
     return found
 
 
-def language_of(texts: Iterable[str]) -> str:
-    """The language of texts, or of tokens: one whose own script a third of them use, else English.
+def detect_language(texts: Iterable[str]) -> str:
+    """Return the code of the language whose script at least a third of the texts or tokens use, else English.
 
-    >>> language_of(["the", "고양이", "##s"]), language_of(["the", "cat"])
+    >>> detect_language(["the", "고양이", "##s"]), detect_language(["the", "cat"])
     ('ko', 'en')
     """
     texts = list(texts)
     for code, language in languages().items():
-        used = sum(language.uses_script(text) for text in texts)
-        if used and 3 * used >= len(texts):
+        count = sum(language.uses_script(text) for text in texts)
+        if count and 3 * count >= len(texts):
             return code
     return DEFAULT
 
 
 def shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, ...]:
-    """The names of the shipped checkpoints for a task type, best first: those of a language, then the English ones.
+    """Return the names of the shipped checkpoints for a task type, best first: those of a language, then English ones.
 
     Args:
-        task_type: a name of `tasks.registry.TASK_TYPES`; of one without checkpoints, the pre-trained ones are named.
-        language: the language of the texts; a code that is unknown has no checkpoints of its own.
+        task_type: a name of `tasks.registry.TASK_TYPES`; if it has no checkpoints, the pre-trained ones are returned.
+        language: the language of the texts; for an unknown code only the English checkpoints are returned.
 
     >>> shipped_checkpoints("span", "ko"), shipped_checkpoints("masked_lm")
     (('korquad', 'squad'), ('strongest', 'scratch'))
@@ -134,7 +137,7 @@ def shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, .
 
 
 def example_task(task_type: str, language: str = DEFAULT) -> str | None:
-    """A task of a type to fine-tune on: one of a language, else the English one; None where the type has none.
+    """Return a task of a type to fine-tune on, in a language or else in English; None if there is no such task.
 
     >>> example_task("tagging", "ko"), example_task("multiple_choice", "ko"), example_task("masked_lm")
     ('klue_ner', 'swag', None)
@@ -145,15 +148,15 @@ def example_task(task_type: str, language: str = DEFAULT) -> str | None:
 
 
 def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
-    """A message in a language; in English where that language lacks it.
+    """Return a message in a language, or in English if that language does not have it.
 
     Args:
-        id: its id in the catalogues.
+        id: the id of the message in the catalogues.
         language: a code of `languages()`.
-        params: what the message puts in. Lists are joined by commas.
+        params: the parameters of the message. Lists are joined by commas.
 
     Raises:
-        LookupError: no catalogue has this id.
+        LookupError: neither catalogue has this id.
 
     >>> render("text-too-long", "en", tokens=70, limit=64)
     'the text has 70 tokens, the model reads at most 64: shorten it'
@@ -161,17 +164,17 @@ def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
     bundle = next((b for code in (language, DEFAULT) if (b := _bundle(code)) and b.has_message(id)), None)
     if bundle is None:
         raise LookupError(f"no catalogue has a message {id!r}")
-    arguments = {name: _argument(value, language) for name, value in params.items()}
+    arguments = {name: _convert_parameter(value, language) for name, value in params.items()}
     text, _ = bundle.format_pattern(bundle.get_message(id).value, arguments)
     return text
 
 
 def read_data(name: str, language: str) -> dict:
-    """Read a TOML file of a language's folder, or the English one where the language lacks it.
+    """Read a TOML file of a language, or the English file if the language does not have it.
 
     Args:
-        name: its name without the suffix ("examples").
-        language: a code; English stands in for an unknown one.
+        name: the name of the file without its suffix ("examples").
+        language: the code of the language; an unknown code means English.
 
     >>> list(read_data("question_words", "en"))[:2]
     ['how many', 'why']
@@ -184,39 +187,40 @@ def read_data(name: str, language: str) -> dict:
 
 
 def message_ids(language: str = DEFAULT) -> frozenset[str]:
-    """The ids of every message that a language has."""
+    """Return the ids of all messages of a language."""
     return frozenset(_bundle(language)._messages)
 
 
-def sources(language: str) -> list[Path]:
-    """The Fluent files of a language: those of its own folder, then those that other directories add to it."""
+def message_files(language: str) -> list[Path]:
+    """Return the Fluent files of a language: those of its directory, then those that other directories add to it."""
     own = languages()[language].directory
-    folders = [own, *(root / language for root in _roots() if root / language != own)]
-    return [path for folder in folders for path in sorted(folder.rglob("*.ftl"))]
+    directories = [own, *(root / language for root in _locale_roots() if root / language != own)]
+    return [path for directory in directories for path in sorted(directory.rglob("*.ftl"))]
 
 
-def _roots() -> list[Path]:
+def _locale_roots() -> list[Path]:
+    """Return the directories that contain the directories of languages."""
     more = [Path(path) for path in os.environ.get("BERTLAB_LOCALES", "").split(os.pathsep) if path]
     return [LOCALES, *(path for path in more if path.is_dir())]
 
 
 @cache
 def _bundle(code: str):
-    from fluent.runtime import FluentBundle, FluentResource  # a twentieth of a second that `import bertlab` saves
+    from fluent.runtime import FluentBundle, FluentResource  # takes 0.05 s, which `import bertlab` need not wait for
 
     if code not in languages():
         return None
-    # without marks around what is put in: they would come along when somebody copies a path out of an error
-    bundle = FluentBundle([code], functions={"FORMAT": _format}, use_isolating=False)
-    for path in sources(code):
+    # Fluent would put invisible marks around parameters, which a user would copy together with a path in a message.
+    bundle = FluentBundle([code], functions={"FORMAT": _format_number}, use_isolating=False)
+    for path in message_files(code):
         bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
     return bundle
 
 
-def _format(value: object, spec: str = "") -> str:
-    """`FORMAT($value, spec: ".1f")` in a catalogue: Python's number format, with a minus as wide as a plus.
+def _format_number(value: object, spec: str = "") -> str:
+    """Format a number for `FORMAT($value, spec: ".1f")` in a catalogue: as Python does, but with a real minus sign.
 
-    >>> _format("-0.25", ".1f"), _format(1200, ",")
+    >>> _format_number("-0.25", ".1f"), _format_number(1200, ",")
     ('−0.2', '1,200')
     """
     text = str(value)
@@ -224,8 +228,8 @@ def _format(value: object, spec: str = "") -> str:
     return format(number, str(spec)).replace("-", "−")
 
 
-def _argument(value: object, language: str) -> object:
-    """A parameter as Fluent takes it: text, or a whole number (which may choose a plural)."""
+def _convert_parameter(value: object, language: str) -> object:
+    """Convert a parameter to a type that Fluent accepts: text, or an integer, which may select a plural form."""
     from fluent.runtime.types import fluent_number
 
     if hasattr(value, "render"):
@@ -233,6 +237,6 @@ def _argument(value: object, language: str) -> object:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
         return fluent_number(value, useGrouping=False)
     if isinstance(value, list | tuple):
-        value = ", ".join(str(_argument(part, language)) for part in value)
+        value = ", ".join(str(_convert_parameter(part, language)) for part in value)
     text = str(value)
     return text if len(text) <= MAX_PARAMETER else f"{text[:MAX_PARAMETER]}…"

@@ -1,4 +1,4 @@
-"""The range of every number in a command's settings, one row each. Standard library only."""
+"""The valid range of every numeric setting of the commands, one row each. Uses the standard library only."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -8,106 +8,113 @@ from functools import reduce
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 
-LARGEST = 2**63 - 1  # of a whole number: what a 64-bit integer and a random seed hold
+MAX_INTEGER = 2**63 - 1  # the largest 64-bit integer, and the largest random seed
 MAX_BATCH = 2**20
-MAX_EPOCHS = 10**6  # keeps the number of steps below `LARGEST`
-MAX_SIZE = 2**24  # of a vocabulary, a layer or a sequence: far beyond any model, below what overflows
+MAX_EPOCHS = 10**6  # keeps the number of steps below `MAX_INTEGER`
+MAX_SIZE = 2**24  # of a vocabulary, a layer or a sequence: larger than in any model, too small to overflow
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The range of a setting."""
+    """The valid range of a setting."""
 
-    least: float
-    """The smallest value."""
-    most: float | None = None
-    """The largest value."""
+    minimum: float
+    """The smallest valid value."""
+    maximum: float | None = None
+    """The largest valid value; None for no limit."""
     below: float | None = None
-    """Values are smaller than this."""
-    above: bool = False
-    """Whether values are larger than `least`, not equal to it."""
+    """The number that every valid value is less than; None for no such limit."""
+    excludes_minimum: bool = False
+    """Whether valid values are greater than `minimum`, and not equal to it."""
     field: str = ""
-    """The name of the setting's field, if it is not the flag's."""
+    """The path of the setting in the configuration, if it differs from the name of the flag."""
 
-    def holds(self, value: float) -> bool:
-        """Whether a number is in the range.
+    def contains(self, value: float) -> bool:
+        """Return whether a number is in the range.
 
-        >>> Limit(0, below=1).holds(0.5), Limit(0, above=True).holds(0), Limit(0).holds(float("nan"))
-        (True, False, False)
+        >>> Limit(0, below=1).contains(0.5), Limit(0).contains(float("nan"))
+        (True, False)
+        >>> Limit(0, excludes_minimum=True).contains(0)
+        False
         """
-        large_enough = value > self.least if self.above else value >= self.least
-        small_enough = (self.most is None or value <= self.most) and (self.below is None or value < self.below)
-        return large_enough and small_enough
+        is_large_enough = value > self.minimum if self.excludes_minimum else value >= self.minimum
+        is_small_enough = self.maximum is None or value <= self.maximum
+        return is_large_enough and is_small_enough and (self.below is None or value < self.below)
 
     def describe(self) -> Message:
-        """The range in words.
+        """Return the range in words.
 
-        >>> str(Limit(0, below=1).describe()), str(Limit(1, most=2048).describe())
+        >>> str(Limit(0, below=1).describe()), str(Limit(1, maximum=2048).describe())
         ('at least 0 and less than 1', 'at least 1 and at most 2048')
         """
-        least = f"{self.least:g}"
-        low = Message("limit-more-than", least=least) if self.above else Message("limit-at-least", least=least)
+        id = "limit-more-than" if self.excludes_minimum else "limit-at-least"
+        lower = Message(id, minimum=f"{self.minimum:g}")
         if self.below is not None:
-            return Message("limit-less-than", low=low, below=f"{self.below:g}")
-        return low if self.most is None else Message("limit-at-most", low=low, most=f"{self.most:.15g}")
+            return Message("limit-less-than", lower=lower, below=f"{self.below:g}")
+        return lower if self.maximum is None else Message("limit-at-most", lower=lower, maximum=f"{self.maximum:.15g}")
 
 
 LIMITS = {
     "batch-size": Limit(1, MAX_BATCH), "accumulate": Limit(1, MAX_BATCH), "threads": Limit(1, 4096),
-    "seed": Limit(0, LARGEST), "seeds": Limit(1, 10**6),
-    "minutes": Limit(0, above=True), "save-minutes": Limit(0), "steps": Limit(1),
-    "epochs": Limit(0, MAX_EPOCHS, above=True),
+    "seed": Limit(0, MAX_INTEGER), "seeds": Limit(1, 10**6),
+    "minutes": Limit(0, excludes_minimum=True), "save-minutes": Limit(0), "steps": Limit(1),
+    "epochs": Limit(0, MAX_EPOCHS, excludes_minimum=True),
     "evaluate-every": Limit(1), "evaluate-rows": Limit(1), "limit": Limit(1), "loader-workers": Limit(0, 4096),
-    # [CLS] a [SEP] b [SEP]
+    # The shortest sentence pair has 5 tokens: [CLS] a [SEP] b [SEP].
     "max-tokens": Limit(5, MAX_SIZE), "stride": Limit(1), "layers": Limit(1, MAX_SIZE), "hidden": Limit(1, MAX_SIZE),
     "attention-heads": Limit(1, MAX_SIZE),
-    "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, above=True),
+    "dropout": Limit(0, below=1), "hold-out": Limit(0, below=1), "init": Limit(0, excludes_minimum=True),
     "mask-share": Limit(0, 1), "random-share": Limit(0, 1),
-    "final-share": Limit(0, above=True, below=1), "teacher-share": Limit(0, above=True, below=1),
-    "share": Limit(0, above=True, below=1),
+    "final-share": Limit(0, excludes_minimum=True, below=1), "teacher-share": Limit(0, excludes_minimum=True, below=1),
+    "share": Limit(0, excludes_minimum=True, below=1),
     "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1, MAX_BATCH), "tokens": Limit(1, MAX_SIZE),
     "workers": Limit(1, 4096),
-    # [PAD] [UNK] [CLS] [SEP] [MASK] and a word
+    # The smallest vocabulary has 6 tokens: [PAD] [UNK] [CLS] [SEP] [MASK] and a word.
     "vocab-size": Limit(6, MAX_SIZE),
-    "grid-rates": Limit(0, above=True), "grid-batches": Limit(1, MAX_BATCH),
-    "grid-epochs": Limit(0, MAX_EPOCHS, above=True),
-    "optim.lr": Limit(0, above=True), "optim.warmup": Limit(0, below=1), "optim.decay": Limit(0),
+    "grid-rates": Limit(0, excludes_minimum=True), "grid-batches": Limit(1, MAX_BATCH),
+    "grid-epochs": Limit(0, MAX_EPOCHS, excludes_minimum=True),
+    "optim.lr": Limit(0, excludes_minimum=True), "optim.warmup": Limit(0, below=1), "optim.decay": Limit(0),
     "optim.beta1": Limit(0, below=1), "optim.beta2": Limit(0, below=1),
-    "optim.eps": Limit(0), "optim.weight-decay": Limit(0), "optim.max-grad-norm": Limit(0, above=True),
+    "optim.eps": Limit(0), "optim.weight-decay": Limit(0), "optim.max-grad-norm": Limit(0, excludes_minimum=True),
     "ema": Limit(0, below=1, field="optim.ema"),
 }  # fmt: skip
 
 
-def differing_flags(config, plain, names: Iterable[str]) -> list[str]:
-    """The flags of those of these settings in which two configurations differ.
+def differing_flags(config, other, names: Iterable[str]) -> list[str]:
+    """Return the flags of the settings that have different values in two configurations.
 
-    >>> differing_flags(Limit(1), Limit(0, above=True), ("least", "below", "above"))
-    ['--least', '--above']
+    Args:
+        config: a configuration.
+        other: another configuration of the same type.
+        names: the fields to compare.
+
+    >>> differing_flags(Limit(1), Limit(0, excludes_minimum=True), ("minimum", "below", "excludes_minimum"))
+    ['--minimum', '--excludes-minimum']
     """
-    return [f"--{name.replace('_', '-')}" for name in names if getattr(config, name) != getattr(plain, name)]
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(config, name) != getattr(other, name)]
 
 
 def check_limits(config: object) -> None:
-    """Check every number of a command's settings.
+    """Check every numeric setting of a command.
 
     Args:
-        config: of any command. Flags that it lacks, or that hold no numbers, are ignored.
+        config: the settings of any command. Settings in `LIMITS` that it does not have are ignored.
 
     Raises:
-        BertlabError: a number is out of range, not finite, or larger than 64 bits.
+        BertlabError: a number is out of range, not finite, or too large for 64 bits.
     """
     for flag, value in _numbers(config):
         # Checked first: an integer of 400 digits cannot become a float.
-        if isinstance(value, int) and abs(value) > LARGEST:
+        if isinstance(value, int) and abs(value) > MAX_INTEGER:
             raise BertlabError("setting-too-large", flag=flag)
-        # an infinite threshold is a way to write "always" or "never"
+        # An infinite threshold is valid: it means "always" or "never".
         if math.isnan(value) or (math.isinf(value) and not flag.endswith("threshold")):
             raise BertlabError("setting-not-finite", flag=flag, value=str(value))
     for flag, limit in LIMITS.items():
         path = (limit.field or flag).replace("-", "_").split(".")
         setting = reduce(lambda owner, name: getattr(owner, name, None), path, config)
         for value in setting if isinstance(setting, tuple) else (setting,):
-            if _is_number(value) and not limit.holds(value):
+            if _is_number(value) and not limit.contains(value):
                 raise BertlabError("setting-out-of-range", flag=flag, value=str(value), limit=limit.describe())
 
 
@@ -116,7 +123,7 @@ def _is_number(value: object) -> bool:
 
 
 def _numbers(config: object, prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Every number in the fields of a dataclass and of those in it, with its flag."""
+    """Yield (flag, number) for every number in a dataclass and in the dataclasses inside it."""
     for field in fields(config) if is_dataclass(config) else ():
         setting, flag = getattr(config, field.name, None), prefix + field.name.replace("_", "-")
         yield from _numbers(setting, f"{flag}.")

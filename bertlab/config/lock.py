@@ -16,13 +16,13 @@ except ImportError:  # Windows
 
 @contextmanager
 def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
-    """Hold a lock for the duration of a `with` block. The system releases it when the process ends, however it ends.
+    """Hold a lock for the duration of a `with` block. The system also releases it if the process is killed.
 
-    Where the system has no such locks (Windows, some network file systems) the block runs without one.
+    On systems without such locks (Windows, some network file systems) the block runs without a lock.
 
     Args:
-        path: the lock file, an empty file that stays; its directory is created if necessary.
-        owner: what the lock protects, as the error message names it ("the run in runs/en").
+        path: the lock file, an empty file that is not removed; its directory is created if necessary.
+        owner: the name of what the lock protects, for the error message ("the run in runs/en").
 
     Raises:
         BertlabError: another process holds the lock, or the lock file cannot be created.
@@ -33,7 +33,7 @@ def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a")
-    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+    except (OSError, ValueError) as error:  # ValueError: the path contains a null character
         raise BertlabError("file-not-writable", path=path, reason=system_reason(error)) from error
     with file:
         try:
@@ -41,7 +41,7 @@ def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
         except BlockingIOError:
             raise BertlabError("lock-held", owner=owner) from None
         except OSError:
-            pass  # a file system without locks
+            pass  # the file system has no locks
         try:
             yield
         finally:

@@ -1,7 +1,7 @@
-"""The catalogue of tasks that a BERT is fine-tuned on, one row each. Standard library only.
+"""The catalogue of tasks to fine-tune on, one row each. Uses the standard library only.
 
-A hub id that ends in "@refs/convert/parquet" is a data set published as a script, which `datasets` no longer runs; its
-rows are read from the Parquet files that the hub converts it to.
+Some data sets are published as a script, which `datasets` does not run any more. Their hub ids end in
+"@refs/convert/parquet": the rows are read from the Parquet files to which the hub has converted them.
 """
 
 from dataclasses import dataclass, replace
@@ -13,63 +13,67 @@ from bertlab.config.languages import Message
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """A task: its type, where its rows are published, and what their columns hold."""
+    """A task: its type, the source of its data, and the columns of its rows."""
 
     kind: str
     """The task type, a name of `tasks.registry.TASK_TYPES`."""
     hub_id: str
-    """Where its rows are published: "owner/name", with ":configuration" and "@revision" where needed; or ""."""
+    """The data set on the hub: "owner/name", followed by ":configuration" and "@revision" if needed; "" for none."""
     language: str
     """The language of the texts ("en"); "" if unknown."""
     metrics: tuple[str, ...]
-    """Names of metrics; the first one compares runs."""
+    """The names of its metrics. The first one is used to compare runs."""
     source: str
-    """Where the task and its metrics are defined."""
+    """The publication that defines the task and its metrics."""
     unanswerable: bool = False
     """Whether some questions have no answer."""
     text: tuple[str, ...] = ()
     """The columns of the first and the second text; for multiple choice the context, then one column with a list of
     choices or one column for each; for tagging the tokens; for spans the passage and the question."""
     start: str = ""
-    """For multiple choice: a column that every choice begins with."""
+    """For multiple choice: the column of a text with which every choice begins."""
     label: tuple[str, ...] = ("label",)
-    """The column of the label, and other names it goes by."""
+    """The column of the label; if several names are given, the first one that exists."""
     labels: tuple[str, ...] = ()
-    """The names of the numbers in the label's column, in order; () where the column holds names."""
+    """The labels in the order of their numbers in the data; () if the column contains names instead of numbers."""
     id: str = "id"
-    """The column with a unique name for every row."""
+    """The column of the unique id of every row; "" if there is none."""
     validation: tuple[str, ...] = ("validation",)
-    """The splits to measure on."""
+    """The splits to evaluate on."""
     test: tuple[str, ...] = ("test",)
-    """The splits without labels."""
+    """The test splits, which have no labels."""
     submission: tuple[str, ...] = ()
-    """The file that the benchmark wants for each test split."""
+    """The name of the file that the benchmark expects for each test split."""
     names: bool = False
-    """Whether that file holds the names of the labels, not their numbers."""
+    """Whether that file contains the names of the labels instead of their numbers."""
     unit: Literal["word", "character"] = "word"
-    """What a tag belongs to."""
+    """The unit that a tag belongs to."""
 
     def replace(self, **changes) -> "TaskSpec":
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         return replace(self, **changes)
 
 
 def _glue(
     name: str, text: tuple[str, ...], metrics: tuple[str, ...], labels: tuple[str, ...], file: str, source: str, **more
 ) -> TaskSpec:
-    """A task of GLUE (Wang et al. 2018, arXiv 1804.07461); Devlin et al. 2019, section 4.1 and appendix B.1."""
+    """Return a task of GLUE (Wang et al. 2018, arXiv 1804.07461); Devlin et al. 2019, section 4.1 and appendix B.1."""
     row = TaskSpec("classification", f"nyu-mll/glue:{name}", "en", metrics, source, text=text, labels=labels, id="idx")
     return row.replace(submission=(f"{file}.tsv",), **more)
 
 
 def span_task(hub_id: str, source: str, language: str = "en", **more) -> TaskSpec:
-    """A task of answers in passages, with the columns of SQuAD."""
+    """Return a question-answering task whose data has the columns of SQuAD."""
     row = TaskSpec("span", hub_id, language, ("f1", "exact_match"), source, label=("answers", "answer"))
     return row.replace(text=("context", "question"), **more)
 
 
 def _entity_task(hub_id: str, types: str, source: str, language: str = "en", **more) -> TaskSpec:
-    """A task of entities in IOB2 tags, in the order of the hub's numbers."""
+    """Return a task of named entities with IOB2 tags.
+
+    Args:
+        types: the entity types, and "O", in the order of their numbers in the data set of the hub.
+    """
     labels = tuple(tag for name in types.split() for tag in (["O"] if name == "O" else [f"B-{name}", f"I-{name}"]))
     row = TaskSpec("tagging", hub_id, language, ("entity_f1", "entity_precision", "entity_recall"), source)
     return row.replace(text=("tokens",), label=("ner_tags",), labels=labels, **more)
@@ -100,7 +104,7 @@ TASKS = {
     "squad": span_task("rajpurkar/squad", "arXiv 1606.05250"),
     # Rajpurkar et al. 2018; Devlin et al. 2019, section 4.3
     "squad_v2": span_task("rajpurkar/squad_v2", "arXiv 1806.03822", unanswerable=True),
-    # Devlin et al. 2019, section 4.4; every choice continues the beginning of the second sentence
+    # Devlin et al. 2019, section 4.4; every choice completes the second sentence, whose beginning is given.
     "swag": TaskSpec("multiple_choice", "allenai/swag:regular", "en", ("accuracy",), "arXiv 1808.05326", start="sent2",
                      text=("sent1", "ending0", "ending1", "ending2", "ending3"), id=""),
     # Devlin et al. 2019, section 5.3
@@ -109,7 +113,7 @@ TASKS = {
     "wnut17": _entity_task(f"leondz/wnut_17{_PARQUET}", "O corporation creative-work group location person product",
                     "https://aclanthology.org/W17-4418"),
     "wikiann_en": _entity_task("unimelb-nlp/wikiann:en", "O PER ORG LOC", "https://aclanthology.org/P17-1178", id=""),
-    # subtask B: which sentence explains why the statement makes no sense
+    # Subtask B: which sentence explains why the statement makes no sense?
     "comve": TaskSpec("multiple_choice", "", "en", ("accuracy",), "arXiv 2007.00236", text=("context", "choices")),
     # -- Korean --
     "nsmc": TaskSpec("classification", f"e9t/nsmc{_PARQUET}", "ko", ("accuracy",), "https://github.com/e9t/nsmc",
@@ -131,15 +135,15 @@ EXCLUDED = {"wnli": Message("task-excluded-wnli")}
 
 
 def register_task(name: str, spec: TaskSpec) -> None:
-    """Add a task to the catalogue from outside of the package."""
+    """Add a task to the catalogue; for code outside the package."""
     TASKS[name] = spec
 
 
 def task(name: str) -> TaskSpec:
-    """A task by name.
+    """Return the task with a name.
 
     Raises:
-        BertlabError: there is none of that name, or why it is excluded.
+        BertlabError: there is no such task, or it is excluded.
 
     >>> task("squad").kind
     'span'

@@ -33,7 +33,7 @@ class ExportRunConfig:
     """The run directory."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """Where to write; must not exist yet."""
-    rows: int = history.ROWS
+    rows: int = history.THINNED_ROWS
     """About how many rows of the log to keep."""
     snapshots: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """The maximum number of snapshots, evenly spaced on a logarithmic scale of steps, including the first and the last;

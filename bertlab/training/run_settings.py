@@ -6,9 +6,10 @@ A finished run may be lengthened: with more steps, minutes or epochs it continue
 import json
 from dataclasses import MISSING, asdict, fields, is_dataclass
 from pathlib import Path
-from typing import get_type_hints
+from typing import get_args, get_type_hints
 
 import torch
+import tyro
 
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.files import CONFIG
@@ -31,6 +32,7 @@ SETTINGS, STATE, CHECKPOINT = "run.json", "state.safetensors", "checkpoint"
 FREE_SETTINGS = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "watch", "sentences"}
 FREE_SETTINGS |= {"tensorboard"}
+POSITIONAL_MARKER = get_args(tyro.conf.Positional[str])[1]
 # Flags that say how long a run is.
 LENGTH_FLAGS = {"--steps", "--minutes", "--epochs"}
 # Keys of run.json beside the settings: what `auto` resolved to, what identifies the data, and the steps after which the
@@ -153,7 +155,7 @@ def _loss_settings(values: dict) -> dict:
 
 
 def _flag_names(kind: type, path: str = "") -> dict[str, str]:
-    """The flags of a dataclass whose names differ from the path of the field, by that path.
+    """The flags of a dataclass whose names differ from the path of the field, by that path; no dashes if positional.
 
     >>> _flag_names(OptimConfig, "optim.")
     {'optim.ema': '--ema'}
@@ -164,6 +166,8 @@ def _flag_names(kind: type, path: str = "") -> dict[str, str]:
         bare = hint.__origin__ if markers else hint
         if isinstance(bare, type) and is_dataclass(bare):
             flags |= _flag_names(bare, f"{path}{name}.")
+        if POSITIONAL_MARKER in markers:
+            flags[path + name] = _dashed(name)
         for marker in markers:
             named = getattr(marker, "name", None) or _dashed(name)
             if getattr(marker, "prefix_name", None) is False:

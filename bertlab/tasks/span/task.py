@@ -17,7 +17,7 @@ from torch import nn
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
-from bertlab.config.languages import language_of
+from bertlab.config.languages import detect_language
 from bertlab.config.tasks import TaskSpec, span_task
 from bertlab.nn.bert import Bert
 from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
@@ -110,7 +110,7 @@ def span_batches(
 
 def with_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
     """The task with a language to compare answers in: its own or, where it has none, that of the questions."""
-    return spec if spec.language else spec.replace(language=language_of([row["question"] for row in rows]))
+    return spec if spec.language else spec.replace(language=detect_language([row["question"] for row in rows]))
 
 
 def answer_metrics(

@@ -16,7 +16,7 @@ import tokenizers
 
 from bertlab.config.errors import CheckpointError, TextError
 from bertlab.config.files import write_atomically
-from bertlab.config.languages import DEFAULT, language_of, languages
+from bertlab.config.languages import DEFAULT, detect_language, languages
 from bertlab.text.tokenizers.files import (
     SPECIAL_TOKENS,
     build_backend,
@@ -255,7 +255,7 @@ class Tokenizer:
     @cached_property
     def language(self) -> str:
         """The language of its tokens, a code of `bertlab.config.languages`."""
-        return language_of(self._tokens)
+        return detect_language(self._tokens)
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """The token of every id, including "##"."""

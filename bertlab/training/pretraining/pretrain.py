@@ -102,7 +102,7 @@ def _check(config: PretrainConfig) -> None:
     check_limits(config)
     # not in LIMITS, where --mask of `bertlab heads` is the number of a [MASK]
     if not 0 < config.mask < 1:
-        limit = Limit(0, above=True, below=1).describe()
+        limit = Limit(0, excludes_minimum=True, below=1).describe()
         raise BertlabError("setting-out-of-range", flag="mask", value=str(config.mask), limit=limit)
     if config.mask_share + config.random_share > 1 + 1e-9:
         raise BertlabError("mask-shares-too-large")

@@ -18,10 +18,10 @@ system-not-a-directory = Not a directory
 setting-out-of-range = --{ $flag } is { $value }; it must be { $limit }
 setting-not-finite = --{ $flag } is { $value }; it must be a finite number
 setting-too-large = --{ $flag } is too large: it must fit in 64 bits
-limit-at-least = at least { $least }
-limit-more-than = more than { $least }
-limit-less-than = { $low } and less than { $below }
-limit-at-most = { $low } and at most { $most }
+limit-at-least = at least { $minimum }
+limit-more-than = more than { $minimum }
+limit-less-than = { $lower } and less than { $below }
+limit-at-most = { $lower } and at most { $maximum }
 preset-unknown = there is no preset { $name }; choose one of { $presets }
 
 ## config.json

@@ -18,10 +18,10 @@ system-not-a-directory = 폴더가 아니에요
 setting-out-of-range = --{ $flag } 값이 { $value }인데, { $limit }이어야 해요.
 setting-not-finite = --{ $flag } 값이 { $value }인데, 유한한 수여야 해요.
 setting-too-large = --{ $flag } 값이 너무 커요. 64비트에 들어가는 수여야 해요.
-limit-at-least = { $least } 이상
-limit-more-than = { $least } 초과
-limit-less-than = { $low } { $below } 미만
-limit-at-most = { $low } { $most } 이하
+limit-at-least = { $minimum } 이상
+limit-more-than = { $minimum } 초과
+limit-less-than = { $lower } { $below } 미만
+limit-at-most = { $lower } { $maximum } 이하
 preset-unknown = { $name } 프리셋은 없어요. 다음 중에서 골라 주세요: { $presets }
 
 ## config.json
