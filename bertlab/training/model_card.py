@@ -18,25 +18,25 @@ METRICS = {
     "matthews": ("Matthews correlation x 100", "{:.2f}"),
     "pearson": ("Pearson correlation x 100", "{:.2f}"),
     "spearman": ("Spearman correlation x 100", "{:.2f}"),
-    "f1_from_3": ("F1 of values of 3 and more", "{:.2f}"),
+    "f1_from_3": ("F1 for values of at least 3", "{:.2f}"),
     "entity_f1": ("entity F1", "{:.2f}"),
-    "entity_f1_macro": ("entity F1, mean of the types", "{:.2f}"),
-    "character_f1_macro": ("character F1, mean of the tags", "{:.2f}"),
+    "entity_f1_macro": ("entity F1, mean over entity types", "{:.2f}"),
+    "character_f1_macro": ("character F1, mean over tags", "{:.2f}"),
     "examples": ("examples evaluated", "{:,}"),
     "has_answer_exact_match": ("… exact match where there is an answer", "{:.2f}"),
     "has_answer_f1": ("… F1 where there is an answer", "{:.2f}"),
     "has_answer_rouge_w": ("… ROUGE-W where there is an answer", "{:.2f}"),
     "has_answer_total": ("… questions with an answer", "{:,}"),
-    "no_answer_exact_match": ("… answered “no answer” where there is none", "{:.2f}"),
-    "no_answer_f1": ("… F1 where there is none", "{:.2f}"),
-    "no_answer_rouge_w": ("… ROUGE-W where there is none", "{:.2f}"),
+    "no_answer_exact_match": ("… exact match where there is no answer", "{:.2f}"),
+    "no_answer_f1": ("… F1 where there is no answer", "{:.2f}"),
+    "no_answer_rouge_w": ("… ROUGE-W where there is no answer", "{:.2f}"),
     "no_answer_total": ("… questions without an answer", "{:,}"),
-    "best_exact_match": ("best exact match of any threshold", "{:.2f}"),
-    "best_exact_match_threshold": ("… that threshold", "{:.2f}"),
-    "best_f1": ("best F1 of any threshold", "{:.2f}"),
-    "best_f1_threshold": ("… that threshold", "{:.2f}"),
-    "best_rouge_w": ("best ROUGE-W of any threshold", "{:.2f}"),
-    "best_rouge_w_threshold": ("… that threshold", "{:.2f}"),
+    "best_exact_match": ("best exact match over all thresholds", "{:.2f}"),
+    "best_exact_match_threshold": ("… at threshold", "{:.2f}"),
+    "best_f1": ("best F1 over all thresholds", "{:.2f}"),
+    "best_f1_threshold": ("… at threshold", "{:.2f}"),
+    "best_rouge_w": ("best ROUGE-W over all thresholds", "{:.2f}"),
+    "best_rouge_w_threshold": ("… at threshold", "{:.2f}"),
     "null_threshold": ("threshold above which the prediction is “no answer”", "{:.2f}"),
     "total": ("questions evaluated", "{:,}"),
     "missing": ("questions without a prediction", "{:,}"),
@@ -55,7 +55,7 @@ def render_card(name: str, record: dict) -> str:
     Args:
         name: of the checkpoint.
         record: the content of `bertlab.json`: made_by, command, data, steps, tokens, training_minutes, hardware, seed,
-            settings, validation, and what it was made from; cloze, if tested, as `cloze.answer_clozes` returns it.
+            settings, validation, and the origin of the weights; cloze, if tested, as `cloze.answer_clozes` returns it.
 
     Returns:
         Markdown.
@@ -76,7 +76,7 @@ def render_card(name: str, record: dict) -> str:
         *_exported(record),
         *([("stored as", STORAGE[record["stored"]])] if record.get("stored") in STORAGE else []),
     ]
-    text = [f"# {name}", "", f"A BERT made by bertlab. {_compatibility(record)}", "", *_table(rows), ""]
+    text = [f"# {name}", "", f"A BERT trained with bertlab. {_compatibility(record)}", "", *_table(rows), ""]
     if record["validation"]:
         metrics = []
         for key, value in record["validation"].items():
@@ -95,7 +95,7 @@ def render_card(name: str, record: dict) -> str:
 
 
 def render_export_card(name: str, record: dict) -> str:
-    """The model card of what `bertlab export` made from a checkpoint whose training is not known.
+    """The model card of a checkpoint that `bertlab export` made from one without a training record.
 
     Args:
         name: of the new checkpoint.
@@ -116,13 +116,13 @@ def render_export_card(name: str, record: dict) -> str:
 
 
 def _lengthened(record: dict) -> list[tuple[str, str]]:
-    """Where a finished run was continued, as its learning rate rose again there."""
+    """The steps at which a finished run was continued; the learning rate rose again there."""
     steps = record.get("lengthened_after")
     return [("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}")] if steps else []
 
 
 def _earlier_runs(record: dict) -> list[tuple[str, str]]:
-    """What the runs that the weights come from have used."""
+    """Totals of the earlier runs that trained the weights."""
     before = record.get("before")
     if not before:
         return []
@@ -158,7 +158,7 @@ def _table(rows: list[tuple[str, str]]) -> list[str]:
 
 
 def _cloze_results(rows: list[dict]) -> list[str]:
-    """Predictions for sentences with a masked word, and which kinds were all predicted correctly."""
+    """A table of predictions for sentences with a masked word, and the correct ones of each kind."""
     text = ["## Masked-word examples", "", "| | | prediction | expected |", "|---|---|---|---|"]
     kinds: dict[str, list[bool]] = {}
     for row in rows:
