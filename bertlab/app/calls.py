@@ -89,7 +89,7 @@ def assign(name: str, value: object) -> Expression:
     return Expression(_value(value), name, (*_steps(value), step), _checkpoint(value))
 
 
-def path_argument(path: Path) -> Expression:
+def make_path_expression(path: Path) -> Expression:
     """Make an expression of a path. The code omits the parent directories that visitors need not know."""
     return Expression(path, f"Path({access.format_path(path)!r})", ("from pathlib import Path",))
 

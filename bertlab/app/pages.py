@@ -12,7 +12,8 @@ from pathlib import Path
 from bertlab.tasks.registry import TASK_TYPES
 
 APP = Path(__file__).parent
-SECTIONS = ("", "see", "ask", "change", "learn")  # of the menu; the pages of "" come first, without a heading
+SECTIONS = ("", "inspect", "predict", "change", "train")  # of the menu; the pages of "" come first, without a heading
+_OLD_SECTIONS = {"see": "inspect", "ask": "predict", "learn": "train"}  # the old names, which other packages may use
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def register(name: str, icon: str, section: str, script: Path | None = None, *, 
     """
     if name in PAGES:
         raise ValueError(f"there is already a page {name!r}")
+    section = _OLD_SECTIONS.get(section, section)
     if section not in SECTIONS:
         raise ValueError(f"{section!r} is not one of {SECTIONS}")
     script = script or APP / "screens" / f"{name.replace('-', '_')}.py"
@@ -59,27 +61,27 @@ def register(name: str, icon: str, section: str, script: Path | None = None, *, 
 def list_pages(section: str) -> list[Page]:
     """List the pages of a section in the order of the menu.
 
-    >>> [page.name for page in list_pages("see")]
+    >>> [page.name for page in list_pages("inspect")]
     ['input', 'attention']
     """
     return [page for page in PAGES.values() if page.section == section]
 
 
 register("start", ":material/home:", "")
-register("input", ":material/text_fields:", "see")
-register("attention", ":material/hub:", "see")
-register("fill-mask", ":material/visibility_off:", "ask")
-register("next-sentence", ":material/compare_arrows:", "ask")
-register("question", ":material/help:", "ask")
-register("classify", ":material/label:", "ask")
-register("tag", ":material/sell:", "ask")
+register("input", ":material/text_fields:", "inspect")
+register("attention", ":material/hub:", "inspect")
+register("fill-mask", ":material/visibility_off:", "predict")
+register("next-sentence", ":material/compare_arrows:", "predict")
+register("question", ":material/help:", "predict")
+register("classify", ":material/label:", "predict")
+register("tag", ":material/sell:", "predict")
 register("heads", ":material/content_cut:", "change")
 register("depth", ":material/layers:", "change")
 register("xray", ":material/radiology:", "change")
 register("compare", ":material/difference:", "change", uses_checkpoint=False)
-register("training", ":material/show_chart:", "learn", uses_checkpoint=False)
-register("time-machine", ":material/history:", "learn", uses_checkpoint=False)
-register("evaluation", ":material/fact_check:", "learn")
+register("training", ":material/show_chart:", "train", uses_checkpoint=False)
+register("time-machine", ":material/history:", "train", uses_checkpoint=False)
+register("evaluation", ":material/fact_check:", "train")
 
 
 def find_page(heads: Collection[str]) -> Page:

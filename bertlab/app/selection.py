@@ -47,8 +47,8 @@ def open_checkpoint(prediction: str, *texts: str) -> sessions.Checkpoint:
     return checkpoint
 
 
-def session_for(prediction: str) -> Session | None:
-    """Open the session of this page. None if its checkpoint cannot be opened."""
+def find_session(prediction: str) -> Session | None:
+    """Find the session of this page. None if its checkpoint cannot be opened."""
     with suppress(BertlabError):
         return sessions.open_session(_select(prediction))
     return None
@@ -56,7 +56,7 @@ def session_for(prediction: str) -> Session | None:
 
 def examples_for(prediction: str) -> Examples:
     """Read the examples in the language of this page's checkpoint, or the English ones if it cannot be opened."""
-    session = session_for(prediction)
+    session = find_session(prediction)
     return read_examples(session.language if session else DEFAULT)
 
 
@@ -138,12 +138,12 @@ def _note_other_language(session: Session, texts: Sequence[str]) -> None:
     letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
     if not tokens:
         return
-    values = {"name": os.path.basename(session.name), "language": language_name(session.language)}
-    values |= {"text_language": language_name(code), "tokens": len(tokens), "unknown": unknown, "letters": letters}
+    values = {"name": os.path.basename(session.name), "language": _name_language(session.language)}
+    values |= {"text_language": _name_language(code), "tokens": len(tokens), "unknown": unknown, "letters": letters}
     frame.note(t("checkpoint-other-language", **values))
 
 
-def language_name(code: str) -> str:
+def _name_language(code: str) -> str:
     """Return the name of a language in the language of the interface, or in itself if it has no translation."""
     id = f"language-name-{code}"
     return t(id) if id in message_ids() else languages()[code].name

@@ -39,7 +39,7 @@ def longest_token(tmp_path, monkeypatch):
     monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path / "locales"))
     for cached in (languages.languages, languages._bundle):
         cached.cache_clear()
-    pages.register("longest-token", ":material/straighten:", "see", script)
+    pages.register("longest-token", ":material/straighten:", "inspect", script)
     yield
     del pages.PAGES["longest-token"]
     monkeypatch.undo()
@@ -52,4 +52,4 @@ def test_a_new_page_opens_and_answers(longest_token, shipped):
     assert not page.exception
     (metric,) = page.metric
     assert len(metric.value) > 1
-    assert "longest-token" in [page.name for page in pages.list_pages("see")]
+    assert "longest-token" in [page.name for page in pages.list_pages("inspect")]

@@ -34,7 +34,7 @@ def show_timeline(run: Path, first: str, second: str) -> None:
     through = partial(training_runs.compute_timeline, progress=show_progress)
     texts = (first, second or None)
     snapshots = calls.assign(
-        "snapshots", calls.call_function(timeline, calls.path_argument(run), *texts, through=through)
+        "snapshots", calls.call_function(timeline, calls.make_path_expression(run), *texts, through=through)
     )
     code = calls.write_canvas_code(snapshots, html.timeline_html, "time-machine.html")
     packed = training_runs.pack_timeline(run, *texts, snapshots.result, components.canvas_options() | {"code": code})

@@ -78,7 +78,7 @@ def metric_name(metric: str) -> str:
 
 def log_expression(run: Path) -> calls.Expression:
     """The thinned log of a run, with the code that reads it."""
-    log = calls.call_function(history.read_log, calls.path_argument(run), through=training_runs.read_log)
+    log = calls.call_function(history.read_log, calls.make_path_expression(run), through=training_runs.read_log)
     return calls.call_function(history.thin_log, log, through=lambda _: training_runs.read_thinned_log(run))
 
 
