@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bertlab.config.errors import BertlabError
 
-# environment variables that tell `bertlab.app.access` what is allowed
+# environment variables from which `bertlab.app.access` reads what visitors may open
 ALLOW, ALLOW_HUB = "BERTLAB_APP_ALLOW", "BERTLAB_APP_ALLOW_HUB"
 
 
@@ -30,11 +30,11 @@ class App:
     """Address to listen on. 0.0.0.0 accepts connections from other machines. They may open the shipped checkpoints and
     runs, the directory `runs`, and the directories given with --allow."""
     allow: tuple[Path, ...] = ()
-    """Directories that visitors from other machines may open too."""
+    """More directories that visitors from other machines may open."""
     allow_hub: bool = False
-    """Let visitors from other machines download models of the Hugging Face hub."""
+    """Allow visitors from other machines to download models from the Hugging Face hub."""
     browser: bool = True
-    """Open a browser, on machines with a screen."""
+    """Open a browser."""
 
 
 def app(config: App) -> int:
@@ -65,10 +65,10 @@ def app(config: App) -> int:
         "server.showEmailPrompt": "false",
         "global.disableWidgetStateDuplicationWarning": "true",  # see `_drawn` in bertlab/app/url.py
     }
-    print(f"bertlab opens on http://{config.host}:{config.port} (Ctrl-C closes it)", flush=True)
+    print(f"bertlab runs at http://{config.host}:{config.port} (Ctrl-C stops it)", flush=True)
     flags = [f"--{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", "streamlit", "run", str(script), *flags]
-    if sys.platform == "win32":  # there `exec` returns to the terminal before the server ends
+    if sys.platform == "win32":  # on Windows, `exec` returns to the terminal before the server ends
         return subprocess.call(command)
     # this process becomes the server, so that stopping it (Ctrl-C, SIGTERM of a service) stops the server
     return os.execv(sys.executable, command)

@@ -23,7 +23,7 @@ class FillMask(QueryOptions):
     text: Text
     """The text, with [MASK] in place of each word to predict; - reads it from standard input."""
     pair: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
-    """A second text, read after the first."""
+    """A second text, sentence B of the input."""
     top_k: int = 5
     """Number of predictions for each mask."""
 
@@ -34,8 +34,8 @@ def fill_mask(config: FillMask) -> None:
     (text,) = read_texts(config.text)
     session = open_session(config, "fill-mask", text)
     fills = session.fill_mask(text, config.top_k, config.pair)
-    shown = text if config.pair is None else f"{text} | {config.pair}"
-    print_result(config, session, {"masks": fills}, lambda: terminal.mask_lines(shown, fills))
+    title = text if config.pair is None else f"{text} | {config.pair}"
+    print_result(config, session, {"masks": fills}, lambda: terminal.mask_lines(title, fills))
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,14 @@ def next_sentence(config: NextSentence) -> None:
 
     first, second = read_texts(config.first, config.second)
     session = open_session(config, "nsp", first, second)
-    fact = session.next_sentence(first, second)
-    print_result(config, session, fact, lambda: terminal.next_sentence_lines(first, second, fact), label=fact.label)
+    prediction = session.next_sentence(first, second)
+    print_result(
+        config,
+        session,
+        prediction,
+        lambda: terminal.next_sentence_lines(first, second, prediction),
+        label=prediction.label,
+    )
 
 
 @dataclass(frozen=True)
@@ -97,17 +103,17 @@ def answer(config: Answer) -> None:
 
     question, passage = read_texts(config.question, config.passage)
     session = open_session(config, "answer", question, passage)
-    found = session.answer(
+    answers = session.answer(
         question, passage, config.n_best, config.max_answer_tokens, config.stride, config.max_tokens,
         config.batch_size, config.null_threshold,
     )  # fmt: skip
     mark = ("\x1b[1;7m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("»", "«")
-    print_result(config, session, found, lambda: terminal.answer_lines(passage, found, mark), text=found.text)
+    print_result(config, session, answers, lambda: terminal.answer_lines(passage, answers, mark), text=answers.text)
 
 
 @dataclass(frozen=True)
 class Classify(TextQuery):
-    """Predict the label of a text, or a value, with a fine-tuned checkpoint.
+    """Predict the label of a text with a fine-tuned checkpoint, or its value with a regression checkpoint.
 
     Examples:
       bertlab classify "A quiet, lovely film."
@@ -124,12 +130,12 @@ def classify(config: Classify) -> None:
 
     texts = read_texts(config.text, *([] if config.pair is None else [config.pair]))
     session = open_session(config, "classify", *texts)
-    fact = session.classify(*texts)
+    prediction = session.classify(*texts)
     if session.texts not in (None, len(texts)):
         expected = "single texts" if session.texts == 1 else "pairs of texts"
         print(f"{session.name} was fine-tuned on {expected}, so this prediction is unreliable", file=sys.stderr)
-    label = {} if fact.best is None else {"label": fact.best.label}
-    print_result(config, session, fact, lambda: terminal.classification_lines(texts, fact), **label)
+    label = {} if prediction.best is None else {"label": prediction.best.label}
+    print_result(config, session, prediction, lambda: terminal.classification_lines(texts, prediction), **label)
 
 
 @dataclass(frozen=True)
@@ -151,13 +157,13 @@ def choose(config: Choose) -> None:
 
     context, *choices = read_texts(config.context, *config.choices)
     session = open_session(config, "choose", context, *choices)
-    found = session.choose(context, choices)
-    print_result(config, session, {"choices": found}, lambda: terminal.choice_lines(context, found))
+    ranked = session.choose(context, choices)
+    print_result(config, session, {"choices": ranked}, lambda: terminal.choice_lines(context, ranked))
 
 
 @dataclass(frozen=True)
 class Tag(TextQuery):
-    """Find the named entities in a text: a tag for every word.
+    """Find the named entities in a text by predicting a tag for every word.
 
     Examples:
       bertlab tag "Ada Lovelace was born in London."
@@ -174,5 +180,5 @@ def tag(config: Tag) -> None:
 
     (text,) = read_texts(config.text)
     session = open_session(config, "tag", text)
-    found = session.tag(text)
-    print_result(config, session, found, lambda: terminal.tag_lines(text, found, config.words))
+    tags = session.tag(text)
+    print_result(config, session, tags, lambda: terminal.tag_lines(text, tags, config.words))

@@ -2,7 +2,7 @@
 
 import shutil
 import textwrap
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,14 +14,14 @@ from bertlab.config.errors import BertlabError
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
 
-# fields of a record that describe these weights, and not others made from them
+# fields of a record that hold for exactly these weights and are dropped when the weights change
 WEIGHT_FIELDS = {"cloze", "note"}
 EMPTY = ("", None, [], {})
 
 
 @dataclass(frozen=True)
 class Info(QueryOptions):
-    """Describe a checkpoint: its configuration, the commands it supports and how it was trained. Also lists the shipped
+    """Describe a checkpoint: its configuration, the commands it supports and how it was trained. Also list the shipped
     checkpoints.
 
     Examples:
@@ -29,9 +29,12 @@ class Info(QueryOptions):
       bertlab info --checkpoint google-bert/bert-base-uncased --json
     """
 
+    checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = field(default=None, kw_only=True)
+    """A directory, the name of a shipped checkpoint, or a hub id. Default: the shipped checkpoint `strongest`."""
+
 
 def info(config: Info) -> None:
-    """Print what a checkpoint is."""
+    """Print the description of a checkpoint."""
     from bertlab.explore.session import shipped
     from bertlab.views.terminal import table
 
@@ -45,22 +48,22 @@ def info(config: Info) -> None:
         "record": session.record,
         "shipped": sorted(shipped()),
     }
-    rows = [("checkpoint", session.name), ("commands", ", ".join(_commands(session)))]
-    rows += [("labels", _short(list(session.labels)))] if session.labels else []
-    rows += [(name.replace("_", " "), _short(size)) for name, size in sizes.items()]
+    rows = [("checkpoint", session.name), ("commands", ", ".join(_list_commands(session)))]
+    rows += [("labels", _format_value(list(session.labels)))] if session.labels else []
+    rows += [(name.replace("_", " "), _format_value(size)) for name, size in sizes.items()]
     record = {name: value for name, value in session.record.items() if name != "cloze"}  # only the card shows it
-    rows += [(name.replace("_", " "), _short(value)) for name, value in record.items() if value not in EMPTY]
-    rows += [("" if number else "shipped", line) for number, line in enumerate(_shipped() or ["none"])]
-    print_result(config, session, result, lambda: table(_wrapped(rows), "<<"))
+    rows += [(name.replace("_", " "), _format_value(value)) for name, value in record.items() if value not in EMPTY]
+    rows += [("" if number else "shipped", line) for number, line in enumerate(_list_shipped() or ["none"])]
+    print_result(config, session, result, lambda: table(_wrap_rows(rows), "<<"))
 
 
-def _commands(session: "Session") -> list[str]:
-    """The commands that this checkpoint supports."""
-    return list(session.commands) or ["attend (a bare encoder, or one that fills no masks)"]
+def _list_commands(session: "Session") -> list[str]:
+    """List the commands that this checkpoint supports."""
+    return list(session.commands) or ["attend only (a bare encoder makes no predictions)"]
 
 
-def _shipped() -> list[str]:
-    """A line for each shipped checkpoint: its name, and what it was trained on."""
+def _list_shipped() -> list[str]:
+    """Return one line per shipped checkpoint: its name and what it was trained on."""
     from bertlab.checkpoints.files import read_record
     from bertlab.checkpoints.locate import shipped
     from bertlab.tasks.registry import TASK_TYPES
@@ -69,29 +72,29 @@ def _shipped() -> list[str]:
     for name, path in shipped().items():
         record = read_record(path)
         task, objectives = record.get("task"), record.get("objectives")
-        known = isinstance(task, dict) and task.get("kind") in TASK_TYPES
-        types = [TASK_TYPES[task["kind"]].name] if known else []
-        lines.append(f"{name}: {_short([*types, *(objectives if isinstance(objectives, list) else [])])}")
+        has_type = isinstance(task, dict) and task.get("kind") in TASK_TYPES
+        types = [TASK_TYPES[task["kind"]].name] if has_type else []
+        lines.append(f"{name}: {_format_value([*types, *(objectives if isinstance(objectives, list) else [])])}")
     return lines
 
 
-def _wrapped(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Rows whose second cell is wrapped at the width of the terminal."""
+def _wrap_rows(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Wrap the second cell of each row to the width of the terminal."""
     width = shutil.get_terminal_size().columns - max(len(name) for name, _ in rows) - 2
     wrapped = ((name, textwrap.wrap(value, max(width, 20))) for name, value in rows)
     return [(name if i == 0 else "", line) for name, lines in wrapped for i, line in enumerate(lines)]
 
 
-def _short(value: object) -> str:
-    """A value of a record in one line, without its empty parts.
+def _format_value(value: object) -> str:
+    """Format a value of a record as one line, without its empty parts.
 
-    >>> _short({"hub_id": "", "rows": 4096, "share": 0.5, "whole_word": False, "text": ["sentence"]})
+    >>> _format_value({"hub_id": "", "rows": 4096, "share": 0.5, "whole_word": False, "text": ["sentence"]})
     'rows 4,096, share 0.5, whole_word no, text sentence'
     """
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_short(item)}" for name, item in value.items() if item not in EMPTY)
+        return ", ".join(f"{name} {_format_value(item)}" for name, item in value.items() if item not in EMPTY)
     if isinstance(value, list):
-        return ", ".join(map(_short, value))
+        return ", ".join(map(_format_value, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -101,16 +104,16 @@ def _short(value: object) -> str:
 class Export(CheckpointOptions):
     """Write a copy of a checkpoint: quantised, without some attention heads, or averaged with another checkpoint.
 
-    In float8 the matrices take eight bits per weight, and transformers can open the file without conversion. Measure
-    the loss of accuracy with `bertlab evaluate`.
+    With --dtype float8, a matrix takes eight bits per weight; transformers can open the file without conversion.
+    Measure the loss of accuracy with `bertlab evaluate`.
 
-    Pruned heads are left out of the file and named in config.json as `pruned_heads`; the outputs are those of the model
-    with these heads ablated. bertlab and transformers up to version 4 open the file; version 5 rejects it,
-    because it no longer reads this field. With --zeroed the weights of these heads are set to zero instead: every
-    version can open the checkpoint, but it is no smaller.
+    With --prune, the file does not contain the pruned heads, and config.json lists them as `pruned_heads`. The outputs
+    are those of the model with these heads ablated. bertlab and transformers up to version 4 can open the file;
+    transformers 5 cannot, because it no longer reads this field. With --zeroed, the weights of these heads are set to
+    zero instead: every version can open the checkpoint, but it is no smaller.
 
-    Two checkpoints can be averaged if they have the same architecture, vocabulary and task heads. Their average is
-    useful if one was trained from the other, or both from the same weights: it is often better than either, or
+    With --average, both checkpoints need the same architecture, vocabulary and task heads. An average is useful only if
+    one checkpoint was trained from the other, or both from the same weights. It is then often better than either, or
     restores accuracy on a task that the second checkpoint has lost. Measure it with `bertlab evaluate`.
 
     Examples:
@@ -120,21 +123,23 @@ class Export(CheckpointOptions):
       bertlab export mean --checkpoint runs/en/checkpoint --average runs/en-512/checkpoint --share 0.3
     """
 
+    checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = field(default=None, kw_only=True)
+    """A directory, the name of a shipped checkpoint, or a hub id. Default: the shipped checkpoint `strongest`."""
     out: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIRECTORY")]
     """Where to write the copy."""
     prune: Annotated[str | None, tyro.conf.arg(metavar="HEADS")] = None
-    """Heads to remove: LAYER.HEAD separated by commas, counted from 0; LAYER alone removes all heads of the layer (only
-    with --zeroed)."""
+    """Heads to remove, as LAYER.HEAD separated by commas and counted from 0. LAYER alone removes all heads of the layer
+    and needs --zeroed."""
     zeroed: bool = False
-    """Keep pruned heads as zeros, so that every version of transformers opens the checkpoint."""
+    """Set the weights of pruned heads to zero, so that every version of transformers can open the checkpoint."""
     average: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """Another checkpoint to average the weights with."""
+    """Another checkpoint, whose weights are averaged with those of --checkpoint."""
     share: float = 0.5
     """Weight of the other checkpoint in the average, more than 0 and less than 1."""
     dtype: Literal["float8", "float16", "float32"] = "float16"
     """Type of the stored weights."""
     replace: bool = False
-    """Overwrite a checkpoint that exists."""
+    """Overwrite an existing checkpoint."""
 
 
 def export(config: Export) -> None:
@@ -159,11 +164,11 @@ def export(config: Export) -> None:
         raise BertlabError("export-checkpoint-exists", path=config.out)
     session = open_session(config)
     dtype = torch.float8_e4m3fn if config.dtype == "float8" else getattr(torch, config.dtype)
-    changed, record, summary = _change(config, session)
+    changed, record, summary = _apply_change(config, session)
     name, card = Path(config.out).name, ""
     if "command" in record:  # written by a training run of bertlab
         record = {**record, "stored": config.dtype}
-        if config.dtype == "float8":  # its metrics are those of wider weights; `bertlab evaluate --record` renews them
+        if config.dtype == "float8":  # measured before quantisation; `bertlab evaluate --record` adds new ones
             record["validation"] = {}
         card = render_card(name, record)
     elif changed is not session:
@@ -175,24 +180,24 @@ def export(config: Export) -> None:
     print(f"{target}: {summary}; {size / 1e6:.1f} MB of weights{before}")
 
 
-def _change(config: Export, session: "Session") -> tuple["Session", dict, str]:
-    """The changed session, its record, and a summary of the change."""
+def _apply_change(config: Export, session: "Session") -> tuple["Session", dict, str]:
+    """Prune or average as the flags say; return the changed session, its record, and a summary of the change."""
     if config.prune is not None:
-        changed, fields, summary = _pruned(config, session)
+        changed, fields, summary = _prune(config, session)
     elif config.average is not None:
-        changed, fields, summary = _averaged(config, session)
+        changed, fields, summary = _average(config, session)
     else:
         return session, session.record, f"stored as {config.dtype}"
     record = {name: value for name, value in session.record.items() if name not in WEIGHT_FIELDS}
     return changed, record | fields | {"validation": {}}, summary
 
 
-def _pruned(config: Export, session: "Session") -> tuple["Session", dict, str]:
+def _prune(config: Export, session: "Session") -> tuple["Session", dict, str]:
     from bertlab.explore.intervention_syntax import read_heads
 
     changed = session.prune(config.prune, zeroed=config.zeroed)
     heads = read_heads(config.prune, session.config.num_heads)
-    earlier = set(session.config.pruned_heads) | _recorded_heads(session.record)
+    earlier = set(session.config.pruned_heads) | _read_pruned_heads(session.record)
     fields = {
         "pruned_from": session.record.get("pruned_from", session.name),
         "pruned_heads": sorted(map(list, earlier | set(heads))),
@@ -201,14 +206,14 @@ def _pruned(config: Export, session: "Session") -> tuple["Session", dict, str]:
     return changed, fields, f"{len(heads)} heads pruned"
 
 
-def _recorded_heads(record: dict) -> set[tuple[int, int]]:
-    """The (layer, head) pairs that a record names as pruned."""
+def _read_pruned_heads(record: dict) -> set[tuple[int, int]]:
+    """Return the (layer, head) pairs that a record lists as pruned."""
     pairs = record.get("pruned_heads")
     pairs = pairs if isinstance(pairs, list) else []
     return {tuple(pair) for pair in pairs if isinstance(pair, list) and [type(n) for n in pair] == [int, int]}
 
 
-def _averaged(config: Export, session: "Session") -> tuple["Session", dict, str]:
+def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:
     from bertlab.checkpoints.average import MIN_SIMILARITY, weight_similarity
     from bertlab.explore.session import load
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Command:
-    """Where a command is, and what it does in one line."""
+    """Where the code of a command is, and what the command does."""
 
     module: str
     """Its module, relative to `bertlab`."""
@@ -14,16 +14,16 @@ class Command:
     function: str
     """The function in that module that takes the dataclass and may return an exit code."""
     summary: str
-    """What it does, for the list of commands."""
+    """What it does in one line, for the list of commands."""
     recipes: str = ""
-    """A module that reads `--recipe` and returns the settings which the other flags change; "" for none."""
+    """The module whose `recipe_from_arguments` returns the default settings that `--recipe` names; "" for none."""
 
 
 COMMANDS = {
     "fill-mask": Command("cli.ask", "FillMask", "fill_mask", "predict the words behind [MASK]"),
     "next-sentence": Command("cli.ask", "NextSentence", "next_sentence", "predict whether a sentence follows another"),
     "answer": Command("cli.ask", "Answer", "answer", "find the answer to a question in a passage"),
-    "classify": Command("cli.ask", "Classify", "classify", "predict the label of a text, or a number"),
+    "classify": Command("cli.ask", "Classify", "classify", "predict the label or the value of a text"),
     "choose": Command("cli.ask", "Choose", "choose", "choose the best continuation of a text"),
     "tag": Command("cli.ask", "Tag", "tag", "find the named entities in a text"),
     "attend": Command("cli.explore", "Attend", "attend", "show where each attention head attends"),
@@ -46,26 +46,32 @@ COMMANDS = {
         "training.export_run", "ExportRunConfig", "run", "pack a finished run and its snapshots for sharing"
     ),
     "bench pretrain": Command(
-        "bench.pretrain", "PretrainBenchConfig", "run", "pre-training speed compared with transformers"
+        "bench.pretrain", "PretrainBenchConfig", "run", "compare pre-training speed with transformers"
     ),
     "bench finetune": Command(
-        "bench.finetune", "FinetuneBenchConfig", "run", "fine-tuning speed compared with the Trainer of transformers"
+        "bench.finetune", "FinetuneBenchConfig", "run", "compare fine-tuning speed with the Trainer of transformers"
     ),
     "bench features": Command(
-        "bench.features", "FeaturesBenchConfig", "run", "speed of SQuAD features, compared with transformers"
+        "bench.features", "FeaturesBenchConfig", "run", "compare the speed of SQuAD features with transformers"
     ),
-    "bench lengths": Command("bench.lengths", "LengthsBenchConfig", "run", "pre-training speed by sequence length"),
-    "bench step": Command("bench.training_step", "StepBenchConfig", "run", "speed of single parts of a training step"),
-    "bench prepare": Command("bench.prepare", "PrepareBenchConfig", "run", "speed and memory of bertlab prepare"),
+    "bench lengths": Command(
+        "bench.lengths", "LengthsBenchConfig", "run", "measure pre-training speed by sequence length"
+    ),
+    "bench step": Command(
+        "bench.training_step", "StepBenchConfig", "run", "measure the speed of single parts of a training step"
+    ),
+    "bench prepare": Command(
+        "bench.prepare", "PrepareBenchConfig", "run", "measure the speed and memory of bertlab prepare"
+    ),
     "bench finetune-parity": Command(
-        "bench.finetune_parity", "ParityBenchConfig", "run", "results of fine-tuning compared with transformers"
+        "bench.finetune_parity", "ParityBenchConfig", "run", "compare fine-tuning results with transformers"
     ),
-    "bench app": Command("bench.app", "AppBenchConfig", "run", "response times of the app in a browser"),
+    "bench app": Command("bench.app", "AppBenchConfig", "run", "measure response times of the app in a browser"),
     "bench attention-view": Command(
-        "bench.attention_view", "AttentionViewBenchConfig", "run", "speed of the attention view compared with bertviz"
+        "bench.attention_view", "AttentionViewBenchConfig", "run", "compare the attention view's speed with bertviz"
     ),
     "bench time-machine": Command(
-        "bench.time_machine", "TimeMachineBenchConfig", "run", "frame times of the time machine"
+        "bench.time_machine", "TimeMachineBenchConfig", "run", "measure frame times of the time machine"
     ),
     "bench report": Command("bench.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"),
 }  # fmt: skip
@@ -75,7 +81,7 @@ ALIASES = {"nsp": "next-sentence", "bench": "bench pretrain"}
 
 HELP = """bertlab {version}: train BERT and look inside it.
 
-usage: bertlab COMMAND ...        bertlab COMMAND --help shows its options
+usage: bertlab COMMAND ...        bertlab COMMAND --help shows the options of a command
 
 {commands}
 

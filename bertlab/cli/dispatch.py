@@ -1,7 +1,7 @@
 """Find the command that a command line names, run it, and return an exit code.
 
-A user's mistake is one line on standard error with exit code 2. So is a bug, with exit code 1, and its stack goes to a
-log.
+A user's mistake is printed as one line on standard error, with exit code 2. A bug is printed as one line too, with exit
+code 1, and its stack trace is written to a log.
 """
 
 import contextlib
@@ -28,19 +28,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        argv: the words after `bertlab`; those of the process if None.
+        argv: the arguments after `bertlab`; None for those of this process.
 
     Returns:
         The exit code: 0, 2 for a user's mistake, 1 for a bug, 130 after Ctrl-C (143 after
-        SIGTERM, 129 after SIGHUP), 141 if the reader of a pipe has gone.
+        SIGTERM, 129 after SIGHUP), 141 if the program that reads the output has closed the pipe.
     """
     with contextlib.suppress(AttributeError, ValueError):
         # a character that the terminal cannot show is printed as a question mark instead of raising
         sys.stdout.reconfigure(errors="replace")
         sys.stderr.reconfigure(errors="replace")
-    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _run(words)
+        code = _run(arguments)
         sys.stdout.flush()
         return code
     except BertlabError as error:
@@ -63,21 +63,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_error(BertlabError("operation-failed", reason=str(error)))
     except (SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - the last net; a panic of a Rust library is no Exception
-        _print_error(log_unexpected_error(error, f"bertlab {' '.join(words[:2])}"))
+    except BaseException as error:  # noqa: BLE001 - the last resort: a panic of a Rust library is not an `Exception`
+        _print_error(log_unexpected_error(error, f"bertlab {' '.join(arguments[:2])}"))
         return BUG
 
 
-def _run(words: list[str]) -> int:
-    if not words or words[0] in ("-h", "--help", "help"):
+def _run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
         width = max(map(len, COMMANDS)) + 2
-        listed = "\n".join(f"  {name:{width}}{command.summary}" for name, command in COMMANDS.items())
-        print(HELP.format(version=bertlab.__version__, commands=listed), end="")
+        summaries = "\n".join(f"  {name:{width}}{command.summary}" for name, command in COMMANDS.items())
+        print(HELP.format(version=bertlab.__version__, commands=summaries), end="")
         return 0
-    if words[0] == "--version":
+    if arguments[0] == "--version":
         print(bertlab.__version__)
         return 0
-    name, arguments = _find_command(words)
+    name, arguments = _find_command(arguments)
     command = COMMANDS[name]
     _shorten_thread_spinning(name)
     try:
@@ -95,32 +95,32 @@ def _run(words: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _find_command(words: list[str]) -> tuple[str, list[str]]:
-    """Split a command line into the name of a command, of one or two words, and its arguments.
+def _find_command(arguments: list[str]) -> tuple[str, list[str]]:
+    """Split a command line into the name of a command, which has one or two words, and its arguments.
 
     >>> _find_command(["bench", "lengths", "--json"]), _find_command(["nsp", "a", "b"])
     (('bench lengths', ['--json']), ('next-sentence', ['a', 'b']))
     """
     for count in (2, 1):
-        name = " ".join(words[:count])
+        name = " ".join(arguments[:count])
         name = ALIASES.get(name, name)
         if name in COMMANDS:
-            return name, words[count:]
-    raise BertlabError("command-unknown", command=words[0])
+            return name, arguments[count:]
+    raise BertlabError("command-unknown", command=arguments[0])
 
 
 def _shorten_thread_spinning(name: str) -> None:
-    """Let an OpenMP thread that waits for others sleep after 1,000 spins.
+    """Make OpenMP threads that wait for others sleep after 1,000 spins.
 
-    By default it spins for milliseconds. Where another program uses a core, that happens in every layer, and a training
-    step takes several times as long (docs/lab-notebook.md). OpenMP reads the variable when torch loads it. Benchmarks
-    keep the default, as they have the machine to themselves.
+    By default they spin for milliseconds. If another program uses one of the cores, that happens in every layer, and a
+    training step takes several times as long (docs/lab-notebook.md). OpenMP reads the variable when torch loads it.
+    Benchmarks keep the default, because they are run on an otherwise idle machine.
     """
     if not name.startswith("bench") and "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
-def _parse(kind: type, name: str, words: list[str], recipe: object | None = None) -> object | None:
+def _parse(kind: type, name: str, arguments: list[str], recipe: object | None = None) -> object | None:
     """Parse arguments into a configuration.
 
     Args:
@@ -131,26 +131,26 @@ def _parse(kind: type, name: str, words: list[str], recipe: object | None = None
     Returns:
         The configuration, or None after printing the help.
     """
-    from bertlab.cli import flags  # imports tyro, 0.1 s that the list of commands does not need
+    from bertlab.cli import flags  # imports tyro, which takes 0.1 s that the list of commands need not wait
 
     report, (description, examples) = io.StringIO(), flags.split_docstring(kind)
-    if not {"-h", "--help"}.isdisjoint(words):
+    if not {"-h", "--help"}.isdisjoint(arguments):
         print(description, end="\n\n")
     try:
         with contextlib.redirect_stderr(report):
-            return flags.parse(kind, words, prog=name, description="", **({"default": recipe} if recipe else {}))
+            return flags.parse(kind, arguments, prog=name, description="", **({"default": recipe} if recipe else {}))
     except SystemExit as exit:
         if not exit.code:
-            print(f"\nExamples:\n{examples}")  # last, so that they are in view after a long help
+            print(f"\nExamples:\n{examples}")  # last, so that they are visible below a long help text
             return None
-    reason = _unbox(report.getvalue()) or Message("arguments-not-understood")
+    reason = _extract_message(report.getvalue()) or Message("arguments-not-understood")
     raise BertlabError("arguments-invalid", reason=reason, command=name)
 
 
-def _unbox(report: str) -> str:
+def _extract_message(report: str) -> str:
     """Return the first paragraph of tyro's boxed report as one line.
 
-    >>> _unbox("╭─ Value error ─╮\\n│ Expected one  │\\n│   number      │\\n│ ───────────── │\\n│ See --help    │")
+    >>> _extract_message("╭─ Value error ─╮\\n│ Expected one  │\\n│   number      │\\n│ ─────── │\\n│ See help │")
     'Expected one number'
     """
     paragraph = []
@@ -168,7 +168,7 @@ def _unbox(report: str) -> str:
 def _print_error(error: BertlabError) -> int:
     rank = os.environ.get("RANK", "0")
     if os.environ.get("TORCHELASTIC_RUN_ID") and rank != "0":
-        # the main process reports a mistake that all share, and torchrun then ends this one
+        # all processes make the same mistake: the main process reports it, and torchrun then ends this one
         time.sleep(10)
         error = BertlabError("process-failed", rank=rank, error=error)
     print(f"bertlab: {' '.join(str(error).split())}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`bertlab attend`, `heads` and `lens`: attention, the effect of each head, and what each layer would predict."""
+"""`bertlab attend`, `heads` and `lens`: attention, the effect of each head, and the prediction of each layer."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,8 +11,9 @@ from bertlab.config.errors import InterventionError
 
 @dataclass(frozen=True)
 class Attend(PairQuery):
-    """Show the pair of tokens with the highest attention weight of each head; with --layer and --head, show one head
-    in full.
+    """Show the strongest pair of tokens of each attention head: the pair with the highest weight.
+
+    With both --layer and --head, show for every token which tokens it attends to most in this head.
 
     Examples:
       bertlab attend "The keeper carried the lantern because it was dark."
@@ -24,7 +25,7 @@ class Attend(PairQuery):
     """Show only this layer, counted from 0."""
     head: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Show only this head, counted from 0."""
-    specials: Annotated[bool, tyro.conf.arg(name="special-tokens", aliases=("--specials",))] = False
+    special_tokens: Annotated[bool, tyro.conf.arg(aliases=("--specials",))] = False
     """Include [CLS] and [SEP]; many heads put most of their attention there."""
 
 
@@ -40,16 +41,16 @@ def attend(config: Attend) -> None:
         raise InterventionError("head-out-of-range", head=config.head, last=num_heads - 1)
     attention = session.attention(text, config.pair)
     print_result(
-        config, session, attention, lambda: attention_lines(attention, config.layer, config.head, config.specials)
+        config, session, attention, lambda: attention_lines(attention, config.layer, config.head, config.special_tokens)
     )
 
 
 @dataclass(frozen=True)
 class Heads(QueryOptions):
-    """Measure the effect of each attention head on a prediction, or with --intervention show the prediction before and
-    after.
+    """Measure the effect of each attention head on a prediction.
 
-    The effect of a head is how much the log-odds of the model's prediction change when only that head is ablated.
+    The effect of a head is the change of the log-odds of the prediction when only that head is ablated. With
+    --intervention, show the probabilities before and after that intervention instead.
 
     Examples:
       bertlab heads "He opened the window and looked out at the [MASK]."
@@ -61,18 +62,17 @@ class Heads(QueryOptions):
     """The text with [MASK], sentence A, the question, or the text to classify; - reads it from standard input."""
     pair: OptionalText = None
     """Sentence B, or the passage."""
-    ask: Annotated[
-        str,
-        tyro.conf.arg(name="prediction", aliases=("--ask",), metavar="masked_lm|sentence_pair|span|classification"),
+    prediction: Annotated[
+        str, tyro.conf.arg(aliases=("--ask",), metavar="masked_lm|sentence_pair|span|classification")
     ] = "masked_lm"
-    """The prediction: a masked token, the next sentence, the answer span in a passage, or a label."""
+    """What is predicted: a masked token, the next sentence, the answer span in a passage, or a label."""
     mask: int = 0
     """Which [MASK] to predict, counted from 0."""
-    change: Annotated[str, tyro.conf.arg(name="intervention", aliases=("--change",))] = ""
-    """The intervention: 0.3 ablates head 3 of layer 0, 4 ablates all heads of layer 4. The full syntax is described in
-    `bertlab.explore.intervention_syntax`."""
+    intervention: Annotated[str, tyro.conf.arg(aliases=("--change",), metavar="TEXT")] = ""
+    """The intervention: 0.3 ablates head 3 of layer 0, and 4 ablates all heads of layer 4. See
+    `bertlab.explore.intervention_syntax` for the full syntax."""
     other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
-    """For activation patching: the text whose hidden states are inserted."""
+    """For activation patching: the text from which hidden states are copied."""
 
 
 def heads(config: Heads) -> None:
@@ -80,22 +80,24 @@ def heads(config: Heads) -> None:
     from bertlab.views.terminal_change import effect_lines, prediction_change_lines
 
     (text,) = read_texts(config.text)
-    session = open_session(config, TASK_TYPES[config.ask].command if config.ask in TASK_TYPES else "fill-mask", text)
-    if config.change:
-        operation = session.intervene(
-            config.ask, text, config.pair, changes=config.change, other=config.other, mask=config.mask
+    session = open_session(
+        config, TASK_TYPES[config.prediction].command if config.prediction in TASK_TYPES else "fill-mask", text
+    )
+    if config.intervention:
+        change = session.intervene(
+            config.prediction, text, config.pair, changes=config.intervention, other=config.other, mask=config.mask
         )
-        print_result(config, session, operation, lambda: prediction_change_lines(operation))
+        print_result(config, session, change, lambda: prediction_change_lines(change))
     else:
-        effects = session.head_effects(config.ask, text, config.pair, mask=config.mask)
+        effects = session.head_effects(config.prediction, text, config.pair, mask=config.mask)
         print_result(config, session, effects, lambda: effect_lines(effects))
 
 
 @dataclass(frozen=True)
 class LensOptions(PairQuery):
-    """Show what each layer would predict at every position: the logit lens.
+    """Show what each layer would predict at every position (logit lens).
 
-    The output layer was trained on the last layer only, so the predictions for earlier layers are approximate.
+    The MLM output layer was trained on the last layer only, so the predictions of earlier layers are approximate.
 
     Examples:
       bertlab lens "He opened the window and looked out at the [MASK]."
@@ -103,7 +105,7 @@ class LensOptions(PairQuery):
     """
 
     beams: int = 0
-    """Fill all masks jointly with a beam search of this width instead of showing the layers; 0 shows the layers."""
+    """Instead of showing the layers, fill all masks jointly with a beam search of this width."""
 
 
 def lens(config: LensOptions) -> None:

@@ -1,9 +1,10 @@
 """Build command-line flags from a dataclass: names, defaults, and the help text from the docstring of each field.
 
-The aliases of a field (`tyro.conf.arg(aliases=...)`) are older spellings of its flag: read, but not shown in the help.
+The aliases of a field (`tyro.conf.arg(aliases=...)`) are older spellings of its flag. They are accepted, but the help
+does not show them.
 A dataclass may have `SECTIONS`, a dictionary from a heading to the names of the fields listed below it in `--help`.
-tyro's own rule for dataclasses has no such sections, keeps the line breaks inside an indented docstring, and prints a
-default of None.
+tyro's own rule for dataclasses is replaced, because it has no such sections, keeps the line breaks of an indented
+docstring, and prints a default of None.
 """
 
 import dataclasses
@@ -17,18 +18,19 @@ import docstring_parser
 import tyro
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
-HIDDEN_DEFAULTS = ("None", "''", "", "False", "True")  # the help text, or the flag itself, already says these
+HIDDEN_DEFAULTS = ("None", "''", "", "False", "True")  # the help text or the flag itself already tells these defaults
 
 
-def parse(kind: type, words: list[str], **options) -> object:
-    """Parse the words of a command line into an instance of `kind`.
+def parse(kind: type, arguments: list[str], **options) -> object:
+    """Parse command-line arguments into an instance of `kind`.
 
     Args:
         kind: a dataclass.
+        arguments: the arguments after the name of the command.
         options: passed on to `tyro.cli`, such as `prog` and `default`.
     """
-    args = _with_new_spellings(words, _old_spellings(kind))
-    return tyro.cli(kind, args=args, registry=_registry(), config=(tyro.conf.FlagCreatePairsOff,), **options)
+    args = _replace_old_spellings(arguments, _find_old_spellings(kind))
+    return tyro.cli(kind, args=args, registry=_make_registry(), config=(tyro.conf.FlagCreatePairsOff,), **options)
 
 
 def split_docstring(kind: type) -> tuple[str, str]:
@@ -39,7 +41,7 @@ def split_docstring(kind: type) -> tuple[str, str]:
 
 
 class _Section:
-    """Some fields of a dataclass under a heading, as a type that tyro can build.
+    """The fields of a dataclass under one heading, as a type that tyro can build.
 
     Attributes:
         kind: the dataclass.
@@ -53,28 +55,28 @@ class _Section:
 
 
 @cache
-def _registry() -> ConstructorRegistry:
+def _make_registry() -> ConstructorRegistry:
     registry = ConstructorRegistry()
-    registry.struct_rule(_section_spec)
-    registry.struct_rule(_dataclass_spec)
+    registry.struct_rule(_describe_section)
+    registry.struct_rule(_describe_dataclass)
     return registry
 
 
-def _section_spec(info: StructTypeInfo) -> StructConstructorSpec | None:
+def _describe_section(info: StructTypeInfo) -> StructConstructorSpec | None:
     if not (isinstance(info.type, type) and issubclass(info.type, _Section)):
         return None
     no_prefix = tyro.conf.arg(prefix_name=False)
-    rows = (_field_spec(info.type.kind, name, info.type.default, no_prefix) for name in info.type.names)
+    rows = (_describe_field(info.type.kind, name, info.type.default, no_prefix) for name in info.type.names)
     return StructConstructorSpec(instantiate=dict, fields=tuple(rows))
 
 
-def _dataclass_spec(info: StructTypeInfo) -> StructConstructorSpec | None:
+def _describe_dataclass(info: StructTypeInfo) -> StructConstructorSpec | None:
     if not dataclasses.is_dataclass(kind := info.type):
         return None
     sections = getattr(kind, "SECTIONS", {})
     in_sections = {name for names in sections.values() for name in names}
     names = [field.name for field in dataclasses.fields(kind) if field.name not in in_sections]
-    rows = [_field_spec(kind, name, info.default) for name in names]
+    rows = [_describe_field(kind, name, info.default) for name in names]
     for title, names in sections.items():
         section = type(title, (_Section,), {"kind": kind, "names": names, "default": info.default})
         rows.append(StructFieldSpec(title, section, section(), helptext=""))
@@ -85,7 +87,7 @@ def _dataclass_spec(info: StructTypeInfo) -> StructConstructorSpec | None:
     return StructConstructorSpec(instantiate=build, fields=tuple(rows))
 
 
-def _field_spec(kind: type, name: str, defaults: object, *markers) -> StructFieldSpec:
+def _describe_field(kind: type, name: str, defaults: object, *markers) -> StructFieldSpec:
     """Describe one field to tyro.
 
     Args:
@@ -99,13 +101,13 @@ def _field_spec(kind: type, name: str, defaults: object, *markers) -> StructFiel
         default = field.default_factory()
     else:
         default = tyro.MISSING if field.default is dataclasses.MISSING else field.default
-    for marker in (tyro.conf.arg(help_behavior_hint=_default_hint), *markers):
-        hint = Annotated[_without_aliases(hint), marker]
-    text = _field_docs(kind).get(name, "")
-    return StructFieldSpec(name, hint, default, helptext=lambda: _flag_help(text, default) or None)
+    for marker in (tyro.conf.arg(help_behavior_hint=_format_default), *markers):
+        hint = Annotated[_remove_aliases(hint), marker]
+    text = _read_field_docs(kind).get(name, "")
+    return StructFieldSpec(name, hint, default, helptext=lambda: _format_flag_help(text, default) or None)
 
 
-def _without_aliases(hint: object) -> object:
+def _remove_aliases(hint: object) -> object:
     if not hasattr(hint, "__metadata__"):
         return hint
     markers = [
@@ -116,8 +118,8 @@ def _without_aliases(hint: object) -> object:
 
 
 @cache
-def _old_spellings(kind: type, prefix: str = "") -> dict[str, str]:
-    """Return the flags that were renamed, old spelling to new, of a dataclass and of those inside it."""
+def _find_old_spellings(kind: type, prefix: str = "") -> dict[str, str]:
+    """Return a dictionary from old to current spellings for the flags of a dataclass and its nested dataclasses."""
     renamed: dict[str, str] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         markers = getattr(hint, "__metadata__", ())
@@ -128,25 +130,25 @@ def _old_spellings(kind: type, prefix: str = "") -> dict[str, str]:
             renamed |= {f"--{prefix}{old}": f"--{prefix}{flag}", f"--{prefix}no-{old}": f"--{prefix}no-{flag}"}
         bare = hint.__origin__ if markers else hint
         if isinstance(bare, type) and dataclasses.is_dataclass(bare):
-            renamed |= _old_spellings(bare, f"{prefix}{flag}.")
+            renamed |= _find_old_spellings(bare, f"{prefix}{flag}.")
     return renamed
 
 
-def _with_new_spellings(words: list[str], renamed: dict[str, str]) -> list[str]:
-    """Replace old spellings of flags.
+def _replace_old_spellings(arguments: list[str], renamed: dict[str, str]) -> list[str]:
+    """Replace old spellings of flags by the current ones.
 
-    >>> _with_new_spellings(["rows.csv", "--old_flag=skip"], {"--old-flag": "--flag"})
+    >>> _replace_old_spellings(["rows.csv", "--old_flag=skip"], {"--old-flag": "--flag"})
     ['rows.csv', '--flag=skip']
     """
-    found = []
-    for word in words:
-        flag, equals, value = word.partition("=")
-        found.append(renamed.get(flag.replace("_", "-"), flag) + equals + value)
-    return found
+    current = []
+    for argument in arguments:
+        flag, equals, value = argument.partition("=")
+        current.append(renamed.get(flag.replace("_", "-"), flag) + equals + value)
+    return current
 
 
 @cache
-def _field_docs(kind: type) -> dict[str, str]:
+def _read_field_docs(kind: type) -> dict[str, str]:
     """Return the docstring of each field of a dataclass and of its bases."""
     docs: dict[str, str] = {}
     for owner in reversed(kind.__mro__[:-1]):
@@ -155,18 +157,19 @@ def _field_docs(kind: type) -> dict[str, str]:
     return docs
 
 
-def _flag_help(text: str, default: object) -> str:
-    """Return the help text of a flag. A flag that is on by default is spelled --no-..., and its help is negated.
+def _format_flag_help(text: str, default: object) -> str:
+    """Return the help text of a flag, negated if the flag is on by default and thus spelled --no-...
 
-    >>> _flag_help("Open a browser.", True), _flag_help("Print JSON.", False)
+    >>> _format_flag_help("Open a browser.", True), _format_flag_help("Print JSON.", False)
     ('Do not open a browser.', 'Print JSON.')
     """
     return f"Do not {text[:1].lower()}{text[1:]}" if default is True else text
 
 
-def _default_hint(value: str) -> str:
-    """
-    >>> _default_hint("32"), _default_hint("None")
+def _format_default(value: str) -> str:
+    """Return the note on the default of a flag, "" if the help already tells it.
+
+    >>> _format_default("32"), _format_default("None")
     ('(default: 32)', '')
     """
     return "" if value in HIDDEN_DEFAULTS else f"(default: {value})"

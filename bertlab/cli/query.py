@@ -1,4 +1,4 @@
-"""What the commands that query a checkpoint share: their arguments, the session they open, and how they print."""
+"""Shared code of the commands that query a checkpoint: arguments, opening the session, printing the result."""
 
 import json
 import sys
@@ -23,8 +23,8 @@ class CheckpointOptions:
     """The checkpoint that a command opens."""
 
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """A directory, the name of a shipped checkpoint, or a hub id. Default: the shipped checkpoint for this task and for
-    the language of the text (English or Korean)."""
+    """A directory, the name of a shipped checkpoint, or a hub id. Default: the shipped checkpoint for this command
+    and for the language of the text (English or Korean)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ def _read_stdin() -> str:
 
 
 def open_session(config: CheckpointOptions, task: str = "fill-mask", *texts: str) -> "Session":
-    """Open the checkpoint that `--checkpoint` names, or else the shipped one for this task and these texts' language.
+    """Open the checkpoint that `--checkpoint` names; without it, the shipped one for the task and the texts' language.
 
     Raises:
         CheckpointError: it is missing or cannot be opened.
@@ -83,18 +83,18 @@ def open_session(config: CheckpointOptions, task: str = "fill-mask", *texts: str
 
 
 def print_result(
-    config: QueryOptions, session: "Session", fact: object, lines: Callable[[], list[str]], **first: object
+    config: QueryOptions, session: "Session", result: object, lines: Callable[[], list[str]], **fields: object
 ) -> None:
-    """Print a result as one JSON object, or as lines for people.
+    """Print a result as one JSON object, or as readable lines.
 
     Args:
-        fact: the result, a dataclass of `bertlab.explore.facts` or a dictionary of them.
-        lines: makes the lines; called only without `--json`.
-        first: fields that stand before those of the result in JSON.
+        result: a dataclass of `bertlab.explore.facts`, or a dictionary of them.
+        lines: returns the lines to print; called only without `--json`.
+        fields: more fields, which precede those of the result in JSON.
     """
     if config.json:
         from bertlab.explore.facts import as_json
 
-        print(json.dumps({"checkpoint": session.name} | first | as_json(fact)))
+        print(json.dumps({"checkpoint": session.name} | fields | as_json(result)))
     else:
         print("\n".join([*lines(), "", f"checkpoint: {session.name}"]))
