@@ -61,7 +61,8 @@ def test_a_run_prints_and_logs_predictions_and_is_not_changed_by_them(corpus, tm
     lines: list[str] = []
     config = settings(corpus, tmp_path / "run", steps=12, dropout=0.1)
     watched = [report.loss for report in pretrain(config, lines.append)]
-    assert watched == [r.loss for r in pretrain(replace(config, out=tmp_path / "blind", watch=False), lines.append)]
+    unwatched = replace(config, out=tmp_path / "unwatched", sample_predictions=False)
+    assert watched == [report.loss for report in pretrain(unwatched, lines.append)]
     assert [line.splitlines()[0] for line in lines] == ["step 0", "step 10", "step 12"]
     rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     logged = [row for row in rows if "watched" in row]

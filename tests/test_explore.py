@@ -23,7 +23,7 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
 from bertlab.tasks.masked_lm import predict_masks
 from bertlab.text.batch import collate
-from bertlab.text.word_spans import mask_spans, words
+from bertlab.text.word_spans import find_words, mask_spans
 
 A, B = "The potter set the [MASK] bowl on the shelf.", "Rain fell on the harbour all night."
 QUESTION = "Who carried the lantern?"
@@ -116,7 +116,7 @@ def test_an_answer_is_a_part_of_the_passage_and_its_scores_are_the_model_s(sessi
     assert total == pytest.approx(1)
     ratio = np.exp(best.score - found.no_answer_score)
     assert best.probability / found.no_answer_probability == pytest.approx(ratio, rel=1e-4)
-    assert found.words == tuple(words(PASSAGE))
+    assert found.words == tuple(find_words(PASSAGE))
 
 
 def test_probabilities_of_words_add_up_those_of_their_tokens(session, tiny_checkpoint, tiny_model):
@@ -348,7 +348,7 @@ def test_every_token_lies_in_one_word(session):
     for text in texts:
         # what younger characters are differs between the Unicode of Python and that of `tokenizers`
         text = "".join(c for c in text if unicodedata.ucd_3_2_0.category(c) != "Cn")
-        found = words(text)
+        found = find_words(text)
         assert all(a < b for a, b in found)
         assert all(b <= c for (_, b), (c, _) in pairwise(found))
         (tokens,) = session.tokenizer.encode_segments([text])
@@ -370,12 +370,12 @@ def test_every_token_lies_in_one_word(session):
     ],
 )
 def test_words(text, expected):
-    assert [text[start:end] for start, end in words(text)] == expected
+    assert [text[start:end] for start, end in find_words(text)] == expected
 
 
 def test_a_hidden_word_becomes_one_mask(session):
     text = "The keeper of the old mill."
-    for span in words(text):
+    for span in find_words(text):
         assert len(session.fill_mask(mask_spans(text, [span]), 1)) == 1
     assert mask_spans(text, [(11, 13), (0, 3)]) == "[MASK] keeper [MASK] the old mill."
     assert mask_spans(text, []) == text

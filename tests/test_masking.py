@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertlab.text.batch import Batch
-from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, uniform
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, draw_uniform, mask_tokens
 
 VOCABULARY, MASK = 1000, 4
 SPECIAL = range(5)
@@ -30,13 +30,13 @@ def batch(rows=2000, size=128, seed=0) -> Batch:
 
 
 def test_uniform_is_uniform_and_uncorrelated():
-    u = uniform(torch.arange(4000), 0, 64)
+    u = draw_uniform(torch.arange(4000), 0, 64)
     assert u.min() >= 0
     assert u.max() < 1
     counts = torch.histc(u, 16, 0, 1)
     expected = u.numel() / 16
     assert ((counts - expected) ** 2 / expected).sum() < 40, counts  # chi-square, 15 degrees of freedom
-    for other in (uniform(torch.arange(4000), 1, 64), uniform(torch.arange(4000) + 1, 0, 64)):
+    for other in (draw_uniform(torch.arange(4000), 1, 64), draw_uniform(torch.arange(4000) + 1, 0, 64)):
         assert abs(torch.corrcoef(torch.stack([u.flatten(), other.flatten()]))[0, 1]) < 0.01
 
 
@@ -180,7 +180,7 @@ def test_whole_word_masks_do_not_depend_on_the_other_rows():
 
 
 def test_words_are_recognised_by_their_tokens(tiny_tokenizer):
-    found = MaskRule.of(tiny_tokenizer, whole_word=True)
+    found = MaskRule.for_tokenizer(tiny_tokenizer, whole_word=True)
     assert found.continues_V.any()
     for id, token in enumerate(tiny_tokenizer.tokens(range(tiny_tokenizer.vocab_size))):
         assert bool(found.continues_V[id]) == token.startswith("##")

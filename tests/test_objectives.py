@@ -93,7 +93,7 @@ def test_a_run_of_text_reads_cls_a_sep(corpus):
 def test_the_loss_is_that_of_transformers(corpus, tiny_model, pair_objective):
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 8, 32, seed=0, pair_objective=pair_objective))
-    rule = MaskRule.of(tokenizer, whole_word=pair_objective == "order")
+    rule = MaskRule.for_tokenizer(tokenizer, whole_word=pair_objective == "order")
     found = PretrainingLoss(rule, pair_objective)(tiny_model, batch)
     from bertlab.checkpoints.maps import state_to_hf
     from bertlab.text.pretraining.masking import IGNORED, mask_tokens
@@ -153,7 +153,7 @@ def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, pair
 def sampler(corpus, **changes) -> PairSampler:
     opened = replace(Corpus.open(corpus), block_size=32)
     tokenizer = Tokenizer.load(corpus / "tokenizer")
-    return PairSampler(opened, tokenizer, 8, 32, seed=3, longer=LongPairs(64, 0.25), **changes)
+    return PairSampler(opened, tokenizer, 8, 32, seed=3, long_pairs=LongPairs(64, 0.25), **changes)
 
 
 def test_longer_pairs_come_when_it_is_time_and_keep_coming(corpus):
@@ -224,7 +224,7 @@ def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, pair_o
         pair_objective=pair_objective,
         final_max_tokens=64,
         final_share=0.5,
-        watch=False,
+        sample_predictions=False,
     )
     whole = [report.loss for report in pretrain(config)]
     pieces = [report.loss for report in pretrain(replace(config, out=tmp_path / "pieces", accumulate=2))]
@@ -246,7 +246,7 @@ def test_a_pupil_comes_nearer_to_its_teacher_than_the_same_without(corpus, teach
     """Of another shape, by what the two put into the gaps of held-out pairs."""
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=9))
-    inputs, index_P, _ = PretrainingLoss(MaskRule.of(tokenizer)).make_targets(batch)
+    inputs, index_P, _ = PretrainingLoss(MaskRule.for_tokenizer(tokenizer)).make_targets(batch)
     taught, figures = {"teacher": str(teacher), "teacher_share": 0.9}, {}
     for name, more in (("taught", taught), ("alone", {})):
         list(pretrain(settings(corpus, tmp_path / name, steps=30, batch_size=16, seed=5, **more)))
@@ -293,7 +293,7 @@ def test_tables_with_rows_beyond_the_vocabulary_teach_and_learn(tiny_model, tiny
         return FastBert(tiny_model.config.replace(vocab_size=tiny_model.config.vocab_size + rows), ("mlm", "nsp"))
 
     batch = next(PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), 4, 32, seed=1))
-    loss = PretrainingLoss(MaskRule.of(tiny_tokenizer), teacher=padded(taught), teacher_share=0.5)
+    loss = PretrainingLoss(MaskRule.for_tokenizer(tiny_tokenizer), teacher=padded(taught), teacher_share=0.5)
     assert 0 < loss(padded(learns), batch).value.item() < 100
 
 

@@ -29,7 +29,7 @@ from bertlab.config.tasks import task
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.windows import span_features
 from bertlab.tasks.training_data import add_task_head
-from bertlab.text.batches import shuffled_epoch
+from bertlab.text.batches import shuffle_epoch
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.training.finetune import FinetuneConfig, finetune
 from bertlab.training.optimizers import OptimConfig
@@ -95,7 +95,7 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
         num_train_epochs=1, lr_scheduler_type="constant", weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0,
         use_cpu=True,
     )  # fmt: skip
-    order = [rows.tolist() for epoch in range(3) for rows in shuffled_epoch(len(data), 4, 0, epoch)]
+    order = [rows.tolist() for epoch in range(3) for rows in shuffle_epoch(len(data), 4, 0, epoch)]
     trainer.get_train_dataloader = lambda: DataLoader(data, batch_sampler=order, collate_fn=trainer.data_collator)
     theirs, step = [], trainer.training_step
     trainer.training_step = lambda *given: theirs.append(step(*given)) or theirs[-1]
@@ -184,7 +184,7 @@ def test_full_rows_have_no_padding_and_consecutive_text(corpus):
     batch = next(rows)
     assert batch.inputs.input_ids_BT.shape == (4, 16)
     assert batch.inputs.attention_mask_BT.all()
-    text = Corpus.open(corpus).documents(0).tokens
+    text = Corpus.open(corpus).read_documents(0).tokens
     windows = {tuple(text[at : at + 14].tolist()) for at in range(0, len(text) - 14, 14)}
     assert all(tuple(row[1:-1]) in windows for row in batch.inputs.input_ids_BT.tolist())
 

@@ -22,7 +22,7 @@ from support.errors import raises_error
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.languages import Message
-from bertlab.text.pretraining import prepare_corpus
+from bertlab.text.pretraining import prepare_corpus, tokenise_shards
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sampler import LongPairs, PairSampler
 from bertlab.text.readers import data_file, documents, plain_text, tables
@@ -357,7 +357,7 @@ def test_workers_and_buckets_neither_lose_nor_repeat_a_document(config, tmp_path
     one = token_ids(run(config))
     assert token_ids(run(replace(config, out=tmp_path / "two", workers=3))) == one
     monkeypatch.setattr(prepare_corpus, "BUCKET_BYTES", 4000)
-    monkeypatch.setattr(prepare_corpus, "MAX_TOKENS_HELD", 500)
+    monkeypatch.setattr(tokenise_shards, "MAX_BUFFERED_TOKENS", 500)
     monkeypatch.setattr(prepare_corpus, "FILE_BYTES", 20_000)
     many = run(replace(config, out=tmp_path / "many"))
     assert len(list((tmp_path / "many" / "rows").iterdir())) > 1
@@ -528,7 +528,7 @@ def test_long_documents_are_tokenised_in_parts_and_stay_whole(config, tmp_path, 
     long = ["tea and bread. " * 900, "the old boat " * 900, "bread"]
     config = replace(config, text=(str(jsonl(tmp_path / "a.jsonl", long)),))
     expected = token_ids(run(config))
-    monkeypatch.setattr(prepare_corpus, "BATCH_CHARACTERS", 100)
+    monkeypatch.setattr(tokenise_shards, "BATCH_CHARACTERS", 100)
     sizes, encode = [], Tokenizer.encode_plain
 
     def encode_plain(tokenizer, texts):
@@ -605,7 +605,7 @@ def _die(numbered):
 
 def test_a_killed_worker_ends_the_preparation(config, tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "SHARD_BYTES", 500)
-    monkeypatch.setattr(prepare_corpus, "_tokenise_shard", _die)
+    monkeypatch.setattr(tokenise_shards, "_tokenise_shard", _die)
     text = jsonl(tmp_path / "a.jsonl", stories(20))
     with raises_error(DataError, "worker-killed"):
         run(replace(config, text=(str(text),), workers=2))
@@ -628,7 +628,7 @@ def test_an_epoch_takes_each_source_as_often_as_its_weight(config, tmp_path, tin
         positions.append(position)
         keys.append(next(sampler).key_B)
         if position.row == 0:
-            _, pairs, _ = sampler._loaded[1]
+            _, pairs, _ = sampler._current[1]
             labels = np.unique(corpus.rows.data.slice(500 * _block(sampler, position), 500).column("source").to_numpy())
             counts = Counter(labels[d] for d in _sources(sampler)[pairs.document_a_E])
             found.update(counts)
@@ -649,13 +649,13 @@ def test_an_epoch_may_be_without_documents(config, tmp_path, tiny_tokenizer):
 def test_a_large_batch_leaves_few_pairs_out(config, tmp_path, tiny_tokenizer):
     corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(600, lines=2))),)))
     small = replace(corpus, block_size=20)
-    sampler = PairSampler(small.in_blocks_for(32 * 64), tiny_tokenizer, 32, 64, seed=0)
+    sampler = PairSampler(small.enlarge_blocks(32 * 64), tiny_tokenizer, 32, 64, seed=0)
     assert {len(next(sampler)) for _ in range(40)} == {32}
     assert len(next(PairSampler(small, tiny_tokenizer, 32, 64, seed=0))) < 32
-    sizes = [len(small.documents(block)) for block in range(small.num_blocks)]
+    sizes = [len(small.read_documents(block)) for block in range(small.num_blocks)]
     assert sum(sizes) == 600
     uneven = replace(corpus, block_size=32)
-    assert {len(uneven.documents(block)) for block in range(uneven.num_blocks)} == {31, 32}
+    assert {len(uneven.read_documents(block)) for block in range(uneven.num_blocks)} == {31, 32}
 
 
 def test_special_tokens_in_a_text_are_ordinary_text(config, tmp_path, tiny_tokenizer):
@@ -672,7 +672,7 @@ def _block(sampler: PairSampler, position) -> int:
 
 
 def _sources(sampler: PairSampler) -> np.ndarray:
-    return sampler._loaded[1][0].source_D
+    return sampler._current[1][0].source_D
 
 
 @pytest.mark.parametrize("weights", [(1.0,), (1.0, -1.0), (0.0, 0.0), (1.0, float("nan"))])
@@ -867,15 +867,15 @@ def test_pairs_drawn_ahead_are_the_same(config, tmp_path, tiny_tokenizer):
     corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(90))),)))
     corpus = replace(corpus, block_size=20)
     longer = LongPairs(96, 0.5)
-    here = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, longer=longer)
-    ahead = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, longer=longer, ahead=2)
+    here = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, long_pairs=longer)
+    ahead = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, long_pairs=longer, prefetch_blocks=2)
     for step in range(120):
         assert here.update_progress(step / 120) == ahead.update_progress(step / 120)
         ours, theirs = next(ahead), next(here)
         assert (ours.key_B == theirs.key_B).all()
         assert (ours.inputs.input_ids_BT == theirs.inputs.input_ids_BT).all()
     assert here.position == ahead.position
-    assert here.position.longer
+    assert here.position.has_long_pairs
     assert here.position.epoch > 0
 
 
@@ -883,7 +883,7 @@ SLEEPER = """
 import sys, time
 from concurrent.futures import ProcessPoolExecutor
 from bertlab.text.pretraining import worker_process
-pool = ProcessPoolExecutor(2, initializer=worker_process.start)
+pool = ProcessPoolExecutor(2, initializer=worker_process.set_up)
 print(*[pool.submit(__import__("os").getpid).result() for _ in range(2)], *pool._processes, flush=True)
 time.sleep(60)
 """

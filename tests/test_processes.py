@@ -131,7 +131,7 @@ def gradients(corpus: Path, accumulate: int, dtype: torch.dtype) -> dict[str, to
     config = preset("tiny").replace(vocab_size=tokenizer.vocab_size, hidden_dropout=0.0, attention_dropout=0.0)
     model = FastBert(config, heads=("mlm", "nsp")).to(dtype)
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 24, 32, seed=0))
-    GlobalGradient(model, PretrainingLoss(MaskRule.of(tokenizer)), accumulate)(batch)
+    GlobalGradient(model, PretrainingLoss(MaskRule.for_tokenizer(tokenizer)), accumulate)(batch)
     return {name: p.grad.float() for name, p in model.named_parameters()}
 
 
@@ -167,8 +167,8 @@ def test_empty_batch_has_zero_weight(kind, corpus, tiny_model, tiny_tokenizer):
     model.zero_grad()
     if kind == "pairs":
         opened = replace(Corpus.open(corpus), block_size=16)
-        batch = next(PairSampler(opened, tiny_tokenizer, 9, 32, seed=3, share=(20, 21)))
-        loss = PretrainingLoss(MaskRule.of(tiny_tokenizer))
+        batch = next(PairSampler(opened, tiny_tokenizer, 9, 32, seed=3, shard=(20, 21)))
+        loss = PretrainingLoss(MaskRule.for_tokenizer(tiny_tokenizer))
     elif kind == "spans":
         nowhere = torch.empty(0, dtype=torch.int64)
         batch, loss = SpanBatch(collate([]), nowhere, nowhere), span_loss
@@ -188,7 +188,7 @@ def test_empty_batch_has_zero_weight(kind, corpus, tiny_model, tiny_tokenizer):
 def test_data_shards_are_rows_of_the_global_batch(corpus):
     tokenizer, opened = Tokenizer.load(corpus / "tokenizer"), replace(Corpus.open(corpus), block_size=16)
     whole = PairSampler(opened, tokenizer, 9, 32, seed=3)
-    shares = [PairSampler(opened, tokenizer, 9, 32, seed=3, share=(r, 4)) for r in range(4)]
+    shares = [PairSampler(opened, tokenizer, 9, 32, seed=3, shard=(r, 4)) for r in range(4)]
     for _ in range(80):
         batch, parts = next(whole), [next(share) for share in shares]
         assert all(share.position == whole.position for share in shares)

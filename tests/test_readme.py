@@ -81,7 +81,7 @@ def test_its_training_runs_from_text_to_figures(tmp_path, monkeypatch, capsys):
         assert main([*words, *smaller[words[0]]]) == 0, capsys.readouterr().err
     figures = capsys.readouterr().out
     assert "f1" in figures
-    pairs = make_pairs(Corpus.open(tmp_path / "runs" / "corpus").documents(0), 64, np.random.default_rng(0))
+    pairs = make_pairs(Corpus.open(tmp_path / "runs" / "corpus").read_documents(0), 64, np.random.default_rng(0))
     assert set(pairs.label_E) == {IS_NEXT, NOT_NEXT}
     assert json.loads((tmp_path / "runs" / "squad" / "checkpoint" / "bertlab.json").read_text())["from"] == "mine"
 

@@ -26,7 +26,7 @@ def corpus(bertlab_data, tokenizer, tmp_path_factory) -> Corpus:
 
 @pytest.fixture(scope="module")
 def pairs(corpus):
-    return make_pairs(corpus.documents(0), 128, np.random.default_rng(0))
+    return make_pairs(corpus.read_documents(0), 128, np.random.default_rng(0))
 
 
 def test_half_of_the_pairs_are_next(pairs):
@@ -37,7 +37,7 @@ def test_half_of_the_pairs_are_next(pairs):
 def test_a_random_b_comes_from_another_document_of_the_same_source(corpus, pairs):
     own = pairs.label_E == IS_NEXT
     assert np.array_equal(pairs.document_a_E == pairs.document_b_E, own)
-    source_D = corpus.documents(0).source_D
+    source_D = corpus.read_documents(0).source_D
     assert len(np.unique(source_D)) == 2
     assert np.array_equal(source_D[pairs.document_a_E], source_D[pairs.document_b_E])
 
@@ -47,7 +47,7 @@ def test_lengths_do_not_reveal_the_label(pairs):
 
 
 def test_masks_are_fifteen_percent_eighty_ten_ten(corpus, tokenizer):
-    rule, sampler = MaskRule.of(tokenizer), PairSampler(corpus, tokenizer, 512, 128, seed=1)
+    rule, sampler = MaskRule.for_tokenizer(tokenizer), PairSampler(corpus, tokenizer, 512, 128, seed=1)
     real = chosen = hidden = kept = 0
     special = torch.tensor(sorted(tokenizer.special_ids))
     for _ in range(8):

@@ -12,7 +12,7 @@ from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.recipes import RECIPES, fast, google, recipe_from_arguments
 
 SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens", "16", "--then-tokens", "32"]
-SMALL += ["--threads", "1", "--no-snapshots", "--no-watch", "--device", "cpu", "--precision", "float32"]
+SMALL += ["--threads", "1", "--no-snapshots", "--no-sample-predictions", "--device", "cpu", "--precision", "float32"]
 
 
 def test_the_google_recipe_has_the_papers_settings():

@@ -22,7 +22,7 @@ from bertlab.nn.trace import Trace
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.batch import Batch, LabelBatch
-from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, next_tokens
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, label_next_tokens, mask_tokens
 from bertlab.training.gradient import GlobalGradient
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES
@@ -142,7 +142,7 @@ def test_left_to_right_must_be_true_or_false(causal_model, tiny_tokenizer, tmp_p
 
 
 def test_the_loss_of_a_causal_model_covers_every_next_token(causal_model, tiny_tokenizer, batch):
-    _, index_P, labels_P = next_tokens(batch)
+    _, index_P, labels_P = label_next_tokens(batch)
     flat, labelled_P = batch.input_ids_BT.flatten(), labels_P != IGNORED
     assert labelled_P.sum() == 8 + 5
     assert torch.equal(labels_P[labelled_P], flat[index_P[labelled_P] + 1])
@@ -153,7 +153,8 @@ def test_the_loss_of_a_causal_model_covers_every_next_token(causal_model, tiny_t
         def __len__(self):
             return 2
 
-    loss, head = PretrainingLoss(MaskRule.of(tiny_tokenizer), "none", left_to_right=True), causal_model.heads["mlm"]
+    loss = PretrainingLoss(MaskRule.for_tokenizer(tiny_tokenizer), "none", left_to_right=True)
+    head = causal_model.heads["mlm"]
     assert int(loss.counts(Pairs())["mlm"]) == 13
     logits_BTV = head(causal_model(batch).hidden_BTH, causal_model.embeddings.token.weight)
     expected = torch.nn.functional.cross_entropy(logits_BTV.flatten(0, 1)[index_P], labels_P)
@@ -182,7 +183,7 @@ def test_a_causal_model_learns_to_predict_next_tokens(corpus, tmp_path):
 @pytest.mark.parametrize(("mask", "rnd"), [(1.0, 0.0), (0.8, 0.0), (0.8, 0.2), (0.0, 0.8), (0.0, 1.0)])
 def test_the_masking_schemes_of_table8_have_their_shares(mask, rnd, tiny_tokenizer):
     ids_BT = torch.randint(5, tiny_tokenizer.vocab_size, (400, 40))
-    rule = MaskRule.of(tiny_tokenizer, mask_share=mask, random_share=rnd)
+    rule = MaskRule.for_tokenizer(tiny_tokenizer, mask_share=mask, random_share=rnd)
     batch = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
     masked, index_P, labels_P = mask_tokens(batch, torch.arange(400), rule)
     masked_P = masked.input_ids_BT.flatten()[index_P][labels_P != IGNORED]

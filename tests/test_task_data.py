@@ -158,7 +158,7 @@ def test_rows_that_cannot_be_read_are_skipped_and_keep_their_numbers(tmp_path, c
     (tmp_path / "train-00001-of-00002.jsonl").write_text('[1]\n{"text": "c"}\n')
     invalid_rows = InvalidRows("skip")
     rows = read_split(tmp_path, "train", invalid_rows=invalid_rows)
-    assert list(rows.numbered()) == [(1, {"text": "a"}), (3, {"text": "b"}), (6, {"text": "c"})]
+    assert list(rows.number_rows()) == [(1, {"text": "a"}), (3, {"text": "b"}), (6, {"text": "c"})]
     assert [error.params["row"] for error in invalid_rows.errors] == [2, 4, 1]
     assert capsys.readouterr().err.count("skipped: ") == 3
     with raises_row_error("row-not-json", row=2):
@@ -638,7 +638,7 @@ def test_micro_batches_weigh_as_one_batch(name, tiny_model, tiny_tokenizer, tmp_
 
 
 def test_a_batch_is_as_varied_as_the_rows_are():
-    sampler = ShuffledSampler(1000, 16, seed=0, make=lambda rows: rows)
+    sampler = ShuffledSampler(1000, 16, seed=0, make_batch=lambda rows: rows)
     epoch = [next(sampler) for _ in range(len(sampler))]
     assert sorted(np.concatenate(epoch)) == list(range(1000))
     # rows stand as they are given, often sorted by something; random batches have about 280

@@ -251,7 +251,7 @@ def test_pretraining_learns_and_its_checkpoint_opens(corpus, tmp_path):
 def test_metrics_during_the_run_are_printed(corpus, tmp_path):
     lines: list[str] = []
     config = settings(corpus, tmp_path / "run", steps=5, validation=corpus, evaluate_every=2)
-    list(pretrain(replace(config, watch=False), lines.append))
+    list(pretrain(replace(config, sample_predictions=False), lines.append))
     rows = [json.loads(line) for line in (config.out / "log.jsonl").read_text().splitlines()]
     measured = {row["step"]: row["validation"] for row in rows if "validation" in row}
     assert lines[0] == "--validation is the training corpus: its metrics are not of held-out text"
@@ -317,7 +317,7 @@ for report in pretrain(PretrainConfig(**fields)):
 
 def test_a_killed_run_continues_with_identical_losses(corpus, tmp_path):
     """In bfloat16, where more is kept than what computes; `test_optimizers` has float32."""
-    whole = settings(corpus, tmp_path / "whole", steps=40, precision="bfloat16", dropout=0.1, watch=False)
+    whole = settings(corpus, tmp_path / "whole", steps=40, precision="bfloat16", dropout=0.1, sample_predictions=False)
     list(pretrain(whole))
     killed = replace(whole, out=tmp_path / "killed")
     command = [sys.executable, "-c", SCRIPT, json.dumps(asdict(killed), default=str)]
@@ -521,7 +521,8 @@ def test_an_ignored_ctrl_c_stays_ignored(corpus, tmp_path, monkeypatch, terminal
 @pytest.mark.usefixtures("terminal_signals")
 def test_the_command_line_says_what_was_saved_at_ctrl_c(corpus, tmp_path, monkeypatch, capsys):
     interrupting(monkeypatch, at=2)
-    words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--preset", "tiny", "--steps", "4", "--no-watch"]
+    words = ["pretrain", str(corpus), "--out", str(tmp_path / "run"), "--preset", "tiny", "--steps", "4"]
+    words += ["--no-sample-predictions"]
     assert main([*words, "--device", "cpu", "--batch-size", "2", "--max-tokens", "16", "--precision", "float32"]) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "bertlab: stopped after step 2: run the same command to continue"
 
@@ -617,7 +618,7 @@ def test_a_model_of_few_positions_is_measured_with_as_many(tmp_path, tiny_checkp
     text.write_text("\n\n".join(stories(9)))
     prepare(PrepareConfig((str(text),), tmp_path / "corpus", tokenizer=str(tiny_checkpoint), workers=1))
     config = settings(tmp_path / "corpus", tmp_path / "run", preset="mini", from_=str(tiny_checkpoint), max_tokens=64)
-    list(pretrain(replace(config, validation=tmp_path / "corpus", steps=1, watch=False)))
+    list(pretrain(replace(config, validation=tmp_path / "corpus", steps=1, sample_predictions=False)))
     made = EvaluateConfig("pretraining", data=str(tmp_path / "corpus"), checkpoint=str(config.out / "checkpoint"))
     told = checkpoint.load(config.out / "checkpoint").record["validation"]
     assert told == pytest.approx(evaluate(replace(made, limit=256)), rel=1e-6)
@@ -629,7 +630,9 @@ def test_a_card_adds_up_the_runs_before_it(corpus, tmp_path):
     spent, begun = {"steps": 0, "tokens": 0, "training_minutes": 0.0}, None
     for name, steps in (("first", 4), ("second", 5), ("third", 6)):
         own = {"from_": begun, "preset": "mini"} if begun else {}
-        config = settings(corpus, tmp_path / name, steps=steps, watch=False, attribution="mine, CC0", **own)
+        config = settings(
+            corpus, tmp_path / name, steps=steps, sample_predictions=False, attribution="mine, CC0", **own
+        )
         list(pretrain(config))
         begun = str(config.out / "checkpoint")
         record, card = checkpoint.read_record(begun), (config.out / "checkpoint" / "README.md").read_text()

@@ -10,7 +10,7 @@ import streamlit as st
 from bertlab.app import url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
-from bertlab.text.word_spans import MASK, words
+from bertlab.text.word_spans import MASK, find_words
 from bertlab.views import assets, export, figures
 from bertlab.views.palette import PALETTE
 
@@ -57,7 +57,7 @@ def draw_words(text: str, masked_words: set[int], *, on_click: Callable[[int], N
         on_click: called with the number of the clicked word.
     """
     parts, end_of_previous = [], 0
-    for number, (start, end) in enumerate(words(text)):
+    for number, (start, end) in enumerate(find_words(text)):
         word = text[start:end]
         is_masked = number in masked_words or word == MASK
         before = text[end_of_previous:start]

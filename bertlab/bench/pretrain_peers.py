@@ -60,7 +60,7 @@ class FullRows:
         rest = np.empty(0, np.int64)
         while True:
             for block in rng.permutation(self.corpus.num_blocks):
-                tokens = np.concatenate([rest, self.corpus.documents(int(block)).tokens.astype(np.int64)])
+                tokens = np.concatenate([rest, self.corpus.read_documents(int(block)).tokens.astype(np.int64)])
                 count = len(tokens) // (T - 2)
                 rows_RT = np.full((count, T), self.tokenizer.cls_id)
                 rows_RT[:, 1:-1] = tokens[: count * (T - 2)].reshape(count, T - 2)

@@ -110,8 +110,9 @@ class TrainingLoop:
         torch.manual_seed(0)
         if settings.corpus:
             tokenizer = Tokenizer.load(settings.corpus / "tokenizer")
-            ahead = 2 if device.type == "cuda" else 0
-            batches = PairSampler(Corpus.open(settings.corpus), tokenizer, batch_size, max_tokens, seed=0, ahead=ahead)
+            prefetch_blocks = 2 if device.type == "cuda" else 0
+            corpus = Corpus.open(settings.corpus)
+            batches = PairSampler(corpus, tokenizer, batch_size, max_tokens, seed=0, prefetch_blocks=prefetch_blocks)
         else:
             tokenizer = RandomTokenizer(settings.vocab_size)
             batches = RandomPairs(tokenizer, batch_size, max_tokens, Position())
@@ -121,7 +122,7 @@ class TrainingLoop:
             attention_dropout=0.0,
             max_positions=max(512, max_tokens),
         )
-        mask_rule = MaskRule.of(tokenizer).to(device)
+        mask_rule = MaskRule.for_tokenizer(tokenizer).to(device)
         trainer = Trainer(
             FastBert(model_config, heads=("mlm", "nsp")), batches, PretrainingLoss(mask_rule), OptimConfig(lr=1e-4),
             steps=1_000_000, device=device, dtype=dtype,

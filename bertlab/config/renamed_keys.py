@@ -13,6 +13,7 @@ RUN_KEYS = {"made_of": "data_fingerprint", "precision_begun": "initial_precision
 
 SETTING_KEYS = {
     "damaged": "invalid", "second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share",
+    "watch": "sample_predictions",
 }  # fmt: skip
 """Settings in `run.json`, and keyword arguments of the functions in `bertlab.api`."""
 
@@ -21,6 +22,9 @@ CUSTOM_TASK, OLD_CUSTOM_TASK = "custom", "own"
 
 OPTIMIZER_KEYS = {"method": "name", "clip": "max_grad_norm"}
 """Settings of the optimiser, in `run.json` under `optim`."""
+
+POSITION_KEYS = {"longer": "has_long_pairs"}
+"""Fields of the position in the data in `state.safetensors`."""
 
 DETECTOR_KEYS = {"calm": "is_stable"}
 """Fields of the divergence detector in `state.safetensors`."""

@@ -22,7 +22,7 @@ from bertlab.explore.facts import TokenRow
 from bertlab.explore.session import Session
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of
-from bertlab.text.word_spans import words
+from bertlab.text.word_spans import find_words
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def _read_side(session: Session, text: str, pair: str | None) -> tuple[tuple[Tok
 
 def _group_into_words(rows: Sequence[TokenRow], text: str, pair: str | None) -> _Units:
     """Group the tokens of an input into words; [CLS] and [SEP] count as words."""
-    spans_by_segment = (words(text), words(pair or ""))
+    spans_by_segment = (find_words(text), find_words(pair or ""))
     positions_by_word: dict[tuple, tuple[str, list[int]]] = {}
     for row in rows:
         if row.special and row.start == row.end:

@@ -14,7 +14,7 @@ from bertlab.tasks.inference import device_of
 from bertlab.tasks.regression import RegressionTask
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.text.word_spans import MASK, mask_spans, words
+from bertlab.text.word_spans import MASK, find_words, mask_spans
 
 BATCH_SIZE = 32
 
@@ -40,7 +40,7 @@ def compute_word_effects(
     """
     encodings, masked_words = [encode(tokenizer, text, pair, model.config)], []
     for second, side in enumerate((text, pair or "")):
-        for start, end in words(side):
+        for start, end in find_words(side):
             if side[start:end] != MASK:
                 masked = mask_spans(side, [(start, end)])
                 encodings.append(encode(tokenizer, *((text, masked) if second else (masked, pair)), model.config))

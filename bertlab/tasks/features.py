@@ -73,7 +73,7 @@ class Features(Sequence):
         inputs_I = (np.asarray(groups)[:, None] * self.group + np.arange(self.group)).ravel()
         inputs = collate([self[int(i)] for i in inputs_I], self.pad_id)
         if self.group > 1:
-            inputs = inputs.grouped(self.group)
+            inputs = inputs.group(self.group)
         if self.unit_I is not None:
             return LabelBatch(inputs, torch.from_numpy(self._tags(inputs_I, inputs.input_ids_BT.shape[1])))
         targets = [self.examples[int(self.example_I[i])].target for i in inputs_I[:: self.group]]

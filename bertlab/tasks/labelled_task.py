@@ -29,7 +29,7 @@ from bertlab.text.batch import Batch
 from bertlab.text.batches import score
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRows, invalid_row
-from bertlab.text.readers.rows import Rows, evenly_spaced, is_blank, row_id, value_of
+from bertlab.text.readers.rows import Rows, choose_evenly, is_blank, row_id, value_of
 from bertlab.text.readers.splits import available_splits, find_split, has_split, read_split
 
 ANALYSIS_BATCH = 16  # rows between two steps of a progress bar
@@ -162,7 +162,7 @@ class LabelledTaskType(FinetuneTaskType):
         """
         invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
         data.require_columns((*spec.text, *([spec.start] if spec.start else [])))
-        column = data.label_column(spec.label, training)
+        column = data.find_label_column(spec.label, training)
         cells = [] if column is None else [value_of(row, column) for row in data.rows]
         has_label = [not is_blank(cell) for cell in cells]
         label_cells = [cell for cell, present in zip(cells, has_label, strict=True) if present]
@@ -188,7 +188,7 @@ class LabelledTaskType(FinetuneTaskType):
         rows: list[Example] = []
         numbers: dict[str, int] = {}
         numbered = (data.names.get(column) or spec.labels) if column is not None else ()
-        for place, (number, row) in enumerate(data.numbered()):
+        for place, (number, row) in enumerate(data.number_rows()):
             id = None
             try:
                 id = row_id(row, spec.id, number)
@@ -240,7 +240,7 @@ class LabelledTaskType(FinetuneTaskType):
             for number, (split, whole) in enumerate(held_out.items()):
                 part = whole
                 if limit is not None and limit < len(whole.examples):
-                    sample = whole.examples.of(evenly_spaced(len(whole.examples), limit))
+                    sample = whole.examples.of(choose_evenly(len(whole.examples), limit))
                     part = self.make_features(loaded.tokenizer, sample, options.max_tokens)
                 predictions = self.best(self.outputs(model, part, progress=progress))
                 metrics |= name_metrics(self.compute_metrics(part.examples, predictions), split, first=not number)

@@ -19,7 +19,7 @@ from bertlab.tasks.probe import Probe
 from bertlab.tasks.sentence_pair import PAIR_OBJECTIVES
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.batch import collate
-from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens, next_tokens
+from bertlab.text.pretraining.masking import IGNORED, MaskRule, label_next_tokens, mask_tokens
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
@@ -45,9 +45,12 @@ class PretrainingLoss:
     def make_targets(self, batch) -> tuple:
         """Mask a batch and return its inputs, the positions to predict [P] and their labels [P].
 
-        With `left_to_right`, nothing is masked and the labels are the next tokens. See `mask_tokens` and `next_tokens`.
+        With `left_to_right`, nothing is masked and the labels are the next tokens.
+        See `mask_tokens` and `label_next_tokens`.
         """
-        return next_tokens(batch.inputs) if self.left_to_right else mask_tokens(batch.inputs, batch.key_B, self.rule)
+        if self.left_to_right:
+            return label_next_tokens(batch.inputs)
+        return mask_tokens(batch.inputs, batch.key_B, self.rule)
 
     def __call__(self, model: nn.Module, batch) -> Loss:
         inputs, index_P, labels_P = self.make_targets(batch)

@@ -41,7 +41,7 @@ class Choice:
 
 def choice_loss(model: nn.Module, batch: LabelBatch) -> Loss:
     """Mean cross-entropy of the right choice among the choices of each example."""
-    scores_BC = model.choose(model.pool(batch.inputs.flat())).float().view(len(batch.labels_B), -1)
+    scores_BC = model.choose(model.pool(batch.inputs.ungroup())).float().view(len(batch.labels_B), -1)
     return label_loss(scores_BC, batch)
 
 

@@ -32,7 +32,7 @@ from bertlab.text.batch import Batch, LabelBatch, collate
 from bertlab.text.batches import score
 from bertlab.text.readers.rows import Rows, is_blank
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
-from bertlab.text.word_spans import words
+from bertlab.text.word_spans import find_words
 
 NO_ENTITY = ""  # the name of a missing entity in the confusion matrix
 
@@ -100,7 +100,7 @@ def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = Fa
     if by_token:
         units = places_T
     else:
-        units = [(position, start, end) for position, (start, end) in _first_tokens(places_T, words(text))]
+        units = [(position, start, end) for position, (start, end) in _first_tokens(places_T, find_words(text))]
     rows = [
         WordTags(text[start:end], start, end, labels[int(probs_TK[p].argmax())], tuple(probs_TK[p].tolist()))
         for p, start, end in units

@@ -10,36 +10,40 @@ from functools import cached_property
 import torch
 
 
-class _Rows:
-    """A frozen dataclass of tensors, or of other such dataclasses, whose first dimension is the row."""
+class _TensorRows:
+    """Base class of frozen dataclasses whose fields are tensors, or other such dataclasses, with one entry per row."""
 
-    def to(self, device) -> "_Rows":
-        """The same batch with every tensor on `device`."""
-        return self._each(lambda value: value.to(device))
+    def to(self, device) -> "_TensorRows":
+        """Return the batch with every tensor on `device`."""
+        return self._map(lambda value: value.to(device))
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
 
-    def part(self, k: int, n: int) -> "_Rows":
-        """Rows k, k + n, k + 2n, ..."""
-        return self._each(lambda value: value.part(k, n) if isinstance(value, _Rows) else value[k::n])
+    def shard(self, index: int, count: int) -> "_TensorRows":
+        """Return rows index, index + count, index + 2 count, ..."""
 
-    def stand_in(self) -> "_Rows":
-        """One row of zeros without padding, for a process that has no row of a batch but must compute a loss."""
+        def select(value):
+            return value.shard(index, count) if isinstance(value, _TensorRows) else value[index::count]
 
-        def row(value):
-            if isinstance(value, _Rows):
-                return value.stand_in()
+        return self._map(select)
+
+    def dummy_row(self) -> "_TensorRows":
+        """Return one row of zeros without padding, for a process that has no row of a batch but must compute a loss."""
+
+        def make_row(value):
+            if isinstance(value, _TensorRows):
+                return value.dummy_row()
             return torch.full((1, *value.shape[1:]), value.dtype == torch.bool, dtype=value.dtype, device=value.device)
 
-        return self._each(row)
+        return self._map(make_row)
 
-    def _each(self, change: Callable) -> "_Rows":
+    def _map(self, change: Callable) -> "_TensorRows":
         return type(self)(**{f.name: change(getattr(self, f.name)) for f in fields(self)})
 
 
 @dataclass(frozen=True)
-class Batch(_Rows):
+class Batch(_TensorRows):
     """The three inputs of a BERT."""
 
     input_ids_BT: torch.Tensor
@@ -51,34 +55,34 @@ class Batch(_Rows):
 
     @cached_property
     def lengths(self) -> list[int]:
-        """The number of tokens of each row. The first use waits for the GPU; later uses do not."""
+        """The number of tokens in each row. The first access synchronises with the GPU; the list is then cached."""
         return self.attention_mask_BT.sum(1).tolist()
 
-    def grouped(self, size: int) -> "Batch":
-        """Put every `size` consecutive inputs into one row: [B, T] -> [B / size, size, T]."""
-        return self._each(lambda value: value.unflatten(0, (-1, size)))
+    def group(self, size: int) -> "Batch":
+        """Put every `size` consecutive rows into one: [B, T] -> [B / size, size, T]."""
+        return self._map(lambda value: value.unflatten(0, (-1, size)))
 
-    def flat(self) -> "Batch":
-        """Undo `grouped`: [B, C, T] -> [B * C, T]."""
-        return self._each(lambda value: value.flatten(0, -2))
+    def ungroup(self) -> "Batch":
+        """Undo `group`: [B, C, T] -> [B * C, T]."""
+        return self._map(lambda value: value.flatten(0, -2))
 
 
 @dataclass(frozen=True)
-class PairBatch(_Rows):
+class PairBatch(_TensorRows):
     """Sentence pairs, not yet masked."""
 
     inputs: Batch
     """[CLS] A [SEP] B [SEP]."""
     key_B: torch.Tensor
-    """The key from which the masks of each row are drawn, int64 [B]."""
+    """The random key of the masks of each row, int64 [B]."""
     nsp_labels_B: torch.Tensor
-    """The label of the sentence-pair objective, int64 [B]: 0 for IsNext, or for sentences in their order."""
+    """The label of the sentence-pair objective, int64 [B]: 0 for IsNext, or for sentences in their original order."""
 
 
 def collate(encodings, pad_token_id: int = 0) -> Batch:
-    """Pad encodings (anything with `.ids` and `.token_type_ids`) to the length of the longest."""
-    longest = max((len(e.ids) for e in encodings), default=1)
-    shape = (len(encodings), longest)
+    """Pad encodings (objects with `.ids` and `.token_type_ids`) to the longest and stack them into a batch."""
+    length = max((len(e.ids) for e in encodings), default=1)
+    shape = (len(encodings), length)
     input_ids_BT = torch.full(shape, pad_token_id, dtype=torch.int64)
     token_type_ids_BT = torch.zeros(shape, dtype=torch.int64)
     attention_mask_BT = torch.zeros(shape, dtype=torch.bool)
@@ -91,7 +95,7 @@ def collate(encodings, pad_token_id: int = 0) -> Batch:
 
 
 @dataclass(frozen=True)
-class LabelBatch(_Rows):
+class LabelBatch(_TensorRows):
     """Inputs and their labels."""
 
     inputs: Batch
@@ -101,12 +105,12 @@ class LabelBatch(_Rows):
 
 
 @dataclass(frozen=True)
-class SpanBatch(_Rows):
-    """Windows of passages and the places of their answers."""
+class SpanBatch(_TensorRows):
+    """Windows of passages and the positions of their answers."""
 
     inputs: Batch
     """[CLS] question [SEP] window [SEP]."""
     start_B: torch.Tensor
-    """Position of the first token of the answer, int64 [B]; 0 where the window has none."""
+    """Position of the first token of the answer, int64 [B]; 0 where the window contains no answer."""
     end_B: torch.Tensor
-    """Position of the last token of the answer, int64 [B]; 0 where the window has none."""
+    """Position of the last token of the answer, int64 [B]; 0 where the window contains no answer."""

@@ -13,30 +13,30 @@ from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS
 
 MASK = "[MASK]"
 _SPECIAL = re.compile("|".join(map(re.escape, SPECIAL_TOKENS)))
-# over one letter per character, see `_kind`; S and s are a special token as typed
+# Matches over one letter per character, see `_classify`. S and s spell a special token that the user typed.
 _WORD = re.compile("w(?:(?:i*|q)w)*|q|p|Ss*")
-# as in BERT's pre-tokenizer: each ideograph is a word, kana and Hangul form words
+# As in BERT's pre-tokenizer, each ideograph is a word of its own; kana and Hangul form longer words.
 _IDEOGRAPHS = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF),
     (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
 )  # fmt: skip
 
 
-def words(text: str) -> list[tuple[int, int]]:
-    """Character start and end of every word; punctuation marks and ideographs are words of one character.
+def find_words(text: str) -> list[tuple[int, int]]:
+    """Find the character start and end of every word; punctuation marks and ideographs are words of one character.
 
     >>> text = "Don't pour tea_pots: [MASK]!"
-    >>> [text[start:end] for start, end in words(text)]
+    >>> [text[start:end] for start, end in find_words(text)]
     ["Don't", 'pour', 'tea', '_', 'pots', ':', '[MASK]', '!']
     """
-    kinds = [_kind(character) for character in text]
+    kinds = [_classify(character) for character in text]
     for special in _SPECIAL.finditer(text):
         kinds[special.start() : special.end()] = "S" + "s" * (len(special.group()) - 1)
     return [word.span() for word in _WORD.finditer("".join(kinds))]
 
 
 def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text with [MASK] in place of each (character start, end).
+    """Replace every span (character start, end) of a text by [MASK].
 
     Raises:
         TextError: a span lies outside of the text, is empty, or overlaps another.
@@ -44,36 +44,39 @@ def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     >>> mask_spans("Green tea, please.", [(6, 9)])
     'Green [MASK], please.'
     """
-    parts, place = [], 0
+    parts, cursor = [], 0
     for start, end in sorted(spans):
-        if not place <= start < end <= len(text):
+        if not cursor <= start < end <= len(text):
             raise TextError("mask-span-invalid", start=start, end=end)
-        parts += [text[place:start], MASK]
-        place = end
-    return "".join([*parts, text[place:]])
+        parts += [text[cursor:start], MASK]
+        cursor = end
+    return "".join([*parts, text[cursor:]])
 
 
-def carry_over(numbers: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
-    """Numbers of words -> their numbers in an edited text; words that are gone are left out.
+def update_word_numbers(numbers: Iterable[int], before: Sequence[str], after: Sequence[str]) -> set[int]:
+    """Map word numbers to the numbers of the same words in an edited text; deleted words are left out.
 
     >>> before = ["She", "opened", "the", "window"]
-    >>> carry_over({3}, before, ["Today", *before]), carry_over({3}, before, [*before[:3], "windows"])
+    >>> update_word_numbers({3}, before, ["Today", *before]), update_word_numbers({3}, before, [*before[:3], "windows"])
     ({4}, {3})
-    >>> carry_over({3}, before, ["Rain", "falls", "on", "tea"])
+    >>> update_word_numbers({3}, before, ["Rain", "falls", "on", "tea"])
     set()
     """
     edits = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
     if all(kind != "equal" for kind, *_ in edits):
         return set()
-    places = {}
+    new_numbers = {}
     for _, start, end, to, to_end in edits:
-        if end - start == to_end - to:  # the same words, or as many others: a word that is being typed
-            places |= zip(range(start, end), range(to, to_end), strict=True)
-    return {places[number] for number in numbers if number in places}
+        if end - start == to_end - to:  # equal words, or as many changed ones: a word that is being typed
+            new_numbers |= zip(range(start, end), range(to, to_end), strict=True)
+    return {new_numbers[number] for number in numbers if number in new_numbers}
 
 
-def _kind(character: str) -> str:
-    """w: part of a word, q: apostrophe, p: a word by itself, i: invisible and thus no boundary, " ": space."""
+def _classify(character: str) -> str:
+    """Return the class of a character: w part of a word, q apostrophe, p word by itself, i invisible, " " space.
+
+    An invisible character is no word boundary.
+    """
     if character in "'’":
         return "q"
     category = unicodedata.category(character)

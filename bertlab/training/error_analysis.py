@@ -14,7 +14,7 @@ from bertlab.tasks.registry import finetune_types
 from bertlab.tasks.task_flags import finetune_type, spec_of_record
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRows
-from bertlab.text.readers.rows import evenly_spaced
+from bertlab.text.readers.rows import choose_evenly
 
 
 def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), label: str = "") -> TaskSpec:
@@ -84,7 +84,7 @@ def analyse_errors(
         raise DataError("no-usable-row-because", error=error, first=invalid_rows.errors[0]) from None
     if not examples.labelled:
         raise DataError("rows-without-labels", name=rows.name)
-    sample = examples.of(evenly_spaced(len(examples), max_rows))
+    sample = examples.of(choose_evenly(len(examples), max_rows))
     analysis = task_type.analyse(loaded, sample, progress)
     return ErrorAnalysis(
         rows.name, examples.spec, analysis.metrics, tuple(analysis.rows), len(rows), len(examples),

@@ -46,11 +46,11 @@ class GlobalGradient:
             loss = self.loss(self.model, batch)
             loss.value.backward()
             return loss
-        micro_batches = [batch.part(k, self.accumulate) for k in range(min(self.accumulate, len(batch)))]
+        micro_batches = [batch.shard(k, self.accumulate) for k in range(min(self.accumulate, len(batch)))]
         counts = [self._counts(part) for part in micro_batches]
         if not micro_batches:
             # A process without rows of this batch still takes part in the collectives, with weight zero.
-            micro_batches = [batch.stand_in()]
+            micro_batches = [batch.dummy_row()]
             counts = [{name: 0 * items for name, items in self._counts(micro_batches[0]).items()}]
         items_N = torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
         totals_N = distributed.all_reduce_sum(items_N).clamp(min=1)

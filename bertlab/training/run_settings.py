@@ -30,8 +30,8 @@ from bertlab.training.run_state import read_values
 SETTINGS, STATE, CHECKPOINT = "run.json", "state.safetensors", "checkpoint"
 # Settings that do not change the losses, so that a run may be continued with others.
 FREE_SETTINGS = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
-FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "watch", "sentences"}
-FREE_SETTINGS |= {"tensorboard"}
+FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "sample_predictions"}
+FREE_SETTINGS |= {"sentences", "tensorboard"}
 POSITIONAL_MARKER = get_args(tyro.conf.Positional[str])[1]
 # Flags that say how long a run is.
 LENGTH_FLAGS = {"--steps", "--minutes", "--epochs"}

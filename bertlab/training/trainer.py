@@ -18,7 +18,7 @@ from torch import nn
 
 from bertlab.config.errors import BertlabError, CheckpointError, first_line
 from bertlab.config.languages import Message
-from bertlab.config.renamed_keys import DETECTOR_KEYS, rename_keys
+from bertlab.config.renamed_keys import DETECTOR_KEYS, POSITION_KEYS, rename_keys
 from bertlab.nn.fast.model import compile_layers
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged, DivergenceDetector
@@ -311,7 +311,7 @@ class Trainer:
             # The first versions saved no detector.
             fields = rename_keys(values.get("watch", {}), DETECTOR_KEYS)
             self.divergence_detector = DivergenceDetector(**fields)
-            self.batches.position = type(self.batches.position)(**values["place"])
+            self.batches.position = type(self.batches.position)(**rename_keys(values["place"], POSITION_KEYS))
             torch.set_rng_state(tensors["rng"])
             if "rng.cuda" in tensors and self.device.type == "cuda":
                 torch.cuda.set_rng_state(tensors["rng.cuda"])

@@ -29,10 +29,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
     """The text, then the candidates for every mask."""
-    lines = [printable(text)]
+    lines = [make_printable(text)]
     for number, fill in enumerate(fills, 1):
         lines += ["", *([f"[MASK] number {number}"] if len(fills) > 1 else [])]
-        rows = [(printable(c.token), bar(c.probability), percent(c.probability)) for c in fill.candidates]
+        rows = [(make_printable(c.token), bar(c.probability), percent(c.probability)) for c in fill.candidates]
         lines += table(rows, "<<>")
     return lines
 
@@ -41,7 +41,7 @@ def next_sentence_lines(first: str, second: str, prediction: NextSentence) -> li
     """Both sentences, then the probabilities that B follows A and that it does not."""
     shares = zip(prediction.outcomes, (prediction.probability, 1 - prediction.probability), strict=True)
     rows = [(label, bar(share), percent(share)) for label, share in shares]
-    return [f"A  {printable(first)}", f"B  {printable(second)}", "", *table(rows, "<<>")]
+    return [f"A  {make_printable(first)}", f"B  {make_printable(second)}", "", *table(rows, "<<>")]
 
 
 def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
@@ -65,11 +65,20 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
         before, after = passage[: best.start][-CONTEXT_CHARACTERS:], passage[best.end :][:CONTEXT_CHARACTERS]
         left = "…" if best.start > CONTEXT_CHARACTERS else ""
         right = "…" if len(passage) - best.end > CONTEXT_CHARACTERS else ""
-        lines = [left + printable(before) + mark[0] + printable(best.text) + mark[1] + printable(after) + right, ""]
+        lines = [
+            left
+            + make_printable(before)
+            + mark[0]
+            + make_printable(best.text)
+            + mark[1]
+            + make_printable(after)
+            + right,
+            "",
+        ]
     rows = [("answer", "", "probability", "score", "characters")]
     for answer in answers.answers:
         characters = f"{answer.start}-{answer.end}"
-        rows.append((shorten(printable(answer.text), 48), bar(answer.probability), percent(answer.probability),
+        rows.append((shorten(make_printable(answer.text), 48), bar(answer.probability), percent(answer.probability),
                      f"{answer.score:.2f}", characters))  # fmt: skip
     share = answers.no_answer_probability
     rows.append(("(no answer)", bar(share), percent(share), f"{answers.no_answer_score:.2f}", ""))
@@ -82,18 +91,18 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
 def classification_lines(texts: Sequence[str], prediction: Classification) -> list[str]:
     """The text or the pair, then the labels, most probable first; for a regression the value."""
     names = ("",) if len(texts) == 1 else ("A  ", "B  ")
-    lines = [name + printable(text) for name, text in zip(names, texts, strict=True)]
+    lines = [name + make_printable(text) for name, text in zip(names, texts, strict=True)]
     if prediction.value is not None:
         return [*lines, "", f"value  {prediction.value:.3f}"]
     ranked = sorted(prediction.labels, key=lambda share: -share.probability)
-    rows = [(printable(share.label), bar(share.probability), percent(share.probability)) for share in ranked]
+    rows = [(make_printable(share.label), bar(share.probability), percent(share.probability)) for share in ranked]
     return [*lines, "", *table(rows, "<<>")]
 
 
 def choice_lines(context: str, choices: Sequence[Choice]) -> list[str]:
     """The context, then the choices in their original order."""
-    rows = [(shorten(printable(c.text), 64), bar(c.probability), percent(c.probability)) for c in choices]
-    return [printable(context), "", *table(rows, "<<>")]
+    rows = [(shorten(make_printable(c.text), 64), bar(c.probability), percent(c.probability)) for c in choices]
+    return [make_printable(context), "", *table(rows, "<<>")]
 
 
 def tag_lines(text: str, tags: Tags, words: bool = False) -> list[str]:
@@ -108,18 +117,18 @@ def tag_lines(text: str, tags: Tags, words: bool = False) -> list[str]:
     for entity in tags.entities:
         marked += f"{text[end : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
         end = entity.end
-    lines = [printable(marked + text[end:]), ""]
+    lines = [make_printable(marked + text[end:]), ""]
     if words or not is_entity_scheme(tags.labels):
         rows = [("word", "tag", "", "", "characters")]
         for word in tags.words:
             best = max(word.probabilities)
-            rows.append((printable(word.text), word.tag, bar(best), percent(best), f"{word.start}-{word.end}"))
+            rows.append((make_printable(word.text), word.tag, bar(best), percent(best), f"{word.start}-{word.end}"))
     else:
         rows = [("entity", "type", "", "", "characters")]
         for entity in tags.entities:
             share = entity.probability
             rows.append(
-                (printable(entity.text), entity.label, bar(share), percent(share), f"{entity.start}-{entity.end}")
+                (make_printable(entity.text), entity.label, bar(share), percent(share), f"{entity.start}-{entity.end}")
             )
     return [*lines, *(table(rows, "<<<>>") if len(rows) > 1 else ["no entities"])]
 
@@ -135,7 +144,7 @@ def attention_lines(
         head: show only this head of every layer; None for all.
         specials: include [CLS] and [SEP], which receive most of the attention of many heads.
     """
-    names = [printable(label) for label in token_labels(attention.tokens)]
+    names = [make_printable(label) for label in token_labels(attention.tokens)]
     positions = [row.position for row in attention.tokens if specials or not row.special]
     probs_LNTT = attention.probs_LNTT[:, :, positions][:, :, :, positions]
     names = [names[position] for position in positions]
@@ -214,10 +223,10 @@ def shorten(text: str, width: int) -> str:
     return f"{text}…"
 
 
-def printable(text: str) -> str:
-    """A text as one printable line: tabs and line breaks become spaces, control characters �.
+def make_printable(text: str) -> str:
+    """Return a text as one printable line: tabs and line breaks become spaces, control characters �.
 
-    >>> printable("red\\x1b[31m\\nand\\tgreen \\u202e.")
+    >>> make_printable("red\\x1b[31m\\nand\\tgreen \\u202e.")
     'red�[31m and green �.'
     """
     return "".join(" " if c.isspace() else "�" if _is_control(c) else c for c in text)

@@ -7,14 +7,16 @@ from math import exp
 
 from bertlab.explore.facts import HeadEffects, JointFill, Lens, PredictionChange
 from bertlab.views.numbers import percent
-from bertlab.views.terminal import bar, printable, shorten, table
+from bertlab.views.terminal import bar, make_printable, shorten, table
 from bertlab.views.token_labels import token_labels
 
 
 def effect_lines(effects: HeadEffects) -> list[str]:
     """A row for each layer, a column for each head: the change of the log-odds without that head."""
     before = 1 / (1 + exp(-effects.log_odds))
-    title = f"{printable(effects.label) or '(no answer)'}  {percent(before)}; change of the log-odds without each head"
+    title = (
+        f"{make_printable(effects.label) or '(no answer)'}  {percent(before)}; change of the log-odds without each head"
+    )
     rows = [("layer", *(str(head) for head in range(effects.effects_LN.shape[1])))]
     rows += [
         (str(layer), *(f"{effect:+.2f}" for effect in effects_N))
@@ -29,7 +31,7 @@ def prediction_change_lines(change: PredictionChange) -> list[str]:
     for number, outcome in enumerate(change.outcomes):
         mark = ">" if number == change.top else ""
         difference = outcome.log_odds_after - outcome.log_odds_before
-        name = shorten(printable(outcome.label) or "(no answer)", 40)
+        name = shorten(make_printable(outcome.label) or "(no answer)", 40)
         rows.append(
             (mark, name, percent(outcome.before), percent(outcome.after), bar(outcome.after), f"{difference:+.2f}")
         )
@@ -42,12 +44,14 @@ def lens_lines(lens: Lens) -> list[str]:
     rows = [names]
     for at, label in enumerate(token_labels(lens.tokens)):
         layers = zip(lens.tokens_LT, lens.rank_LT, strict=True)
-        rows.append([printable(label), *(f"{shorten(printable(row[at]), 12)} ({rank[at]})" for row, rank in layers)])
+        rows.append(
+            [make_printable(label), *(f"{shorten(make_printable(row[at]), 12)} ({rank[at]})" for row, rank in layers)]
+        )
     return [*table(rows, "<" * len(names)), "", "in brackets: the rank of the last layer's prediction in that layer"]
 
 
 def joint_lines(fills: JointFill) -> list[str]:
     """The most probable fillings of all masks together, best first, then the best token for each mask alone."""
-    rows = [(printable(filling.text), f"{filling.probability:.3g}", "") for filling in fills.fillings]
-    rows.append((printable(fills.alone.text), f"{fills.alone.probability:.3g}", "each mask alone"))
+    rows = [(make_printable(filling.text), f"{filling.probability:.3g}", "") for filling in fills.fillings]
+    rows.append((make_printable(fills.alone.text), f"{fills.alone.probability:.3g}", "each mask alone"))
     return table(rows, "<><")

@@ -45,7 +45,7 @@ def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """The characters that byte-level BPE writes for bytes: printable Latin-1 bytes as themselves, others from 256."""
+    """Map the characters that byte-level BPE writes to bytes: printable Latin-1 as itself, other bytes from 256."""
     own = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in own]
     return {chr(byte): byte for byte in own} | {chr(256 + i): byte for i, byte in enumerate(others)}

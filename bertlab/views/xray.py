@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from bertlab.explore.facts import SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.tasks.span.answer import Answer
-from bertlab.text.word_spans import words
+from bertlab.text.word_spans import find_words
 from bertlab.views.figures import (
     BLUE,
     COLOURS,
@@ -55,7 +55,7 @@ def columns_html(
     if logarithmic:
         height_2T = np.clip(1 + np.log10(np.maximum(height_2T * highest, 1e-9)) / 5, 0, 1)
     shown = [token for token in reading.tokens if token.segment == 1 and not token.special and token.end > token.start]
-    spans = iter(words(passage))
+    spans = iter(find_words(passage))
     word, html, cursor = (
         next(spans, None),
         [_column(reading, reading.tokens[0], "[CLS]", height_2T, labels)],

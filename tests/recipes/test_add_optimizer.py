@@ -20,7 +20,7 @@ def toy_sgd():
 
 def test_a_run_trains_and_resumes_with_a_new_optimizer(toy_sgd, corpus, tmp_path):
     words = ["pretrain", str(corpus), "--preset", "tiny", "--batch-size", "4", "--max-tokens", "32", "--no-snapshots"]
-    words += ["--no-watch", "--device", "cpu", "--precision", "float32", "--threads", "1", "--steps", "12"]
+    words += ["--no-sample-predictions", "--device", "cpu", "--precision", "float32", "--threads", "1", "--steps", "12"]
     words += ["--optim.name", "toy-sgd", "--optim.lr", "0.1"]
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     found = losses(tmp_path / "run")

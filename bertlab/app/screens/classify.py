@@ -6,7 +6,7 @@ from bertlab.app import calls, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import batch
-from bertlab.text.word_spans import words
+from bertlab.text.word_spans import find_words
 from bertlab.views import labels
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.passage import escape_html
@@ -62,7 +62,7 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
     with right.container(key="effects"):
         id = "classify" if prediction.value is None else "classify-value"
         st.subheader(t(f"{id}-words"), anchor=False, help=t(f"{id}-words-help"))
-        count = len(words(text)) + len(words(pair))
+        count = len(find_words(text)) + len(find_words(pair))
         if count <= MAX_IMMEDIATE_WORDS or st.button(
             t("classify-measure-words", count=count), icon=":material/balance:", key="weigh"
         ):

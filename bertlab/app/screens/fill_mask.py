@@ -4,14 +4,14 @@ import streamlit as st
 
 from bertlab.app import calls, components, display, fields, frame, plots, selection, url
 from bertlab.app.i18n import t
-from bertlab.text.word_spans import MASK, carry_over, mask_spans, words
+from bertlab.text.word_spans import MASK, find_words, mask_spans, update_word_numbers
 from bertlab.views import figures
 from bertlab.views.passage import escape_html
 
 frame.heading("fill-mask")
 examples = selection.examples_for("fill-mask")
 text = fields.text_line(st, t("fill-mask-text"), examples.sentence, key="text", help=t("fill-mask-text-help"))
-word_spans = words(text)
+word_spans = find_words(text)
 default = examples.masked_word if text == examples.sentence else ""
 
 
@@ -25,7 +25,7 @@ numbers = set(url.recall("mask", default).split("."))
 now = [text[start:end] for start, end in word_spans]
 before = url.swap_previous("mask", now)
 if before != now:  # the text was edited: a masked word stays masked at its new place
-    carried = carry_over({number for number in range(len(before)) if str(number) in numbers}, before, now)
+    carried = update_word_numbers({number for number in range(len(before)) if str(number) in numbers}, before, now)
     numbers = set(default.split(".")) if default else set(map(str, carried))
 hidden = {number for number, word in enumerate(now) if str(number) in numbers and word != MASK}
 store_masked_words(hidden)

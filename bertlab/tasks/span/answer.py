@@ -15,7 +15,7 @@ from bertlab.tasks.span.decoding import Decoded, decode_all, decode_spans
 from bertlab.tasks.span.windows import Window, span_windows, windows
 from bertlab.text.batches import score_spans
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.text.word_spans import words
+from bertlab.text.word_spans import find_words
 
 N_BEST = 20  # as in run_squad.py
 QUESTIONS_AT_ONCE = 512  # questions whose windows are held in memory together
@@ -123,7 +123,7 @@ def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
     decoded, inputs = reading.decoded, reading.windows
     *probs_S, no_answer_probability = softmax([*(span.score for span in decoded.spans), decoded.no_answer_score])
     best = decoded.spans[0].window if decoded.spans else 0
-    words_W = words(reading.passage)
+    words_W = find_words(reading.passage)
     return Answers(
         answers=tuple(
             Answer(span.text, span.start, span.end, span.score, float(prob))

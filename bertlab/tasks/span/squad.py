@@ -89,11 +89,11 @@ def _questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, tr
     if not table.rows:
         raise DataError("no-questions", name=table.name)
     table.require_columns(spec.text)
-    label = table.label_column(spec.label, training)
+    label = table.find_label_column(spec.label, training)
     id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
     invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
     row_numbers, questions = {}, []
-    for number, row in table.numbered():
+    for number, row in table.number_rows():
         id = None
         try:
             id = row_id(row, id_column, number)

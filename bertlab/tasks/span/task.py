@@ -36,7 +36,7 @@ from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRows
-from bertlab.text.readers.rows import evenly_spaced
+from bertlab.text.readers.rows import choose_evenly
 from bertlab.text.readers.splits import find_split, has_split, split_name
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
@@ -198,7 +198,7 @@ class SpanTask(FinetuneTaskType):
 
         def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
             all_rows = limit is None or limit >= len(held_out)
-            own = held_out if all_rows else [held_out[i] for i in evenly_spaced(len(held_out), limit)]
+            own = held_out if all_rows else [held_out[i] for i in choose_evenly(len(held_out), limit)]
             return answer_metrics(
                 model, loaded.tokenizer, own, spec, max_tokens=options.max_tokens, stride=options.stride,
                 progress=progress,

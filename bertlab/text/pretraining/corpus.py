@@ -1,7 +1,7 @@
-"""A prepared corpus: documents split into sentences, tokenised once, in an order shuffled once.
+"""A prepared corpus: documents that were split into sentences, tokenised and shuffled once.
 
-It is a directory: memory-mapped Arrow rows (one a document) and `corpus.json` (how it was made). Sentence pairs and
-masks are drawn from it anew each epoch. `prepare_corpus` makes one.
+It is a directory with memory-mapped Arrow rows (one per document) and `corpus.json` (how the corpus was made). Every
+epoch draws new sentence pairs and masks from it. `prepare_corpus` writes a corpus.
 """
 
 import json
@@ -15,15 +15,17 @@ import numpy as np
 import pyarrow as pa
 
 from bertlab.config.errors import DataError, first_line
-from bertlab.text.pretraining.sentence_pairs import Documents, offsets
+from bertlab.text.pretraining.sentence_pairs import Documents, compute_offsets
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-# a sentence ends at . ! ? or their full-width forms, closing quotes and brackets included, before white space
+# A sentence ends with . ! ? or their full-width forms, and closing quotes and brackets, before white space.
 SENTENCE_END = re.compile(r"""(?<=[.!?。！？])["'”’)\]]*\s+""")
 
-MIN_BATCHES = 16  # in a block; the last batch of a block may be left out, which is then at most about one pair in 32
+# The minimum number of batches in a block. The last, incomplete batch of a block may be left out; with 16 batches, that
+# is one pair in 32 on average.
+MIN_BATCHES = 16
 CHECKSUMS = "checksums"  # the field of corpus.json with the CRC-32 of each file of rows
-# fields of corpus.json by their names until version 0.1
+# fields and settings of corpus.json: name until version 0.1 -> current name
 OLD_NAMES = {"damages": "invalid", "damaged": "first_invalid"}
 OLD_SETTINGS = {"damaged": "invalid"}
 
@@ -45,10 +47,10 @@ def split_sentences(text: str) -> list[str]:
 
 
 def read_facts(directory: str | Path) -> dict | None:
-    """Read what `corpus.json` says of a corpus, under today's names.
+    """Read `corpus.json`; fields with old names are renamed.
 
     Returns:
-        None where there is no such file.
+        the content; None if the file does not exist.
 
     Raises:
         DataError: the file is damaged.
@@ -60,14 +62,14 @@ def read_facts(directory: str | Path) -> dict | None:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         raise DataError("corpus-facts-damaged", path=path, directory=directory) from None
-    if not _are_facts(facts):
+    if not _has_valid_fields(facts):
         raise DataError("corpus-facts-damaged", path=path, directory=directory)
     facts = {"invalid": 0, "first_invalid": []} | {OLD_NAMES.get(name, name): value for name, value in facts.items()}
     return facts | {"settings": {OLD_SETTINGS.get(name, name): value for name, value in facts["settings"].items()}}
 
 
-def _are_facts(facts: object) -> bool:
-    """Whether the content of a corpus.json has the fields that are used, of the right types."""
+def _has_valid_fields(facts: object) -> bool:
+    """Whether the content of a corpus.json has all required fields, with the right types."""
     if not isinstance(facts, dict) or not isinstance(settings := facts.get("settings"), dict):
         return False
     sources, weights = settings.get("sources"), facts.get("weights", [])
@@ -82,18 +84,19 @@ def _are_facts(facts: object) -> bool:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A prepared corpus, opened."""
+    """An open prepared corpus."""
 
     rows: datasets.Dataset
-    """One document each: `input_ids`, `segment_lengths` (tokens of each sentence), `source` and `nth`."""
+    """One row per document: `input_ids`, `segment_lengths` (tokens of each sentence), `source` (a name) and `nth` (the
+    number of the source)."""
     facts: dict
     """The content of corpus.json."""
     block_size: int = 2048
-    """Documents that are drawn from and shuffled together, at most."""
+    """The maximum number of documents in a block. Pairs are drawn and shuffled within a block."""
 
     @classmethod
     def open(cls, directory: str | Path) -> "Corpus":
-        """Open a prepared corpus, and compare its files with their checksums.
+        """Open a prepared corpus and check its files against their checksums.
 
         Raises:
             DataError: the directory is not a prepared corpus, or it is damaged.
@@ -101,14 +104,14 @@ class Corpus:
         path = Path(directory)
         if (facts := read_facts(path)) is None:
             raise DataError("corpus-not-found", path=directory)
-        if (path / "rows" / "state.json").is_file():  # saved by `datasets`, as until version 0.1
+        if (path / "rows" / "state.json").is_file():  # the format until version 0.1
             return cls(datasets.load_from_disk(str(path / "rows")), facts)
         files = sorted((path / "rows").glob("*.arrow"))
         if not files:
             raise DataError("corpus-rows-missing", path=directory)
         checksums = facts.get(CHECKSUMS, {})
         try:
-            if any(file.name in checksums and checksums[file.name] != file_checksum(file) for file in files):
+            if any(file.name in checksums and checksums[file.name] != compute_checksum(file) for file in files):
                 raise DataError("corpus-checksum-differs", path=directory)
             rows = [datasets.Dataset.from_file(str(file)) for file in files]
         except (OSError, pa.ArrowException) as error:
@@ -121,38 +124,39 @@ class Corpus:
         return [Path(source).name for source in self.facts["settings"]["sources"]]
 
     def check_vocabulary(self, tokenizer: Tokenizer, directory: str | Path, owner: str | Path) -> None:
-        """Check that it was tokenised with this vocabulary; with another, its ids would stand for other tokens.
+        """Check that the corpus was tokenised with this vocabulary, so that its ids stand for the same tokens.
 
         Args:
-            directory: where this corpus is.
-            owner: the checkpoint that has the tokenizer.
+            directory: the directory of this corpus, for the message.
+            owner: the checkpoint of the tokenizer, for the message.
 
         Raises:
-            DataError: it was tokenised with another vocabulary; the message names `directory` and `owner`.
+            DataError: it was tokenised with another vocabulary.
         """
         if self.facts["settings"].get("vocabulary") != tokenizer.digest:
             raise DataError("corpus-vocabulary-differs", path=directory, owner=owner)
 
     @property
     def num_blocks(self) -> int:
+        """The number of blocks."""
         return -(-len(self.rows) // self.block_size)
 
-    def in_blocks_for(self, tokens: int) -> "Corpus":
-        """The same corpus with blocks so large that a batch of this many tokens is a small part of one.
+    def enlarge_blocks(self, batch_tokens: int) -> "Corpus":
+        """Return the corpus with blocks that have at least `MIN_BATCHES` batches of this many tokens.
 
-        The pairs at the end of a block that do not fill a batch are left out, so small blocks would leave out many.
+        The pairs at the end of a block that do not fill a batch are left out; with small blocks these would be many.
         """
-        documents = MIN_BATCHES * tokens * self.facts["documents"] // max(1, self.facts["tokens"])
+        documents = MIN_BATCHES * batch_tokens * self.facts["documents"] // max(1, self.facts["tokens"])
         return replace(self, block_size=max(self.block_size, documents))
 
-    def _span(self, block: int) -> tuple[int, int]:
-        """The first document of a block and their number; all blocks have about as many, `block_size` at most."""
+    def _block_span(self, block: int) -> tuple[int, int]:
+        """Return the first document of a block and their number. Sizes of blocks differ by at most 1."""
         first, end = (len(self.rows) * edge // self.num_blocks for edge in (block, block + 1))
         return first, end - first
 
-    def documents(self, block: int) -> Documents:
-        """The documents of one block."""
-        first, size = self._span(block)
+    def read_documents(self, block: int) -> Documents:
+        """Read the documents of one block."""
+        first, size = self._block_span(block)
         table = self.rows.data.slice(first, size)
 
         def flat(column):
@@ -162,20 +166,24 @@ class Corpus:
         tokens, _ = flat("input_ids")
         segment_lengths, segments_D = flat("segment_lengths")
         _, source_D = np.unique(table.column("source").to_numpy(), return_inverse=True)
-        return Documents(tokens, offsets(segment_lengths), offsets(segments_D), source_D, np.arange(size))
+        segment_start, document_start = compute_offsets(segment_lengths), compute_offsets(segments_D)
+        return Documents(tokens, segment_start, document_start, source_D, np.arange(size))
 
-    def repetitions(self, block: int, rng: np.random.Generator) -> np.ndarray | None:
-        """How often an epoch takes each document of a block, by the weight of its source; None if each once.
+    def draw_repetitions(self, block: int, rng: np.random.Generator) -> np.ndarray | None:
+        """Draw how many times an epoch uses each document of a block, from the weight of its source.
 
-        A weight of 2.5 takes each document twice, and a random half of them a third time.
+        With a weight of 2.5, each document is used twice, and a random half of them a third time.
+
+        Returns:
+            int64 [documents]; None if every document is used once.
 
         Raises:
-            DataError: the number of a source is beyond the weights.
+            DataError: corpus.json has fewer weights than sources.
         """
         weights = np.array(self.facts.get("weights", [1.0]))
         if (weights == 1).all():
             return None
-        first, size = self._span(block)
+        first, size = self._block_span(block)
         source_D = self.rows.data.slice(first, size).column("nth").to_numpy()
         if source_D.max(initial=0) >= len(weights):
             raise DataError("corpus-weights-invalid", sources=int(source_D.max()) + 1, weights=weights.tolist())
@@ -183,8 +191,8 @@ class Corpus:
         return (weight_D + rng.random(size)).astype(np.int64)
 
 
-def file_checksum(path: Path) -> str:
-    """The CRC-32 of a file, in hexadecimal."""
+def compute_checksum(path: Path) -> str:
+    """Return the CRC-32 of a file, in hexadecimal."""
     checksum = 0
     with path.open("rb") as file:
         while data := file.read(1 << 20):

@@ -1,6 +1,6 @@
 """Endless batches of sentence pairs from a prepared corpus, in an order that is a pure function of (seed, epoch).
 
-A position in that order is four values, so resuming a run replays nothing.
+A position in that order consists of four values, so a resumed run continues there without replaying earlier batches.
 
 Shape legend: B batch, T tokens, E pairs of a block.
 """
@@ -18,7 +18,7 @@ from bertlab.text.pretraining import worker_process
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sentence_pairs import Documents, PairObjectiveName, Pairs, make_pairs
 
-MAX_EMPTY_EPOCHS = 20  # in a row; a small weight may leave all documents out of an epoch
+MAX_EMPTY_EPOCHS = 20  # consecutive ones; with a small weight, an epoch may use no document at all
 
 
 @dataclass(frozen=True)
@@ -28,40 +28,40 @@ class Position:
     epoch: int = 0
     """The epoch, from 0."""
     block: int = 0
-    """Blocks of it that are done."""
+    """The number of blocks of this epoch that are done."""
     row: int = 0
-    """The next pair of this block."""
-    longer: bool = False
-    """Whether the pairs are the longer ones of the last part."""
+    """The next pair in the current block."""
+    has_long_pairs: bool = False
+    """Whether the pairs are the long ones of the last part of a run."""
 
 
 @dataclass(frozen=True)
 class LongPairs:
-    """Longer pairs in the last part of a run, so that all position embeddings are trained."""
+    """Settings of the long pairs in the last part of a run, which train all position embeddings."""
 
     max_tokens: int
-    """Tokens of a longer pair."""
+    """The number of tokens in a long pair."""
     share: float
-    """The share of the run that has them."""
+    """The share of the run that uses long pairs, 0 to 1."""
 
 
 class PairSampler:
-    """Endless batches of sentence pairs; `position` is where the next batch begins.
+    """Endless batches of sentence pairs; `position` is the position of the next batch.
 
-    Documents come in blocks: the blocks in a new order each epoch, the pairs of a block drawn and shuffled anew. Pairs
-    that do not fill the last batch of a block are left out, unless they are all it has.
+    Every epoch goes through the blocks of documents in a new order, and draws and shuffles new pairs in each block.
+    Pairs at the end of a block that do not fill a batch are left out, unless the block has no other pairs.
 
     Args:
         corpus: the prepared corpus.
         tokenizer: its tokenizer.
-        batch_size: pairs in a batch, over all processes.
-        max_tokens: tokens of a pair.
-        seed: of all that is drawn.
-        position: where to begin.
-        share: (process, processes): this process gets every `processes`-th pair of a batch, which may be none.
+        batch_size: the number of pairs in a batch, over all processes.
+        max_tokens: the number of tokens in a pair.
+        seed: the seed of the pairs and of their order.
+        position: where to begin; None for the start of the first epoch.
+        shard: (process, processes): this process gets every `processes`-th pair of a batch, which may be none.
         pair_objective: the sentence-pair objective.
-        longer: longer pairs in the last part of a run, fewer in a batch, so that a batch has as many tokens.
-        ahead: blocks whose pairs are drawn in advance, each by a worker process; that changes no batch.
+        long_pairs: use long pairs in the last part of a run, with fewer pairs but as many tokens in a batch.
+        prefetch_blocks: how many blocks worker processes draw in advance, one process each; the batches stay the same.
     """
 
     def __init__(
@@ -72,30 +72,30 @@ class PairSampler:
         max_tokens: int,
         seed: int,
         position: Position | None = None,
-        share: tuple[int, int] = (0, 1),
+        shard: tuple[int, int] = (0, 1),
         pair_objective: PairObjectiveName = "next",
-        longer: LongPairs | None = None,
-        ahead: int = 0,
+        long_pairs: LongPairs | None = None,
+        prefetch_blocks: int = 0,
     ):
         self.corpus, self.tokenizer = corpus, tokenizer
         self.batch_size, self.max_tokens, self.seed = batch_size, max_tokens, seed
-        self.position, self.share = position or Position(), share
-        self.pair_objective, self.longer = pair_objective, longer
-        self._loaded: tuple | None = None
-        self.ahead, self._pool, self._pending = ahead, None, {}
+        self.position, self.shard = position or Position(), shard
+        self.pair_objective, self.long_pairs = pair_objective, long_pairs
+        self._current: tuple | None = None
+        self.prefetch_blocks, self._pool, self._pending = prefetch_blocks, None, {}
 
     def update_progress(self, progress: float) -> bool:
-        """Switch to longer pairs in the last part of the run.
+        """Switch to long pairs in the last part of the run.
 
         Args:
             progress: the share of the run that is done, 0 to 1.
 
         Returns:
-            whether pairs are longer from now on; they begin with the next block.
+            whether this call switched; the long pairs begin with the next block.
         """
-        if self.longer is None or self.position.longer or progress < 1 - self.longer.share:
+        if self.long_pairs is None or self.position.has_long_pairs or progress < 1 - self.long_pairs.share:
             return False
-        self.position = replace(self._next_block() if self.position.row else self.position, longer=True)
+        self.position = replace(self._next_block() if self.position.row else self.position, has_long_pairs=True)
         return True
 
     def __iter__(self):
@@ -103,74 +103,77 @@ class PairSampler:
 
     def __next__(self) -> PairBatch:
         for _ in range(MAX_EMPTY_EPOCHS * self.corpus.num_blocks):
-            documents, pairs, order_E = self._block(self.position)
+            documents, pairs, order_E = self._get_block(self.position)
             if len(order_E):
                 break
             self.position = self._next_block()
         else:
             raise DataError("corpus-without-pairs")
-        batch_size, _ = self._size()
+        batch_size, _ = self._batch_shape()
         rows = order_E[self.position.row : self.position.row + batch_size]
-        first, step = self.share
+        first, step = self.shard
         batch = self._assemble(documents, pairs, rows[first::step])
         done = self.position.row + len(rows)
         self.position = replace(self.position, row=done) if len(order_E) - done >= batch_size else self._next_block()
         return batch
 
-    def _size(self) -> tuple[int, int]:
-        """Pairs in a batch, and tokens in a pair."""
-        if not self.position.longer:
+    def _batch_shape(self) -> tuple[int, int]:
+        """Return the number of pairs in a batch and of tokens in a pair."""
+        if not self.position.has_long_pairs:
             return self.batch_size, self.max_tokens
-        return max(1, round(self.batch_size * self.max_tokens / self.longer.max_tokens)), self.longer.max_tokens
+        return max(1, round(self.batch_size * self.max_tokens / self.long_pairs.max_tokens)), self.long_pairs.max_tokens
 
     def _next_block(self) -> Position:
-        return self._after(self.position)
+        return self._position_after(self.position)
 
-    def _after(self, position: Position) -> Position:
+    def _position_after(self, position: Position) -> Position:
         if position.block + 1 < self.corpus.num_blocks:
             return replace(position, block=position.block + 1, row=0)
         return replace(position, epoch=position.epoch + 1, block=0, row=0)
 
-    def _block(self, position: Position) -> "Drawn":
+    def _get_block(self, position: Position) -> "BlockPairs":
+        """Return the pairs of the block at a position: the current ones, prefetched ones, or newly drawn ones."""
         block = replace(position, row=0)
-        if self._loaded is None or self._loaded[0] != block:
+        if self._current is None or self._current[0] != block:
             pending = self._pending.pop(block, None)
-            self._loaded = (block, pending.result() if pending else _draw(self.corpus, *self._order(block)))
-            tokens, size = self._loaded[1][0].tokens, self.tokenizer.vocab_size
+            drawn = pending.result() if pending else _draw_block(self.corpus, *self._draw_arguments(block))
+            self._current = (block, drawn)
+            tokens, size = self._current[1][0].tokens, self.tokenizer.vocab_size
             if len(tokens) and tokens.max() >= size:
                 raise DataError("corpus-token-unknown", id=int(tokens.max()), size=size)
-            self._draw_ahead(block)
-        return self._loaded[1]
+            self._prefetch(block)
+        return self._current[1]
 
-    def _order(self, position: Position) -> tuple:
-        longer = position.longer and self.longer
-        max_tokens = self.longer.max_tokens if longer else self.max_tokens
+    def _draw_arguments(self, position: Position) -> tuple:
+        use_long_pairs = position.has_long_pairs and self.long_pairs
+        max_tokens = self.long_pairs.max_tokens if use_long_pairs else self.max_tokens
         return self.seed, position.epoch, position.block, max_tokens, self.pair_objective
 
-    def _draw_ahead(self, position: Position) -> None:
-        if self.ahead and self._pool is None:
-            self._pool = ProcessPoolExecutor(self.ahead, initializer=_begin_apart, initargs=(self.corpus,))
+    def _prefetch(self, position: Position) -> None:
+        """Let worker processes draw the blocks after a position; those that are pending already are kept."""
+        if self.prefetch_blocks and self._pool is None:
+            self._pool = ProcessPoolExecutor(self.prefetch_blocks, initializer=_start_worker, initargs=(self.corpus,))
             weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
-        drawings = {}
-        for _ in range(self.ahead):
-            position = self._after(position)
-            drawings[position] = self._pending.pop(position, None) or self._pool.submit(
-                _draw_apart, *self._order(position)
+        pending = {}
+        for _ in range(self.prefetch_blocks):
+            position = self._position_after(position)
+            pending[position] = self._pending.pop(position, None) or self._pool.submit(
+                _draw_in_worker, *self._draw_arguments(position)
             )
-        for stale in self._pending.values():
-            stale.cancel()
-        self._pending = drawings
+        for unused in self._pending.values():
+            unused.cancel()
+        self._pending = pending
 
     def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
-        """Build [CLS] A [SEP] B [SEP], or [CLS] A [SEP] where B is empty, for all pairs at once."""
+        """Build [CLS] A [SEP] B [SEP], or [CLS] A [SEP] if B is empty, for all pairs at once."""
         cls_id, sep_id, pad_id = self.tokenizer.cls_id, self.tokenizer.sep_id, self.tokenizer.pad_id
         a_start, a_length = pairs.a_start_E[rows, None], pairs.a_length_E[rows, None]
         b_start, b_length = pairs.b_start_E[rows, None], pairs.b_length_E[rows, None]
-        t = np.arange(self._size()[1])
+        t = np.arange(self._batch_shape()[1])
         first_sep = 1 + a_length
         last_sep = np.where(b_length, 2 + a_length + b_length, first_sep)
-        where_BT = np.where(t < first_sep, a_start + t - 1, b_start + t - first_sep - 1)
-        ids_BT = documents.tokens[where_BT.clip(0, len(documents.tokens) - 1)].astype(np.int64)
+        source_BT = np.where(t < first_sep, a_start + t - 1, b_start + t - first_sep - 1)
+        ids_BT = documents.tokens[source_BT.clip(0, len(documents.tokens) - 1)].astype(np.int64)
         ids_BT[:, 0] = cls_id
         ids_BT[(t == first_sep) | (t == last_sep)] = sep_id
         ids_BT[t > last_sep] = pad_id
@@ -184,15 +187,18 @@ class PairSampler:
         return PairBatch(inputs, key_B, torch.from_numpy(pairs.label_E[rows]))
 
 
-Drawn = tuple[Documents, Pairs, np.ndarray]
+BlockPairs = tuple[Documents, Pairs, np.ndarray]
+"""The documents of a block, their pairs, and the order of the pairs."""
 
 
-def _draw(corpus: Corpus, seed: int, epoch: int, nth: int, max_tokens: int, pair_objective: PairObjectiveName) -> Drawn:
-    """Draw the pairs of the nth block of an epoch: its documents, the pairs, and the order of the pairs."""
+def _draw_block(
+    corpus: Corpus, seed: int, epoch: int, nth: int, max_tokens: int, pair_objective: PairObjectiveName
+) -> BlockPairs:
+    """Draw the nth block of an epoch: return its documents, its pairs, and the order of the pairs."""
     block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[nth])
-    documents = corpus.documents(block)
+    documents = corpus.read_documents(block)
     rng = np.random.default_rng([seed, epoch, nth])
-    if (times_D := corpus.repetitions(block, rng)) is not None:
+    if (times_D := corpus.draw_repetitions(block, rng)) is not None:
         documents = documents.repeat(times_D)
     pairs = make_pairs(documents, max_tokens, rng, pair_objective=pair_objective)
     return documents, pairs, rng.permutation(len(pairs))
@@ -201,11 +207,11 @@ def _draw(corpus: Corpus, seed: int, epoch: int, nth: int, max_tokens: int, pair
 _corpus: Corpus
 
 
-def _begin_apart(corpus: Corpus) -> None:
+def _start_worker(corpus: Corpus) -> None:
     global _corpus
-    worker_process.start()
+    worker_process.set_up()
     _corpus = corpus
 
 
-def _draw_apart(*order) -> Drawn:
-    return _draw(_corpus, *order)
+def _draw_in_worker(*arguments) -> BlockPairs:
+    return _draw_block(_corpus, *arguments)

@@ -1,11 +1,11 @@
 """Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
 
 As in `create_pretraining_data.py` of google-research/bert, but with new random pairs in every epoch, and changed so
-that length and source do not reveal the label (a classifier that sees only lengths must stay near 50 %). A random B
+that length and source do not reveal the label: a classifier that sees only lengths must stay near 50 %. A random B
 comes from a document of the same source and has the length of the B that it replaces. A sentence longer than half a
 pair is cut, so that every chunk has at least two sentences. A single last sentence joins the chunk before it, or is
-left out. Sources with few documents, such as files with one text each, count as one source, since they offer too few
-other documents to draw from. A document with one sentence is cut at a random place, and its random Bs are the ends of
+left out. Sources with few documents, such as files with one text each, count as one source, because each of them offers
+too few other documents. A document with one sentence is cut at a random place, and its random Bs are the ends of
 other such documents.
 
 Two later objectives use the same chunks: sentence-order prediction (ALBERT, Lan et al. 2019, section 3.1), and one run
@@ -21,7 +21,7 @@ import numpy as np
 
 IS_NEXT, NOT_NEXT = 0, 1
 IN_ORDER, SWAPPED = 0, 1
-MIN_DOCUMENTS = 16  # sources with fewer documents are pooled to draw random Bs from
+MIN_DOCUMENTS = 16  # sources with fewer documents share one pool from which random Bs are drawn
 
 PairObjectiveName = Literal["next", "order", "none"]
 """Next-sentence prediction, sentence-order prediction, or no sentence-pair objective."""
@@ -29,7 +29,7 @@ PairObjectiveName = Literal["next", "order", "none"]
 
 @dataclass(frozen=True)
 class Documents:
-    """Consecutive documents of a prepared corpus, concatenated."""
+    """Consecutive documents of a prepared corpus, concatenated into one array."""
 
     tokens: np.ndarray
     """The token ids of all documents."""
@@ -60,8 +60,8 @@ class Documents:
         tokens = [self.tokens[starts[0] : starts[-1]] for starts in segments]
         return Documents(
             np.concatenate([self.tokens[:0], *tokens]),
-            offsets(np.concatenate([np.zeros(0, np.int64), *lengths])),
-            offsets(np.array([len(document) for document in lengths], np.int64)),
+            compute_offsets(np.concatenate([np.zeros(0, np.int64), *lengths])),
+            compute_offsets(np.array([len(document) for document in lengths], np.int64)),
             self.source_D[index],
             self.original_D[index],
         )
@@ -102,7 +102,7 @@ def make_pairs(
     Args:
         documents: the documents to cut.
         max_tokens: maximum length of a pair with [CLS] and both [SEP], in tokens.
-        rng: the source of randomness.
+        rng: the random number generator.
         short_probability: the share of documents whose pairs have a random shorter length instead.
         pair_objective: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get
             a B from another document of the same source, and the B that it replaces is used for the next pair. Without
@@ -110,12 +110,12 @@ def make_pairs(
             "none": one segment, [CLS] A [SEP].
     """
     if pair_objective == "none":
-        return _runs(documents, max_tokens - 2, rng, short_probability)
+        return _cut_runs(documents, max_tokens - 2, rng, short_probability)
     longest = max(1, (max_tokens - 3) // 2)
     tokens_D = np.diff(documents.segment_start[documents.document_start])
-    cuts_D = [_cuts(documents, d, longest) for d in range(len(documents))]
+    cuts_D = [_find_cuts(documents, d, longest) for d in range(len(documents))]
     one_sentence_D = np.array([len(cuts) == 2 and cuts[1] - cuts[0] > 1 for cuts in cuts_D], dtype=bool)
-    candidates_D = _candidates(documents.original_D, 2 * documents.source_D + one_sentence_D)
+    candidates_D = _find_candidates(documents.original_D, 2 * documents.source_D + one_sentence_D)
     for d in one_sentence_D.nonzero()[0]:
         begin, end = cuts_D[d]
         cuts_D[d] = np.array([begin, rng.integers(begin + 1, end), end])
@@ -128,7 +128,7 @@ def make_pairs(
         candidates = candidates_D[d]
         first = 0
         while first < len(cuts) - 1:
-            last = _chunk_end(cuts, first, target)
+            last = _find_chunk_end(cuts, first, target)
             if last - first == 1:
                 break
             middle = int(rng.integers(first + 1, last))
@@ -138,12 +138,12 @@ def make_pairs(
                 label, first_next = NOT_NEXT, middle
                 full = cuts[last] - cuts[first] >= target
                 length_b = target - (a[1] - a[0]) if full else b[1] - b[0]
-                other = _other_document(candidates, d, documents.original_D, tokens_D, length_b, rng)
+                other = _draw_other_document(candidates, d, documents.original_D, tokens_D, length_b, rng)
                 if one_sentence_D[d] and one_sentence_D[other]:  # B begins within a sentence, like the B it replaces
                     begin, _, end = cuts_D[other]
                     b = (max(begin, end - max(1, length_b)), end)
                 else:
-                    b = _random_span(cuts_D[other], max(1, length_b), full, rng)
+                    b = _draw_span(cuts_D[other], max(1, length_b), full, rng)
             a, b = _truncate(a, b, target, rng)
             if pair_objective == "order" and rng.random() < 0.5:
                 label, a, b = SWAPPED, b, a
@@ -153,22 +153,22 @@ def make_pairs(
     return Pairs(*columns)
 
 
-def offsets(lengths: np.ndarray) -> np.ndarray:
-    """Where each of several consecutive parts begins, and where the last one ends.
+def compute_offsets(lengths: np.ndarray) -> np.ndarray:
+    """Return where each of several consecutive parts begins, and where the last one ends.
 
-    >>> offsets(np.array([2, 3]))
+    >>> compute_offsets(np.array([2, 3]))
     array([0, 2, 5])
     """
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
-def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_probability: float) -> Pairs:
+def _cut_runs(documents: Documents, longest: int, rng: np.random.Generator, short_probability: float) -> Pairs:
     """Cut every document into runs of whole sentences, truncated to a target length; no sentence is used twice."""
     rows = []
     for d in range(len(documents)):
         short = rng.random() < short_probability
         target = int(rng.integers(2, longest + 1)) if short else longest
-        cuts = _cuts(documents, d, longest).tolist()
+        cuts = _find_cuts(documents, d, longest).tolist()
         first = 0
         while first < len(cuts) - 1:
             last = int(np.searchsorted(cuts, cuts[first] + target))
@@ -178,8 +178,8 @@ def _runs(documents: Documents, longest: int, rng: np.random.Generator, short_pr
     return Pairs(*np.array(rows, dtype=np.int64).reshape(-1, 7).T)
 
 
-def _candidates(original_D: np.ndarray, group_D: np.ndarray) -> list[np.ndarray]:
-    """For each document, the documents that its random Bs may come from: those of its group, or of all small groups.
+def _find_candidates(original_D: np.ndarray, group_D: np.ndarray) -> list[np.ndarray]:
+    """Find the documents that each document's random Bs may come from: those of its group, or of all small groups.
 
     Args:
         original_D: as in `Documents`.
@@ -195,7 +195,7 @@ def _candidates(original_D: np.ndarray, group_D: np.ndarray) -> list[np.ndarray]
     return [pools[pool] for pool in pool_D]
 
 
-def _other_document(
+def _draw_other_document(
     candidates: np.ndarray,
     d: int,
     original_D: np.ndarray,
@@ -205,7 +205,8 @@ def _other_document(
 ) -> int:
     """Draw a document that is neither d nor a copy of it.
 
-    Several are drawn, and the first with at least `min_tokens` tokens is used, so that random Bs are as long as others.
+    Several are drawn, and the first with at least `min_tokens` tokens is used, so that random Bs are not shorter than
+    others.
     """
     sample = candidates[rng.integers(0, len(candidates), 16)]
     sample = sample[original_D[sample] != original_D[d]]
@@ -215,8 +216,8 @@ def _other_document(
     return int(long[0] if len(long) else sample[np.argmax(tokens_D[sample])])
 
 
-def _cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
-    """Where each sentence of a document begins, then where the document ends.
+def _find_cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
+    """Return where each sentence of a document begins, then where the document ends.
 
     A sentence of more than `longest` tokens is cut into equal parts.
     """
@@ -231,8 +232,8 @@ def _cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
     return starts
 
 
-def _chunk_end(cuts: list[int], first: int, target: int) -> int:
-    """The end of the chunk that begins at `first`: at least two sentences, and `target` tokens where they exist."""
+def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
+    """Return the end of the chunk that begins at `first`: two sentences or more, if possible `target` tokens."""
     last = min(first + 2, len(cuts) - 1)
     while last < len(cuts) - 1 and cuts[last] - cuts[first] < target:
         last += 1
@@ -240,8 +241,8 @@ def _chunk_end(cuts: list[int], first: int, target: int) -> int:
     return last + 1 if single_remains else last
 
 
-def _random_span(cuts: np.ndarray, length: int, at_least: bool, rng: np.random.Generator) -> tuple[int, int]:
-    """Draw whole sentences of about `length` tokens from a document; with `at_least`, no fewer where it has enough."""
+def _draw_span(cuts: np.ndarray, length: int, at_least: bool, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw whole sentences of about `length` tokens from a document; with `at_least`, not fewer if it has enough."""
     latest = max(0, int(cuts.searchsorted(cuts[-1] - length, side="right")) - 1)
     first = int(rng.integers(0, latest + 1))
     start = int(cuts[first])
@@ -258,7 +259,7 @@ def _truncate(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.rando
     excess = max(0, length_a + length_b - target)
     uneven = min(excess, abs(length_a - length_b))
     rest = excess - uneven
-    off_a = rest // 2 + (uneven if length_a > length_b else 0)
-    off_b = excess - off_a
-    front_a, front_b = int(rng.binomial(off_a, 0.5)), int(rng.binomial(off_b, 0.5))
-    return (a[0] + front_a, a[1] - (off_a - front_a)), (b[0] + front_b, b[1] - (off_b - front_b))
+    removed_a = rest // 2 + (uneven if length_a > length_b else 0)
+    removed_b = excess - removed_a
+    front_a, front_b = int(rng.binomial(removed_a, 0.5)), int(rng.binomial(removed_b, 0.5))
+    return (a[0] + front_a, a[1] - (removed_a - front_a)), (b[0] + front_b, b[1] - (removed_b - front_b))

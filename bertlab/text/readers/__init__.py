@@ -1,4 +1,4 @@
-"""File formats: corpora, task rows, predictions, uploads and pasted tables are all read here.
+"""File formats: readers of corpora, task rows, predictions, uploads and pasted tables.
 
 Importing the package registers the built-in formats; `registry.register` adds another.
 """

@@ -1,7 +1,7 @@
-"""A data file as a stream of bytes or lines: decompressed (gzip, xz, zstd), as UTF-8, within limits.
+"""Read a data file as a stream of bytes or lines: decompressed (gzip, xz, zstd), as UTF-8, within limits.
 
-Nothing is read whole, so memory does not grow with the file. A compressed file is refused when it turns out to be many
-times its size, as a file made to exhaust memory or disk does.
+A file is never read as a whole, so memory does not grow with its size. A compressed file is rejected if its content is
+many times larger than the file, because such files may be made to exhaust memory or disk.
 """
 
 import gzip
@@ -17,12 +17,12 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from bertlab.config.errors import DataError, first_line
-from bertlab.text.readers.encoding import UTF_8, encoding_of, is_unicode, printable
+from bertlab.text.readers.encoding import UTF_8, encoding_of, is_unicode, make_printable
 
-SAMPLE_BYTES = 1 << 20  # of the beginning, from which the encoding and the kind of quoting are guessed
-MAX_ROW_BYTES = 64 << 20  # of a line, or of a value in a JSON array; longer ones are invalid rows
-MAX_RATIO = 100  # decompressed to compressed size; text seldom exceeds 10
-FREE_BYTES = 16 << 20  # a small file may decompress to this much whatever its ratio
+SAMPLE_BYTES = 1 << 20  # size of the beginning of a file from which its encoding and quoting are guessed
+MAX_ROW_BYTES = 64 << 20  # maximum size of a line or of a value in a JSON array; a longer one is an invalid row
+MAX_RATIO = 100  # maximum ratio of decompressed to compressed size; text seldom exceeds 10
+FREE_BYTES = 16 << 20  # decompressed size up to which the ratio does not matter
 BUFFER_BYTES = 1 << 18
 
 MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zst"}
@@ -31,17 +31,17 @@ COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that is read of a file; more is refused."""
+    """The maximum size of the content of a file; a larger file is rejected."""
 
     bytes: int | None = None
-    """Bytes after decompression; None for no limit beside `MAX_RATIO`."""
+    """Bytes after decompression; None for no limit except `MAX_RATIO`."""
     lines: int | None = None
     """Lines, empty ones included, or rows of a format without lines; None for no limit."""
 
 
 NO_LIMITS = Limits()
 UPLOAD_LIMITS = Limits(bytes=512 << 20, lines=1_000_000)
-"""Limits for files that a visitor of the app sends."""
+"""Limits for files that visitors of the app upload."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class DataFile:
     """A file of text or rows, possibly compressed."""
 
     path: Path
-    """Where it is; its suffixes name its format and compression."""
+    """The path, whose suffixes tell the format and the compression."""
     limits: Limits = NO_LIMITS
-    """What it may hold."""
+    """The maximum size of its content."""
 
     @cached_property
     def name(self) -> str:
-        """The path for messages."""
-        return printable(self.path)
+        """The path as messages show it."""
+        return make_printable(self.path)
 
     @cached_property
     def size(self) -> int:
@@ -87,34 +87,35 @@ class DataFile:
 
     @cached_property
     def is_utf_16(self) -> bool:
+        """Whether the content is UTF-16."""
         return encoding_of(self.sample[:4096]) == "utf-16"
 
     @cached_property
     def encoding(self) -> str:
-        """The encoding of what `open` reads: "utf-8-sig" or "cp949"."""
+        """The encoding of the bytes that `open` reads: "utf-8-sig" or "cp949"."""
         return UTF_8 if self.is_utf_16 else encoding_of(self.sample)
 
     @property
     def is_seekable(self) -> bool:
-        """Whether parts of the file can be read by themselves: it is neither compressed nor UTF-16."""
+        """Whether reading can start at any byte, which needs a file that is neither compressed nor UTF-16."""
         return self.compression is None and not self.is_utf_16
 
     def open(self) -> BinaryIO:
-        """The content as bytes: decompressed, and as UTF-8 where it is UTF-16. Only a seekable file can seek.
+        """Open the content as bytes: decompressed, and with UTF-16 converted to UTF-8. Only a seekable file can seek.
 
         Raises:
-            DataError: while reading: the data is damaged, or exceeds a limit.
+            DataError: the data is damaged or exceeds a limit; raised while reading.
         """
         if not self.is_utf_16:
             return self._decompressed()
         return io.BufferedReader(_Utf8(self._decompressed(), self.name), BUFFER_BYTES)
 
     def lines(self, first: int = 0, last: int | None = None) -> Iterator[bytes]:
-        """Lines with their ends. One longer than `MAX_ROW_BYTES` is cut after one byte more.
+        """Yield the lines with their line ends; one longer than `MAX_ROW_BYTES` is cut after `MAX_ROW_BYTES` + 1 bytes.
 
         Args:
-            first: the byte to begin at (seekable files only).
-            last: the byte to end before; a line that begins before it is whole.
+            first: the byte at which to begin (seekable files only).
+            last: the byte at which to end; a line that begins before it is still yielded as a whole.
 
         Raises:
             DataError: the data is damaged, or exceeds a limit.
@@ -135,7 +136,7 @@ class DataFile:
                 yield line
 
     def count_lines(self, end: int) -> int:
-        """How many lines end before a byte of a seekable file."""
+        """Count the lines that end before a byte of a seekable file."""
         with self.open() as file:
             return sum(file.read(min(BUFFER_BYTES, end - at)).count(b"\n") for at in range(0, end, BUFFER_BYTES))
 
@@ -153,14 +154,14 @@ class DataFile:
 
 
 class _Decompressed(io.RawIOBase):
-    """The content of a compressed file, refused beyond its limits."""
+    """The content of a compressed file. Reading beyond its limits raises DataError."""
 
     def __init__(self, file: DataFile):
         self.file = file
         openers = {"gz": gzip.open, "xz": lzma.open, "zst": lambda path: pa.input_stream(str(path), "zstd")}
         self.stream = openers[file.compression](file.path)
         by_ratio = max(FREE_BYTES, MAX_RATIO * file.size)
-        self.left = self.allowed = by_ratio if file.limits.bytes is None else min(by_ratio, file.limits.bytes)
+        self.remaining = self.limit = by_ratio if file.limits.bytes is None else min(by_ratio, file.limits.bytes)
 
     def readable(self) -> bool:
         return True
@@ -170,9 +171,9 @@ class _Decompressed(io.RawIOBase):
             data = self.stream.read(len(buffer))
         except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException):
             raise DataError("compressed-file-damaged", path=self.file.name, compression=self.file.compression) from None
-        self.left -= len(data)
-        if self.left < 0:
-            raise DataError("compressed-file-too-large", path=self.file.name, megabytes=self.allowed >> 20)
+        self.remaining -= len(data)
+        if self.remaining < 0:
+            raise DataError("compressed-file-too-large", path=self.file.name, megabytes=self.limit >> 20)
         buffer[: len(data)] = data
         return len(data)
 

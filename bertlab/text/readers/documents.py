@@ -1,7 +1,7 @@
-"""Texts for a corpus, from files of any format and data sets of the hub, in shards that processes read at once.
+"""Read the texts of a corpus from files and data sets of the hub, in shards that processes read in parallel.
 
-Rows are read one at a time, so that an invalid one can be named and left out, and memory stays that of a shard however
-much text there is.
+Rows are read one at a time, so that an invalid row can be named and skipped, and so that memory does not depend on the
+amount of text.
 """
 
 import os
@@ -18,21 +18,21 @@ from bertlab.config.errors import DataError, first_line
 from bertlab.config.languages import Message
 from bertlab.text.readers import hub
 from bertlab.text.readers.data_file import DataFile
-from bertlab.text.readers.encoding import printable
+from bertlab.text.readers.encoding import make_printable
 from bertlab.text.readers.invalid_rows import invalid_row
 from bertlab.text.readers.json_values import json_type
-from bertlab.text.readers.registry import FileFormat, Record, Section, format_of, known_suffix, shorten_names, suffixes
+from bertlab.text.readers.registry import FileFormat, Record, Section, find_suffix, format_of, shorten_names, suffixes
 
-SHARD_BYTES = 4 << 20  # of a file in one shard, about
-HUB_ROWS = 1000  # of a data set of the hub in one shard
+SHARD_BYTES = 4 << 20  # bytes of a file in one shard, about
+HUB_ROWS = 1000  # rows of a hub data set in one shard
 WITHOUT_TEXT = Message("row-without-text")
 
 
 class Text(NamedTuple):
-    """The text of a row, or why it has none."""
+    """The text of a row, or the reason why it has none."""
 
     number: int
-    """The row within its shard, from 1; see `Shard.row_number`."""
+    """The number of the row within its shard, from 1; see `Shard.row_number`."""
     text: str | None
     """The text; None for an invalid row."""
     reason: Message | None
@@ -46,27 +46,27 @@ class Shard(ABC):
     path: str
     """The file, or the id of the data set on the hub."""
     label: str
-    """The style of the text, from the file's name."""
+    """A short name of the source: the first part of the file's name or of the hub id."""
     source: int
-    """Which of the named sources it belongs to, from 0."""
+    """The number of the source that it belongs to, from 0."""
     size: int
-    """Bytes, about; 0 where unknown."""
+    """The approximate size in bytes; 0 if unknown."""
 
     @abstractmethod
     def rows(self, column: str) -> Iterator[Record]:
-        """The rows of the shard, numbered from 1, at least with this column."""
+        """Read the rows of the shard, numbered from 1, with at least this column."""
 
     @abstractmethod
     def row_number(self, number: int) -> int:
-        """The number in the file or data set of a row numbered within the shard; both from 1."""
+        """Return the number of a row in the file or data set for its number in the shard; both count from 1."""
 
     @property
     def name(self) -> str:
-        """What messages call the source of its rows."""
-        return printable(self.path)
+        """The name of the source in messages."""
+        return make_printable(self.path)
 
     def text_of(self, row: Record, column: str) -> Text:
-        """The text of a row, or why it has none."""
+        """Return the text of a row, or the reason why it has none."""
         if row.reason is not None:
             return Text(row.number, None, row.reason)
         if column not in row.values:
@@ -85,9 +85,9 @@ class FileShard(Shard):
     """A section of a file."""
 
     format: FileFormat
-    """How to read it."""
+    """The format of the file."""
     section: Section
-    """Which part of the file."""
+    """The part of the file."""
 
     def rows(self, column: str) -> Iterator[Record]:
         columns = [column] if self.format.has_columns else None
@@ -105,12 +105,12 @@ class FileShard(Shard):
 
 @dataclass(frozen=True)
 class HubShard(Shard):
-    """Rows `first` to `last` of a data set of the hub."""
+    """Consecutive rows of a hub data set."""
 
     first: int
-    """Its first row, from 0."""
+    """The first row, from 0."""
     last: int
-    """The row after its last one."""
+    """The row after the last one."""
 
     def rows(self, column: str) -> Iterator[Record]:
         rows = _hub_rows(self.path, False)
@@ -122,20 +122,20 @@ class HubShard(Shard):
 
 @dataclass(frozen=True)
 class StreamShard(Shard):
-    """A share of a data set of the hub that is streamed."""
+    """One share of a hub data set that is streamed."""
 
     share: int
-    """Which share, from 0."""
+    """The number of the share, from 0."""
     shares: int
-    """How many there are."""
+    """The number of shares."""
     kind: Literal["files", "rows"]
-    """Whether a share is a file of the data set, or every n-th row of it."""
+    """How the data set is shared: by its files, or by every n-th row."""
 
     @property
     def name(self) -> str:
         if self.kind == "rows" or self.shares == 1:
             return self.path
-        # how many rows lie before a file of the data set is not known
+        # rows are numbered within the share, because the number of rows before a file is unknown
         return f"{self.path} shard {self.share + 1} of {self.shares}"
 
     def rows(self, column: str) -> Iterator[Record]:
@@ -149,59 +149,59 @@ class StreamShard(Shard):
 def find_shards(
     sources: list[str], column: str = "text", stream: bool = False, workers: int = 1
 ) -> tuple[list[Shard], list[DataError]]:
-    """Find everything the sources hold, in order.
+    """Find the shards of all sources, in order.
 
     Args:
         sources: files of any registered format, plain or compressed, directories of such files, or hub ids
             ("owner/name" or "owner/name:config").
         column: the column that holds the text.
-        stream: read hub data sets as they come, in at least `workers` shares, instead of downloading them first.
+        stream: stream hub data sets in at least `workers` shares instead of downloading them first.
 
     Returns:
         the shards, and an error for each file that cannot be used.
 
     Raises:
-        DataError: no source of that name, no such column in a hub data set, a file of an unknown format.
+        DataError: a source does not exist, a hub data set has no such column, or a file has an unknown format.
     """
     if not sources:
         raise DataError("no-text-source")
-    found: list[Shard] = []
+    shards: list[Shard] = []
     invalid: list[DataError] = []
     for number, source in enumerate(sources):
         if (files := files_of(source)) is None:
-            found += _hub_shards(source, number, column, stream, workers)
+            shards += _hub_shards(source, number, column, stream, workers)
             continue
         for path in files:
             try:
-                found += _file_shards(path, number, column)
+                shards += _file_shards(path, number, column)
             except DataError as error:
                 invalid.append(error)
-    return found, invalid
+    return shards, invalid
 
 
 def files_of(source: str) -> list[Path] | None:
-    """The files of a source, in order; None if it is on the hub.
+    """Return the files of a source, in order; None if it is a hub id.
 
     Raises:
-        DataError: there are none, or a file of an unknown format.
+        DataError: there are no files, or a file has an unknown format.
     """
     path = Path(source)
     if path.is_dir():
         inside = ((p, p.relative_to(path).parts) for p in path.rglob("*"))
-        if files := sorted(p for p, parts in inside if known_suffix(p) and not any(part[0] == "." for part in parts)):
+        if files := sorted(p for p, parts in inside if find_suffix(p) and not any(part[0] == "." for part in parts)):
             return files
-        raise DataError("directory-without-files", path=printable(source), suffixes=suffixes())
+        raise DataError("directory-without-files", path=make_printable(source), suffixes=suffixes())
     if path.exists():
-        if known_suffix(path):
+        if find_suffix(path):
             return [path]
-        raise DataError("file-format-unknown", path=printable(source), suffixes=suffixes())
-    if known_suffix(path) or source.count("/") != 1:
-        raise DataError("file-not-found", path=printable(source))
+        raise DataError("file-format-unknown", path=make_printable(source), suffixes=suffixes())
+    if find_suffix(path) or source.count("/") != 1:
+        raise DataError("file-not-found", path=make_printable(source))
     return None
 
 
 def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
-    """Read the texts of a shard; where its rest cannot be read, an invalid row says so.
+    """Read the texts of a shard. If the rest of a shard cannot be read, the last text is an invalid row.
 
     Raises:
         DataError: a hub data set cannot be opened.
@@ -219,7 +219,7 @@ def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
 
 
 def invalid_text(shard: Shard, text: Text) -> DataError:
-    """The error that names an invalid row of a shard."""
+    """Make the error that names an invalid row of a shard."""
     return invalid_row(shard.name, shard.row_number(text.number), text.reason or WITHOUT_TEXT)
 
 
@@ -231,7 +231,7 @@ def _data_file(path: str) -> DataFile:
     return _cached_data_file(path, stat.st_size, stat.st_mtime_ns)
 
 
-@lru_cache(maxsize=4)  # the shards of a file follow one another, and each needs its encoding
+@lru_cache(maxsize=4)  # consecutive shards belong to the same file, and each needs its encoding
 def _cached_data_file(path: str, size: int, modified: int) -> DataFile:
     return DataFile(Path(path))
 
@@ -251,12 +251,12 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
     try:
         columns = rows.column_names or list(next(iter(rows), {}))
     except hub.UNREADABLE:
-        columns = [column]  # the row that cannot be read is named when it is read
+        columns = [column]  # reading the rows will then name the row that cannot be read
     if column not in columns:
         raise DataError("corpus-column-not-found", path=name, column=column, columns=shorten_names(columns))
     label = name.split("/")[1].split(":")[0]
     if stream:
-        # one of the hub's own files each, or every process would go through all of them for its own rows
+        # One file of the data set per share if there are enough files. Otherwise each process must go through all rows.
         kind, shares = ("files", rows.num_shards) if rows.num_shards >= workers else ("rows", workers)
         return [StreamShard(name, label, source, 0, share, shares, kind) for share in range(shares)]
     each = rows.data.nbytes / max(1, len(rows))

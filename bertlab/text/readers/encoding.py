@@ -1,4 +1,4 @@
-"""Guess and apply the encoding of a text file: UTF-8, or what Excel and Korean editors save instead."""
+"""Guess the encoding of a text file: UTF-8, or the encodings that Excel and Korean editors use instead."""
 
 import codecs
 
@@ -6,7 +6,7 @@ UTF_8 = "utf-8-sig"  # with or without a byte order mark
 
 
 def encoding_of(content: bytes) -> str:
-    """The encoding of a file, from its beginning, as Python calls it.
+    """Guess the encoding of a file from its beginning; return the name that Python uses.
 
     Returns:
         "utf-8-sig"; "cp949", the default of Korean Excel and Notepad; or "utf-16", which Excel calls Unicode text.
@@ -14,24 +14,28 @@ def encoding_of(content: bytes) -> str:
     >>> encoding_of("비가 온다".encode("cp949")), encoding_of("비가 온다".encode()[:-1])
     ('cp949', 'utf-8-sig')
     """
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff") and b"\0" in content:  # a mark, and half of a space or line break
+    if (
+        content[:2] in (b"\xff\xfe", b"\xfe\xff") and b"\0" in content
+    ):  # a byte order mark, and one half of a space or line break
         return "utf-16"
     text = content.decode(errors="replace")
     undecodable = text.count("\ufffd")
     if not undecodable or undecodable < sum(character > "\x7f" for character in text) / 2:
-        return UTF_8  # with a damaged byte, or cut off within a character
+        return UTF_8  # a few damaged bytes, or a character that is cut off at the end
     try:
-        korean = codecs.getincrementaldecoder("cp949")().decode(content)  # may be cut off within a character
+        korean = codecs.getincrementaldecoder("cp949")().decode(
+            content
+        )  # incremental: the last character may be cut off
     except UnicodeDecodeError:
         return UTF_8
     foreign = [character for character in korean if character > "\x7f"]
     return "cp949" if sum("가" <= character <= "힣" for character in foreign) > len(foreign) / 2 else UTF_8
 
 
-def printable(text: object) -> str:
-    """A text without surrogates, which no terminal or file can hold.
+def make_printable(text: object) -> str:
+    """Replace lone surrogates by "?", because no terminal or file can contain them.
 
-    >>> printable("a\\ud800b")
+    >>> make_printable("a\\ud800b")
     'a?b'
     """
     return str(text).encode("utf-8", "replace").decode("utf-8")

@@ -28,13 +28,13 @@ def load(name: str, split: str, streaming: bool = False):
     Args:
         name: "owner/name", optionally followed by ":configuration" and "@revision".
         split: the name of the split on the hub.
-        streaming: read rows as they come instead of downloading the data set first.
+        streaming: stream the rows instead of downloading the data set first.
 
     Returns:
         a `datasets.Dataset` or `datasets.IterableDataset`.
 
     Raises:
-        DataError: there is no such data set, or the hub cannot be reached; NoSuchSplit where only the split is missing.
+        DataError: there is no such data set, or the hub cannot be reached; NoSuchSplit if only the split is missing.
     """
     path, _, revision = name.partition("@")
     path, _, config = path.partition(":")

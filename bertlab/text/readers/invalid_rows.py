@@ -1,4 +1,4 @@
-"""Handle rows that cannot be used: stop the command or skip the row. The error names the row in both cases."""
+"""Handle rows that cannot be used: stop the command, or skip the row. In both cases the error names the row."""
 
 import sys
 from dataclasses import dataclass, field

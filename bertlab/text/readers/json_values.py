@@ -16,7 +16,7 @@ BLANK = b"\xef\xbb\xbf \t\r\n"  # bytes allowed before a value: a byte order mar
 JSON_TYPES = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
 WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 DECODER = json.JSONDecoder()
-# Finds where a value ends without converting its integers, which fails for integers of too many digits.
+# Finds the end of a value without converting its integers; the conversion fails for integers with too many digits.
 LENIENT_DECODER = json.JSONDecoder(parse_int=len)
 TOO_LONG_INTEGER = Message("row-integer-too-long")
 
@@ -92,7 +92,7 @@ def parse_line(number: int, line: bytes, encoding: str) -> Record:
 
 
 def as_record(number: int, value: object) -> Record:
-    """Make a record of a JSON value; any value but an object is an invalid row."""
+    """Make a record of a JSON value; a value that is not an object is an invalid row."""
     if not isinstance(value, dict):
         return Record(number, None, Message("row-not-an-object", type=json_type(value)))
     if not all(map(is_unicode, value)):
@@ -117,13 +117,13 @@ def decoding_message(error: UnicodeDecodeError, encoding: str) -> Message:
 
 
 def _has_lines(file: DataFile) -> bool:
-    """Whether a .json file has one value per line: it is not an array, and its first line is a complete value."""
+    """Whether a .json file has one value per line, that is, it is no array and its first line is a complete value."""
     start = file.sample.lstrip(BLANK)
     if file.is_utf_16 or start[:1] == b"[":
         return False
     first, line_break, rest = start.partition(b"\n")
     if not line_break or not rest.strip():
-        return len(file.sample) == SAMPLE_BYTES  # one value in one line longer than the sample
+        return len(file.sample) == SAMPLE_BYTES  # the first line is longer than the sample
     record = parse_line(1, first, file.encoding)
     return record.reason is None or first.rstrip()[-1:] not in (b"{", b"[", b",")
 
@@ -137,7 +137,9 @@ def _read_values(file: DataFile) -> Iterator[Record]:
         def read_block() -> bool:
             """Append the next block to `text`; return whether there was one."""
             nonlocal text, position, at_end
-            data = stream.read(max(size, len(text)))  # doubles, so that a long value is parsed only a few times
+            data = stream.read(
+                max(size, len(text))
+            )  # blocks double in size, so that a long value is parsed only a few times
             text, position, at_end = text[position:] + decoder.decode(data, final=not data), 0, not data
             return not at_end
 
@@ -194,5 +196,5 @@ def _read_values(file: DataFile) -> Iterator[Record]:
 
 
 def _unreadable_row(number: int, reason: Message, in_array: bool) -> Record:
-    """Make the record of an invalid value; in an array, where such a value ends is unknown, so reading stops there."""
+    """Make the record of an invalid value. The end of such a value in an array is unknown, so reading stops there."""
     return Record(number, None, Message("rows-after-unreadable", reason=reason) if in_array else reason)

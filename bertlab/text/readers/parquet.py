@@ -1,4 +1,4 @@
-"""Parquet: row groups are read a few rows at a time, and a value that cannot be read makes its row invalid."""
+"""Read Parquet files a few rows at a time; a value that cannot be read makes its row invalid."""
 
 import json
 import shutil
@@ -11,9 +11,9 @@ from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import DataFile
 from bertlab.text.readers.json_values import decoding_message
 from bertlab.text.readers.registry import FileFormat, Record, Section
-from bertlab.text.readers.tables import check_repeated
+from bertlab.text.readers.tables import check_repeated_columns
 
-BATCH_ROWS, BATCH_BYTES = 64, 4 << 20  # read at once, at most about
+BATCH_ROWS, BATCH_BYTES = 64, 4 << 20  # the maximum number of rows, and about the maximum of bytes, read at once
 
 
 class Parquet(FileFormat):
@@ -22,13 +22,13 @@ class Parquet(FileFormat):
     suffixes = (".parquet",)
 
     def columns(self, file: DataFile) -> tuple[str, ...]:
-        with _opened(file) as parquet:
+        with _open_parquet(file) as parquet:
             return tuple(parquet.schema_arrow.names)
 
     def check_text_column(self, file: DataFile, column: str) -> None:
         super().check_text_column(file, column)
-        with _opened(file) as parquet:
-            check_repeated(file.name, parquet.schema_arrow.names, [column])
+        with _open_parquet(file) as parquet:
+            check_repeated_columns(file.name, parquet.schema_arrow.names, [column])
             kind = parquet.schema_arrow.field(column).type
         if not _is_text(kind):
             raise DataError("corpus-column-not-text", path=file.name, column=column, type=str(kind))
@@ -36,7 +36,7 @@ class Parquet(FileFormat):
     def sections(self, file: DataFile, size: int) -> list[Section]:
         if file.compression is not None:
             return super().sections(file, size)
-        with _opened(file) as parquet:
+        with _open_parquet(file) as parquet:
             groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
         sections, rows = [], 0
         for i, group in enumerate(groups):
@@ -46,14 +46,14 @@ class Parquet(FileFormat):
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
         number = 1
-        with _opened(file) as parquet:
-            check_repeated(file.name, parquet.schema_arrow.names, columns)
+        with _open_parquet(file) as parquet:
+            check_repeated_columns(file.name, parquet.schema_arrow.names, columns)
             groups = range(section.first, parquet.num_row_groups if section.last is None else section.last)
             for group in groups:
-                about = parquet.metadata.row_group(group)
-                rows = min(BATCH_ROWS, BATCH_BYTES * about.num_rows // max(1, about.total_byte_size))
+                metadata = parquet.metadata.row_group(group)
+                rows = min(BATCH_ROWS, BATCH_BYTES * metadata.num_rows // max(1, metadata.total_byte_size))
                 for batch in parquet.iter_batches(max(1, rows), row_groups=[group], columns=columns):
-                    for record in _records(batch, number):
+                    for record in _read_records(batch, number):
                         if file.limits.lines is not None and record.number > file.limits.lines:
                             raise DataError("file-too-many-lines", path=file.name, lines=file.limits.lines)
                         yield record
@@ -61,19 +61,19 @@ class Parquet(FileFormat):
 
 
 def label_names(file: DataFile) -> dict[str, tuple[str, ...]]:
-    """What the numbers in a column stand for, where `datasets` has written so into the file's metadata."""
-    with _opened(file) as parquet:
+    """Return the label names of the columns for which `datasets` has stored them in the file's metadata."""
+    with _open_parquet(file) as parquet:
         metadata = parquet.schema_arrow.metadata or {}
     try:
         features = json.loads(metadata[b"huggingface"])["info"]["features"]
         names = {column: _class_names(feature) for column, feature in features.items()}
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError):  # no such metadata, or not of this form
         return {}
-    return {column: given for column, given in names.items() if given}
+    return {column: labels for column, labels in names.items() if labels}
 
 
 def _class_names(feature: object) -> tuple[str, ...]:
-    """The names of a ClassLabel, alone or in a list."""
+    """Return the names of a ClassLabel, or of the ClassLabel in a list feature; () for other features."""
     if isinstance(feature, list):
         return _class_names(feature[0]) if feature else ()
     if not isinstance(feature, dict):
@@ -93,8 +93,8 @@ def _is_text(kind) -> bool:
 
 
 @contextmanager
-def _opened(file: DataFile) -> Iterator:
-    """The file as pyarrow opens it; one that is compressed as a whole is unpacked to a temporary file first.
+def _open_parquet(file: DataFile) -> Iterator:
+    """Open a file with pyarrow; a file that is compressed as a whole is first unpacked into a temporary file.
 
     Raises:
         DataError: it is not Parquet, or its data is damaged.
@@ -115,18 +115,18 @@ def _opened(file: DataFile) -> Iterator:
             raise DataError("file-not-parquet", path=file.name, reason=reason) from None
 
 
-def _records(batch, number: int) -> Iterator[Record]:
-    """The rows of a batch; where a value cannot be read, row by row."""
+def _read_records(batch, number: int) -> Iterator[Record]:
+    """Yield the rows of a batch; they are read one by one if a value cannot be read."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError):  # bytes that are not UTF-8, dates beyond year 9999
         for i in range(len(batch)):
-            yield _record(batch.slice(i, 1), number + i)
+            yield _read_record(batch.slice(i, 1), number + i)
         return
     yield from (Record(number + i, row) for i, row in enumerate(rows))
 
 
-def _record(row, number: int) -> Record:
+def _read_record(row, number: int) -> Record:
     values = {}
     for column, array in zip(row.schema.names, row.columns, strict=True):
         try:

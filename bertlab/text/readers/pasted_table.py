@@ -1,4 +1,4 @@
-"""A table that a visitor has pasted into the app: recognised as one, and read as CSV or TSV."""
+"""Recognise a table that a visitor has pasted into the app, and read it as CSV or TSV."""
 
 import csv
 import io
@@ -11,16 +11,16 @@ from bertlab.text.readers.encoding import UTF_8
 from bertlab.text.readers.invalid_rows import invalid_row
 from bertlab.text.readers.rows import Rows
 from bertlab.text.readers.tables import (
-    check_repeated,
+    check_repeated_columns,
     has_quoted_fields,
-    number_blank,
+    make_records,
+    make_table_reader,
+    name_blank_columns,
     split_rows,
-    table_reader,
-    table_records,
 )
 
 PASTED = Message("pasted-table")
-NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # of a column, not a sentence
+NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # matches the name of a column, but not a sentence
 
 
 def parse_pasted_table(text: str, known: Container[str]) -> Rows | None:
@@ -28,13 +28,13 @@ def parse_pasted_table(text: str, known: Container[str]) -> Rows | None:
 
     A table begins with a line of column names, one of which is `known`; a blank name is replaced by the column's
     number. Without such a line, lines with equally many tabs make a table whose columns are named by number. Commas
-    alone make no table, since sentences have them.
+    alone do not make a table, because sentences contain them.
 
     Args:
-        known: names of columns, in lower case, of which a table has at least one.
+        known: column names in lower case; a header has at least one of them.
 
     Returns:
-        the rows; None where the lines are texts.
+        the rows; None if the lines are texts.
 
     Raises:
         DataError: a damaged table; the message names the line.
@@ -54,29 +54,29 @@ def parse_pasted_table(text: str, known: Container[str]) -> Rows | None:
     is_regular = is_readable and len({*map(len, fields)}) == 1
     is_named = any(name.strip().lower() in known for name in first) and all(map(NAME.fullmatch, first))
     if is_named and (is_regular or (len(first) > 1 and (not is_readable or len(first) in map(len, fields[1:])))):
-        return _parse(text, delimiter, number_blank([name.strip() for name in first]), skip=1)
+        return _parse(text, delimiter, name_blank_columns([name.strip() for name in first]), skip=1)
     if delimiter == "\t" and is_regular and len(first) > 1:
-        return _parse(text, delimiter, number_blank([""] * len(first)), skip=0)
+        return _parse(text, delimiter, name_blank_columns([""] * len(first)), skip=0)
     return None
 
 
 def _split_fields(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
-    """The rows of a table as far as they can be read, and whether that is all of them."""
-    found: list[list[str]] = []
+    """Return the rows of a table as far as they can be read, and whether these are all rows."""
+    rows: list[list[str]] = []
     try:
-        for fields in filter(None, table_reader(io.StringIO(text, newline=""), delimiter, delimiter == ",")):
-            found.append(fields)
+        for fields in filter(None, make_table_reader(io.StringIO(text, newline=""), delimiter, delimiter == ",")):
+            rows.append(fields)
     except csv.Error:
-        return found, False
-    return found, True
+        return rows, False
+    return rows, True
 
 
 def _parse(text: str, delimiter: str, columns: Sequence[str], skip: int) -> Rows:
-    check_repeated(PASTED, columns, None)
+    check_repeated_columns(PASTED, columns, None)
     quoted = delimiter == "," or has_quoted_fields(text)
     rows = list(split_rows(io.StringIO(text, newline=""), delimiter, quoted))[skip:]
     values: list[dict] = []
-    for record in table_records(rows, columns, None, UTF_8):
+    for record in make_records(rows, columns, None, UTF_8):
         if record.reason is not None:
             raise invalid_row(PASTED, record.number, record.reason)
         values.append(record.values)

@@ -1,4 +1,4 @@
-"""Plain text: a blank line ends a document, and a long document is cut at the end of a line or between words."""
+"""Read plain text: a blank line ends a document; a long document is cut at the end of a line or between words."""
 
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
@@ -7,11 +7,11 @@ from bertlab.text.readers.data_file import DataFile
 from bertlab.text.readers.json_values import decoding_message, sections_between
 from bertlab.text.readers.registry import FileFormat, Record, Section
 
-DOCUMENT_BYTES = 1 << 20  # of a text without blank lines, or of a line, that become one document
+DOCUMENT_BYTES = 1 << 20  # a longer text without blank lines, or a longer line, is cut into several documents
 
 
 class PlainText(FileFormat):
-    """Text: each row is a document in the column `text`."""
+    """Plain text; each row is a document in the column `text`."""
 
     suffixes = (".txt",)
     has_columns = False
@@ -25,7 +25,7 @@ class PlainText(FileFormat):
         starts = [0]
         with file.open() as stream:
             while starts[-1] + size < file.size:
-                starts.append(_next_document(stream, starts[-1] + size))
+                starts.append(_find_next_document(stream, starts[-1] + size))
         return sections_between(starts, file.size)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
@@ -42,8 +42,8 @@ class PlainText(FileFormat):
         with file.open() as stream:
             if section.first:
                 stream.seek(section.first)
-            left = None if section.last is None else section.last - section.first
-            for line in _lines(stream, left):
+            remaining = None if section.last is None else section.last - section.first
+            for line in _read_lines(stream, remaining):
                 if line.strip():
                     first = first if parts else number
                     parts.append(line)
@@ -57,11 +57,11 @@ class PlainText(FileFormat):
                 yield record()
 
 
-def _next_document(stream: BinaryIO, at: int) -> int:
-    """Where the first document begins after byte `at` of a seekable stream."""
+def _find_next_document(stream: BinaryIO, at: int) -> int:
+    """Return where the first document after byte `at` of a seekable stream begins."""
     stream.seek(at - 1)
     position = at - 1
-    lines = _lines(stream, None)
+    lines = _read_lines(stream, None)
     position += len(next(lines, b""))
     for line in lines:
         position += len(line)
@@ -70,25 +70,25 @@ def _next_document(stream: BinaryIO, at: int) -> int:
     return position
 
 
-def _lines(stream: BinaryIO, left: int | None) -> Iterator[bytes]:
-    """Lines of a stream; one of more than `DOCUMENT_BYTES` comes in parts that end with a space, or between characters.
+def _read_lines(stream: BinaryIO, remaining: int | None) -> Iterator[bytes]:
+    """Yield the lines of a stream; one longer than `DOCUMENT_BYTES` is cut after a space, or else between characters.
 
     Args:
-        left: bytes that may be read; None for all.
+        remaining: the number of bytes that may be read; None for all.
     """
     rest = b""
-    while left is None or left > 0:
-        allowed = DOCUMENT_BYTES if left is None else min(left, DOCUMENT_BYTES)
+    while remaining is None or remaining > 0:
+        allowed = DOCUMENT_BYTES if remaining is None else min(remaining, DOCUMENT_BYTES)
         line = rest if rest.endswith(b"\n") else rest + stream.readline(allowed - len(rest))
         rest = b""
         if not line:
             return
-        if len(line) >= DOCUMENT_BYTES and not line.endswith(b"\n") and len(line) != left:
+        if len(line) >= DOCUMENT_BYTES and not line.endswith(b"\n") and len(line) != remaining:
             end = line.rfind(b" ") + 1
-            if not end:  # no words: cut between characters, of which one in UTF-8 has at most four bytes
+            if not end:  # no space: cut between characters, which have at most four bytes in UTF-8
                 starts = (n for n in range(len(line) - 1, len(line) - 5, -1) if line[n] & 0xC0 != 0x80)
                 end = next(starts, len(line))
             line, rest = line[:end], line[end:]
-        if left is not None:
-            left -= len(line)
+        if remaining is not None:
+            remaining -= len(line)
         yield line

@@ -1,4 +1,4 @@
-"""The registry of file formats: one reader each for corpora, task rows, predictions, uploads and pasted tables.
+"""The registry of file formats, which reads corpora, task rows, predictions, uploads and pasted tables.
 
 To add a format, subclass `FileFormat` with its suffixes and `read`, and `register` an instance. Every command and every
 upload field then accepts the format, plain or compressed (.gz, .xz, .zst).
@@ -12,7 +12,7 @@ from pathlib import Path
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import COMPRESSED_SUFFIXES, DataFile
-from bertlab.text.readers.encoding import printable
+from bertlab.text.readers.encoding import make_printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,25 +20,25 @@ class Record:
     """A row of a file, or the reason why it is invalid."""
 
     number: int
-    """The line where the row begins, or its number in a format without lines; from 1, within its section."""
+    """The line where the row begins, or the row's number if the format has no lines; from 1 in each section."""
     values: dict[str, object] | None
-    """Its columns; None for an invalid row."""
+    """The values by column; None for an invalid row."""
     reason: Message | None = None
     """Why an invalid row cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a file that can be read by itself, so that several processes can share a large file."""
+    """A part of a file that can be read separately, so that several processes can share a large file."""
 
     first: int = 0
-    """Where it begins: a byte, or another unit of the format (a row group of Parquet)."""
+    """Where it begins, in bytes or another unit of the format (row groups of Parquet)."""
     last: int | None = None
-    """Where it ends; None for the end of the file."""
+    """Where it ends, in the same unit; None for the end of the file."""
     size: int = 0
-    """Bytes, about; 0 where unknown."""
+    """The approximate size in bytes; 0 if unknown."""
     rows_before: int | None = None
-    """Rows or lines before it; None: the line breaks before byte `first`."""
+    """The number of rows or lines before it; None if the lines before byte `first` must be counted."""
 
 
 class FileFormat(ABC):
@@ -57,9 +57,9 @@ class FileFormat(ABC):
     """
 
     suffixes: tuple[str, ...] = ()
-    """The endings of its file names, in lower case, with their dot, without a compression's."""
+    """The suffixes of its file names, in lower case, with the dot, without the suffix of a compression."""
     has_columns: bool = True
-    """Whether rows have named columns. Without them, a row is one text in a column that a corpus may call anything."""
+    """Whether rows have named columns. Otherwise each row is one text, whatever column a corpus names."""
     same_columns: bool = True
     """Whether every row of a file has the same columns."""
 
@@ -69,7 +69,7 @@ class FileFormat(ABC):
 
         Args:
             file: the file; `file.lines()` and `file.open()` decompress it.
-            section: which part; a format without `sections` only ever gets the whole file.
+            section: the part to read; it is the whole file unless the format overrides `sections`.
             columns: the only columns needed, if not all.
 
         Raises:
@@ -77,7 +77,7 @@ class FileFormat(ABC):
         """
 
     def columns(self, file: DataFile) -> tuple[str, ...] | None:
-        """The columns of a file, without reading its rows; None where only the rows tell.
+        """Return the columns of a file without reading its rows; None if only the rows contain them.
 
         Raises:
             DataError: the file cannot be read.
@@ -85,13 +85,13 @@ class FileFormat(ABC):
         return None
 
     def check_text_column(self, file: DataFile, column: str) -> None:
-        """Raise DataError where the file says in advance that this column is missing or is not text."""
+        """Raise DataError if the header of the file shows that this column is missing or is not text."""
         names = self.columns(file) if self.has_columns else None
         if names is not None and column not in names:
             raise DataError("corpus-column-not-found", path=file.name, column=column, columns=shorten_names(names))
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
-        """Cut a file into sections of about `size` bytes, in order; here, the whole file.
+        """Cut a file into sections of about `size` bytes, in order. By default the whole file is one section.
 
         Raises:
             DataError: the file cannot be read.
@@ -103,7 +103,7 @@ _FORMATS: dict[str, FileFormat] = {}
 
 
 def register(format: FileFormat) -> None:
-    """Add a file format, or replace that of the same suffixes.
+    """Add a file format; it replaces a format with the same suffixes.
 
     Args:
         format: an instance of a subclass; its class must be importable by name, because worker processes receive it.
@@ -118,19 +118,19 @@ def unregister(format: FileFormat) -> None:
 
 
 def suffixes() -> list[str]:
-    """The suffixes of all formats, without those of compressions."""
+    """Return the suffixes of all formats, without those of compressions."""
     return list(_FORMATS)
 
 
 def upload_suffixes() -> list[str]:
-    """The last suffixes of files that can be read, without their dots, as file upload fields list them."""
+    """Return the last suffixes of readable files without their dots, as file upload fields need them."""
     return [suffix.removeprefix(".") for suffix in (*_FORMATS, *COMPRESSED_SUFFIXES)]
 
 
-def known_suffix(path: str | Path) -> str | None:
-    """The suffix of a file's format, with that of its compression; None for other files.
+def find_suffix(path: str | Path) -> str | None:
+    """Return the suffix of a file's format with that of its compression; None for an unknown format.
 
-    >>> known_suffix("texts/A.JSONL.gz"), known_suffix("a.xlsx"), known_suffix("a.v2.gz")
+    >>> find_suffix("texts/A.JSONL.gz"), find_suffix("a.xlsx"), find_suffix("a.v2.gz")
     ('.jsonl.gz', None, None)
     """
     name = Path(path).name.lower()
@@ -141,31 +141,31 @@ def known_suffix(path: str | Path) -> str | None:
 
 
 def format_of(file: DataFile, default: str | None = None) -> FileFormat:
-    """The format of a file, by its suffix; Parquet by its first bytes too.
+    """Return the format of a file from its suffix, or Parquet from its first bytes.
 
     Args:
-        default: the suffix to assume where the file has none that is known.
+        default: the suffix to assume for a file with an unknown suffix.
 
     Raises:
         DataError: the suffix is unknown, or the file cannot be read.
     """
     if file.size and file.sample.startswith(b"PAR1"):
         return _FORMATS[".parquet"]
-    suffix = known_suffix(file.path) or default
+    suffix = find_suffix(file.path) or default
     if suffix is None:
         raise DataError("file-format-unknown", path=file.name, suffixes=suffixes())
     return _FORMATS["." + suffix.split(".")[1]]
 
 
-SHOWN = 40  # columns that a message names, and characters of each
+MAX_SHOWN = 40  # the maximum number of columns that a message names, and of characters of each
 
 
 def shorten_names(columns: Sequence[str]) -> list[str]:
-    """The columns of a table for a message: printable, in one line, not too many and not too long.
+    """Shorten column names for a message: printable, in one line, not too many and not too long.
 
     >>> shorten_names(("id", "a long name " * 9))
     ['id', 'a long name a long name a long name a lo…']
     """
-    names = [" ".join(printable(name).split()) for name in columns]
-    shown = [name if len(name) <= SHOWN else f"{name[:SHOWN]}…" for name in names[:SHOWN]]
-    return [*shown, *([f"… ({len(names)})"] if len(names) > SHOWN else [])] or ["-"]
+    names = [" ".join(make_printable(name).split()) for name in columns]
+    shown = [name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…" for name in names[:MAX_SHOWN]]
+    return [*shown, *([f"… ({len(names)})"] if len(names) > MAX_SHOWN else [])] or ["-"]

@@ -1,4 +1,4 @@
-"""The rows of a file in memory, for tasks, predictions and uploads, and what a single cell holds."""
+"""Read the rows of a file into memory, for tasks, predictions and uploads, and read single cells."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from bertlab.text.readers.invalid_rows import InvalidRows, invalid_row
 from bertlab.text.readers.registry import Section, format_of, shorten_names
 
 COMPRESSED_LIMITS = Limits(bytes=2 << 30, lines=5_000_000)
-"""Limits for a compressed file whose rows are held in memory; a plain file is no larger than it looks."""
+"""Limits for a compressed file whose rows are held in memory."""
 
 
 @dataclass(frozen=True)
@@ -25,20 +25,20 @@ class Rows:
     """Rows with named columns."""
 
     name: str | Message
-    """What messages call the source."""
+    """The name of the source in messages."""
     columns: tuple[str, ...]
     """The columns of all rows, in order of their first appearance."""
     rows: list[dict]
-    """The rows; one may lack columns."""
+    """The rows; a row may lack columns."""
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """What the numbers in a column stand for, where the source says so."""
+    """Label names by column, for columns of label numbers whose source has names."""
     skipped: frozenset[int] = frozenset()
     """The numbers (from 1) of the rows that could not be read and were left out."""
 
-    def numbered(self) -> Iterator[tuple[int, dict]]:
-        """Every row with its number in the source, from 1; the rows left out count.
+    def number_rows(self) -> Iterator[tuple[int, dict]]:
+        """Yield every row with its number in the source, from 1; skipped rows count.
 
-        >>> list(Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2})).numbered())
+        >>> list(Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2})).number_rows())
         [(1, {'text': 'Tea.'}), (3, {'text': 'Rain.'})]
         """
         return zip((number for number in count(1) if number not in self.skipped), self.rows, strict=False)
@@ -50,21 +50,21 @@ class Rows:
         """Check that these columns exist.
 
         Raises:
-            DataError: one is missing; the message names those that there are.
+            DataError: one is missing; the message names the existing columns.
         """
         if missing := [column for column in columns if column not in self.columns]:
             raise DataError(
                 "rows-column-not-found", source=self.name, column=missing, columns=shorten_names(self.columns)
             )
 
-    def label_column(self, names: Sequence[str], training: bool) -> str | None:
-        """The first of these names that is a column, or that is a field of one ("labels.label").
+    def find_label_column(self, names: Sequence[str], training: bool) -> str | None:
+        """Find the first of these names that is a column, or a field of one ("labels.label").
 
         Returns:
             its name; None if there is none.
 
         Raises:
-            DataError: there is none, and the rows are to be trained on.
+            DataError: there is none, and `training` is True.
         """
         found = next((name for name in names if {name, name.partition(".")[0]} & {*self.columns}), None)
         if found is None and training:
@@ -83,9 +83,9 @@ def read_file(
     """Read all rows of a file.
 
     Args:
-        limits: the most it may hold; without it, a compressed file may hold `COMPRESSED_LIMITS`.
-        default: the suffix of the format to assume where that of the file is unknown.
-        invalid_rows: receives the rows that cannot be read; without it the first one raises.
+        limits: the maximum size of its content; None for `COMPRESSED_LIMITS` if it is compressed, else no limit.
+        default: the suffix to assume for a file with an unknown suffix.
+        invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
 
     Raises:
         DataError: the file is missing, damaged, empty or of an unknown format, or a row is invalid; the message names
@@ -97,7 +97,7 @@ def read_file(
     format = format_of(file, default)
     if not file.sample.strip() and len(file.sample) < SAMPLE_BYTES:
         raise DataError("file-empty", path=file.name)
-    given = format.columns(file)
+    header = format.columns(file)
     rows: list[dict] = []
     skipped: set[int] = set()
     for number, record in enumerate(format.read(file, Section(), None), 1):
@@ -113,13 +113,13 @@ def read_file(
         raise DataError("no-usable-row", name=file.name, count=len(skipped))
     if not rows:
         raise DataError("file-without-rows", path=file.name)
-    columns = given or tuple(dict.fromkeys(column for row in rows for column in row))
+    columns = header or tuple(dict.fromkeys(column for row in rows for column in row))
     names = parquet.label_names(file) if isinstance(format, parquet.Parquet) else {}
     return Rows(file.name, columns, rows, names, frozenset(skipped))
 
 
 def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
-    """Rows of several files one after another; a part may lack columns of another.
+    """Concatenate the rows of several files, which may have different columns.
 
     >>> concatenate("train", [Rows("a", ("text",), [{"text": "1"}]), Rows("b", ("text", "label"), [])]).columns
     ('text', 'label')
@@ -133,17 +133,17 @@ def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
     return Rows(name, columns, [row for part in parts for row in part.rows], parts[0].names, frozenset(skipped))
 
 
-def evenly_spaced(count: int, limit: int) -> list[int]:
-    """At most `limit` row numbers spread evenly over `count` rows, in order, from 0.
+def choose_evenly(count: int, limit: int) -> list[int]:
+    """Choose at most `limit` row numbers, spread evenly over `count` rows, in order, from 0.
 
-    >>> evenly_spaced(9, 3), evenly_spaced(2, 3)
+    >>> choose_evenly(9, 3), choose_evenly(2, 3)
     ([0, 4, 8], [0, 1])
     """
     return np.linspace(0, count - 1, min(count, limit)).round().astype(int).tolist()
 
 
 def value_of(row: dict, column: str) -> object:
-    """The value in a column; "labels.label" is the field `label` of the value in `labels`."""
+    """Return the value in a column; "labels.label" is the field `label` of the value in `labels`."""
     if column in row:
         return row[column]
     value = row
@@ -153,15 +153,15 @@ def value_of(row: dict, column: str) -> object:
 
 
 def is_blank(value: object) -> bool:
-    """Whether a cell holds nothing: null, NaN, or text of white space only."""
+    """Whether a cell is empty: null, NaN, or only white space."""
     return value is None or (isinstance(value, float) and math.isnan(value)) or str(value).strip() == ""
 
 
 def row_id(row: dict, column: str | None, number: int) -> str:
-    """The id of a row: its value in a column, or without such a column its number from 0.
+    """Return the id of a row: its value in a column, or its number from 0 if there is no such column.
 
     Args:
-        number: the row's, from 1.
+        number: the number of the row, from 1.
 
     Raises:
         DataError: the cell is blank, or is not valid Unicode.

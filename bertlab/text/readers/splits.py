@@ -1,4 +1,4 @@
-"""The splits of a data set: a file, a directory with a file for each split, or a data set of the hub."""
+"""Find and read the splits of a data set: a file, a directory with a file per split, or a hub data set."""
 
 import re
 from collections.abc import Sequence
@@ -7,13 +7,13 @@ from pathlib import Path
 from bertlab.config.errors import DataError, NoSuchSplit
 from bertlab.text.readers import hub
 from bertlab.text.readers.data_file import DataFile, Limits
-from bertlab.text.readers.encoding import printable
+from bertlab.text.readers.encoding import make_printable
 from bertlab.text.readers.invalid_rows import InvalidRows
-from bertlab.text.readers.registry import format_of, known_suffix, shorten_names
+from bertlab.text.readers.registry import find_suffix, format_of, shorten_names
 from bertlab.text.readers.rows import Rows, concatenate, read_file
 
 ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
-PART = re.compile(r"(.+)-(\d+)-of-(\d+)")  # a split in several files, as the hub names them
+PART = re.compile(r"(.+)-(\d+)-of-(\d+)")  # one of several files of a split, as the hub names them
 
 
 def read_split(
@@ -24,11 +24,11 @@ def read_split(
     Args:
         source: a file (which is the split), a directory that has a file for it, or a hub id: "owner/name", with
             ":configuration" and "@revision" where it has them.
-        limits: the most that a file may hold; see `read_file`.
-        invalid_rows: receives the rows of a file that cannot be read; without it the first one raises.
+        limits: the maximum size of a file's content; see `read_file`.
+        invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
 
     Raises:
-        DataError: no such source or split, a damaged file, or a hub that cannot be reached.
+        DataError: the source or split does not exist, a file is damaged, or the hub cannot be reached.
     """
     if paths := find_split(source, split):
         parts = [read_file(path, limits, invalid_rows=invalid_rows) for path in paths]
@@ -49,51 +49,51 @@ def read_hub_split(name: str, split: str) -> Rows:
         DataError: there is no such data set or split, or the hub cannot be reached.
     """
     rows = hub.load(name, split)
-    names = {column: given for column, feature in rows.features.items() if (given := _class_names(feature))}
+    names = {column: labels for column, feature in rows.features.items() if (labels := _class_names(feature))}
     return Rows(f"{name} ({split})", tuple(rows.column_names), rows.to_list(), names)
 
 
 def split_name(source: str | Path, split: str, paths: Sequence[Path]) -> str:
-    """What messages call a split: its one file, or the directory and the split."""
-    return printable(paths[0]) if len(paths) == 1 else f"{printable(source)} ({split}, {len(paths)} files)"
+    """Return the name of a split in messages: its only file, or the directory and the split."""
+    return make_printable(paths[0]) if len(paths) == 1 else f"{make_printable(source)} ({split}, {len(paths)} files)"
 
 
 def find_split(source: str | Path, split: str) -> tuple[Path, ...]:
-    """Find the file of a split, or the files that make it up, in order; none for a hub id.
+    """Find the file or the files of a split, in order; () for a hub id.
 
-    In a directory that is `train.parquet`, `train-v1.1.json`, `mine_train.csv.gz`, or `train-00000-of-00002.parquet`
-    and all the others of its kind; for the validation split `dev` and `valid` too. A plain text file is taken only
-    where there is nothing else.
+    In a directory, the file may be called `train.parquet`, `train-v1.1.json` or `mine_train.csv.gz`, or there may be
+    several: `train-00000-of-00002.parquet` and so on. The validation split may also be called `dev` or `valid`. A plain
+    text file is used only if there is no other file.
 
     Raises:
-        DataError: there is no such file, several would do, one of the parts is missing, or the source is neither file
-            nor directory nor hub id.
+        DataError: no file or several files match, one of the parts is missing, or the source is neither a file nor a
+            directory nor a hub id.
     """
     if not str(source):
         raise DataError("task-without-hub-data")
     path = Path(source)
     if path.is_dir():
-        files = sorted(p for p in path.iterdir() if known_suffix(p) and not p.name.startswith("."))
+        files = sorted(p for p in path.iterdir() if find_suffix(p) and not p.name.startswith("."))
         for name in ALIASES.get(split, (split,)):
-            own = [p for p in files if _is_of(p, name)]
-            own = [p for p in own if not known_suffix(p).startswith(".txt")] or own
-            if own:
-                return _complete(source, split, own)
+            matching = [p for p in files if _is_file_of(p, name)]
+            matching = [p for p in matching if not find_suffix(p).startswith(".txt")] or matching
+            if matching:
+                return _check_parts(source, split, matching)
         raise NoSuchSplit(
-            "split-not-found", source=printable(source), split=split, files=shorten_names([p.name for p in files])
+            "split-not-found", source=make_printable(source), split=split, files=shorten_names([p.name for p in files])
         )
     if path.exists():
         return (path,)
-    if known_suffix(path) or not hub.is_hub_id(str(source)):
-        raise DataError("file-not-found", path=printable(source))
+    if find_suffix(path) or not hub.is_hub_id(str(source)):
+        raise DataError("file-not-found", path=make_printable(source))
     return ()
 
 
 def has_split(source: str | Path, split: str) -> bool:
-    """Whether a directory has a file for a split, or a data set of the hub has it; a file has none.
+    """Whether a directory or a hub data set has a split. The answer for a file is False.
 
     Raises:
-        DataError: several files of a directory would do, there is no such source, or the hub cannot be reached.
+        DataError: several files of a directory match, there is no such source, or the hub cannot be reached.
     """
     try:
         if not find_split(source, split):
@@ -104,49 +104,49 @@ def has_split(source: str | Path, split: str) -> bool:
 
 
 def available_splits(source: str | Path, splits: Sequence[str], general: str) -> tuple[str, ...]:
-    """Which of a task's splits a source has.
+    """Return those splits of a task that a source has.
 
     Args:
         splits: their names in the task, such as ("validation_matched", "validation_mismatched").
-        general: the usual name, tried where a directory or data set has none of them.
+        general: the usual name of the split, tried if a directory or data set has none of `splits`.
 
     Returns:
-        for a file, the first of `splits`, whatever the file is called; () where there is none.
+        the splits; for a file, the first of `splits`, whatever its name; () if there are none.
     """
     if Path(source).is_file():
         return tuple(splits[:1])
-    found = tuple(split for split in splits if has_split(source, split))
-    return found or ((general,) if has_split(source, general) else ())
+    available = tuple(split for split in splits if has_split(source, split))
+    return available or ((general,) if has_split(source, general) else ())
 
 
 def _class_names(feature: object) -> tuple[str, ...]:
-    """The names of a ClassLabel, alone or in a list."""
+    """Return the names of a ClassLabel, or of the ClassLabel in a list feature; () for other features."""
     inner = getattr(feature, "feature", feature)
     return tuple(getattr(inner, "names", None) or ())
 
 
-def _stem(path: Path) -> str:
-    return path.name.lower().removesuffix(known_suffix(path))
+def _strip_suffix(path: Path) -> str:
+    return path.name.lower().removesuffix(find_suffix(path))
 
 
-def _complete(source: str | Path, split: str, files: Sequence[Path]) -> tuple[Path, ...]:
-    """The one file of a split, or all its parts in order."""
-    parts = {path: PART.fullmatch(_stem(path)) for path in files}
+def _check_parts(source: str | Path, split: str, files: Sequence[Path]) -> tuple[Path, ...]:
+    """Check that the files are one file, or all parts of one split, and return them in order."""
+    parts = {path: PART.fullmatch(_strip_suffix(path)) for path in files}
     kinds = {part and (part[1], part[3]) for part in parts.values()}
     numbers = sorted(int(part[2]) for part in parts.values() if part)
     if len(kinds) > 1 or (kinds == {None} and len(files) > 1) or len(set(numbers)) < len(numbers):
         names = shorten_names([path.name for path in files])
-        raise DataError("split-ambiguous", source=printable(source), split=split, files=names)
+        raise DataError("split-ambiguous", source=make_printable(source), split=split, files=names)
     if kinds == {None}:
         return tuple(files)
     ((_, count),) = kinds
     if missing := set(range(int(count))) - set(numbers):
         raise DataError(
-            "split-part-not-found", source=printable(source), split=split, part=min(missing), parts=int(count)
+            "split-part-not-found", source=make_printable(source), split=split, part=min(missing), parts=int(count)
         )
     return tuple(sorted(files, key=lambda path: int(parts[path][2])))
 
 
-def _is_of(path: Path, name: str) -> bool:
-    stem = _stem(path)
+def _is_file_of(path: Path, name: str) -> bool:
+    stem = _strip_suffix(path)
     return stem == name or stem.startswith(f"{name}-") or stem.endswith((f"_{name}", f"-{name}"))

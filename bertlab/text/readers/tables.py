@@ -1,4 +1,4 @@
-"""Tables as text: CSV, and tab-separated files with or without quotation marks around fields."""
+"""Read CSV files, and tab-separated files with or without quotation marks around fields."""
 
 import csv
 import io
@@ -14,17 +14,17 @@ from bertlab.text.readers.registry import FileFormat, Record, Section, shorten_n
 
 
 class CommaSeparated(FileFormat):
-    """CSV: commas between fields, quotation marks around those that have commas, quotes or line breaks."""
+    """CSV: commas between fields, and quotation marks around fields that contain commas, quotes or line breaks."""
 
     suffixes = (".csv",)
     delimiter = ","
 
     def is_quoted(self, file: DataFile) -> bool:
-        """Whether quotation marks stand around fields, not in their text."""
+        """Whether quotation marks enclose fields instead of being part of their text."""
         return True
 
     def columns(self, file: DataFile) -> tuple[str, ...]:
-        header = _rows(file, self.delimiter, self.is_quoted(file), Section())
+        header = _read_rows(file, self.delimiter, self.is_quoted(file), Section())
         for _, fields, error in header:
             if error is not None:
                 raise DataError("table-header-unreadable", path=file.name, reason=error)
@@ -33,7 +33,7 @@ class CommaSeparated(FileFormat):
                 raise DataError("table-delimiter-not-comma", path=file.name, delimiter=repr(mark))
             if not all(map(is_unicode, names)):
                 raise DataError("table-header-not-decodable", path=file.name)
-            return number_blank(names)
+            return name_blank_columns(names)
         raise DataError("file-empty", path=file.name)
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
@@ -43,15 +43,15 @@ class CommaSeparated(FileFormat):
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
         names = self.columns(file)
-        check_repeated(file.name, names, columns)
-        rows = _rows(file, self.delimiter, self.is_quoted(file), section)
+        check_repeated_columns(file.name, names, columns)
+        rows = _read_rows(file, self.delimiter, self.is_quoted(file), section)
         if section.first == 0:
             next(rows)  # the names of the columns
-        yield from table_records(rows, names, columns, file.encoding)
+        yield from make_records(rows, names, columns, file.encoding)
 
 
 class TabSeparated(CommaSeparated):
-    """TSV: tabs between fields; as GLUE has it, quotation marks belong to the text, or as Excel and pandas write it."""
+    """TSV: tabs between fields. Quotation marks enclose fields (Excel, pandas) or belong to the text (GLUE)."""
 
     suffixes = (".tsv",)
     delimiter = "\t"
@@ -64,17 +64,17 @@ class TabSeparated(CommaSeparated):
         return has_quoted_fields(sample, len(file.sample) < SAMPLE_BYTES)
 
 
-def table_reader(lines: Iterable[str], delimiter: str, quoted: bool = True):
-    """A `csv.reader` of lines with their ends; it raises csv.Error where a quoted table is damaged."""
+def make_table_reader(lines: Iterable[str], delimiter: str, quoted: bool = True):
+    """Make a `csv.reader` for lines with their line ends; it raises csv.Error if a quoted table is damaged."""
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     csv.field_size_limit(MAX_ROW_BYTES)
     return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=quoted)
 
 
 def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
-    """Whether quotation marks stand around fields of a tab-separated table, and are not part of its text.
+    """Whether quotation marks enclose fields of a tab-separated table instead of being part of its text.
 
-    As Excel and pandas write it, every field that begins with a quotation mark also ends with one; in GLUE's files
+    In tables of Excel and pandas, every field that begins with a quotation mark also ends with one. In GLUE's files
     they are part of the text.
 
     Args:
@@ -89,64 +89,66 @@ def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
         return False
     lines, rows = list(io.StringIO(text, newline="")), 0
     if not is_whole:
-        lines.pop()  # it is cut off
+        lines.pop()  # the last line is cut off
     try:
-        for _ in filter(None, table_reader(lines, "\t")):
+        for _ in filter(None, make_table_reader(lines, "\t")):
             rows += 1
     except csv.Error as error:
         if is_whole or "end of data" not in str(error):  # the sample may end within a quoted field
             return False
-    # if fields had line breaks in them, the lines by themselves would not make a table
+    # if some fields contained line breaks, lines would differ in their number of tabs
     tabs = [line.count("\t") for line in lines if line.strip()]
     return rows == len(tabs) or len(set(tabs)) > 1
 
 
-def number_blank(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns, a blank one replaced by the column's number.
+def name_blank_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """Replace blank column names by the number of the column.
 
-    >>> number_blank(("", "text"))
+    >>> name_blank_columns(("", "text"))
     ('1', 'text')
     """
     return tuple(name or str(number) for number, name in enumerate(names, 1))
 
 
-def check_repeated(source: object, names: Sequence[str], wanted: Sequence[str] | None) -> None:
-    """Raise DataError where several columns that are needed have the same name.
+def check_repeated_columns(source: object, names: Sequence[str], needed: Sequence[str] | None) -> None:
+    """Raise DataError if several needed columns have the same name.
 
     Args:
-        wanted: the columns that are needed; None for all.
+        needed: the columns that are needed; None for all.
     """
     repeated = sorted({name for name in names if names.count(name) > 1})
-    if wanted is not None:
-        repeated = [name for name in repeated if name in wanted]
+    if needed is not None:
+        repeated = [name for name in repeated if name in needed]
     if repeated:
         raise DataError("table-columns-repeated", source=source, columns=shorten_names(repeated))
 
 
-def table_records(
+def make_records(
     rows: Iterable[tuple[int, list[str], Message | None]],
     names: Sequence[str],
-    wanted: Sequence[str] | None,
+    needed: Sequence[str] | None,
     encoding: str,
 ) -> Iterator[Record]:
-    """Rows of a table as records.
+    """Make records of the rows of a table.
 
     Args:
         rows: line number, fields, and the reason for a row that cannot be split into fields.
-        names: of all columns.
-        wanted: the columns that must be decodable; None for all.
-        encoding: of fields with bytes that could not be decoded, which are surrogates there.
+        names: the names of all columns.
+        needed: the columns that must be decodable; None for all.
+        encoding: the encoding of the table. Bytes that could not be decoded are surrogates in the fields.
     """
-    checked = [place for place, name in enumerate(names) if wanted is None or name in wanted]
+    checked = [index for index, name in enumerate(names) if needed is None or name in needed]
     for number, fields, reason in rows:
         if reason is None and len(fields) != len(names):
             reason = Message("row-field-count", fields=len(fields), columns=len(names))
         if reason is None:
-            reason = next((why for place in checked if (why := _undecodable(fields[place], encoding))), None)
+            reason = next(
+                (message for index in checked if (message := _find_undecodable_byte(fields[index], encoding))), None
+            )
         yield Record(number, None if reason else dict(zip(names, fields, strict=True)), reason)
 
 
-def _undecodable(field: str, encoding: str) -> Message | None:
+def _find_undecodable_byte(field: str, encoding: str) -> Message | None:
     if is_unicode(field):
         return None
     try:
@@ -156,10 +158,10 @@ def _undecodable(field: str, encoding: str) -> Message | None:
     return None
 
 
-def _rows(
+def _read_rows(
     file: DataFile, delimiter: str, quoted: bool, section: Section
 ) -> Iterator[tuple[int, list[str], Message | None]]:
-    """Line number, fields, and the reason for a row that cannot be split; bytes that are no text become surrogates."""
+    """Read the rows of a section as `split_rows` does; bytes that cannot be decoded become surrogates."""
     lines = file.lines(section.first, section.last)
     encoding = file.encoding if section.first == 0 else file.encoding.removesuffix("-sig")
     yield from split_rows(_decode(lines, encoding), delimiter, quoted)
@@ -168,7 +170,7 @@ def _rows(
 def _decode(lines: Iterable[bytes], encoding: str) -> Iterator[str]:
     for line in lines:
         text = line.decode(encoding, "surrogateescape")
-        if "\r" in text.removesuffix("\r\n"):  # line breaks as old Macs wrote them
+        if "\r" in text.removesuffix("\r\n"):  # line breaks of old Macs
             yield from io.StringIO(text, newline="")
         else:
             yield text
@@ -176,8 +178,8 @@ def _decode(lines: Iterable[bytes], encoding: str) -> Iterator[str]:
 
 
 def split_rows(lines: Iterable[str], delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str], Message | None]]:
-    """Rows of a table: the line where each begins, its fields, and the reason where it cannot be split into fields."""
-    reader = table_reader(lines, delimiter, quoted)
+    """Yield for each row the line where it begins, its fields, and the reason if it cannot be split into fields."""
+    reader = make_table_reader(lines, delimiter, quoted)
     while True:
         number = reader.line_num + 1
         try:
@@ -185,8 +187,8 @@ def split_rows(lines: Iterable[str], delimiter: str, quoted: bool) -> Iterator[t
         except StopIteration:
             return
         except csv.Error as error:
-            if lost := reader.line_num - number:
-                yield number, [], Message("row-table-damaged-lines", reason=str(error), lines=lost)
+            if lost_lines := reader.line_num - number:
+                yield number, [], Message("row-table-damaged-lines", reason=str(error), lines=lost_lines)
             else:
                 yield number, [], Message("row-table-damaged", reason=str(error))
             continue
@@ -195,7 +197,7 @@ def split_rows(lines: Iterable[str], delimiter: str, quoted: bool) -> Iterator[t
 
 
 def _cut_between_quotes(file: DataFile, size: int) -> list[Section]:
-    """Sections that end with a row: at the end of a line with an even number of quotation marks before it."""
+    """Cut a file into sections that end with a row: an even number of quotation marks comes before a row's end."""
     starts = [0]
     with file.open() as stream:
         while starts[-1] + size < file.size:

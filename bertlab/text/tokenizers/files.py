@@ -1,8 +1,8 @@
 """Read the files of a tokenizer, which may come from anywhere, and build its backend.
 
-The `tokenizers` library runs what tokenizer.json describes: a normaliser that BERT does not use may make a text
-exponentially longer, and some values make its Rust code panic. So only BERT's components, with values of the right
-type, are accepted.
+The `tokenizers` library runs whatever tokenizer.json describes. Some normalisers make a text exponentially longer, and
+some values make the Rust code panic. So only the components of BERT tokenizers are accepted, with values of the right
+type.
 """
 
 import json
@@ -20,7 +20,7 @@ from bertlab.config.files import read_json_object, read_text
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
-# The types that each part of a tokenizer.json may have. "Sequence" is a list of the others.
+# The types that are accepted for each part of a tokenizer.json. "Sequence" is a list of the other types.
 NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Sequence"}
 PRE_TOKENIZERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "Sequence"}
 POST_PROCESSORS = {"TemplateProcessing", "BertProcessing"}
@@ -28,24 +28,22 @@ DECODERS = {"WordPiece"}
 PARTS = {
     "normalizer": NORMALIZERS, "pre_tokenizer": PRE_TOKENIZERS, "post_processor": POST_PROCESSORS, "decoder": DECODERS,
 }  # fmt: skip
-SEQUENCE_FIELDS = {
-    "normalizer": "normalizers",
-    "pre_tokenizer": "pretokenizers",
-}  # the field of a "Sequence" that lists its members
-MAX_MEMBERS = 8
-MAX_WORD_CHARS = 10_000  # splitting a word takes time quadratic in its length
+# the field of a "Sequence" that lists its members
+SEQUENCE_FIELDS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
+MAX_MEMBERS = 8  # of a "Sequence"
+MAX_WORD_CHARS = 10_000  # the time to split a word is quadratic in its length
 
 
 def build_backend(
     vocab: list[str], lowercase: bool, strip_accents: bool | None, chinese: bool = True, max_word_chars: int = 100
 ) -> tokenizers.Tokenizer:
-    """BERT's tokenizer over a list of tokens.
+    """Build BERT's tokenizer for a list of tokens.
 
     Args:
         vocab: the tokens in the order of their ids.
-        lowercase: whether texts are put in lower case.
+        lowercase: whether texts are converted to lower case.
         strip_accents: whether "é" becomes "e"; None for the same as `lowercase`.
-        chinese: whether Chinese characters are separated from each other.
+        chinese: whether each Chinese character is a word of its own.
         max_word_chars: a longer word becomes [UNK].
     """
     ids = {token: id for id, token in enumerate(vocab)}
@@ -65,7 +63,7 @@ def build_backend(
 
 
 def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.Tokenizer:
-    """The tokenizer that a tokenizer.json describes.
+    """Build the tokenizer that a tokenizer.json describes.
 
     Args:
         path: the file.
@@ -95,7 +93,7 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
 
 
 def read_vocab(path: Path) -> list[str]:
-    """The tokens of a vocab.txt: one per line, the line's number is the id.
+    """Read the tokens of a vocab.txt, one per line; the number of the line, from 0, is the id.
 
     Raises:
         CheckpointError: the file is missing, empty, not UTF-8, repeats a token or lacks a special one.
@@ -114,7 +112,7 @@ def read_vocab(path: Path) -> list[str]:
 
 
 def read_settings(path: Path) -> dict[str, bool | None]:
-    """The normalisation settings of a tokenizer_config.json; {} where the file does not exist.
+    """Read the normalisation settings of a tokenizer_config.json; {} if the file does not exist.
 
     Raises:
         CheckpointError: the file is damaged, or a setting is not true, false or null.
@@ -125,26 +123,26 @@ def read_settings(path: Path) -> dict[str, bool | None]:
     settings = {name: fields.get(name) for name in ("do_lower_case", "strip_accents", "tokenize_chinese_chars")}
     for name, value in settings.items():
         if value is not None and not isinstance(value, bool):
-            raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shown(value))
+            raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(value))
     return {name: value for name, value in settings.items() if value is not None}
 
 
 def find_capital(vocab: Iterable[str]) -> str | None:
-    """A token with a capital letter, if a vocabulary has one besides its special tokens."""
-    return next((p for p in vocab if not re.fullmatch(r"\[.*\]", p) and p.lower() != p), None)
+    """Return the first token with a capital letter, not counting special tokens; None if there is none."""
+    return next((token for token in vocab if not re.fullmatch(r"\[.*\]", token) and token.lower() != token), None)
 
 
 @contextmanager
 def translate_failures(id: str, kind: type[BertlabError], **params: object) -> Iterator[None]:
-    """Turn a failure of the `tokenizers` library in a `with` block into an error with this id.
+    """Convert a failure of the `tokenizers` library in a `with` block into an error with this id.
 
-    The library raises plain `Exception`, and a panic of its Rust code a `PanicException`, which is not an `Exception`.
+    The library raises plain `Exception`s. A panic of its Rust code raises `PanicException`, which is no `Exception`.
     """
     try:
         yield
     except BaseException as error:
-        panic = type(error).__name__ == "PanicException"
-        if not panic and type(error) not in (Exception, ValueError, TypeError, OverflowError):
+        is_panic = type(error).__name__ == "PanicException"
+        if not is_panic and type(error) not in (Exception, ValueError, TypeError, OverflowError):
             raise
         raise kind(id, **params, reason=first_line(error)) from None
 
@@ -154,15 +152,15 @@ def _check_model(path: Path, model: dict) -> None:
     ids = vocab.values() if isinstance(vocab, dict) else ()
     if not ids or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
         raise CheckpointError("tokenizer-vocab-invalid", path=path)
-    words = model.get("max_input_chars_per_word", 100)
+    max_chars = model.get("max_input_chars_per_word", 100)
     valid = {
         "unk_token": model.get("unk_token", "[UNK]") == "[UNK]",
         "continuing_subword_prefix": isinstance(model.get("continuing_subword_prefix", "##"), str),
-        "max_input_chars_per_word": type(words) is int and 0 < words <= MAX_WORD_CHARS,
+        "max_input_chars_per_word": type(max_chars) is int and 0 < max_chars <= MAX_WORD_CHARS,
     }
     for name, is_valid in valid.items():
         if not is_valid:
-            raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shown(model[name]))
+            raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(model[name]))
 
 
 def _check_added_tokens(path: Path, added: object) -> None:
@@ -182,24 +180,24 @@ def _check_added_tokens(path: Path, added: object) -> None:
             raise CheckpointError("tokenizer-added-tokens-invalid", path=path)
 
 
-def _check_part(path: Path, part: str, fields: object, kinds: set[str], inside: bool = False) -> None:
-    """Refuse a normaliser, pre-tokeniser, post-processor or decoder of another kind than BERT tokenizers have."""
+def _check_part(path: Path, part: str, fields: object, kinds: set[str], is_member: bool = False) -> None:
+    """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that BERT does not use."""
     kind = fields.get("type") if isinstance(fields, dict) else None
-    if not isinstance(kind, str) or kind not in kinds or (inside and kind == "Sequence"):
-        raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shown(kind))
+    if not isinstance(kind, str) or kind not in kinds or (is_member and kind == "Sequence"):
+        raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shorten_value(kind))
     if kind == "Sequence":
         members = fields.get(SEQUENCE_FIELDS[part])
         if not isinstance(members, list) or len(members) > MAX_MEMBERS:
             raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=kind)
         for member in members:
-            _check_part(path, part, member, kinds, inside=True)
+            _check_part(path, part, member, kinds, is_member=True)
     elif kind == "BertNormalizer":
         for name, value in fields.items():
             if name != "type" and not (isinstance(value, bool) or (name == "strip_accents" and value is None)):
-                raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shown(value))
+                raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(value))
 
 
-def _shown(value: object) -> str:
-    """A value of a file for an error message, at most 40 characters."""
+def _shorten_value(value: object) -> str:
+    """Format a value of a file for an error message, in at most 40 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -10,8 +10,8 @@ from tokenizers import trainers
 from bertlab.config.errors import DataError
 from bertlab.text.tokenizers.files import SPECIAL_TOKENS, build_backend
 
-SAMPLE = 20_000_000  # characters that decide on the alphabet
-MAX_SPLIT = 0.05  # share of characters that stripping accents may take apart
+SAMPLE_CHARACTERS = 20_000_000  # how many characters of the text determine the alphabet
+MAX_SPLIT_SHARE = 0.05  # maximum share of characters that may be split by stripping accents
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -23,38 +23,40 @@ def learn_vocabulary(
     min_frequency: int = 2,
     coverage: float = 0.9995,
 ) -> list[str]:
-    """The tokens of a vocabulary in the order of their ids; the same texts in the same order give the same ones.
+    """Learn a vocabulary and return its tokens in the order of their ids.
+
+    The same texts in the same order give the same tokens.
 
     Args: see `Tokenizer.train`.
 
     Raises:
-        DataError: there is no text, stripping accents would take its syllables apart (Hangul), or the vocabulary is
-            too small for the alphabet.
+        DataError: there is no text; stripping accents would split its syllables (Hangul); or the vocabulary is too
+            small for the alphabet.
     """
     texts = iter(texts)
-    sample = list(_first_characters(texts, SAMPLE))
+    sample = list(_take_characters(texts, SAMPLE_CHARACTERS))
     backend = build_backend(list(SPECIAL_TOKENS), not cased, strip_accents)
     normalise = backend.normalizer.normalize_str
-    raw, seen = Counter(), Counter()
+    raw_counts, counts = Counter(), Counter()
     for text in sample:
-        raw.update(text)
-        seen.update(normalise(replace_surrogates(text)))
-    for space in [character for character in seen if character.isspace()]:
-        del seen[space]
-    if not seen:
+        raw_counts.update(text)
+        counts.update(normalise(replace_surrogates(text)))
+    for space in [character for character in counts if character.isspace()]:
+        del counts[space]
+    if not counts:
         raise DataError("vocab-no-text")
-    split_apart = sum(count for c, count in raw.items() if len(normalise(replace_surrogates(c)).strip()) > 1)
-    if split_apart > MAX_SPLIT * seen.total():
+    split_count = sum(count for c, count in raw_counts.items() if len(normalise(replace_surrogates(c)).strip()) > 1)
+    if split_count > MAX_SPLIT_SHARE * counts.total():
         raise DataError("vocab-accents-split-syllables")
-    alphabet = choose_alphabet(seen, coverage)
-    # Punctuation and Chinese characters always stand alone, so they need no "##" form.
+    alphabet = choose_alphabet(counts, coverage)
+    # Punctuation marks and Chinese characters are always words of their own, so they need no "##" form.
     pre_tokenise = backend.pre_tokenizer.pre_tokenize_str
     inner = [f"##{c}" for c in alphabet if len(pre_tokenise(normalise(f"a{c}"))) == 1]
     smallest = len(SPECIAL_TOKENS) + len(alphabet) + len(inner)
     if vocab_size < smallest:
         raise DataError("vocab-size-too-small", size=vocab_size, smallest=smallest)
-    # The "##x" are listed in advance, in order. Otherwise the library numbers them in the order of a hash table, which
-    # differs from run to run and decides between pairs of equal frequency.
+    # The "##x" tokens are listed in advance, in order. Otherwise the library numbers them in the order of a hash table.
+    # That order differs between runs, and it decides which of two pairs of equal frequency is merged first.
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
         min_frequency=min_frequency,
@@ -68,14 +70,14 @@ def learn_vocabulary(
     return sorted(ids, key=ids.__getitem__)
 
 
-def choose_alphabet(seen: Counter, coverage: float) -> list[str]:
-    """The most frequent characters that make up `coverage` of a text, in code point order.
+def choose_alphabet(counts: Counter, coverage: float) -> list[str]:
+    """Choose the most frequent characters that make up `coverage` of a text, in code point order.
 
     >>> choose_alphabet(Counter("aaaabbbc"), 0.8)
     ['a', 'b']
     """
-    chosen, missing = [], coverage * seen.total()
-    for character, count in sorted(seen.items(), key=lambda item: (-item[1], item[0])):
+    chosen, missing = [], coverage * counts.total()
+    for character, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         if missing <= 0:
             break
         chosen.append(character)
@@ -84,11 +86,11 @@ def choose_alphabet(seen: Counter, coverage: float) -> list[str]:
 
 
 def replace_surrogates(text: str) -> str:
-    """Lone surrogates, which UTF-8 cannot hold, become U+FFFD: the normaliser drops it, and offsets stay the same."""
+    """Replace lone surrogates, which are not valid in UTF-8, by U+FFFD, which the normaliser drops; offsets stay."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def _first_characters(texts: Iterator[str], limit: int) -> Iterator[str]:
+def _take_characters(texts: Iterator[str], limit: int) -> Iterator[str]:
     for text in texts:
         yield text
         limit -= len(text)

@@ -1,7 +1,7 @@
-"""Text to WordPiece token ids and back, with the position of every token in the text (Devlin et al. 2019, section 3).
+"""Encode text as WordPiece tokens with their positions in the text, and decode it (Devlin et al. 2019, section 3).
 
-The `tokenizers` library does the work; this module adds what a BERT needs: the five special tokens, the layout
-[CLS] A [SEP] B [SEP], offsets, and the three files of the Hugging Face layout. Ids equal those of
+The `tokenizers` library splits the text. This module adds what BERT needs: the five special tokens, the layout
+[CLS] A [SEP] B [SEP], offsets, and the three tokenizer files of a Hugging Face checkpoint. Ids equal those of
 `transformers.BertTokenizer`.
 """
 
@@ -42,16 +42,16 @@ class Encoding:
     tokens: tuple[str, ...]
     """The tokens as text, including "##"."""
     offsets: tuple[tuple[int, int], ...]
-    """Character start and end, in A or in B by `token_type_ids`; (0, 0) for the tokens of the layout."""
+    """Character start and end in A or in B, depending on `token_type_ids`; (0, 0) for [CLS] and [SEP] of the layout."""
     special: tuple[bool, ...]
-    """True for the tokens of the layout; False for a "[SEP]" or "[MASK]" that stands in the text itself."""
+    """True for [CLS] and [SEP] of the layout; False for a "[SEP]" or "[MASK]" that is part of the text."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
 class Tokenizer:
-    """A WordPiece vocabulary and its normalisation. It does not change in use, so threads may share it.
+    """A WordPiece vocabulary and its normalisation. Immutable, so threads may share it.
 
     >>> import tempfile
     >>> tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "green", "tea", "##pot", "##s"]
@@ -69,7 +69,7 @@ class Tokenizer:
     """
 
     def __init__(self, backend: tokenizers.Tokenizer):
-        """Wrap a backend that is a WordPiece tokenizer with the five special tokens. Use `load` or `train` instead."""
+        """Wrap a WordPiece tokenizer of the library. Most callers use `load` or `train` instead."""
         vocab = backend.get_vocab(with_added_tokens=True)
         missing = [token for token in SPECIAL_TOKENS if token not in vocab]
         if missing:
@@ -90,7 +90,7 @@ class Tokenizer:
     def load(cls, directory: str | Path, max_word_chars: int | None = None) -> "Tokenizer":
         """Open a checkpoint's tokenizer: tokenizer.json, else vocab.txt with tokenizer_config.json.
 
-        Where nothing says whether a bare vocab.txt is cased, it is if any token has a capital letter.
+        A vocab.txt without settings counts as cased if any of its tokens has a capital letter.
 
         Args:
             directory: the checkpoint.
@@ -120,18 +120,18 @@ class Tokenizer:
     def from_vocab(
         cls, path: str | Path, lowercase: bool = True, strip_accents: bool | None = None, max_word_chars: int = 100
     ) -> "Tokenizer":
-        """A tokenizer from a vocab.txt alone: one token per line, the line's number is the id.
+        """Make a tokenizer from a vocab.txt alone, which has one token per line.
 
         Args:
             path: the file.
-            lowercase: whether texts are put in lower case.
-            strip_accents: None strips accents if `lowercase`, as the first BERTs did.
+            lowercase: whether texts are converted to lower case.
+            strip_accents: whether to remove accents; None for the same as `lowercase`, as in the original BERT.
             max_word_chars: a longer word becomes [UNK].
 
         Raises:
-            CheckpointError: the file is missing, empty, not UTF-8, repeats a token or lacks a special one; or it has
-                tokens that no text can produce: capitals where texts are put in lower case, Hangul syllables where
-                stripping accents takes them apart.
+            CheckpointError: the file is missing, empty or not UTF-8; a token is repeated or a special token missing; or
+                no text could produce some tokens: capitals if texts are converted to lower case, Hangul syllables if
+                stripping accents splits them.
         """
         path = Path(path)
         vocab = read_vocab(path)
@@ -160,10 +160,10 @@ class Tokenizer:
         Args:
             texts: read once, in order.
             vocab_size: the maximum number of tokens; ids 0 to 4 are [PAD] [UNK] [CLS] [SEP] [MASK].
-            cased: whether capitals are kept.
-            strip_accents: None strips accents if uncased. Stripping takes Hangul syllables apart, so it is refused for
-                Korean; `cased=True` or `strip_accents=False` keep them.
-            min_frequency: pairs of tokens seen fewer times are not merged.
+            cased: whether to keep capitals.
+            strip_accents: whether to remove accents; None removes them if uncased. For Korean this is an error, because
+                it splits Hangul syllables: use `cased=True` or `strip_accents=False`.
+            min_frequency: the minimum number of occurrences of a pair of tokens that is merged.
             coverage: the share of the characters (of the first 20 million) that get a token of their own; words with
                 other characters become [UNK].
 
@@ -179,13 +179,13 @@ class Tokenizer:
 
         Args:
             directory: created if necessary.
-            max_tokens: the longest input of the model, recorded for other programs.
+            max_tokens: the maximum input length of the model, which is recorded for other programs.
 
         Raises:
             BertlabError: the directory cannot be written.
         """
-        own = json.loads(self._backend.to_str())
-        is_bert = (own["normalizer"] or {}).get("type") == "BertNormalizer" and self.max_word_chars == 100
+        description = json.loads(self._backend.to_str())
+        is_bert = (description["normalizer"] or {}).get("type") == "BertNormalizer" and self.max_word_chars == 100
         config = {
             "tokenizer_class": "BertTokenizer" if is_bert else "PreTrainedTokenizerFast",
             "do_lower_case": self.lowercase,
@@ -205,12 +205,12 @@ class Tokenizer:
     # -- encoding and decoding -----------------------------------------------------------------------------------
 
     def encode(self, text: str, pair: str | None = None, *, max_tokens: int | None = None) -> Encoding:
-        """[CLS] text [SEP], or [CLS] text [SEP] pair [SEP].
+        """Encode [CLS] text [SEP], or [CLS] text [SEP] pair [SEP].
 
         Args:
             text: the first text.
             pair: the second text, if any.
-            max_tokens: the maximum number of tokens, including those of the layout.
+            max_tokens: the maximum number of tokens, including [CLS] and [SEP].
 
         Raises:
             TextError: there are more than `max_tokens` tokens.
@@ -220,31 +220,31 @@ class Tokenizer:
     def encode_batch(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, max_tokens: int | None = None
     ) -> list[Encoding]:
-        """`encode` for many texts at once, on all cores."""
+        """Encode many texts at once, on all cores; see `encode`."""
         segments = self.encode_segments(texts if pairs is None else [*texts, *pairs])
         if pairs is None:
-            encodings = [self._with_layout(segment) for segment in segments]
+            encodings = [self._add_layout(segment) for segment in segments]
         else:
             first, second = segments[: len(texts)], segments[len(texts) :]
-            encodings = [self._with_layout(a, b) for a, b in zip(first, second, strict=True)]
+            encodings = [self._add_layout(a, b) for a, b in zip(first, second, strict=True)]
         longest = max(map(len, encodings), default=0)
         if max_tokens is not None and longest > max_tokens:
             raise TextError("text-too-long", tokens=longest, limit=max_tokens)
         return encodings
 
     def encode_segments(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
-        """Texts without the layout -> encodings of the library, with `.ids`, `.tokens` and `.offsets` (characters)."""
-        texts = [_checked(text) for text in texts]
+        """Encode texts without [CLS] and [SEP] as encodings of the library, with `.ids`, `.tokens` and `.offsets`."""
+        texts = [_check_text(text) for text in texts]
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.encode_batch(texts, add_special_tokens=False)
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts, without layout and offsets: the fastest way."""
-        return _ids(self._backend, texts)
+        """Return only the ids of many texts, without [CLS], [SEP] and offsets, which is fastest."""
+        return _encode_ids(self._backend, texts)
 
     def encode_plain(self, texts: Sequence[str]) -> list[list[int]]:
-        """`encode_ids` without special tokens: "[SEP]" in a text is five characters, as a corpus means it."""
-        return _ids(self._plain, texts)
+        """Return the ids of many texts in which "[SEP]" and the like are ordinary characters, as in a corpus."""
+        return _encode_ids(self._plain, texts)
 
     @cached_property
     def _plain(self) -> tokenizers.Tokenizer:
@@ -254,15 +254,15 @@ class Tokenizer:
 
     @cached_property
     def language(self) -> str:
-        """The language of its tokens, a code of `bertlab.config.languages`."""
+        """The language of the tokens, a code of `bertlab.config.languages`."""
         return detect_language(self._tokens)
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
-        """The token of every id, including "##"."""
+        """Return the token of every id, including "##"."""
         return [self._tokens[id] for id in ids]
 
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
-        """Ids to a readable text; spaces and, if uncased, capitals of the original are not recovered."""
+        """Return a readable text for ids. The original spaces are lost and, if uncased, the original capitals."""
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.decode([int(id) for id in ids], skip_special_tokens=skip_special)
 
@@ -273,22 +273,22 @@ class Tokenizer:
 
     @cached_property
     def digest(self) -> str:
-        """A short fingerprint of vocabulary and normalisation: equal digests give equal ids."""
+        """A short fingerprint of vocabulary and normalisation; tokenizers with equal digests give equal ids."""
         return hashlib.sha256(self._backend.to_str().encode()).hexdigest()[:16]
 
     @cached_property
     def lowercase(self) -> bool:
-        """Whether texts are put in lower case."""
+        """Whether texts are converted to lower case."""
         return self._normalise("A") == "a"
 
     @cached_property
     def strips_accents(self) -> bool:
-        """Whether "é" becomes "e"; such a tokenizer also takes Hangul syllables apart."""
+        """Whether "é" becomes "e"; such a tokenizer also splits Hangul syllables."""
         return self._normalise("é") == "e"
 
     @property
     def max_word_chars(self) -> int:
-        """Characters of the longest word that does not become [UNK]."""
+        """The maximum number of characters in a word; a longer word becomes [UNK]."""
         return self._backend.model.max_input_chars_per_word
 
     def _normalise(self, text: str) -> str:
@@ -297,8 +297,8 @@ class Tokenizer:
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.normalizer.normalize_str(text)
 
-    def _with_layout(self, a: tokenizers.Encoding, b: tokenizers.Encoding | None = None) -> Encoding:
-        """Add [CLS] and [SEP]. The library's own way could not tell them from a "[SEP]" in the text."""
+    def _add_layout(self, a: tokenizers.Encoding, b: tokenizers.Encoding | None = None) -> Encoding:
+        """Add [CLS] and [SEP]. The library could add them too, but not mark them apart from a "[SEP]" in the text."""
         ids, tokens, offsets = [self.cls_id, *a.ids, self.sep_id], ["[CLS]", *a.tokens, "[SEP]"], a.offsets
         offsets = [(0, 0), *offsets, (0, 0)]
         special = [True, *[False] * len(a), True]
@@ -312,13 +312,13 @@ class Tokenizer:
         return Encoding(tuple(ids), tuple(types), tuple(tokens), tuple(offsets), tuple(special))
 
 
-def _ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    texts = [_checked(text) for text in texts]
+def _encode_ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    texts = [_check_text(text) for text in texts]
     with translate_failures("tokenizer-failed", TextError):
         return [row.ids for row in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
 
-def _checked(text: str) -> str:
+def _check_text(text: str) -> str:
     if not isinstance(text, str):
         raise TextError("text-not-a-string")
     return replace_surrogates(text)

@@ -322,8 +322,8 @@ def _pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainCo
         config.corpus,
         config.out / f"pretrained-seed{seed}" / row.pretrained,
         preset=config.preset, batch_size=config.batch_size, max_tokens=config.max_tokens, seed=seed,
-        validation=config.validation, evaluate_every=10**9, snapshots=False, watch=False, device=config.device,
-        threads=config.threads, optim=config.optim, **changes,
+        validation=config.validation, evaluate_every=10**9, snapshots=False, sample_predictions=False,
+        device=config.device, threads=config.threads, optim=config.optim, **changes,
     )  # fmt: skip
     return replace(run, steps=config.steps) if config.steps else replace(run, minutes=config.minutes)
 

@@ -63,7 +63,7 @@ class RunArtifacts:
         is_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot)
         metrics = self._evaluate(config.evaluate_rows) if is_due else {}
         if is_snapshot:
-            self._predict_watched()
+            self._predict_samples()
         if config.snapshots and is_snapshot:
             directory = config.out / "snapshots" / f"step-{step:08d}"
             self._save(directory, metrics, SNAPSHOT_DTYPES[config.snapshot_dtype], config.evaluate_rows)
@@ -71,7 +71,7 @@ class RunArtifacts:
     def after_run(self) -> None:
         """Evaluate the model as it is stored, and write the checkpoint."""
         if not is_snapshot_step(self.trainer.progress.step):
-            self._predict_watched(is_final=True)
+            self._predict_samples(is_final=True)
         pairs = 4 * self.config.evaluate_rows
         self._save(self.config.out / "checkpoint", self._evaluate(pairs, is_final=True), pairs=pairs)
 
@@ -109,8 +109,8 @@ class RunArtifacts:
             self.notify(format_metrics(metrics, trainer.progress.step))
         return metrics
 
-    def _predict_watched(self, is_final: bool = False) -> None:
-        """Log the predictions for the masked words of the watched sentences."""
+    def _predict_samples(self, is_final: bool = False) -> None:
+        """Log the predictions for the masked words of the sample sentences."""
         if not self.inputs.sentences or not distributed.is_main_process():
             return
         optimizer, step = self.trainer.optimizer, self.trainer.progress.step

@@ -34,8 +34,8 @@ class PretrainConfig(RunConfig):
         "pair": ("max_tokens", "final_max_tokens", "final_share", "pair_objective"),
         "mask": ("mask", "whole_word", "mask_share", "random_share", "left_to_right", "teacher", "teacher_share"),
         "monitoring": (
-            "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "watch", "sentences",
-            "tensorboard",
+            "validation", "evaluate_every", "evaluate_rows", "snapshots", "snapshot_dtype", "sample_predictions",
+            "sentences", "tensorboard",
         ),
         "machine": (*RunConfig.SECTIONS["machine"], "loader_workers"),
         "card": RunConfig.SECTIONS["card"],
@@ -111,9 +111,9 @@ class PretrainConfig(RunConfig):
     """Save checkpoints at steps 0, 10, 30, 100, 300, ... for the time machine."""
     snapshot_dtype: Literal[tuple(SNAPSHOT_DTYPES)] = "float16"
     """Type in which snapshots are stored; float8 halves their size."""
-    watch: bool = True
-    """Print predictions for a few masked words at the snapshot steps and at the end."""
+    sample_predictions: Annotated[bool, tyro.conf.arg(aliases=("--watch",))] = True
+    """Print sample predictions for masked words at the snapshot steps and at the end."""
     sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
-    """Sentences with a [MASK] for these predictions, instead of the built-in ones for English and Korean."""
+    """Sentences with [MASK] for the sample predictions, instead of the built-in English and Korean sentences."""
     tensorboard: bool = False
     """Write event files to --out/tensorboard; needs the package tensorboard."""

@@ -66,7 +66,7 @@ def evaluate_pretraining(
         DataError: the corpus has no characters.
     """
     parameter = next(model.parameters())
-    rule = MaskRule.of(tokenizer).to(parameter.device)
+    rule = MaskRule.for_tokenizer(tokenizer).to(parameter.device)
     max_tokens = max_tokens or min(128, model.config.max_positions)
     sampler = PairSampler(corpus, tokenizer, batch_size, max_tokens, VALIDATION_SEED, pair_objective=pair_objective)
     loss = PretrainingLoss(rule, pair_objective, model.config.left_to_right)

@@ -36,7 +36,7 @@ def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line
 
     Args:
         config: the settings.
-        notify: takes lines for a terminal: metrics during the run, predictions for watched sentences, and the step that
+        notify: takes lines for a terminal: metrics during the run, sample predictions, and the step that
             the run continues from or finished at.
 
     Raises:
@@ -53,15 +53,15 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
     device = prepare_machine(config)
     inputs = open_inputs(config)
     batches = PairSampler(
-        inputs.corpus.in_blocks_for(config.batch_size * config.max_tokens),
+        inputs.corpus.enlarge_blocks(config.batch_size * config.max_tokens),
         inputs.tokenizer,
         config.batch_size,
         config.max_tokens,
         config.seed,
-        share=distributed.data_shard(),
+        shard=distributed.data_shard(),
         pair_objective=config.pair_objective,
-        longer=LongPairs(config.final_max_tokens, config.final_share) if config.final_max_tokens else None,
-        ahead=resolve_loader_workers(config, device),
+        long_pairs=LongPairs(config.final_max_tokens, config.final_share) if config.final_max_tokens else None,
+        prefetch_blocks=resolve_loader_workers(config, device),
     )
     rule, left_to_right = _mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
     loss = PretrainingLoss(rule, config.pair_objective, left_to_right, inputs.teacher, config.teacher_share)
@@ -134,7 +134,7 @@ def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
 
 def _mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
     shares = {"mask_share": config.mask_share, "random_share": config.random_share}
-    return MaskRule.of(tokenizer, config.mask, config.whole_word, **shares)
+    return MaskRule.for_tokenizer(tokenizer, config.mask, config.whole_word, **shares)
 
 
 def run(config: PretrainConfig) -> None:

@@ -73,7 +73,9 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     if config.teacher and not predicts_masks:
         raise BertlabError("teacher-of-left-to-right")
     teacher = _load_teacher(config, tokenizer, longest) if config.teacher else None
-    sentences = (config.sentences or cloze.default_sentences(tokenizer)) if config.watch and predicts_masks else ()
+    sentences = (
+        (config.sentences or cloze.default_sentences(tokenizer)) if config.sample_predictions and predicts_masks else ()
+    )
     cloze.check_sentences(sentences, tokenizer, positions)
     return PretrainingInputs(corpus, tokenizer, model, validation, teacher, sentences, _sum_earlier_runs(config))
 

@@ -1,0 +1,230 @@
+"""Tokenise the shards of a corpus in several processes; every document goes to a random bucket.
+
+A process writes the documents of its shard to one file, as record batches that each belong to one bucket. The parent
+process reads the files in the order of the shards, so the corpus does not depend on which process is done first.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pyarrow as pa
+
+from bertlab.config.errors import DataError
+from bertlab.text.pretraining import worker_process
+from bertlab.text.pretraining.corpus import split_sentences
+from bertlab.text.readers.documents import Shard, Text, invalid_text, read_texts
+from bertlab.text.readers.invalid_rows import InvalidRows
+from bertlab.text.tokenizers.wordpiece import Tokenizer
+
+MAX_BUFFERED_TOKENS = 1 << 20  # tokens that a process keeps in memory before it writes them
+# the maximum number of texts that are tokenised at once, and about the maximum of their characters
+BATCH_ROWS, BATCH_CHARACTERS = 64, 1 << 20
+
+
+@dataclass
+class Counts:
+    """Counts of a shard or of the whole corpus."""
+
+    documents: int = 0
+    """The number of tokenised documents."""
+    tokens: int = 0
+    """The number of tokens."""
+    characters: int = 0
+    """The number of characters."""
+    bytes: int = 0
+    """The number of bytes of the text in UTF-8."""
+    invalid: int = 0
+    """The number of rows and files left out."""
+    first_invalid: list[DataError] = field(default_factory=list)
+    """The errors of the first five of these."""
+
+    def add(self, other: "Counts") -> None:
+        """Add the counts of another part."""
+        for name in ("documents", "tokens", "characters", "bytes", "invalid"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.first_invalid = (self.first_invalid + other.first_invalid)[:5]
+
+
+@dataclass(frozen=True)
+class TokenisationJob:
+    """The settings that every process needs."""
+
+    tokenizer: Tokenizer
+    """The tokenizer."""
+    building: Path
+    """The directory in which the corpus is built."""
+    column: str
+    """The column that holds the text."""
+    seed: int
+    """The seed of the order of documents."""
+    skip_invalid: bool
+    """Whether to skip invalid rows instead of stopping."""
+    buckets: int
+    """The number of buckets."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of a document: ids, sentence lengths, the name and the number of its source."""
+        columns = {
+            "input_ids": datasets.Sequence(datasets.Value(self.id_type)),
+            "segment_lengths": datasets.Sequence(datasets.Value("int32")),
+            "source": datasets.Value("string"),
+            "nth": datasets.Value("int16"),
+        }
+        return datasets.Features(columns).arrow_schema
+
+    @property
+    def id_type(self) -> str:
+        """The smallest integer type for all token ids."""
+        return "uint16" if self.tokenizer.vocab_size <= 1 << 16 else "int32"
+
+    def bucket_path(self, number: int) -> str:
+        """Return the path of the file with the documents of a bucket."""
+        return str(self.building / f"bucket-{number}.arrow")
+
+    def shard_path(self, number: int) -> str:
+        """Return the path of the file with the documents of a shard."""
+        return str(self.building / f"shard-{number}.arrow")
+
+
+def tokenise_shards(
+    job: TokenisationJob, shards: list[Shard], workers: int
+) -> Iterator[tuple[list[int], list[DataError], Counts]]:
+    """Tokenise all shards and yield the results of `_tokenise_shard`, in the order of the shards."""
+    workers = max(1, min(workers, len(shards)))
+    if workers == 1:
+        _set_job(job)
+        yield from map(_tokenise_shard, enumerate(shards))
+        return
+    try:
+        with ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(job,)) as pool:
+            yield from pool.map(_tokenise_shard, enumerate(shards))
+    except BrokenProcessPool as error:
+        raise DataError("worker-killed") from error
+
+
+_job: TokenisationJob
+
+
+def _set_job(job: TokenisationJob) -> None:
+    global _job
+    _job = job
+
+
+def _start_worker(job: TokenisationJob) -> None:
+    worker_process.set_up()
+    _set_job(job)
+
+
+def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[DataError], Counts]:
+    """Tokenise one shard into a file of record batches.
+
+    Returns:
+        the bucket of each record batch, the errors of invalid rows, and the counts.
+    """
+    number, shard = numbered_shard
+    rng = np.random.default_rng([_job.seed, number])
+    counts, buckets, invalid = Counts(), [], []
+    documents: list[tuple[np.ndarray, list[int]]] = []
+    tokens = 0
+    with pa.OSFile(_job.shard_path(number), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
+        for batch in _batch_texts(read_texts(shard, _job.column)):
+            for text, (ids, lengths) in zip(batch, _tokenise_texts([text.text or "" for text in batch]), strict=True):
+                if not lengths:
+                    error = invalid_text(shard, text)
+                    if not _job.skip_invalid:
+                        InvalidRows("stop").report(error)
+                    invalid.append(error)
+                    continue
+                documents.append((ids, lengths))
+                characters, size = len(text.text), len(text.text.encode("utf-8", "surrogatepass"))
+                counts.add(Counts(1, len(ids), characters, size))
+                tokens += len(ids)
+            if tokens > MAX_BUFFERED_TOKENS:
+                buckets += _write_documents(documents, shard, rng, writer)
+                documents, tokens = [], 0
+        buckets += _write_documents(documents, shard, rng, writer)
+    counts.add(Counts(invalid=len(invalid), first_invalid=invalid[:5]))
+    return buckets, invalid, counts
+
+
+def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
+    """Group texts into lists of bounded size, so that memory depends on neither the number nor the length of texts."""
+    batch, characters = [], 0
+    for text in texts:
+        batch.append(text)
+        characters += len(text.text or "")
+        if len(batch) == BATCH_ROWS or characters >= BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
+    """Yield the token ids of each text and the lengths of its sentences; sentences without tokens are left out."""
+    if sum(map(len, texts)) < 2 * BATCH_CHARACTERS:
+        sentences = [split_sentences(text) for text in texts]
+        ids = iter(_job.tokenizer.encode_plain([sentence for document in sentences for sentence in document]))
+        for document in sentences:
+            encoded = [sentence for sentence in (next(ids) for _ in document) if sentence]
+            tokens = np.array([token for sentence in encoded for token in sentence], _job.id_type)
+            yield tokens, [len(sentence) for sentence in encoded]
+        return
+    for text in texts:
+        encoded = [
+            sentence
+            for part in _group_sentences(split_sentences(text))
+            for sentence in _encode_sentences(part)
+            if len(sentence)
+        ]
+        yield np.concatenate([np.zeros(0, _job.id_type), *encoded]), list(map(len, encoded))
+
+
+def _group_sentences(sentences: list[str]) -> Iterator[list[str]]:
+    """Group sentences into lists of about `BATCH_CHARACTERS` characters."""
+    part, characters = [], 0
+    for sentence in sentences:
+        part.append(sentence)
+        characters += len(sentence)
+        if characters >= BATCH_CHARACTERS:
+            yield part
+            part, characters = [], 0
+    yield part
+
+
+def _encode_sentences(sentences: list[str]) -> Iterator[np.ndarray]:
+    """Yield the token ids of each sentence; a very long one is tokenised in pieces of whole words."""
+    if sum(map(len, sentences)) < 2 * BATCH_CHARACTERS:
+        yield from (np.array(ids, _job.id_type) for ids in _job.tokenizer.encode_plain(sentences))
+        return
+    for sentence in sentences:
+        pieces = []
+        while sentence:
+            end = sentence.rfind(" ", 1, BATCH_CHARACTERS) if len(sentence) > BATCH_CHARACTERS else len(sentence)
+            end = end if end > 0 else BATCH_CHARACTERS
+            pieces.append(np.array(_job.tokenizer.encode_plain([sentence[:end]])[0], _job.id_type))
+            sentence = sentence[end:]
+        yield np.concatenate([np.zeros(0, _job.id_type), *pieces])
+
+
+def _write_documents(documents: list[tuple[np.ndarray, list[int]]], shard: Shard, rng, writer) -> list[int]:
+    """Draw a bucket for each document, write one record batch for each bucket drawn, and return these buckets."""
+    bucket_D = rng.integers(_job.buckets, size=len(documents))
+    ids_type, lengths_type = (_job.schema.field(name).type for name in ("input_ids", "segment_lengths"))
+    buckets = np.unique(bucket_D).tolist()
+    for k in buckets:
+        members = [documents[d] for d in np.flatnonzero(bucket_D == k)]
+        columns = [
+            pa.array([ids for ids, _ in members], ids_type),
+            pa.array([lengths for _, lengths in members], lengths_type),
+            pa.array([shard.label] * len(members)),
+            pa.array([shard.source] * len(members), pa.int16()),
+        ]
+        writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_job.schema))
+    return buckets
