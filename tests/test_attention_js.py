@@ -41,7 +41,7 @@ def visit(chromium, tmp_path):
         until(page, ready)
         if ready == "globalThis.bertlab":
             page.evaluate("bertlab.ready")
-            page.evaluate("() => { window.heard = []; bertlab.hear((state) => heard.push(state)); }")
+            page.evaluate("() => { window.heard = []; bertlab.listen((state) => heard.push(state)); }")
             settle(page)
         return page
 
@@ -120,7 +120,7 @@ def test_lines_are_drawn_and_said(visit):
     assert page.locator("canvas.bl-under.bl-dim").count() == 1
     page.mouse.move(*token_at(page, "key", 3))
     settle(page)
-    assert readout(page).startswith(f"on {text('canvas-attended')}")
+    assert readout(page).startswith(f"on {text('canvas-attended-by')}")
     assert max(values(readout(page))) == pytest.approx(fact.probs_LNTT[0, :, :, 3].mean(0).max(), abs=6e-4)
 
 
@@ -190,7 +190,7 @@ def test_keyboard_alone_is_enough(visit):
     assert max(values(readout(page))) == pytest.approx(fact.probs_LNTT[1, :, 1].mean(0).max(), abs=6e-4)
     page.keyboard.press("s")
     settle(page)
-    assert readout(page).startswith(f"the {text('canvas-attended')}")
+    assert readout(page).startswith(f"the {text('canvas-attended-by')}")
     page.locator(".bl-head").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("s")
@@ -397,7 +397,7 @@ def test_a_search_lights_counts_and_goes_on(visit):
     assert page.locator(".bl-count").inner_text() == "3 / 3"
     settle(page)
     assert readout(page).startswith("the attends to")
-    page.get_by_role("button", name=text("canvas-hold-found")).click()
+    page.get_by_role("button", name=text("canvas-pin-matches")).click()
     assert state(page)["tokens"] == [1, 4, 10]
     page.get_by_label(text("canvas-find")).fill("boats")
     assert page.locator(".bl-count").inner_text() == "0 / 0"
@@ -408,7 +408,7 @@ def test_tokens_become_words_as_clark_sums_them(visit):
     tokens = rows(["the", "lamp", "##light", "##er", "went"], ["un", "##seen"])
     fact = attention(tokens=tokens)
     page = visit(html.attention_html(fact))
-    page.get_by_label(text("canvas-merged")).check()
+    page.get_by_label(text("canvas-whole-words")).check()
     settle(page)
     page.mouse.move(*token_at(page, "query", 2))
     settle(page)
@@ -420,10 +420,10 @@ def test_tokens_become_words_as_clark_sums_them(visit):
     assert sum(expected) == pytest.approx(1, abs=1e-4)
     assert values(line) == [pytest.approx(value, abs=6e-4) for value in sorted(expected, reverse=True)[:5]]
     page.mouse.click(*token_at(page, "query", 5))
-    page.get_by_label(text("canvas-merged")).uncheck()
+    page.get_by_label(text("canvas-whole-words")).uncheck()
     settle(page)
     assert state(page)["tokens"] == [7], "a word is kept by its first token"
-    assert not visit(html.attention_html(attention())).get_by_label(text("canvas-merged")).is_visible()
+    assert not visit(html.attention_html(attention())).get_by_label(text("canvas-whole-words")).is_visible()
 
 
 def test_every_change_can_be_undone(visit):
@@ -605,11 +605,12 @@ def test_another_palette_changes_figures_and_canvas_views(tmp_path):
 @pytest.mark.parametrize("dark", [False, True])
 def test_heads_are_told_apart_with_every_kind_of_sight(visit, sight, dark):
     page = visit(
-        f"<!doctype html><script type=module>{assets.module('attention')}; globalThis.palette = palette;</script>",
-        ready="globalThis.palette",
+        f"<!doctype html><script type=module>{assets.module('attention')}; Object.assign(globalThis, {{ headColours }})"
+        "</script>",
+        ready="globalThis.headColours",
     )
     for count in (12, 16):
-        colours = page.evaluate("([count, dark]) => palette(count, dark)", [count, dark])
+        colours = page.evaluate("([count, dark]) => headColours(count, dark)", [count, dark])
         assert len(set(colours)) == count
         apart = nearest(colours, sight)
         # 0.02 is just noticeable side by side; three times that is told apart at a distance

@@ -1,17 +1,17 @@
 // The attention view: lines between tokens, all heads as thumbnails, or one head as a heat map.
-// Holds the state and the controls and draws one of the three pictures from a payload. Every change of the state is reported
-// through emit, and options can set it. Makes no network requests.
-import { mix, paper, palette, readTheme, watch } from "./canvas.js";
-import { FILTERS, TokenData, Words } from "./data.js";
-import { element, handle } from "./dom.js";
+// This module has the state and the controls, and draws one of the three pictures from a payload. Every change of the state
+// is reported through emit, and options can set the state. It makes no network requests.
+import { headColours, interpolate, lightTheme, observe, readTheme } from "./canvas.js";
+import { FILTERS, TokenData, WordData } from "./data.js";
+import { element, mountView } from "./dom.js";
 import { Grid } from "./grid.js";
 import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
 import { PALETTE } from "./palette.js";
-import { received } from "./payload.js";
-import { literal, saveMenu } from "./save.js";
-import { History, START, VIEWS, ZOOMS, digest, sensible } from "./state.js";
-import { words } from "./words.js";
+import { readPayload } from "./payload.js";
+import { pythonLiteral, saveMenu } from "./save.js";
+import { History, INITIAL_STATE, VIEWS, ZOOMS, stateKey, validateState } from "./state.js";
+import { viewTexts } from "./texts.js";
 
 const EMIT_AFTER = 150; // ms without a further change before the state is reported to the host
 const FETCH_AFTER = 40; // ms, if the picture needs data from the host
@@ -21,66 +21,66 @@ class AttentionView {
   constructor(root, emit) {
     this.root = element("section", { class: "bl-view bl-attention" });
     this.emit = emit;
-    this.state = { ...START };
+    this.state = { ...INITIAL_STATE };
     this.history = new History();
     this.reported = new Set();
     this.emitTimer = 0;
     this.generation = 0;
     root.append(this.root);
-    this.root.addEventListener("keydown", (event) => this.shortcut(event));
-    this.unwatch = watch(this.root, (what) => {
+    this.root.addEventListener("keydown", (event) => this.handleShortcut(event));
+    this.stopObserving = observe(this.root, (what) => {
       if (!this.data) return;
       if (what === "theme") this.theme = null;
       this.refresh();
     });
   }
 
-  /** Read a payload: the first one, the same one again, more layers of the same input, or another input. */
+  /** Read a payload: the first one, a repeated one, more layers of the same input, or another input. */
   async load(payload, options) {
     const generation = ++this.generation;
-    const { header, blocks, hosted, language } = received("attention", payload, options);
-    const rebuilt = language !== this.language;
+    const { header, blocks, hostOptions, language } = readPayload("attention", payload, options);
+    const languageChanged = language !== this.language;
     this.language = language;
-    this.words = words(hosted);
-    const fresh = this.tokenData?.id !== header.id;
-    if (fresh) [this.tokenData, this.merged] = [new TokenData(header, blocks), null];
+    this.texts = viewTexts(hostOptions);
+    const isNewInput = this.tokenData?.id !== header.id;
+    if (isNewInput) [this.tokenData, this.merged] = [new TokenData(header, blocks), null];
     else this.tokenData.add(blocks);
-    this.code = hosted.code ?? null;
-    this.subject = hosted.subject;
-    this.obey(hosted.state);
-    this.check();
-    if (fresh && !this.tokenData.has(this.state.layer, this.needed)) {
-      // the first picture shows what was sent; later the user's choice is kept and the host is asked for the data
-      const came = blocks.find((block) => block.kind !== "thumbs");
-      if (this.mounted) this.report();
-      else Object.assign(this.state, { layer: came.layer, head: came.head ?? this.state.head });
+    this.code = hostOptions.code ?? null;
+    this.subject = hostOptions.subject;
+    this.applyHostState(hostOptions.state);
+    this.validate();
+    if (isNewInput && !this.tokenData.has(this.state.layer, this.neededHeads)) {
+      // The first picture shows whatever the payload has. Later, the user's choice stays and the host must send its data.
+      const block = blocks.find((part) => part.kind !== "thumbs");
+      if (this.isMounted) this.report();
+      else Object.assign(this.state, { layer: block.layer, head: block.head ?? this.state.head });
     }
-    this.mounted = true;
-    if (!this.bar || rebuilt || this.barFor !== this.shape) this.build();
-    await this.settle(generation);
+    this.isMounted = true;
+    if (!this.bar || languageChanged || this.barShape !== this.shape) this.build();
+    await this.loadAndDraw(generation);
   }
 
   /** Apply the host's state, unless it repeats a state that this view reported: that would undo later changes. */
-  obey(state) {
+  applyHostState(state) {
     if (!state) return;
     const text = JSON.stringify(state);
-    if (text === this.hosted || this.reported.has(digest({ ...START, ...state }))) return;
-    this.hosted = text;
-    for (const name of Object.keys(START)) if (name in state) this.state[name] = state[name];
+    if (text === this.lastHostState || this.reported.has(stateKey({ ...INITIAL_STATE, ...state }))) return;
+    this.lastHostState = text;
+    for (const name of Object.keys(INITIAL_STATE)) if (name in state) this.state[name] = state[name];
   }
 
   /** Restrict the state to the layers, heads and tokens of this payload. */
-  check() {
-    this.state = sensible(this.state, this.tokenData);
+  validate() {
+    this.state = validateState(this.state, this.tokenData);
     if (this.state.merge && !this.tokenData.words) this.state.merge = false;
-    if (this.state.merge) this.merged ??= new Words(this.tokenData);
+    if (this.state.merge) this.merged ??= new WordData(this.tokenData);
     this.data = this.state.merge ? this.merged : this.tokenData;
   }
 
-  /** Draw, unless a new input has no layout yet; `refresh` then draws it. */
-  steady(draw) {
+  /** Wrap a draw function so that it does nothing while a new input has no layout; `refresh` draws that later. */
+  whenLaidOut(draw) {
     return () => {
-      if (this.placed === this.data) draw();
+      if (this.laidOutData === this.data) draw();
     };
   }
 
@@ -89,64 +89,65 @@ class AttentionView {
     return `${layers}.${heads}.${segments.includes(1)}.${Boolean(this.tokenData.words)}`;
   }
 
-  /** The name of the picture that is shown. */
-  get look() {
+  /** The name of the shown picture. */
+  get pictureName() {
     return this.state.view === "auto" ? (this.tokenData.thumbs ? "grid" : "lines") : this.state.view;
   }
 
-  get shown() {
+  /** The heads that the line view shows. */
+  get shownHeads() {
     return this.state.heads ?? Array.from({ length: this.tokenData.heads }, (_, head) => head);
   }
 
-  /** The heads that the picture shows in full. */
-  get needed() {
-    return this.look === "lines" ? this.shown : [this.state.head];
+  /** The heads whose full data the picture needs. */
+  get neededHeads() {
+    return this.pictureName === "lines" ? this.shownHeads : [this.state.head];
   }
 
-  /** The positions of the pinned tokens among those shown. */
-  get held() {
-    return [...new Set(this.state.tokens.map((token) => this.data.at(token)))];
+  /** The positions of the pinned tokens, as tokens or as merged words. */
+  get pinned() {
+    return [...new Set(this.state.tokens.map((token) => this.data.positionOf(token)))];
   }
 
-  hold(positions, side) {
-    this.set({ tokens: positions.map((position) => this.data.token(position)), side });
+  pin(positions, side) {
+    this.set({ tokens: positions.map((position) => this.data.tokenOf(position)), side });
   }
 
-  place({ layer, head }) {
-    return `${this.words.layerNumber.replace("{}", layer)} · ${this.words.headNumber.replace("{}", head)}`;
+  headTitle({ layer, head }) {
+    return `${this.texts.layerNumber.replace("{}", layer)} · ${this.texts.headNumber.replace("{}", head)}`;
   }
 
   set(change) {
     const before = { ...this.state };
     this.state = { ...this.state, ...change };
-    this.check();
-    if (digest(before) !== digest(this.state)) this.history.note(before, change);
+    this.validate();
+    if (stateKey(before) !== stateKey(this.state)) this.history.record(before, change);
     this.changed();
   }
 
   changed() {
-    this.settle(this.generation);
+    this.loadAndDraw(this.generation);
     clearTimeout(this.emitTimer);
-    this.emitTimer = setTimeout(() => this.report(), this.tokenData.has(this.state.layer, this.needed) ? EMIT_AFTER : FETCH_AFTER);
+    this.emitTimer = setTimeout(() => this.report(), this.tokenData.has(this.state.layer, this.neededHeads) ? EMIT_AFTER : FETCH_AFTER);
   }
 
-  /** Undo or redo. */
-  turn(way) {
-    const state = this.history[way](this.state);
+  /** Undo or redo; `action` is the name of a method of History. */
+  applyHistory(action) {
+    const state = this.history[action](this.state);
     if (!state) return;
     this.state = state;
-    this.check();
+    this.validate();
     this.changed();
   }
 
-  shortcut(event) {
+  handleShortcut(event) {
     const key = event.key.toLowerCase();
     if ((event.ctrlKey || event.metaKey) && (key === "z" || key === "y")) {
-      const way = key === "y" || event.shiftKey ? "forth" : "back";
-      if (!this.history[way === "back" ? "past" : "future"].length) return; // leave the key to the host, which may have its own undo
+      const action = key === "y" || event.shiftKey ? "redo" : "undo";
+      if (!this.history[action === "undo" ? "past" : "future"].length) return; // leave the key to the host, which may have its own undo
       event.preventDefault();
       event.stopPropagation();
-      this.turn(way);
+      this.applyHistory(action);
     } else if ((event.key === "+" || event.key === "-") && !event.ctrlKey && !event.metaKey && event.target !== this.search) {
       event.preventDefault();
       this.stepZoom(event.key === "+" ? 1 : -1);
@@ -158,17 +159,17 @@ class AttentionView {
   }
 
   /** Go to the next or the previous search result. */
-  seek(by) {
+  goToMatch(by) {
     const matches = this.matches;
     if (!matches.length) return;
     this.match = (this.match + by + matches.length) % matches.length;
-    this.pane.reveal?.(matches[this.match]);
-    this.showFound();
+    this.picture.reveal?.(matches[this.match]);
+    this.showMatchCount();
   }
 
   report() {
     clearTimeout(this.emitTimer);
-    this.reported.add(digest(this.state));
+    this.reported.add(stateKey(this.state));
     this.emit?.({ ...this.state, tokens: [...this.state.tokens], heads: this.state.heads && [...this.state.heads] });
   }
 
@@ -176,102 +177,102 @@ class AttentionView {
     this.set({ layer: this.state.layer + by });
   }
 
-  /** Prepare the data of the picture, then draw; without waiting if it is there already. */
-  async settle(generation) {
+  /** Decompress the data that the picture needs, if necessary, then draw. */
+  async loadAndDraw(generation) {
     const { tokenData, state } = this;
-    const ready = () => tokenData.ready(state.layer, this.needed);
+    const ready = () => tokenData.ready(state.layer, this.neededHeads);
     if (!ready()) {
-      await tokenData.open(state.layer, this.needed);
+      await tokenData.open(state.layer, this.neededHeads);
       if (generation !== this.generation) return;
     }
-    if (this.look === "grid" || !ready()) await tokenData.openThumbs();
+    if (this.pictureName === "grid" || !ready()) await tokenData.openThumbs();
     if (generation !== this.generation) return;
     this.refresh();
-    if (this.look === "grid" && tokenData.small) {
-      await Promise.all(Array.from({ length: tokenData.layers }, (_, layer) => tokenData.open(layer, this.every)));
-      if (generation === this.generation && this.look === "grid") this.refresh();
+    if (this.pictureName === "grid" && tokenData.small) {
+      await Promise.all(Array.from({ length: tokenData.layers }, (_, layer) => tokenData.open(layer, this.allHeads)));
+      if (generation === this.generation && this.pictureName === "grid") this.refresh();
     }
   }
 
-  get every() {
+  get allHeads() {
     return Array.from({ length: this.tokenData.heads }, (_, head) => head);
   }
 
   message() {
     const { data, state } = this;
-    if (!this.places.rows.length || !this.places.cols.length) return this.words.empty;
-    return data.ready(state.layer, this.needed) ? "" : `${this.words.fetching} ${state.layer} …`;
+    if (!this.positions.rows.length || !this.positions.cols.length) return this.texts.empty;
+    return data.ready(state.layer, this.neededHeads) ? "" : `${this.texts.loading} ${state.layer} …`;
   }
 
   refresh() {
     if (!this.root.isConnected || !this.bar) return;
     const { data, state } = this;
     this.theme ??= readTheme(this.root);
-    this.narrow = this.root.clientWidth < 560;
-    this.colours = palette(data.heads, this.theme.dark);
-    this.places = data.positions(state);
-    this.placed = data;
+    this.isNarrow = this.root.clientWidth < 560;
+    this.colours = headColours(data.heads, this.theme.dark);
+    this.positions = data.positions(state);
+    this.laidOutData = data;
     this.matches = data.find(state.find).filter((position) => !(state.hide && data.hideable.has(position)));
-    this.matching = new Set(this.matches);
-    if (this.foundFor !== `${data.id}.${state.find}`) this.match = -1;
-    this.foundFor = `${data.id}.${state.find}`;
-    const look = JSON.stringify([data.id, state.filter, state.hide, state.renorm]);
-    if (look !== this.pooledFor) data.pooled.clear();
-    this.pooledFor = look;
-    if (this.pane?.kind !== this.look) {
-      const focused = this.pane?.pane.contains(this.root.getRootNode().activeElement);
-      this.pane?.destroy();
-      this.pane = new { lines: Lines, grid: Grid, matrix: Matrix }[this.look](this);
-      this.pane.kind = this.look;
-      this.stage.append(this.pane.pane);
+    this.matchSet = new Set(this.matches);
+    if (this.matchKey !== `${data.id}.${state.find}`) this.match = -1;
+    this.matchKey = `${data.id}.${state.find}`;
+    const thumbnailKey = JSON.stringify([data.id, state.filter, state.hide, state.renorm]);
+    if (thumbnailKey !== this.thumbnailKey) data.thumbnails.clear();
+    this.thumbnailKey = thumbnailKey;
+    if (this.picture?.kind !== this.pictureName) {
+      const focused = this.picture?.pane.contains(this.root.getRootNode().activeElement);
+      this.picture?.destroy();
+      this.picture = new { lines: Lines, grid: Grid, matrix: Matrix }[this.pictureName](this);
+      this.picture.kind = this.pictureName;
+      this.stage.append(this.picture.pane);
       // after a change of picture by keyboard, the focus moves to the new picture
       if (focused) this.stage.querySelector("canvas[tabindex]")?.focus({ preventScroll: true });
     }
-    if (this.pane.at?.r >= this.places.rows.length || this.pane.at?.c >= this.places.cols.length) this.pane.at = null;
-    if (this.pane.hovered && !(this.pane.hovered.side === "query" ? this.places.rows : this.places.cols).includes(this.pane.hovered.position)) {
-      this.pane.hovered = null;
+    if (this.picture.at?.r >= this.positions.rows.length || this.picture.at?.c >= this.positions.cols.length) this.picture.at = null;
+    if (this.picture.hovered && !(this.picture.hovered.side === "query" ? this.positions.rows : this.positions.cols).includes(this.picture.hovered.position)) {
+      this.picture.hovered = null;
     }
-    this.pane.layout();
+    this.picture.layout();
     this.showControls();
-    if (this.pane.tell) this.pane.tell();
-    else this.say(null);
+    if (this.picture.updateReadout) this.picture.updateReadout();
+    else this.showReadout(null);
   }
 
   build() {
-    const { words: text, data } = this;
-    this.pane?.destroy();
-    this.pane = null;
-    this.barFor = this.shape;
+    const { texts: text, data } = this;
+    this.picture?.destroy();
+    this.picture = null;
+    this.barShape = this.shape;
     const button = (label, attributes) => element("button", { type: "button", ...attributes }, label);
     this.viewButtons = VIEWS.map((view) => button(text[view], { "data-view": view, onclick: () => this.set({ view }) }));
-    this.down = button("‹", { class: "bl-step", "aria-label": text.previous, title: text.previous, onclick: () => this.stepLayer(-1) });
-    this.up = button("›", { class: "bl-step", "aria-label": text.next, title: text.next, onclick: () => this.stepLayer(1) });
+    this.previousLayerButton = button("‹", { class: "bl-step", "aria-label": text.previous, title: text.previous, onclick: () => this.stepLayer(-1) });
+    this.nextLayerButton = button("›", { class: "bl-step", "aria-label": text.next, title: text.next, onclick: () => this.stepLayer(1) });
     this.layerValue = element("span", { class: "bl-value", "aria-live": "polite" });
     const stepper = element("span", { class: "bl-group", role: "group", "aria-label": text.layer, onkeydown: (event) => {
       const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
       if (by) { event.preventDefault(); this.stepLayer(by); }
-    } }, element("span", { class: "bl-name" }, text.layer), this.down, this.layerValue, this.up);
+    } }, element("span", { class: "bl-name" }, text.layer), this.previousLayerButton, this.layerValue, this.nextLayerButton);
     this.filter = element("select", { "aria-label": text.filter, onchange: () => this.set({ filter: this.filter.value }) },
-      ...Object.keys(FILTERS).map((key) => element("option", { value: key }, key === "all" ? text.everything : `${key[0].toUpperCase()} → ${key[1].toUpperCase()}`)));
+      ...Object.keys(FILTERS).map((key) => element("option", { value: key }, key === "all" ? text.allSentences : `${key[0].toUpperCase()} → ${key[1].toUpperCase()}`)));
     this.filterGroup = element("label", { class: "bl-group" }, element("span", { class: "bl-name" }, text.filter), this.filter);
     const check = (name, tip) => {
       const input = element("input", { type: "checkbox", name, onchange: () => this.set({ [name]: input.checked }) });
-      return { input, label: element("label", { class: "bl-check", title: tip }, input, text[{ renorm: "renormalise", merge: "merged" }[name] ?? name]) };
+      return { input, label: element("label", { class: "bl-check", title: tip }, input, text[{ renorm: "renormalise", merge: "wholeWords" }[name] ?? name]) };
     };
     this.hide = check("hide", text.hideTip);
     this.renorm = check("renorm", text.renormaliseTip);
     this.fit = check("fit", text.fitTip);
-    this.merge = check("merge", text.mergeTip);
+    this.merge = check("merge", text.wholeWordsTip);
     this.merge.label.style.display = this.tokenData.words ? "" : "none";
     this.headButtons = Array.from({ length: data.heads }, (_, head) => button(String(head), {
       class: "bl-head", "data-head": head, tabindex: head ? -1 : 0, "aria-label": text.headNumber.replace("{}", head),
-      onclick: () => this.clickHead(head), ondblclick: () => this.solo(head),
+      onclick: () => this.toggleHead(head), ondblclick: () => this.showOnlyHead(head),
     }));
     this.heads = element("div", { class: "bl-heads", role: "group", "aria-label": text.heads, onkeydown: (event) => {
       const now = this.headButtons.indexOf(event.target);
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (now < 0) return;
-      if (event.key.toLowerCase() === "s" && !event.ctrlKey && !event.metaKey) this.solo(now);
+      if (event.key.toLowerCase() === "s" && !event.ctrlKey && !event.metaKey) this.showOnlyHead(now);
       if (!by) return;
       event.preventDefault();
       const next = (now + by + data.heads) % data.heads;
@@ -293,57 +294,57 @@ class AttentionView {
 
   /** Search, zoom, undo and save. */
   buildTools(button) {
-    const { words: text } = this;
+    const { texts: text } = this;
     this.search = element("input", { type: "search", class: "bl-search", placeholder: text.find, "aria-label": text.find, title: text.findTip,
       oninput: () => this.set({ find: this.search.value }),
       onkeydown: (event) => {
-        if (event.key === "Enter") this.seek(event.shiftKey ? -1 : 1);
+        if (event.key === "Enter") this.goToMatch(event.shiftKey ? -1 : 1);
         else if (event.key === "Escape") this.set({ find: "" });
       } });
-    this.foundCount = element("span", { class: "bl-name bl-count", "aria-live": "polite" });
-    this.holdFound = button(text.holdFound, { class: "bl-quiet", title: text.holdFoundTip, onclick: () => this.hold(this.matches, this.state.side) });
+    this.matchCount = element("span", { class: "bl-name bl-count", "aria-live": "polite" });
+    this.pinMatchesButton = button(text.pinMatches, { class: "bl-quiet", title: text.pinMatchesTip, onclick: () => this.pin(this.matches, this.state.side) });
     const step = (sign, label, onclick) => button(sign, { class: "bl-tool", "aria-label": label, title: label, onclick });
     this.zoomOut = step("−", text.zoomOut, () => this.stepZoom(-1));
     this.zoomIn = step("+", text.zoomIn, () => this.stepZoom(1));
     this.zoomValue = element("span", { class: "bl-zoom" });
-    this.undo = step("↶", text.undo, () => this.turn("back"));
-    this.redo = step("↷", text.redo, () => this.turn("forth"));
+    this.undo = step("↶", text.undo, () => this.applyHistory("undo"));
+    this.redo = step("↷", text.redo, () => this.applyHistory("redo"));
     const save = saveMenu(text, { name: "attention", code: this.code && (() => this.python()), svg: () => this.svg(), data: () => this.columns(), subject: this.subject });
     return element("div", { class: "bl-bar bl-tools" },
-      element("span", { class: "bl-group" }, this.search, this.foundCount, this.holdFound),
+      element("span", { class: "bl-group" }, this.search, this.matchCount, this.pinMatchesButton),
       element("span", { class: "bl-group", role: "group", "aria-label": text.zoom }, this.zoomOut, this.zoomValue, this.zoomIn),
       element("span", { class: "bl-group" }, this.undo, this.redo), save);
   }
 
-  showFound() {
+  showMatchCount() {
     const { length } = this.matches;
-    this.foundCount.textContent = this.state.find.trim() ? `${length ? this.match + 1 : 0} / ${length}` : "";
-    this.holdFound.disabled = !length;
+    this.matchCount.textContent = this.state.find.trim() ? `${length ? this.match + 1 : 0} / ${length}` : "";
+    this.pinMatchesButton.disabled = !length;
   }
 
   /** The picture as SVG, in the colours of the light theme. */
   svg() {
     const [theme, colours] = [this.theme, this.colours];
-    Object.assign(this, { theme: paper(theme), colours: palette(this.data.heads, false) });
+    Object.assign(this, { theme: lightTheme(theme), colours: headColours(this.data.heads, false) });
     try {
-      return this.pane.svg();
+      return this.picture.svg();
     } finally {
       Object.assign(this, { theme, colours });
       this.refresh();
     }
   }
 
-  /** The data of the picture: a row for every head and pair of tokens shown; with pinned tokens, only theirs. */
+  /** The data of the picture as columns: a row for each shown head and pair of tokens; with pinned tokens, only their pairs. */
   columns() {
-    const { data, state, places } = this;
-    const heads = this.needed.filter((head) => data.head(state.layer, head));
-    const held = new Set(this.held);
-    const chosen = (list, side) => (held.size && state.side === side ? list.filter((position) => held.has(position)) : list);
-    const [rows, cols] = [chosen(places.rows, "query"), chosen(places.cols, "key")];
+    const { data, state, positions } = this;
+    const heads = this.neededHeads.filter((head) => data.head(state.layer, head));
+    const pinned = new Set(this.pinned);
+    const chosen = (list, side) => (pinned.size && state.side === side ? list.filter((position) => pinned.has(position)) : list);
+    const [rows, cols] = [chosen(positions.rows, "query"), chosen(positions.cols, "key")];
     const columns = { layer: [], head: [], query_position: [], query: [], key_position: [], key: [], probability: [] };
     for (const head of heads) {
       const probs = data.head(state.layer, head);
-      const factors = data.factors(probs, places, state.renorm);
+      const factors = data.factors(probs, positions, state.renorm);
       for (const row of rows) {
         for (const col of cols) {
           const probability = Number((probs[row * data.size + col] * factors[row]).toPrecision(5));
@@ -357,29 +358,29 @@ class AttentionView {
 
   /** The host's Python lines, with the current state in place of STATE. */
   python() {
-    return this.code.replace("STATE", () => literal(this.state));
+    return this.code.replace("STATE", () => pythonLiteral(this.state));
   }
 
-  clickHead(head) {
-    if (this.look !== "lines") return this.set({ head });
-    const on = new Set(this.shown);
+  toggleHead(head) {
+    if (this.pictureName !== "lines") return this.set({ head });
+    const on = new Set(this.shownHeads);
     if (on.has(head) && on.size > 1) on.delete(head);
     else on.add(head);
     this.set({ heads: [...on] });
   }
 
-  solo(head) {
-    if (this.look !== "lines") return;
+  showOnlyHead(head) {
+    if (this.pictureName !== "lines") return;
     this.set(this.state.heads?.length === 1 && this.state.heads[0] === head ? { heads: null } : { heads: [head], head });
   }
 
   showControls() {
-    const { state, data, theme, words: text } = this;
-    const lines = this.look === "lines";
-    for (const node of this.viewButtons) node.setAttribute("aria-pressed", String(node.dataset.view === this.look));
+    const { state, data, theme, texts: text } = this;
+    const lines = this.pictureName === "lines";
+    for (const node of this.viewButtons) node.setAttribute("aria-pressed", String(node.dataset.view === this.pictureName));
     this.layerValue.replaceChildren(String(state.layer), element("small", {}, ` / ${data.layers - 1}`));
-    this.down.disabled = state.layer === 0;
-    this.up.disabled = state.layer === data.layers - 1;
+    this.previousLayerButton.disabled = state.layer === 0;
+    this.nextLayerButton.disabled = state.layer === data.layers - 1;
     this.filter.value = state.filter;
     this.filterGroup.hidden = !data.segments.includes(1);
     this.filterGroup.style.display = this.filterGroup.hidden ? "none" : "";
@@ -390,39 +391,39 @@ class AttentionView {
     this.zoomValue.textContent = `${state.zoom}%`;
     this.zoomOut.disabled = state.zoom === ZOOMS[0];
     this.zoomIn.disabled = state.zoom === ZOOMS.at(-1);
-    this.showFound();
-    this.renorm.input.disabled = this.places.cols.length === data.size;
+    this.showMatchCount();
+    this.renorm.input.disabled = this.positions.cols.length === data.size;
     this.fit.label.style.display = this.overflows ? "" : "none";
-    const on = new Set(lines ? this.shown : [state.head]);
+    const on = new Set(lines ? this.shownHeads : [state.head]);
     this.headButtons.forEach((node, head) => {
       node.style.setProperty("--head", this.colours[head]);
       node.style.setProperty("--on-head", readable(this.colours[head]));
       node.setAttribute("aria-pressed", String(on.has(head)));
       node.title = lines ? text.headTip : text.squareTip;
     });
-    this.headBar.style.display = this.look === "grid" ? "none" : "";
+    this.headBar.style.display = this.pictureName === "grid" ? "none" : "";
     this.all.style.display = lines ? "" : "none";
     this.all.disabled = !state.heads;
-    this.legend.replaceChildren(...this.legendParts(this.look));
+    this.legend.replaceChildren(...this.legendParts(this.pictureName));
   }
 
   legendParts(view) {
-    const { theme, data, words: text } = this;
+    const { theme, data, texts: text } = this;
     const parts = data.segments.includes(1)
       ? ["A", "B"].map((name, i) => element("span", {}, swatch(theme.segments[i]), name)) : [];
     if (view !== "lines") {
-      const stops = Array.from({ length: 9 }, (_, i) => theme.css(mix(theme.ramp, i / 8))).join(", ");
+      const stops = Array.from({ length: 9 }, (_, i) => theme.css(interpolate(theme.ramp, i / 8))).join(", ");
       const strip = element("span", { style: `display:inline-block;width:84px;height:10px;border-radius:3px;background:linear-gradient(90deg, ${stops}) border-box;border:1px solid ${theme.hair}` });
       parts.push(element("span", { class: "bl-group", title: text.scale }, "0", strip, "1"));
     }
     return parts;
   }
 
-  /** The line below the picture: how much the token attends to which others, or a hint at what can be done. */
-  say(subject, verb = "", pairs = [], place = "") {
-    const { words: text } = this;
+  /** Write the line below the picture: which tokens a token attends to and how much, or a hint how to use the picture. */
+  showReadout(subject, verb = "", pairs = [], place = "") {
+    const { texts: text } = this;
     if (!subject) {
-      this.readout.replaceChildren({ lines: text.hint, grid: text.gridHint, matrix: text.matrixHint }[this.look]);
+      this.readout.replaceChildren({ lines: text.hint, grid: text.gridHint, matrix: text.matrixHint }[this.pictureName]);
       return;
     }
     const parts = [element("strong", {}, element("bdi", {}, subject))];
@@ -432,16 +433,16 @@ class AttentionView {
     this.readout.replaceChildren(...parts);
   }
 
-  fail() {
+  showError() {
     this.bar = this.data = this.tokenData = null;
-    this.root.replaceChildren(element("p", { class: "bl-message", role: "alert" }, (this.words ?? words({})).broken));
+    this.root.replaceChildren(element("p", { class: "bl-message", role: "alert" }, (this.texts ?? viewTexts({})).invalidPayload));
   }
 
   destroy() {
     clearTimeout(this.emitTimer);
     this.generation++;
-    this.unwatch();
-    this.pane?.destroy();
+    this.stopObserving();
+    this.picture?.destroy();
     this.root.remove();
   }
 }
@@ -460,5 +461,5 @@ function readable(hex) {
  * Returns {update(payload, options), destroy(), ready, state()}; ready resolves when the first picture is drawn.
  */
 export function render(root, payload, emit = null, options = {}) {
-  return handle(new AttentionView(root, emit), payload, options);
+  return mountView(new AttentionView(root, emit), payload, options);
 }

@@ -1,9 +1,9 @@
-// Shared by all canvases: the host's colours, colours for heads, text that is cut to fit, sharp and scrolling surfaces.
+// Shared by all canvases: the host's colours, colours for heads, shortened text, and sharp and scrolling surfaces.
 import { element } from "./dom.js";
 import { PALETTE } from "./palette.js";
 
 /** One colour for each head. Beyond sixteen heads colours repeat; the views then dash the lines of the repeated ones. */
-export function palette(count, dark) {
+export function headColours(count, dark) {
   const [twelve, sixteen] = themeColours(dark).heads;
   const colours = count > twelve.length ? sixteen : twelve;
   return Array.from({ length: count }, (_, head) => colours[head % colours.length]);
@@ -21,14 +21,14 @@ export function readTheme(root) {
     return Array.from(probe.getImageData(0, 0, 1, 1).data.slice(0, 3));
   };
   const { ink, ground, accent } = PALETTE.themes.light;
-  return themed(rgb(style.color, ink), rgb(style.backgroundColor, ground), rgb(style.accentColor, accent), style.fontFamily,
+  return makeTheme(rgb(style.color, ink), rgb(style.backgroundColor, ground), rgb(style.accentColor, accent), style.fontFamily,
     Math.max(11, parseFloat(style.fontSize) || 14));
 }
 
-/** The colours of a saved picture: those of the light theme. */
-export function paper(theme) {
+/** Return a theme with the light colours, for saved pictures. */
+export function lightTheme(theme) {
   const { ink, ground, accent } = PALETTE.themes.light;
-  return themed(channels(ink), channels(ground), channels(accent), theme.family, theme.size);
+  return makeTheme(channels(ink), channels(ground), channels(accent), theme.family, theme.size);
 }
 
 function themeColours(dark) {
@@ -40,7 +40,7 @@ function channels(colour) {
   return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 }
 
-function themed(ink, ground, accent, family, size) {
+function makeTheme(ink, ground, accent, family, size) {
   const dark = luminance(ground) < luminance(ink);
   const colours = themeColours(dark);
   const css = ([r, g, b], alpha = 1) => `rgba(${r}, ${g}, ${b}, ${alpha})`;
@@ -56,12 +56,12 @@ function luminance([r, g, b]) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** Interpolate a colour ramp; `where` is in 0..1. */
-export function mix(ramp, where) {
+/** Interpolate a colour ramp at `where`, 0 to 1. */
+export function interpolate(ramp, where) {
   const scaled = Math.min(Math.max(where, 0), 1) * (ramp.length - 1);
   const low = Math.min(Math.floor(scaled), ramp.length - 2);
-  const part = scaled - low;
-  return ramp[low].map((value, channel) => Math.round(value + (ramp[low + 1][channel] - value) * part));
+  const fraction = scaled - low;
+  return ramp[low].map((value, channel) => Math.round(value + (ramp[low + 1][channel] - value) * fraction));
 }
 
 /** A canvas in device pixels that fills its host and is drawn at most once per frame. */
@@ -107,17 +107,17 @@ export class Surface {
   }
 }
 
-/** Draw a text no wider than width, cut with an ellipsis between grapheme clusters. */
+/** Draw a text, shortened to a width with an ellipsis; cut between grapheme clusters. */
 export function drawText(context, text, x, y, width) {
-  context.fillText(fit(context, text, width), x, y);
+  context.fillText(shortenText(context, text, width), x, y);
 }
 
-const fitted = new Map();
+const shortenedTexts = new Map();
 const segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter() : null;
 
-function fit(context, text, width) {
+function shortenText(context, text, width) {
   const key = `${context.font}|${Math.round(width)}|${text}`;
-  const known = fitted.get(key);
+  const known = shortenedTexts.get(key);
   if (known !== undefined) return known;
   let result = text;
   if (context.measureText(text).width > width) {
@@ -131,34 +131,34 @@ function fit(context, text, width) {
     }
     result = `${parts.slice(0, low).join("")}…`;
   }
-  if (fitted.size > 20000) fitted.clear();
-  fitted.set(key, result);
+  if (shortenedTexts.size > 20000) shortenedTexts.clear();
+  shortenedTexts.set(key, result);
   return result;
 }
 
-/** Format a probability with the digits that the precision of the payload supports. */
-export function digits(value, error = 0) {
+/** Format a probability with as many digits as the precision of the payload supports. */
+export function formatProbability(value, error = 0) {
   if (!Number.isFinite(value)) return "–";
   if (value > 0 && value < 0.001) return "<0.001";
   return value.toFixed(error < 0.0005 || value < 0.0995 ? 3 : 2);
 }
 
-/** Call back when the size or the host's colours change. Returns a function that stops this. */
-export function watch(root, changed) {
+/** Call changed("size") or changed("theme") when the size or the host's colours change. Returns a function that stops this. */
+export function observe(root, changed) {
   const sizes = new ResizeObserver(() => changed("size"));
   sizes.observe(root);
-  const recoloured = (event) => {
+  const onTransitionEnd = (event) => {
     if (event.target === root && (event.propertyName === "color" || event.propertyName === "background-color")) changed("theme");
   };
-  root.addEventListener("transitionend", recoloured);
+  root.addEventListener("transitionend", onTransitionEnd);
   const scheme = matchMedia("(prefers-color-scheme: dark)");
-  const schemed = () => changed("theme");
-  scheme.addEventListener("change", schemed);
+  const onSchemeChange = () => changed("theme");
+  scheme.addEventListener("change", onSchemeChange);
   document.fonts?.ready.then(() => changed("theme"));
   return () => {
     sizes.disconnect();
-    root.removeEventListener("transitionend", recoloured);
-    scheme.removeEventListener("change", schemed);
+    root.removeEventListener("transitionend", onTransitionEnd);
+    scheme.removeEventListener("change", onSchemeChange);
   };
 }
 
@@ -166,17 +166,17 @@ export function watch(root, changed) {
  * A canvas that stays in place while its content scrolls. listeners: event listeners of the canvas. Returns
  * {scroll, spacer, sticky, surface}; the size of the spacer is the size of the content.
  */
-export function scroller(label, paint, listeners) {
+export function createScroller(label, paint, listeners) {
   const scroll = element("div", { class: "bl-scroll", onscroll: () => surface.draw() });
   const spacer = element("div");
   const sticky = element("div", { class: "bl-sticky" });
   scroll.append(sticky, spacer);
-  const surface = interactive(sticky, label, paint, listeners);
+  const surface = createInteractiveSurface(sticky, label, paint, listeners);
   return { scroll, spacer, sticky, surface };
 }
 
 /** A surface that can be focused and operated by keyboard. */
-export function interactive(host, label, paint, listeners) {
+export function createInteractiveSurface(host, label, paint, listeners) {
   const surface = new Surface(host, "bl-over", paint);
   const { canvas } = surface;
   canvas.tabIndex = 0;
@@ -186,8 +186,8 @@ export function interactive(host, label, paint, listeners) {
   return surface;
 }
 
-/** Run the action of the pressed key in a table of keys. Returns whether there is one. */
-export function press(event, keys) {
+/** Run the action of the pressed key in a table from keys to actions. Returns whether there is one. */
+export function runKeyAction(event, keys) {
   const run = keys[event.key];
   if (!run) return false;
   event.preventDefault();

@@ -1,15 +1,15 @@
 // The data of an attention payload: heads are decompressed on demand, filtered, renormalised and merged into words.
-// Shapes: L layers, N heads, T tokens (or words, once merged); a head is [T, T].
+// Shapes: L layers, N heads, T tokens (or words, if merged); a head is [T, T].
 import { inflate } from "./payload.js";
 
 export const FILTERS = { all: [null, null], aa: [0, 0], ab: [0, 1], ba: [1, 0], bb: [1, 1] };
-const KEPT_HEADS = 48; // most heads of a long input that are kept as floats
-const THUMB = 64;
+const MAX_CACHED_HEADS = 48; // the maximum number of decompressed heads of a long input
+const THUMB_SIDE = 64; // rows and columns of a thumbnail
 
-/** Base class of TokenData and Words. Subclasses have: tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(...). */
+/** Base class of TokenData and WordData. Subclasses have: tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(...). */
 class Units {
   constructor() {
-    this.pooled = new Map();
+    this.thumbnails = new Map();
   }
 
   /** The query and key positions that are neither filtered out nor hidden. */
@@ -34,25 +34,25 @@ class Units {
 
   /** The positions whose token contains a text, ignoring case. */
   find(text) {
-    const wanted = text.trim().toLowerCase();
-    return wanted ? Array.from(this.tokens.keys()).filter((i) => this.tokens[i].toLowerCase().includes(wanted)) : [];
+    const needle = text.trim().toLowerCase();
+    return needle ? Array.from(this.tokens.keys()).filter((i) => this.tokens[i].toLowerCase().includes(needle)) : [];
   }
 
-  /** A head reduced to at most THUMB x THUMB by maxima, so that a single large value stays visible; null without data. */
+  /** A head reduced to at most THUMB_SIDE x THUMB_SIDE by maxima, so that a single large value stays visible; null without data. */
   thumb(layer, head, places, state) {
     const key = `${layer}.${head}`;
     const probs = this.head(layer, head);
-    const known = this.pooled.get(key);
+    const known = this.thumbnails.get(key);
     if (known && known.exact === Boolean(probs)) return known;
     const result = probs ? this.shrink(probs, places, state.renorm) : this.overview(layer, head, places);
-    if (result) this.pooled.set(key, { ...result, exact: Boolean(probs) });
-    return this.pooled.get(key) ?? null;
+    if (result) this.thumbnails.set(key, { ...result, exact: Boolean(probs) });
+    return this.thumbnails.get(key) ?? null;
   }
 
   shrink(probs, places, renorm) {
     const { rows, cols } = places;
-    const high = Math.min(rows.length, THUMB);
-    const wide = Math.min(cols.length, THUMB);
+    const high = Math.min(rows.length, THUMB_SIDE);
+    const wide = Math.min(cols.length, THUMB_SIDE);
     const values = new Float32Array(high * wide);
     const factors = this.factors(probs, places, renorm);
     for (let r = 0; r < rows.length; r++) {
@@ -79,7 +79,7 @@ export class TokenData extends Units {
     this.words = header.words ?? null;
     this.packed = new Map(); // "layer" or "layer.head" -> zlib bytes
     this.floats = new Map(); // "layer.head" -> probabilities
-    this.opening = new Map();
+    this.pending = new Map();
     this.small = this.layers * this.heads * this.size * this.size <= 4e6;
     this.add(blocks);
   }
@@ -93,11 +93,11 @@ export class TokenData extends Units {
     }
   }
 
-  token(position) {
+  tokenOf(position) {
     return position;
   }
 
-  at(token) {
+  positionOf(token) {
     return token;
   }
 
@@ -117,27 +117,27 @@ export class TokenData extends Units {
   /** Decompress those of these heads that the payload has. */
   async open(layer, heads) {
     if (this.packed.has(`${layer}`)) {
-      if (!this.ready(layer, heads)) await this.once(`${layer}`, Array.from({ length: this.heads }, (_, head) => head));
+      if (!this.ready(layer, heads)) await this.decompress(`${layer}`, Array.from({ length: this.heads }, (_, head) => head));
     } else {
       await Promise.all(heads.filter((head) => this.packed.has(`${layer}.${head}`) && !this.head(layer, head))
-        .map((head) => this.once(`${layer}.${head}`, [head])));
+        .map((head) => this.decompress(`${layer}.${head}`, [head])));
     }
   }
 
-  once(key, heads) {
-    if (!this.opening.has(key)) {
-      this.opening.set(key, inflate(this.packed.get(key)).then((codes) => {
-        this.opening.delete(key);
+  decompress(key, heads) {
+    if (!this.pending.has(key)) {
+      this.pending.set(key, inflate(this.packed.get(key)).then((codes) => {
+        this.pending.delete(key);
         const area = this.size * this.size;
         const probs = this.decode(codes, heads.length * area);
         heads.forEach((head, i) => this.floats.set(`${parseInt(key, 10)}.${head}`, probs.subarray(i * area, (i + 1) * area)));
         for (const old of this.floats.keys()) {
-          if (this.small || this.floats.size <= KEPT_HEADS) break;
+          if (this.small || this.floats.size <= MAX_CACHED_HEADS) break;
           this.floats.delete(old);
         }
       }));
     }
-    return this.opening.get(key);
+    return this.pending.get(key);
   }
 
   decode(codes, count) {
@@ -161,7 +161,7 @@ export class TokenData extends Units {
   overview(layer, head, { rows, cols }) {
     if (!this.thumbs?.probs) return null;
     const side = this.thumbs.side;
-    const bins = (kept) => [...new Set(kept.map((i) => Math.floor((i * side) / this.size)))];
+    const bins = (positions) => [...new Set(positions.map((i) => Math.floor((i * side) / this.size)))];
     const [high, wide] = [bins(rows), bins(cols)];
     const values = new Float32Array(high.length * wide.length);
     const at = (layer * this.heads + head) * side * side;
@@ -174,7 +174,7 @@ export class TokenData extends Units {
  * The same input with the tokens of a word merged: attention to a word is the sum over its tokens, attention from a word
  * their mean, so that every row still sums to 1 (Clark et al. 2019, section 3).
  */
-export class Words extends Units {
+export class WordData extends Units {
   constructor(tokenData) {
     super();
     this.tokenData = tokenData;
@@ -189,11 +189,11 @@ export class Words extends Units {
     this.merged = new Map();
   }
 
-  token(word) {
+  tokenOf(word) {
     return this.starts[word];
   }
 
-  at(token) {
+  positionOf(token) {
     return this.tokenData.words[token];
   }
 
@@ -209,7 +209,7 @@ export class Words extends Units {
       const share = 1 / (this.ends[word] - this.starts[word]);
       for (let col = 0; col < size; col++) merged[word * this.size + this.tokenData.words[col]] += probs[row * size + col] * share;
     }
-    if (this.merged.size >= KEPT_HEADS) this.merged.delete(this.merged.keys().next().value);
+    if (this.merged.size >= MAX_CACHED_HEADS) this.merged.delete(this.merged.keys().next().value);
     this.merged.set(key, { from: probs, probs: merged });
     return merged;
   }
@@ -219,7 +219,7 @@ export class Words extends Units {
   }
 
   overview(layer, head, { rows, cols }) {
-    const inside = (words) => words.flatMap((word) => Array.from({ length: this.ends[word] - this.starts[word] }, (_, i) => this.starts[word] + i));
-    return this.tokenData.overview(layer, head, { rows: inside(rows), cols: inside(cols) });
+    const tokensOfWords = (words) => words.flatMap((word) => Array.from({ length: this.ends[word] - this.starts[word] }, (_, i) => this.starts[word] + i));
+    return this.tokenData.overview(layer, head, { rows: tokensOfWords(rows), cols: tokensOfWords(cols) });
   }
 }

@@ -1,4 +1,4 @@
-// Building DOM elements, and the handle that a host gets of a mounted view.
+// Builds DOM elements, and the handle that a host gets for a mounted view.
 
 /** Build one DOM element; children that are strings become text, never markup. */
 export function element(tag, attributes = {}, ...children) {
@@ -12,17 +12,17 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** The handle of a mounted view, with which a host updates it, removes it and reads its state. */
-export function handle(view, payload, options) {
-  const load = (bytes, given) => view.load(bytes, given).catch((error) => {
+/** Load a payload into a view and return its handle, with which a host updates it, removes it and reads its state. */
+export function mountView(view, payload, options) {
+  const load = (bytes, newOptions) => view.load(bytes, newOptions).catch((error) => {
     console.error(error);
-    view.fail();
+    view.showError();
   });
   return {
     ready: load(payload, options),
-    update: (bytes, given = options) => load(bytes, given),
+    update: (bytes, newOptions = options) => load(bytes, newOptions),
     destroy: () => view.destroy(),
     state: () => ({ ...view.state }),
-    hear: (listener) => { view.emit = listener; },
+    listen: (listener) => { view.emit = listener; },
   };
 }

@@ -1,35 +1,35 @@
 // The save menu of a Plotly chart or an SVG in the same block of the host's page.
-import { saveMenu, standalone } from "./save.js";
-import { words } from "./words.js";
+import { exportSvg, saveMenu } from "./save.js";
+import { viewTexts } from "./texts.js";
 
 /** data: {name, title, lang, frame, columns, code, subject}; frame: a selector of the element that contains drawing and menu. */
 export function render(root, data) {
-  const mount = (given) => {
-    const frame = () => root.getRootNode().host?.closest(given.frame) ?? root.closest(given.frame);
+  const mount = (picture) => {
+    const frame = () => root.getRootNode().host?.closest(picture.frame) ?? root.closest(picture.frame);
     const chart = () => frame().querySelector(".js-plotly-plot");
-    const layers = () => (chart() ? [...chart().querySelectorAll(".main-svg")] : [deep(frame(), "svg")]);
-    const data = () => given.columns ?? (chart() ? drawn(chart()) : {});
+    const layers = () => (chart() ? [...chart().querySelectorAll(".main-svg")] : [findDeep(frame(), "svg")]);
+    const data = () => picture.columns ?? (chart() ? readChart(chart()) : {});
     root.className = "bl-view bl-beside";
-    root.replaceChildren(saveMenu(words(given), {
-      name: given.name, title: given.title, code: given.code, subject: given.subject, svg: () => standalone(layers()), data,
+    root.replaceChildren(saveMenu(viewTexts(picture), {
+      name: picture.name, title: picture.title, code: picture.code, subject: picture.subject, svg: () => exportSvg(layers()), data,
     }));
   };
   mount(data);
-  return { update: mount, hear() {}, destroy: () => root.replaceChildren() };
+  return { update: mount, listen() {}, destroy: () => root.replaceChildren() };
 }
 
-function deep(node, selector) {
+function findDeep(node, selector) {
   const match = node.querySelector(selector);
   if (match) return match;
   for (const child of node.querySelectorAll("*")) {
-    const inside = child.shadowRoot && deep(child.shadowRoot, selector);
+    const inside = child.shadowRoot && findDeep(child.shadowRoot, selector);
     if (inside) return inside;
   }
   return null;
 }
 
-/** The data of a Plotly chart as columns: a row for each mark with its trace, coordinates, value and label. */
-function drawn(chart) {
+/** Read the data of a Plotly chart as columns: a row for each mark with its trace, coordinates, value and label. */
+function readChart(chart) {
   const columns = { trace: [], x: [], y: [], value: [], label: [] };
   const plain = (text) => (typeof text === "string" ? new DOMParser().parseFromString(text, "text/html").body.textContent : text);
   const add = (...row) => Object.values(columns).forEach((list, i) => list.push(plain(row[i])));

@@ -1,5 +1,5 @@
 // The grid view: a thumbnail for every head, by layer; the selected head opens beside them.
-import { interactive, mix, press } from "./canvas.js";
+import { createInteractiveSurface, interpolate, runKeyAction } from "./canvas.js";
 import { element } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { Recorder } from "./svg.js";
@@ -11,19 +11,19 @@ export class Grid {
     this.pane = element("div", { class: "bl-pane bl-stage" });
     this.board = element("div", { class: "bl-pane" });
     this.title = element("span");
-    this.asLines = element("button", { class: "bl-quiet", type: "button", onclick: () => view.set({ view: "lines", heads: [view.state.head] }) }, view.words.asLines);
-    this.asMatrix = element("button", { class: "bl-quiet", type: "button", onclick: () => view.set({ view: "matrix" }) }, view.words.asMatrix);
+    this.asLines = element("button", { class: "bl-quiet", type: "button", onclick: () => view.set({ view: "lines", heads: [view.state.head] }) }, view.texts.asLines);
+    this.asMatrix = element("button", { class: "bl-quiet", type: "button", onclick: () => view.set({ view: "matrix" }) }, view.texts.asMatrix);
     this.card = element("div", { class: "bl-card" },
       element("div", { class: "bl-card-title" }, this.title, element("span", { class: "bl-group" }, this.asLines, this.asMatrix)));
     this.inner = element("div", { class: "bl-pane" });
     this.card.append(this.inner);
     this.pane.append(this.board, this.card);
-    this.surface = interactive(this.board, view.words.grid, view.steady(() => this.paintOn(this.surface.begin())), {
-      pointermove: (event) => this.hover(this.spot(event)),
-      pointerleave: () => this.hover(null),
-      click: (event) => { const at = this.spot(event); if (at) view.set(at); },
-      dblclick: (event) => { const at = this.spot(event); if (at) view.set({ ...at, view: "lines", heads: [at.head] }); },
-      keydown: (event) => this.key(event),
+    this.surface = createInteractiveSurface(this.board, view.texts.grid, view.whenLaidOut(() => this.paintOn(this.surface.begin())), {
+      pointermove: (event) => this.setHovered(this.findHead(event)),
+      pointerleave: () => this.setHovered(null),
+      click: (event) => { const at = this.findHead(event); if (at) view.set(at); },
+      dblclick: (event) => { const at = this.findHead(event); if (at) view.set({ ...at, view: "lines", heads: [at.head] }); },
+      keydown: (event) => this.handleKey(event),
     });
     this.surface.canvas.style.display = "block";
     this.detail = new Matrix(view, this.inner);
@@ -40,13 +40,13 @@ export class Grid {
     const width = this.board.clientWidth;
     this.label = Math.ceil(theme.size * 2.1);
     this.gap = width < 480 ? 2 : 4;
-    const most = Math.max(240, Math.min(720, innerHeight * 0.82));
+    const maxHeight = Math.max(240, Math.min(720, innerHeight * 0.82));
     const across = (width - this.label) / data.heads - this.gap;
-    const down = (most - this.label) / data.layers - this.gap;
+    const down = (maxHeight - this.label) / data.layers - this.gap;
     this.side = Math.max(14, Math.min(across, Math.max(down, 30), 110));
     this.height = Math.ceil(this.label + data.layers * (this.side + this.gap));
     this.surface.resize(width, this.height);
-    this.title.textContent = this.view.place(state);
+    this.title.textContent = this.view.headTitle(state);
     this.detail.layout();
     this.view.overflows = false;
     this.surface.draw();
@@ -75,31 +75,31 @@ export class Grid {
     this.detail.reveal(position);
   }
 
-  tell() {
-    if (!this.at) this.detail.tell();
+  updateReadout() {
+    if (!this.at) this.detail.updateReadout();
   }
 
   paintOn(context) {
-    const { data, state, theme, places } = this.view;
+    const { data, state, theme, positions } = this.view;
     const pitch = this.side + this.gap;
-    const ramp = Array.from({ length: 256 }, (_, i) => mix(theme.ramp, i / 255));
+    const ramp = Array.from({ length: 256 }, (_, i) => interpolate(theme.ramp, i / 255));
     context.font = `${theme.size * 0.78}px ${theme.family}`;
     context.textAlign = "center";
-    const lit = this.at ?? state;
+    const highlighted = this.at ?? state;
     for (let head = 0; head < data.heads; head++) {
-      context.fillStyle = head === lit.head ? theme.ink : theme.muted;
+      context.fillStyle = head === highlighted.head ? theme.ink : theme.muted;
       context.fillText(`H${head}`, this.label + head * pitch + this.side / 2, this.label / 2);
     }
     context.imageSmoothingEnabled = true;
     context.imageSmoothingQuality = "medium";
     for (let layer = 0; layer < data.layers; layer++) {
-      context.fillStyle = layer === lit.layer ? theme.ink : theme.muted;
+      context.fillStyle = layer === highlighted.layer ? theme.ink : theme.muted;
       context.fillText(`L${layer}`, this.label / 2, this.label + layer * pitch + this.side / 2);
       for (let head = 0; head < data.heads; head++) {
         const [x, y] = [this.label + head * pitch, this.label + layer * pitch];
-        const picture = data.thumb(layer, head, places, state);
+        const picture = data.thumb(layer, head, positions, state);
         if (picture && picture.high && picture.wide) {
-          this.stamp(picture, ramp);
+          this.renderThumbnail(picture, ramp);
           context.imageSmoothingEnabled = picture.wide > this.side * this.surface.ratio;
           context.drawImage(picture.canvas, x, y, this.side, this.side);
         } else {
@@ -121,7 +121,7 @@ export class Grid {
   }
 
   /** The canvas of a thumbnail, drawn once for each theme. */
-  stamp(picture, ramp) {
+  renderThumbnail(picture, ramp) {
     if (picture.canvas && picture.dark === this.view.theme.dark) return;
     picture.dark = this.view.theme.dark;
     picture.canvas = document.createElement("canvas");
@@ -135,7 +135,7 @@ export class Grid {
     picture.canvas.getContext("2d").putImageData(image, 0, 0);
   }
 
-  spot(event) {
+  findHead(event) {
     const box = this.surface.canvas.getBoundingClientRect();
     const pitch = this.side + this.gap;
     const head = Math.floor((event.clientX - box.left - this.label) / pitch);
@@ -144,21 +144,21 @@ export class Grid {
     return head >= 0 && layer >= 0 && head < data.heads && layer < data.layers ? { layer, head } : null;
   }
 
-  hover(at) {
+  setHovered(at) {
     if (at?.layer === this.at?.layer && at?.head === this.at?.head) return;
     this.at = at;
     this.surface.canvas.style.cursor = at ? "pointer" : "default";
     this.surface.draw();
-    this.view.say(at ? this.view.place(at) : null);
+    this.view.showReadout(at ? this.view.headTitle(at) : null);
   }
 
-  key(event) {
+  handleKey(event) {
     const { view } = this;
     const { data, state } = view;
     const go = (layer, head) => view.set({
       layer: Math.min(Math.max(layer, 0), data.layers - 1), head: Math.min(Math.max(head, 0), data.heads - 1),
     });
-    press(event, {
+    runKeyAction(event, {
       ArrowDown: () => go(state.layer + 1, state.head), ArrowUp: () => go(state.layer - 1, state.head),
       ArrowRight: () => go(state.layer, state.head + 1), ArrowLeft: () => go(state.layer, state.head - 1),
       Enter: () => view.set({ view: "lines", heads: [state.head] }), " ": () => view.set({ view: "lines", heads: [state.head] }),

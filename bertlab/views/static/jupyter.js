@@ -1,4 +1,4 @@
-// Mounts a view as an anywidget: `payload` are the bytes, `state` goes both ways.
+// Mounts a view as an anywidget; `payload` are the bytes, and `state` is synchronised in both directions.
 import { render } from "./VIEW.js";
 
 function mount({ model, el }) {
@@ -10,12 +10,12 @@ function mount({ model, el }) {
   };
   const options = () => ({ state: Object.keys(model.get("state")).length ? model.get("state") : undefined });
   const handle = render(root, model.get("payload"), emit, options());
-  const changed = () => handle.update(model.get("payload"), options());
-  model.on("change:payload", changed);
-  model.on("change:state", changed);
+  const update = () => handle.update(model.get("payload"), options());
+  model.on("change:payload", update);
+  model.on("change:state", update);
   return () => {
-    model.off("change:payload", changed);
-    model.off("change:state", changed);
+    model.off("change:payload", update);
+    model.off("change:state", update);
     handle.destroy();
   };
 }

@@ -1,5 +1,5 @@
 // One head as a heat map: rows are queries, columns are keys. A head is [T, T].
-import { digits, drawText, mix, press, scroller } from "./canvas.js";
+import { createScroller, drawText, formatProbability, interpolate, runKeyAction } from "./canvas.js";
 import { element } from "./dom.js";
 import { Recorder } from "./svg.js";
 
@@ -8,11 +8,11 @@ export class Matrix {
   constructor(view, host = null) {
     this.view = view;
     this.pane = host ?? element("div", { class: "bl-pane" });
-    Object.assign(this, scroller(view.words.matrix, view.steady(() => this.draw()), {
-      pointermove: (event) => { if (event.pointerType !== "touch") this.hover(this.spot(event)); },
-      pointerleave: () => this.hover(null),
-      click: (event) => this.pick(this.spot(event), event.shiftKey || event.ctrlKey || event.metaKey),
-      keydown: (event) => this.key(event),
+    Object.assign(this, createScroller(view.texts.matrix, view.whenLaidOut(() => this.draw()), {
+      pointermove: (event) => { if (event.pointerType !== "touch") this.setHovered(this.findCell(event)); },
+      pointerleave: () => this.setHovered(null),
+      click: (event) => this.pinRow(this.findCell(event), event.shiftKey || event.ctrlKey || event.metaKey),
+      keydown: (event) => this.handleKey(event),
     }));
     this.pane.append(this.scroll);
     this.image = document.createElement("canvas");
@@ -20,29 +20,29 @@ export class Matrix {
   }
 
   layout() {
-    const { places, theme, state, data } = this.view;
+    const { positions, theme, state, data } = this.view;
     const width = this.pane.clientWidth;
     if (!width) return;
     const measure = this.surface.context;
     measure.font = `600 ${theme.size * 0.86}px ${theme.family}`;
     const longest = (list) => Math.max(24, ...list.map((position) => measure.measureText(data.tokens[position]).width));
     const limit = width < 480 ? 74 : 120;
-    this.labels = Math.ceil(Math.min(longest(places.rows), limit)) + 12;
-    this.heading = Math.ceil(Math.min(longest(places.cols), limit)) + 12;
-    const most = Math.max(200, Math.min(720, innerHeight * 0.82));
-    const across = (width - this.labels - 4) / Math.max(1, places.cols.length);
-    const down = (most - this.heading - 4) / Math.max(1, places.rows.length);
+    this.labels = Math.ceil(Math.min(longest(positions.rows), limit)) + 12;
+    this.heading = Math.ceil(Math.min(longest(positions.cols), limit)) + 12;
+    const maxHeight = Math.max(200, Math.min(720, innerHeight * 0.82));
+    const across = (width - this.labels - 4) / Math.max(1, positions.cols.length);
+    const down = (maxHeight - this.heading - 4) / Math.max(1, positions.rows.length);
     const least = theme.size * 0.95;
     const fitted = Math.min(across, down, 34);
     const middle = [(this.scroll.scrollLeft + (this.width ?? 0) / 2) / (this.cell ?? 1), (this.scroll.scrollTop + (this.height ?? 0) / 2) / (this.cell ?? 1)];
     const zoomed = this.cell && this.zoom !== state.zoom;
     this.zoom = state.zoom;
     this.cell = ((state.fit || this.compact ? fitted : Math.max(fitted, least)) * state.zoom) / 100;
-    this.named = this.cell >= theme.size * 0.8;
-    if (!this.named) this.cell = Math.max(this.cell, 0.5);
-    const full = this.full = { width: this.labels + places.cols.length * this.cell + 4, height: this.heading + places.rows.length * this.cell + 4 };
+    this.hasLabels = this.cell >= theme.size * 0.8;
+    if (!this.hasLabels) this.cell = Math.max(this.cell, 0.5);
+    const full = this.full = { width: this.labels + positions.cols.length * this.cell + 4, height: this.heading + positions.rows.length * this.cell + 4 };
     this.width = Math.min(width, Math.ceil(full.width));
-    this.height = Math.min(most, Math.ceil(full.height));
+    this.height = Math.min(maxHeight, Math.ceil(full.height));
     // centred if it fits, else aligned to the left and scrolled
     this.indent = Math.max(0, Math.floor((width - full.width) / 2));
     this.labels += this.indent;
@@ -52,32 +52,32 @@ export class Matrix {
     this.scroll.style.height = `${this.height}px`;
     this.surface.resize(width, this.height);
     if (zoomed) this.scroll.scrollTo(middle[0] * this.cell - this.width / 2, middle[1] * this.cell - this.height / 2);
-    this.view.overflows = least * places.rows.length + this.heading > most || least * places.cols.length + this.labels > width;
+    this.view.overflows = least * positions.rows.length + this.heading > maxHeight || least * positions.cols.length + this.labels > width;
     this.paint();
     this.surface.draw();
   }
 
   /** The head as an image with one pixel per cell, scaled when drawn. */
   paint() {
-    const { data, state, places, theme } = this.view;
+    const { data, state, positions, theme } = this.view;
     const probs = data.head(state.layer, state.head);
-    const { rows, cols } = places;
+    const { rows, cols } = positions;
     this.value = null;
-    let pooled = null;
-    if (!probs) pooled = data.thumb(state.layer, state.head, places, state);
-    const [high, wide] = probs ? [rows.length, cols.length] : pooled ? [pooled.high, pooled.wide] : [0, 0];
+    let thumbnail = null;
+    if (!probs) thumbnail = data.thumb(state.layer, state.head, positions, state);
+    const [high, wide] = probs ? [rows.length, cols.length] : thumbnail ? [thumbnail.high, thumbnail.wide] : [0, 0];
     this.image.width = Math.max(1, wide);
     this.image.height = Math.max(1, high);
     if (!high || !wide) return;
     if (probs) {
-      const factors = data.factors(probs, places, state.renorm);
+      const factors = data.factors(probs, positions, state.renorm);
       this.value = (row, col) => probs[row * data.size + col] * factors[row];
     }
-    const ramp = Array.from({ length: 256 }, (_, i) => mix(theme.ramp, i / 255));
+    const ramp = Array.from({ length: 256 }, (_, i) => interpolate(theme.ramp, i / 255));
     const image = new ImageData(wide, high);
     for (let r = 0; r < high; r++) {
       for (let c = 0; c < wide; c++) {
-        const value = probs ? this.value(rows[r], cols[c]) : pooled.values[r * wide + c];
+        const value = probs ? this.value(rows[r], cols[c]) : thumbnail.values[r * wide + c];
         const [red, green, blue] = ramp[Math.min(255, Math.round(Math.sqrt(value) * 255))];
         const at = (r * wide + c) * 4;
         image.data[at] = red;
@@ -105,8 +105,8 @@ export class Matrix {
   paintOn(context, frame) {
     this.frame = frame;
     const { view, cell, labels, heading } = this;
-    const { places, theme, state } = view;
-    const { rows, cols } = places;
+    const { positions, theme, state } = view;
+    const { rows, cols } = positions;
     const { dx, dy } = frame;
     const [x0, y0] = [labels - dx, heading - dy];
     context.save();
@@ -127,12 +127,12 @@ export class Matrix {
     }
     context.strokeStyle = theme.hair;
     context.strokeRect(x0 - 0.5, y0 - 0.5, cols.length * cell + 1, rows.length * cell + 1);
-    const among = (list, side) => (state.side === side ? view.held.map((token) => list.indexOf(token)).filter((i) => i >= 0) : []);
-    const [kept, keptAcross] = [among(rows, "query"), among(cols, "key")];
+    const pinnedIndices = (list, side) => (state.side === side ? view.pinned.map((token) => list.indexOf(token)).filter((i) => i >= 0) : []);
+    const [pinnedRows, pinnedCols] = [pinnedIndices(rows, "query"), pinnedIndices(cols, "key")];
     context.strokeStyle = theme.accent;
     context.lineWidth = 2;
-    for (const r of kept) context.strokeRect(x0, y0 + r * cell, cols.length * cell, cell);
-    for (const c of keptAcross) context.strokeRect(x0 + c * cell, y0, cell, rows.length * cell);
+    for (const r of pinnedRows) context.strokeRect(x0, y0 + r * cell, cols.length * cell, cell);
+    for (const c of pinnedCols) context.strokeRect(x0 + c * cell, y0, cell, rows.length * cell);
     if (this.at) {
       context.fillStyle = theme.wash;
       context.strokeStyle = theme.faint;
@@ -144,8 +144,8 @@ export class Matrix {
       context.strokeRect(x0 + this.at.c * cell, y0 + this.at.r * cell, cell, cell);
     }
     context.restore();
-    this.axis(context, rows, heading, dy, this.at?.r, new Set(kept), false);
-    this.axis(context, cols, labels, dx, this.at?.c, new Set(keptAcross), true);
+    this.axis(context, rows, heading, dy, this.at?.r, new Set(pinnedRows), false);
+    this.axis(context, cols, labels, dx, this.at?.c, new Set(pinnedCols), true);
     if (!this.value) {
       context.font = `${theme.size}px ${theme.family}`;
       context.textAlign = "center";
@@ -154,13 +154,13 @@ export class Matrix {
     }
   }
 
-  axis(context, list, start, scrolled, at, kept, across) {
-    const { theme, data, matching } = this.view;
+  axis(context, list, start, scrolled, at, pinnedSet, across) {
+    const { theme, data, matchSet } = this.view;
     const extent = across ? this.frame.width : this.frame.height;
-    const room = (across ? this.heading : this.labels - this.indent) - 12;
+    const maxLabelWidth = (across ? this.heading : this.labels - this.indent) - 12;
     const size = Math.min(theme.size * 0.86, Math.max(this.cell * 0.86, theme.size * 0.78));
     const every = Math.max(1, Math.ceil((size * 1.15) / this.cell));
-    const special = at !== undefined ? at : -1;
+    const hoveredIndex = at !== undefined ? at : -1;
     context.save();
     context.beginPath();
     const over = size * 0.6; // the first label may be taller than its row
@@ -168,21 +168,21 @@ export class Matrix {
     else context.rect(0, start - over, this.labels, extent - start + over);
     context.clip();
     for (let i = 0; i < list.length; i++) {
-      const lit = matching.has(list[i]);
-      const chosen = i === special || kept.has(i) || lit;
-      if (!chosen && (i % every || (special >= 0 && Math.abs(i - special) < every))) continue;
+      const isMatch = matchSet.has(list[i]);
+      const isHighlighted = i === hoveredIndex || pinnedSet.has(i) || isMatch;
+      if (!isHighlighted && (i % every || (hoveredIndex >= 0 && Math.abs(i - hoveredIndex) < every))) continue;
       const middle = start + (i + 0.5) * this.cell - scrolled;
       if (middle < start - this.cell || middle > extent + this.cell) continue;
-      context.globalAlpha = at === undefined || chosen ? 1 : 0.45;
-      context.font = `${chosen ? 600 : 400} ${size}px ${theme.family}`;
-      context.fillStyle = data.hideable.has(list[i]) && !chosen ? theme.muted : theme.ink;
+      context.globalAlpha = at === undefined || isHighlighted ? 1 : 0.45;
+      context.font = `${isHighlighted ? 600 : 400} ${size}px ${theme.family}`;
+      context.fillStyle = data.hideable.has(list[i]) && !isHighlighted ? theme.muted : theme.ink;
       const tint = theme.segments[data.segments[list[i]] === 1 ? 1 : 0];
-      if (lit) {
+      if (isMatch) {
         const ink = context.fillStyle;
         context.fillStyle = theme.search;
         const thick = Math.max(3, Math.min(this.cell, size + 4));
         if (across) context.fillRect(middle - thick / 2, 0, thick, this.heading);
-        else context.fillRect(this.labels - room - 8, middle - thick / 2, room + 8, thick);
+        else context.fillRect(this.labels - maxLabelWidth - 8, middle - thick / 2, maxLabelWidth + 8, thick);
         context.fillStyle = ink;
       }
       if (across) {
@@ -190,11 +190,11 @@ export class Matrix {
         context.translate(middle, this.heading - 8);
         context.rotate(-Math.PI / 2);
         context.textAlign = "left";
-        drawText(context, data.tokens[list[i]], 0, 0, room);
+        drawText(context, data.tokens[list[i]], 0, 0, maxLabelWidth);
         context.restore();
       } else {
         context.textAlign = "right";
-        drawText(context, data.tokens[list[i]], this.labels - 8, middle, room);
+        drawText(context, data.tokens[list[i]], this.labels - 8, middle, maxLabelWidth);
       }
       if (!data.hideable.has(list[i])) {
         context.fillStyle = tint;
@@ -207,52 +207,52 @@ export class Matrix {
     context.globalAlpha = 1;
   }
 
-  spot(event) {
+  findCell(event) {
     const box = this.surface.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const { rows, cols } = this.view.places;
+    const { rows, cols } = this.view.positions;
     const c = Math.floor((x - this.labels + this.scroll.scrollLeft) / this.cell);
     const r = Math.floor((y - this.heading + this.scroll.scrollTop) / this.cell);
     if (y < this.heading || r < 0 || r >= rows.length || c >= cols.length) return null;
     return { r, c: x < this.labels ? null : Math.max(0, c) };
   }
 
-  hover(at) {
+  setHovered(at) {
     const next = at && at.c !== null ? at : null;
     if (next?.r === this.at?.r && next?.c === this.at?.c) return;
     this.at = next;
     this.surface.draw();
-    this.tell();
+    this.updateReadout();
   }
 
-  tell() {
+  updateReadout() {
     const { view } = this;
-    const { rows, cols } = view.places;
-    if (!this.at || !this.value || this.at.r >= rows.length || this.at.c >= cols.length) return view.say(null);
+    const { rows, cols } = view.positions;
+    if (!this.at || !this.value || this.at.r >= rows.length || this.at.c >= cols.length) return view.showReadout(null);
     const [row, col] = [rows[this.at.r], cols[this.at.c]];
-    view.say(view.data.tokens[row], view.words.attends, [[view.data.tokens[col], digits(this.value(row, col), view.data.error)]],
-      view.place(view.state));
+    view.showReadout(view.data.tokens[row], view.texts.attends, [[view.data.tokens[col], formatProbability(this.value(row, col), view.data.error)]],
+      view.headTitle(view.state));
   }
 
-  pick(at, more) {
-    const { state, places, held } = this.view;
-    if (!at) return this.view.hold([], "query");
-    const position = places.rows[at.r];
-    const now = state.side === "query" ? held : [];
+  pinRow(at, more) {
+    const { state, positions, pinned } = this.view;
+    if (!at) return this.view.pin([], "query");
+    const position = positions.rows[at.r];
+    const now = state.side === "query" ? pinned : [];
     const tokens = now.includes(position) ? now.filter((token) => more && token !== position) : more ? [...now, position] : [position];
-    this.view.hold(tokens, "query");
+    this.view.pin(tokens, "query");
   }
 
   /** Scroll to the row of a token, or else to its column. */
   reveal(position) {
-    const { rows, cols } = this.view.places;
+    const { rows, cols } = this.view.positions;
     const [r, c] = [rows.indexOf(position), cols.indexOf(position)];
     if (r >= 0 || c >= 0) this.go(Math.max(r, 0), Math.max(c, 0));
   }
 
   go(r, c) {
-    const { rows, cols } = this.view.places;
-    this.hover({ r: Math.min(Math.max(r, 0), rows.length - 1), c: Math.min(Math.max(c, 0), cols.length - 1) });
+    const { rows, cols } = this.view.positions;
+    this.setHovered({ r: Math.min(Math.max(r, 0), rows.length - 1), c: Math.min(Math.max(c, 0), cols.length - 1) });
     const reveal = (at, start, scrolled, extent) => {
       const [from, to] = [at * this.cell, (at + 1) * this.cell];
       return from < scrolled ? from : to > scrolled + extent - start ? to - extent + start + 4 : scrolled;
@@ -261,17 +261,17 @@ export class Matrix {
     this.scroll.scrollLeft = reveal(this.at.c, this.labels, this.scroll.scrollLeft, this.surface.width);
   }
 
-  key(event) {
+  handleKey(event) {
     const { view } = this;
-    const { rows, cols } = view.places;
+    const { rows, cols } = view.positions;
     if (!rows.length || !cols.length) return;
     const now = this.at ?? { r: 0, c: -1 };
-    press(event, {
+    runKeyAction(event, {
       ArrowDown: () => this.go(now.r + 1, now.c), ArrowUp: () => this.go(now.r - 1, now.c), ArrowRight: () => this.go(now.r, now.c + 1),
       ArrowLeft: () => this.go(now.r, now.c - 1), Home: () => this.go(now.r, 0), End: () => this.go(now.r, cols.length - 1),
       PageUp: () => view.stepLayer(-1), PageDown: () => view.stepLayer(1),
-      Enter: () => this.pick(this.at, event.shiftKey), " ": () => this.pick(this.at, event.shiftKey),
-      Escape: () => { this.hover(null); view.hold([], "query"); },
+      Enter: () => this.pinRow(this.at, event.shiftKey), " ": () => this.pinRow(this.at, event.shiftKey),
+      Escape: () => { this.setHovered(null); view.pin([], "query"); },
     });
   }
 

@@ -1,13 +1,13 @@
 // The neuron view: one head for one query token: q, k, q x k, their dot product and the softmax, for every key token.
 // Makes no network requests. Shapes: T tokens, D head size.
-import { digits, drawText, paper, press, readTheme, scroller, watch } from "./canvas.js";
-import { element, handle } from "./dom.js";
-import { inflate, received } from "./payload.js";
-import { literal, saveMenu } from "./save.js";
+import { createScroller, drawText, formatProbability, lightTheme, observe, readTheme, runKeyAction } from "./canvas.js";
+import { element, mountView } from "./dom.js";
+import { inflate, readPayload } from "./payload.js";
+import { pythonLiteral, saveMenu } from "./save.js";
 import { Recorder } from "./svg.js";
-import { words } from "./words.js";
+import { viewTexts } from "./texts.js";
 
-const WIDE = 720;
+const MIN_WIDE = 720; // pixels; with less width, columns are narrower and some are left out
 
 class NeuronView {
   constructor(root, emit) {
@@ -17,7 +17,7 @@ class NeuronView {
     this.generation = 0;
     this.hovered = null;
     root.append(this.root);
-    this.unwatch = watch(this.root, (what) => {
+    this.stopObserving = observe(this.root, (what) => {
       if (!this.data) return;
       if (what === "theme") this.theme = null;
       this.refresh();
@@ -26,7 +26,7 @@ class NeuronView {
 
   async load(payload, options) {
     const generation = ++this.generation;
-    const { header, blocks, hosted, language } = received("neuron", payload, options);
+    const { header, blocks, hostOptions, language } = readPayload("neuron", payload, options);
     const data = { ...header, size: header.tokens.length, hideable: new Set(header.hideable) };
     if (this.data?.id !== header.id) {
       for (const block of blocks) data[block.name] = new Float32Array((await inflate(block.packed)).buffer);
@@ -34,17 +34,17 @@ class NeuronView {
       this.data = data;
       this.hovered = null;
     }
-    this.code = hosted.code ?? null;
-    this.subject = hosted.subject;
-    const query = hosted.state?.token;
-    const text = JSON.stringify(hosted.state ?? null);
-    if (text !== this.hosted && Number.isInteger(query) && query !== this.lastReported) this.state.token = query;
-    this.hosted = text;
+    this.code = hostOptions.code ?? null;
+    this.subject = hostOptions.subject;
+    const query = hostOptions.state?.token;
+    const text = JSON.stringify(hostOptions.state ?? null);
+    if (text !== this.lastHostState && Number.isInteger(query) && query !== this.lastReported) this.state.token = query;
+    this.lastHostState = text;
     const first = header.tokens.findIndex((_, i) => !data.hideable.has(i));
     if (!Number.isInteger(this.state.token) || this.state.token < 0 || this.state.token >= data.size) this.state.token = Math.max(0, first);
     if (language !== this.language || !this.surface) {
       this.language = language;
-      this.words = words(hosted);
+      this.texts = viewTexts(hostOptions);
       this.build();
     }
     this.fillPicker();
@@ -52,28 +52,28 @@ class NeuronView {
   }
 
   build() {
-    const { words: text } = this;
+    const { texts: text } = this;
     this.surface?.destroy();
-    const step = (by, sign, label) => element("button", { type: "button", class: "bl-step", "aria-label": label, title: label, onclick: () => this.ask(this.state.token + by) }, sign);
-    this.down = step(-1, "‹", text.previousToken);
-    this.up = step(1, "›", text.nextToken);
-    this.picker = element("select", { "aria-label": text.query, onchange: () => this.ask(Number(this.picker.value)) });
+    const step = (by, sign, label) => element("button", { type: "button", class: "bl-step", "aria-label": label, title: label, onclick: () => this.setToken(this.state.token + by) }, sign);
+    this.previousButton = step(-1, "‹", text.previousToken);
+    this.nextButton = step(1, "›", text.nextToken);
+    this.picker = element("select", { "aria-label": text.query, onchange: () => this.setToken(Number(this.picker.value)) });
     this.place = element("span", { class: "bl-name" });
     this.bar = element("div", { class: "bl-bar" },
-      element("span", { class: "bl-group" }, element("span", { class: "bl-name" }, text.query), this.down, this.picker, this.up), this.place,
-      saveMenu(text, { name: "head", code: this.code && (() => this.code.replace("STATE", () => literal(this.state))), svg: () => this.svg(), data: () => this.columnsOfData(), subject: this.subject }));
-    Object.assign(this, scroller(text.query, () => this.draw(), {
-      pointermove: (event) => this.hover(this.spot(event)),
-      pointerleave: () => this.hover(null),
-      click: (event) => { const at = this.spot(event); if (at?.row >= 0 && at.part === "query") this.ask(at.row); },
-      keydown: (event) => press(event, { ArrowUp: () => this.ask(this.state.token - 1), ArrowDown: () => this.ask(this.state.token + 1) }),
+      element("span", { class: "bl-group" }, element("span", { class: "bl-name" }, text.query), this.previousButton, this.picker, this.nextButton), this.place,
+      saveMenu(text, { name: "head", code: this.code && (() => this.code.replace("STATE", () => pythonLiteral(this.state))), svg: () => this.svg(), data: () => this.dataColumns(), subject: this.subject }));
+    Object.assign(this, createScroller(text.query, () => this.draw(), {
+      pointermove: (event) => this.setHovered(this.findCell(event)),
+      pointerleave: () => this.setHovered(null),
+      click: (event) => { const at = this.findCell(event); if (at?.row >= 0 && at.part === "query") this.setToken(at.row); },
+      keydown: (event) => runKeyAction(event, { ArrowUp: () => this.setToken(this.state.token - 1), ArrowDown: () => this.setToken(this.state.token + 1) }),
     }));
     this.readout = element("div", { role: "status" });
     this.root.replaceChildren(this.bar, this.scroll, element("div", { class: "bl-status" }, this.readout));
   }
 
   fillPicker() {
-    const { data, words: text } = this;
+    const { data, texts: text } = this;
     if (this.pickerFor !== data.id || !this.picker.options.length) {
       this.pickerFor = data.id;
       this.picker.replaceChildren(...data.tokens.map((token, i) => element("option", { value: i }, `${i}  ${token.slice(0, 24)}`)));
@@ -82,7 +82,7 @@ class NeuronView {
     this.place.textContent = `${layer} · ${head} · D = ${data.dimensions}`;
   }
 
-  ask(token) {
+  setToken(token) {
     const next = Math.min(Math.max(token, 0), this.data.size - 1);
     if (next === this.state.token) return;
     this.state.token = next;
@@ -101,21 +101,21 @@ class NeuronView {
     const width = this.root.clientWidth;
     if (!width) return;
     this.picker.value = String(this.state.token);
-    this.down.disabled = this.state.token === 0;
-    this.up.disabled = this.state.token === data.size - 1;
+    this.previousButton.disabled = this.state.token === 0;
+    this.nextButton.disabled = this.state.token === data.size - 1;
     const font = this.theme.size;
     this.step = Math.round(font * 1.8);
     this.top = Math.round(font * 4.6);
     const full = this.full = this.top + data.size * this.step + 8;
-    const most = Math.max(260, Math.min(720, innerHeight * 0.82));
+    const maxHeight = Math.max(260, Math.min(720, innerHeight * 0.82));
     // if there are more rows, half of the next one is visible
-    const height = full <= most ? full : Math.round(this.top + (Math.floor((most - this.top) / this.step) - 0.5) * this.step);
+    const height = full <= maxHeight ? full : Math.round(this.top + (Math.floor((maxHeight - this.top) / this.step) - 0.5) * this.step);
     this.spacer.style.height = `${full}px`;
     this.scroll.style.height = `${height}px`;
     this.surface.resize(width, height);
     this.height = height;
-    this.columns(this.scroll.clientWidth || width);
-    const limit = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6);
+    this.placeColumns(this.scroll.clientWidth || width);
+    const limit = (values) => values.reduce((max, value) => Math.max(max, Math.abs(value)), 1e-6);
     this.limits ??= new Map();
     if (this.limits.get("id") !== data.id) this.limits = new Map([["id", data.id], ["q", limit(data.query)], ["k", limit(data.key)]]);
     let product = 1e-6;
@@ -125,12 +125,12 @@ class NeuronView {
     this.limits.set("p", product);
     this.limits.set("s", limit(data.scores.subarray(this.state.token * data.size, (this.state.token + 1) * data.size)));
     this.surface.draw();
-    this.tell();
+    this.updateReadout();
   }
 
   /** The left edges and widths of the columns at this width. */
-  columns(width) {
-    const wide = width >= WIDE;
+  placeColumns(width) {
+    const wide = width >= MIN_WIDE;
     const token = wide ? Math.min(130, width * 0.11) : Math.min(74, width * 0.19);
     const gap = wide ? 16 : 8;
     const score = wide ? 96 : 48;
@@ -157,7 +157,7 @@ class NeuronView {
     return this.top + (row + 0.5) * this.step - this.scrolled;
   }
 
-  strip(context, part, y, high, value, limit) {
+  drawStrip(context, part, y, high, value, limit) {
     const { dimensions } = this.data;
     const { x, width } = this.parts[part];
     const cell = width / dimensions;
@@ -180,7 +180,7 @@ class NeuronView {
   /** The whole picture as SVG, in the colours of the light theme. */
   svg() {
     const [theme, height] = [this.theme, this.height];
-    Object.assign(this, { theme: paper(theme), height: this.full, scrolled: 0 });
+    Object.assign(this, { theme: lightTheme(theme), height: this.full, scrolled: 0 });
     const recorder = new Recorder(this.surface.width, this.full, this.theme.ground);
     this.paintOn(recorder);
     Object.assign(this, { theme, height });
@@ -188,14 +188,14 @@ class NeuronView {
   }
 
   /** A row for every key token: its score with the query token, and its softmax probability. */
-  columnsOfData() {
+  dataColumns() {
     const { data, state } = this;
     const part = (values) => Array.from(values.subarray(state.token * data.size, (state.token + 1) * data.size), (value) => Number(value.toPrecision(6)));
     return { query: data.tokens.map(() => data.tokens[state.token]), position: [...data.tokens.keys()], key: data.tokens, score: part(data.scores), probability: part(data.probs) };
   }
 
   paintOn(context) {
-    const { data, theme, state, parts, words: text } = this;
+    const { data, theme, state, parts, texts: text } = this;
     const size = theme.size * 0.93;
     context.lineWidth = 1;
     const high = this.step * 0.62;
@@ -242,16 +242,16 @@ class NeuronView {
       context.textAlign = "left";
       context.fillStyle = data.hideable.has(row) ? theme.muted : theme.ink;
       drawText(context, data.tokens[row], parts.key.x, y, parts.key.width);
-      this.strip(context, "k", y, high, (d) => data.key[row * data.dimensions + d], this.limits.get("k"));
-      this.strip(context, "product", y, high, (d) => this.product(row, d), this.limits.get("p"));
-      this.dot(context, y, high, data.scores[query * data.size + row]);
-      this.soft(context, y, high, data.probs[query * data.size + row]);
+      this.drawStrip(context, "k", y, high, (d) => data.key[row * data.dimensions + d], this.limits.get("k"));
+      this.drawStrip(context, "product", y, high, (d) => this.product(row, d), this.limits.get("p"));
+      this.drawScore(context, y, high, data.scores[query * data.size + row]);
+      this.drawSoftmax(context, y, high, data.probs[query * data.size + row]);
     }
     context.restore();
-    this.heading(context, size, high, text);
+    this.drawHeadings(context, size, high, text);
   }
 
-  heading(context, size, high, text) {
+  drawHeadings(context, size, high, text) {
     const { parts, theme, data, state } = this;
     context.globalAlpha = 1;
     context.fillStyle = theme.muted;
@@ -272,7 +272,7 @@ class NeuronView {
     context.fillStyle = theme.ink;
     context.font = `600 ${size}px ${theme.family}`;
     drawText(context, `${data.tokens[state.token]}   q`, parts.product.x - 10, y, Math.max(60, parts.product.x - 20));
-    this.strip(context, "product", y, high, (d) => data.query[state.token * data.dimensions + d], this.limits.get("q"));
+    this.drawStrip(context, "product", y, high, (d) => data.query[state.token * data.dimensions + d], this.limits.get("q"));
     context.strokeStyle = theme.hair;
     context.beginPath();
     context.moveTo(0, this.top - 4.5);
@@ -280,7 +280,7 @@ class NeuronView {
     context.stroke();
   }
 
-  dot(context, y, high, score) {
+  drawScore(context, y, high, score) {
     const { theme, parts } = this;
     const { x, width } = parts.dot;
     const number = width < 60 ? width : 46;
@@ -298,7 +298,7 @@ class NeuronView {
     context.fillText(score.toFixed(2), x + width, y);
   }
 
-  soft(context, y, high, probability) {
+  drawSoftmax(context, y, high, probability) {
     const { theme, parts } = this;
     const { x, width } = parts.softmax;
     const barWidth = width < 80 ? width : width - 44;
@@ -311,11 +311,11 @@ class NeuronView {
     context.globalAlpha = 0.65 + 0.35 * Math.min(1, probability * 4);
     context.textAlign = "right";
     context.font = `${theme.size * 0.86}px ${theme.family}`;
-    context.fillText(digits(probability), x + width, y);
+    context.fillText(formatProbability(probability), x + width, y);
     context.globalAlpha = 1;
   }
 
-  spot(event) {
+  findCell(event) {
     const box = this.surface.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const row = y < this.top ? -1 : Math.floor((y + this.scroll.scrollTop - this.top) / this.step);
@@ -326,16 +326,16 @@ class NeuronView {
     return { row, part, d };
   }
 
-  hover(at) {
+  setHovered(at) {
     if (at?.row === this.hovered?.row && at?.part === this.hovered?.part && at?.d === this.hovered?.d) return;
     this.hovered = at;
     this.surface.canvas.style.cursor = at?.part === "query" && at.row >= 0 ? "pointer" : "default";
     this.surface.draw();
-    this.tell();
+    this.updateReadout();
   }
 
-  tell() {
-    const { data, state, hovered, words: text } = this;
+  updateReadout() {
+    const { data, state, hovered, texts: text } = this;
     if (!hovered || hovered.row < 0) return this.readout.replaceChildren(text.neuronHint);
     const bold = (word) => element("strong", {}, element("bdi", {}, word));
     const pair = [bold(data.tokens[state.token]), " → ", bold(data.tokens[hovered.row])];
@@ -345,20 +345,20 @@ class NeuronView {
       this.readout.replaceChildren(...pair, `  ${text.dimension} ${hovered.d}:  q ${q.toFixed(3)} × k ${k.toFixed(3)} = `, bold((q * k).toFixed(3)));
     } else {
       const at = state.token * data.size + hovered.row;
-      this.readout.replaceChildren(...pair, `  ${text.dot} = `, bold(data.scores[at].toFixed(3)), `   ${text.softmax} `, bold(digits(data.probs[at])));
+      this.readout.replaceChildren(...pair, `  ${text.dot} = `, bold(data.scores[at].toFixed(3)), `   ${text.softmax} `, bold(formatProbability(data.probs[at])));
     }
   }
 
-  fail() {
+  showError() {
     this.data = null;
-    this.root.replaceChildren(element("p", { class: "bl-message", role: "alert" }, (this.words ?? words({})).broken));
+    this.root.replaceChildren(element("p", { class: "bl-message", role: "alert" }, (this.texts ?? viewTexts({})).invalidPayload));
     this.surface = null;
   }
 
   destroy() {
     clearTimeout(this.timer);
     this.generation++;
-    this.unwatch();
+    this.stopObserving();
     this.surface?.destroy();
     this.root.remove();
   }
@@ -366,5 +366,5 @@ class NeuronView {
 
 /** Mount the neuron view in root; emit({token}) is called with the query token. Returns the same handle as the attention view. */
 export function render(root, payload, emit = null, options = {}) {
-  return handle(new NeuronView(root, emit), payload, options);
+  return mountView(new NeuronView(root, emit), payload, options);
 }

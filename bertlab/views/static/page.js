@@ -1,4 +1,4 @@
-// Mounts a view in a page of its own: the payload lies beside the script as base64.
+// Mounts a view in a page of its own, which contains the payload as base64.
 import { render } from "./VIEW.js";
 
 const text = document.getElementById("payload").textContent;

@@ -20,11 +20,11 @@ function unpack(payload) {
 }
 
 /** Read a payload of the expected kind; `options` replace those in the payload. */
-export function received(kind, payload, options) {
+export function readPayload(kind, payload, options) {
   const { header, blocks } = unpack(payload);
   if (header.kind !== kind) throw new Error(`a payload of kind ${header.kind}, not ${kind}`);
-  const hosted = { ...header.options, ...options };
-  return { header, blocks, hosted, language: JSON.stringify([hosted.lang, hosted.labels]) };
+  const hostOptions = { ...header.options, ...options };
+  return { header, blocks, hostOptions, language: JSON.stringify([hostOptions.lang, hostOptions.labels]) };
 }
 
 /** Decompress zlib bytes with the browser's decoder. */

@@ -3,8 +3,8 @@ import { element } from "./dom.js";
 import { PALETTE } from "./palette.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
-const PNG_SCALE = 3; // pixels per CSS pixel: sharp in print at its size on the screen
-const TABLE_ROWS = 1000; // most rows in the table of an HTML file; its CSV has all
+const PNG_SCALE = 3; // pixels per CSS pixel, so that the picture is sharp in print
+const TABLE_ROWS = 1000; // the maximum number of rows in the table of an HTML file; its CSV has all rows
 
 /**
  * A button and its menu. picture: {name, svg(), data(), code, page(), subject}; formats whose part is missing or null are not offered.
@@ -13,7 +13,7 @@ const TABLE_ROWS = 1000; // most rows in the table of an HTML file; its CSV has 
  */
 export function saveMenu(text, picture) {
   const menu = element("div", { class: "bl-menu", popover: "auto", role: "menu", "aria-label": text.save });
-  const offer = (kind, label, make) => menu.append(element("button", { type: "button", role: "menuitem", "data-save": kind, onclick: async () => {
+  const addItem = (kind, label, make) => menu.append(element("button", { type: "button", role: "menuitem", "data-save": kind, onclick: async () => {
     menu.hidePopover();
     try {
       download(`${picture.name ?? "figure"}.${kind}`, await make());
@@ -24,13 +24,13 @@ export function saveMenu(text, picture) {
     }
   } }, label));
   if (picture.svg) {
-    offer("svg", text.saveSvg, async () => new Blob([await picture.svg()], { type: "image/svg+xml" }));
-    offer("png", "PNG", async () => png(await picture.svg()));
+    addItem("svg", text.saveSvg, async () => new Blob([await picture.svg()], { type: "image/svg+xml" }));
+    addItem("png", "PNG", async () => toPng(await picture.svg()));
   }
-  if (picture.data) offer("csv", text.saveCsv, async () => new Blob(["\ufeff", csv(await table(picture))], { type: "text/csv" }));
-  if (picture.code) offer("py", text.savePython, async () => new Blob([lines(picture)], { type: "text/x-python" }));
+  if (picture.data) addItem("csv", text.saveCsv, async () => new Blob(["\ufeff", toCsv(await tableWithSubject(picture))], { type: "text/csv" }));
+  if (picture.code) addItem("py", text.savePython, async () => new Blob([pythonLines(picture)], { type: "text/x-python" }));
   const page = picture.page ?? (picture.svg && (async () => htmlPage(text, picture, await picture.svg(), (await picture.data?.()) ?? {})));
-  if (page) offer("html", text.saveHtml, async () => new Blob([await page()], { type: "text/html" }));
+  if (page) addItem("html", text.saveHtml, async () => new Blob([await page()], { type: "text/html" }));
   const button = element("button", { type: "button", class: "bl-quiet bl-save", "aria-haspopup": "menu", onclick: () => {
     menu.togglePopover();
     const [at, size] = [button.getBoundingClientRect(), menu.getBoundingClientRect()];
@@ -48,25 +48,25 @@ export function saveMenu(text, picture) {
   return element("span", { class: "bl-saving" }, button, menu);
 }
 
-/** The columns of a picture, then those of its subject, such as the checkpoint and the text. */
-async function table(picture) {
+/** The columns of a picture and, repeated in every row, its subject, such as the checkpoint and the text. */
+async function tableWithSubject(picture) {
   const columns = (await picture.data?.()) ?? {};
-  const count = rows(columns).length;
+  const count = toRows(columns).length;
   const repeated = Object.entries(picture.subject ?? {}).map(([name, value]) => [name, Array(count).fill(value)]);
   return { ...columns, ...Object.fromEntries(repeated) };
 }
 
-function lines({ code }) {
+function pythonLines({ code }) {
   return typeof code === "function" ? code() : code;
 }
 
-/** A JSON value as a Python literal. */
-export function literal(value) {
+/** Write a JSON value as a Python literal. */
+export function pythonLiteral(value) {
   if (value === null) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
-  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
-  if (typeof value === "object") return `{${Object.entries(value).map(([name, item]) => `${literal(name)}: ${literal(item)}`).join(", ")}}`;
+  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(", ")}]`;
+  if (typeof value === "object") return `{${Object.entries(value).map(([name, item]) => `${pythonLiteral(name)}: ${pythonLiteral(item)}`).join(", ")}}`;
   return JSON.stringify(value); // a JSON string is a valid Python string
 }
 
@@ -77,22 +77,22 @@ export function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
-/** Columns as comma-separated values (RFC 4180). */
-export function csv(columns) {
+/** Write columns as comma-separated values (RFC 4180). */
+export function toCsv(columns) {
   const cell = (value) => {
     const text = value === null || value === undefined ? "" : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return `${[Object.keys(columns), ...rows(columns)].map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
+  return `${[Object.keys(columns), ...toRows(columns)].map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
 }
 
-function rows(columns) {
+function toRows(columns) {
   const lists = Object.values(columns);
   return Array.from({ length: Math.max(0, ...lists.map((list) => list.length)) }, (_, i) => lists.map((list) => list[i]));
 }
 
 /** Convert SVG to PNG, drawn by the browser. */
-export async function png(svg) {
+export async function toPng(svg) {
   const image = new Image();
   image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   try {
@@ -112,20 +112,20 @@ export async function png(svg) {
 function htmlPage(text, picture, svg, columns) {
   const title = picture.title ?? picture.name ?? "";
   const cells = (row, tag) => element("tr", {}, ...row.map((value) => element(tag, {}, value === null || value === undefined ? "" : String(value))));
-  const all = rows(columns);
+  const all = toRows(columns);
   const body = element("body", {}, element("h1", {}, title));
-  const place = element("figure");
-  body.append(place);
+  const figure = element("figure");
+  body.append(figure);
   for (const [name, value] of Object.entries(picture.subject ?? {})) body.append(element("p", {}, `${name}: ${value}`));
   if (all.length) {
-    const bytes = new TextEncoder().encode(`\ufeff${csv(columns)}`);
+    const bytes = new TextEncoder().encode(`\ufeff${toCsv(columns)}`);
     const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
     const link = element("a", { download: `${picture.name}.csv`, href: `data:text/csv;base64,${base64}` }, text.saveCsv);
     body.append(element("details", {}, element("summary", {}, `${text.data} (${all.length})`), element("p", {}, link),
       element("table", {}, cells(Object.keys(columns), "th"), ...all.slice(0, TABLE_ROWS).map((row) => cells(row, "td"))),
       all.length > TABLE_ROWS ? element("p", {}, "…") : null));
   }
-  if (picture.code) body.append(element("details", {}, element("summary", {}, "Python"), element("pre", {}, lines(picture))));
+  if (picture.code) body.append(element("details", {}, element("summary", {}, "Python"), element("pre", {}, pythonLines(picture))));
   const style = element("style", {}, `body{font:16px/1.5 system-ui,sans-serif;color:${INK};background:${GROUND};max-width:1100px;margin:24px auto;padding:0 16px}`
     + "figure{margin:16px 0;overflow-x:auto}h1{font-size:20px;overflow-wrap:anywhere}td,th{padding:2px 12px 2px 0;text-align:start;border-bottom:1px solid #ddd}"
     + "pre{overflow-x:auto;background:#f4f5f7;padding:12px}details{margin:8px 0}");
@@ -133,15 +133,15 @@ function htmlPage(text, picture, svg, columns) {
     element("meta", { "http-equiv": "Content-Security-Policy", content: "default-src 'none'; style-src 'unsafe-inline'; img-src data:" }),
     element("title", {}, title), style);
   // parsed as XML, so that nothing in the picture can become HTML
-  place.append(document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
+  figure.append(document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
   return `<!doctype html>\n${element("html", { lang: text.lang }, head, body).outerHTML}\n`;
 }
 
 const { ink: INK, ground: GROUND } = PALETTE.themes.light;
-const IDLE = ".hoverlayer, .draglayer, .zoomlayer, .selectionlayer, .menulayer, .updatemenu-container";
+const INTERACTION_LAYERS = ".hoverlayer, .draglayer, .zoomlayer, .selectionlayer, .menulayer, .updatemenu-container";
 
-/** A drawn SVG, or the layers of a Plotly chart, as one SVG text, dark on white in every theme. */
-export function standalone(layers) {
+/** Write a drawn SVG, or the layers of a Plotly chart, as one SVG text with the light theme's colours. */
+export function exportSvg(layers) {
   const box = layers[0].getBoundingClientRect();
   const view = layers[0].viewBox?.baseVal;
   const size = [Math.round(box.width), Math.round(box.height)];
@@ -159,10 +159,10 @@ export function standalone(layers) {
       const style = getComputedStyle(from[i]);
       Object.assign(node.style, { fontFamily: style.fontFamily.replaceAll('"', "'"), fontSize: style.fontSize, fontWeight: style.fontWeight,
         textAnchor: style.textAnchor, fill: INK, whiteSpace: "pre" });
-      // another font elsewhere must not take more space
+      // another program may replace the font, which must not change the width of the text
       if (!node.childElementCount && from[i].getComputedTextLength() > 0) set(node, { textLength: from[i].getComputedTextLength().toFixed(1), lengthAdjust: "spacingAndGlyphs" });
     });
-    copy.querySelectorAll(IDLE).forEach((node) => node.remove());
+    copy.querySelectorAll(INTERACTION_LAYERS).forEach((node) => node.remove());
     svg.append(...copy.childNodes);
   }
   // references to clip paths and gradients may contain the address of the page

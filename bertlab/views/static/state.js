@@ -1,18 +1,18 @@
 // The state of the attention view, its validation for an input, and undo. bertlab/app/url.py uses the same names in the address.
 import { FILTERS } from "./data.js";
 
-/** view "auto" is lines for a short input, all heads for a long one; tokens are positions; zoom is in percent. */
-export const START = {
+/** view "auto" shows lines for a short input and all heads for a long one; tokens are positions; zoom is in percent. */
+export const INITIAL_STATE = {
   view: "auto", layer: 0, head: 0, heads: null, filter: "all", hide: false, renorm: false, fit: false, tokens: [], side: "query",
   merge: false, zoom: 100, find: "",
 };
 export const VIEWS = ["lines", "grid", "matrix"];
 export const ZOOMS = [25, 50, 75, 100, 150, 200, 300, 400, 600, 800];
-const TOGETHER = 1000; // ms: changes of the same field within this time, such as typed letters, are undone together
-const KEPT = 200;
+const MERGE_WITHIN = 1000; // ms: changes of the same field within this time, such as typed letters, are undone together
+const MAX_UNDO_STEPS = 200;
 
-/** A valid state for an input, since a link can hold any values. */
-export function sensible(given, tokenData) {
+/** Return a valid state for an input; the values of a link may be invalid. */
+export function validateState(given, tokenData) {
   const state = { ...given };
   const whole = (value, limit) => (Number.isInteger(value) ? Math.min(Math.max(value, 0), limit - 1) : 0);
   if (!VIEWS.includes(state.view)) state.view = "auto";
@@ -29,8 +29,9 @@ export function sensible(given, tokenData) {
   return state;
 }
 
-export function digest(state) {
-  return JSON.stringify(Object.keys(START).map((name) => state[name]));
+/** A state as text, to compare states. */
+export function stateKey(state) {
+  return JSON.stringify(Object.keys(INITIAL_STATE).map((name) => state[name]));
 }
 
 /** Undo and redo. */
@@ -41,25 +42,25 @@ export class History {
   }
 
   /** Record the state before a change. */
-  note(before, change, now = performance.now()) {
-    const what = Object.keys(change).join();
-    const joined = ["find", "zoom"].includes(what) && what === this.what && now - this.when < TOGETHER;
-    if (!joined) this.past.push({ ...before });
-    if (this.past.length > KEPT) this.past.shift();
+  record(before, change, now = performance.now()) {
+    const field = Object.keys(change).join();
+    const isMerged = ["find", "zoom"].includes(field) && field === this.field && now - this.when < MERGE_WITHIN;
+    if (!isMerged) this.past.push({ ...before });
+    if (this.past.length > MAX_UNDO_STEPS) this.past.shift();
     this.future = [];
-    Object.assign(this, { what, when: now });
+    Object.assign(this, { field, when: now });
   }
 
-  back(state) {
-    return this.move(this.past, this.future, state);
+  undo(state) {
+    return this.moveState(this.past, this.future, state);
   }
 
-  forth(state) {
-    return this.move(this.future, this.past, state);
+  redo(state) {
+    return this.moveState(this.future, this.past, state);
   }
 
-  move(from, to, state) {
-    this.what = null;
+  moveState(from, to, state) {
+    this.field = null;
     if (!from.length) return null;
     to.push({ ...state });
     return from.pop();

@@ -1,4 +1,4 @@
-// Mounts a view as a Streamlit component (v2): data are the payload's bytes, the state goes back as `state`.
+// Mounts a view as a Streamlit component (v2); `data` are the bytes of the payload, and the view's state is returned as `state`.
 import { render } from "./VIEW.js";
 
 const mounted = new WeakMap();
@@ -8,7 +8,7 @@ export default function ({ parentElement, data, setStateValue }) {
   const emit = (state) => setStateValue("state", state);
   let handle = mounted.get(parentElement);
   if (handle) {
-    handle.hear(emit);
+    handle.listen(emit);
     handle.update(data);
   } else {
     const root = document.createElement("div");

@@ -1,6 +1,6 @@
 // A canvas context that records what is drawn as SVG. It implements only the methods that the views use.
 
-const CELLS = 20000; // cells of small images drawn as rectangles; larger ones are embedded as pixels
+const MAX_CELLS = 20000; // in all small images, which are drawn as rectangles; further images are embedded as pixels
 const STYLE = ["globalAlpha", "fillStyle", "strokeStyle", "lineWidth", "font", "textAlign"];
 
 export class Recorder {
@@ -28,11 +28,11 @@ export class Recorder {
   }
 
   translate(x, y) {
-    this.group(`transform="translate(${n(x)} ${n(y)})"`);
+    this.group(`transform="translate(${formatNumber(x)} ${formatNumber(y)})"`);
   }
 
   rotate(angle) {
-    this.group(`transform="rotate(${n((angle * 180) / Math.PI)})"`);
+    this.group(`transform="rotate(${formatNumber((angle * 180) / Math.PI)})"`);
   }
 
   clip() {
@@ -49,42 +49,42 @@ export class Recorder {
   }
 
   moveTo(x, y) {
-    this.d += `M${n(x)} ${n(y)}`;
+    this.d += `M${formatNumber(x)} ${formatNumber(y)}`;
   }
 
   lineTo(x, y) {
-    this.d += `L${n(x)} ${n(y)}`;
+    this.d += `L${formatNumber(x)} ${formatNumber(y)}`;
   }
 
   rect(x, y, width, height) {
-    this.d += `M${n(x)} ${n(y)}h${n(width)}v${n(height)}h${n(-width)}z`;
+    this.d += `M${formatNumber(x)} ${formatNumber(y)}h${formatNumber(width)}v${formatNumber(height)}h${formatNumber(-width)}z`;
   }
 
   roundRect(x, y, width, height, radius) {
     const r = Math.min(radius, width / 2, height / 2);
-    const arc = (dx, dy) => `a${n(r)} ${n(r)} 0 0 1 ${n(dx)} ${n(dy)}`;
-    this.d += `M${n(x + r)} ${n(y)}h${n(width - 2 * r)}${arc(r, r)}v${n(height - 2 * r)}${arc(-r, r)}h${n(2 * r - width)}${arc(-r, -r)}v${n(2 * r - height)}${arc(r, -r)}z`;
+    const arc = (dx, dy) => `a${formatNumber(r)} ${formatNumber(r)} 0 0 1 ${formatNumber(dx)} ${formatNumber(dy)}`;
+    this.d += `M${formatNumber(x + r)} ${formatNumber(y)}h${formatNumber(width - 2 * r)}${arc(r, r)}v${formatNumber(height - 2 * r)}${arc(-r, r)}h${formatNumber(2 * r - width)}${arc(-r, -r)}v${formatNumber(2 * r - height)}${arc(r, -r)}z`;
   }
 
   /** Full circles only, since the views draw no other arcs. */
   arc(x, y, r) {
-    this.d += `M${n(x - r)} ${n(y)}a${n(r)} ${n(r)} 0 1 1 ${n(2 * r)} 0a${n(r)} ${n(r)} 0 1 1 ${n(-2 * r)} 0z`;
+    this.d += `M${formatNumber(x - r)} ${formatNumber(y)}a${formatNumber(r)} ${formatNumber(r)} 0 1 1 ${formatNumber(2 * r)} 0a${formatNumber(r)} ${formatNumber(r)} 0 1 1 ${formatNumber(-2 * r)} 0z`;
   }
 
   stroke() {
-    this.parts.push(`<path d="${this.d}" fill="none"${this.pen()}/>`);
+    this.parts.push(`<path d="${this.d}" fill="none"${this.strokeAttributes()}/>`);
   }
 
   fill() {
-    this.parts.push(`<path d="${this.d}"${this.ink()}/>`);
+    this.parts.push(`<path d="${this.d}"${this.fillAttributes()}/>`);
   }
 
   fillRect(x, y, width, height) {
-    this.parts.push(`<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}"${this.ink()}/>`);
+    this.parts.push(`<rect x="${formatNumber(x)}" y="${formatNumber(y)}" width="${formatNumber(width)}" height="${formatNumber(height)}"${this.fillAttributes()}/>`);
   }
 
   strokeRect(x, y, width, height) {
-    this.parts.push(`<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}" fill="none"${this.pen()}/>`);
+    this.parts.push(`<rect x="${formatNumber(x)}" y="${formatNumber(y)}" width="${formatNumber(width)}" height="${formatNumber(height)}" fill="none"${this.strokeAttributes()}/>`);
   }
 
   clearRect() {}
@@ -98,7 +98,7 @@ export class Recorder {
     const [, weight = "400", size, family] = /^(?:(\d+) )?([\d.]+)px (.*)$/.exec(this.font);
     const anchor = { right: "end", center: "middle" }[this.textAlign] ?? "start";
     // the baseline is about a third of the font size below the middle; not every SVG viewer supports dominant-baseline
-    this.parts.push(`<text x="${n(x)}" y="${n(y + Number(size) * 0.35)}" font-size="${n(Number(size))}" font-weight="${weight}" font-family="${escape(family)}" text-anchor="${anchor}" xml:space="preserve"${this.ink()}>${escape(text)}<\/text>`);
+    this.parts.push(`<text x="${formatNumber(x)}" y="${formatNumber(y + Number(size) * 0.35)}" font-size="${formatNumber(Number(size))}" font-weight="${weight}" font-family="${escapeXml(family)}" text-anchor="${anchor}" xml:space="preserve"${this.fillAttributes()}>${escapeXml(text)}<\/text>`);
   }
 
   /** A canvas with one pixel per cell: rectangles if there are few, else an embedded image without smoothing. */
@@ -106,35 +106,35 @@ export class Recorder {
     const image = at.length > 4 ? crop(whole, ...at.splice(0, 4)) : whole;
     const [x, y, width, height] = at;
     const [wide, high] = [image.width, image.height];
-    if (this.cells + wide * high > CELLS) {
-      this.parts.push(`<image x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${image.toDataURL()}" opacity="${n(this.globalAlpha)}"/>`);
+    if (this.cells + wide * high > MAX_CELLS) {
+      this.parts.push(`<image x="${formatNumber(x)}" y="${formatNumber(y)}" width="${formatNumber(width)}" height="${formatNumber(height)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${image.toDataURL()}" opacity="${formatNumber(this.globalAlpha)}"/>`);
       return;
     }
     this.cells += wide * high;
     const { data } = image.getContext("2d").getImageData(0, 0, wide, high);
     const [cw, ch] = [width / wide, height / high];
-    this.parts.push(`<g shape-rendering="crispEdges" opacity="${n(this.globalAlpha)}">`);
+    this.parts.push(`<g shape-rendering="crispEdges" opacity="${formatNumber(this.globalAlpha)}">`);
     for (let r = 0; r < high; r++) {
       for (let c = 0; c < wide; c++) {
         const at = (r * wide + c) * 4;
-        this.parts.push(`<rect x="${n(x + c * cw)}" y="${n(y + r * ch)}" width="${n(cw)}" height="${n(ch)}" fill="${hex(data.subarray(at, at + 3))}"/>`);
+        this.parts.push(`<rect x="${formatNumber(x + c * cw)}" y="${formatNumber(y + r * ch)}" width="${formatNumber(cw)}" height="${formatNumber(ch)}" fill="${hex(data.subarray(at, at + 3))}"/>`);
       }
     }
     this.parts.push("<\/g>");
   }
 
-  ink() {
+  fillAttributes() {
     const [colour, alpha] = parse(this.fillStyle);
     return ` fill="${colour}"${opacity("fill", alpha * this.globalAlpha)}`;
   }
 
-  pen() {
+  strokeAttributes() {
     const [colour, alpha] = parse(this.strokeStyle);
-    return ` stroke="${colour}" stroke-width="${n(this.lineWidth)}"${opacity("stroke", alpha * this.globalAlpha)}${this.dash}`;
+    return ` stroke="${colour}" stroke-width="${formatNumber(this.lineWidth)}"${opacity("stroke", alpha * this.globalAlpha)}${this.dash}`;
   }
 
   text() {
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${n(this.width)}" height="${n(this.height)}" viewBox="0 0 ${n(this.width)} ${n(this.height)}">`
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${formatNumber(this.width)}" height="${formatNumber(this.height)}" viewBox="0 0 ${formatNumber(this.width)} ${formatNumber(this.height)}">`
       + `<defs>${this.defs.join("")}<\/defs><rect width="100%" height="100%" fill="${parse(this.ground)[0]}"/>${this.parts.join("")}<\/svg>`;
   }
 }
@@ -146,7 +146,7 @@ function crop(image, x, y, width, height) {
   return part;
 }
 
-function n(value) {
+function formatNumber(value) {
   return String(Math.round(value * 100) / 100);
 }
 
@@ -166,6 +166,6 @@ function hex(channels) {
   return `#${Array.from(channels, (value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
-function escape(text) {
+function escapeXml(text) {
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd").toWellFormed().replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
