@@ -57,36 +57,36 @@ def call_session(
     Raises:
         BertlabError: the method raises it.
     """
-    values, keywords = _value(arguments), _value(options)
+    values, keywords = _evaluate(arguments), _evaluate(options)
     result = sessions.compute(checkpoint, method, *values, progress=progress, **keywords)
     session = Expression(None, "session", checkpoint=checkpoint)
-    return assign("result", _call_expression(f"session.{method}", result, (arguments, options, session)))
+    return assign("result", _make_call(f"session.{method}", result, (arguments, options, session)))
 
 
 def call_function(
-    function: Callable, /, *arguments, through: Callable | None = None, steps: tuple[str, ...] = (), **options
+    function: Callable, /, *arguments, implementation: Callable | None = None, steps: tuple[str, ...] = (), **options
 ) -> Expression:
     """Call a function of the library.
 
     Args:
         function: the function that the code imports and calls.
         arguments: its positional arguments; an `Expression` passes its value and shows its code.
-        through: a function to call instead, with the same arguments, such as a cached version of `function`.
+        implementation: a function to call instead, with the same arguments, such as a cached version of `function`.
         steps: further steps that the code needs.
         options: its keyword arguments.
 
     Raises:
         BertlabError: the function raises it.
     """
-    result = (through or function)(*_value(arguments), **_value(options))
+    result = (implementation or function)(*_evaluate(arguments), **_evaluate(options))
     steps = (f"from {function.__module__} import {function.__name__}", *steps)
-    return _call_expression(function.__name__, result, (arguments, options), steps)
+    return _make_call(function.__name__, result, (arguments, options), steps)
 
 
 def assign(name: str, value: object) -> Expression:
     """Assign a value to a variable in the code, for example a long text that several calls use."""
-    step = f"{name} = {_code(value)}"
-    return Expression(_value(value), name, (*_steps(value), step), _checkpoint(value))
+    step = f"{name} = {_write_code(value)}"
+    return Expression(_evaluate(value), name, (*_collect_steps(value), step), _find_checkpoint(value))
 
 
 def make_path_expression(path: Path) -> Expression:
@@ -118,55 +118,59 @@ def write_canvas_code(view: Expression, page: Callable, name: str, figure: Calla
     return with_state.script(*imports, *steps)
 
 
-def _call_expression(name: str, result: object, parts: tuple, steps: tuple[str, ...] = ()) -> Expression:
+def _make_call(name: str, result: object, parts: tuple, steps: tuple[str, ...] = ()) -> Expression:
     """Make the expression of a call.
 
     Args:
         parts: the positional arguments, the keyword arguments, and further expressions whose steps the call needs.
     """
     arguments, options = parts[:2]
-    argument_codes = [*map(_code, arguments), *(f"{key}={_code(value)}" for key, value in options.items())]
-    return Expression(result, f"{name}({', '.join(argument_codes)})", (*steps, *_steps(parts)), _checkpoint(parts))
+    argument_codes = [*map(_write_code, arguments), *(f"{key}={_write_code(value)}" for key, value in options.items())]
+    return Expression(
+        result, f"{name}({', '.join(argument_codes)})", (*steps, *_collect_steps(parts)), _find_checkpoint(parts)
+    )
 
 
-def _expressions(value: object) -> list[Expression]:
+def _collect_expressions(value: object) -> list[Expression]:
     """Collect the expressions in a value, also those nested in tuples, lists and dictionaries."""
     if isinstance(value, Expression):
         return [value]
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, tuple | list):
-        return [expression for part in value for expression in _expressions(part)]
+        return [expression for part in value for expression in _collect_expressions(part)]
     return []
 
 
-def _steps(value: object) -> list[str]:
-    return [step for expression in _expressions(value) for step in expression.steps]
+def _collect_steps(value: object) -> list[str]:
+    """Collect the steps of all expressions in a value."""
+    return [step for expression in _collect_expressions(value) for step in expression.steps]
 
 
-def _checkpoint(value: object) -> sessions.Checkpoint | None:
-    checkpoints = (expression.checkpoint for expression in _expressions(value))
+def _find_checkpoint(value: object) -> sessions.Checkpoint | None:
+    """Find the checkpoint of the first expression in a value that has one."""
+    checkpoints = (expression.checkpoint for expression in _collect_expressions(value))
     return next(filter(None, checkpoints), None)
 
 
-def _value(value: object):
+def _evaluate(value: object):
     """Replace the expressions in a value with their results."""
     if isinstance(value, Expression):
         return value.result
-    if not _expressions(value):
+    if not _collect_expressions(value):
         return value
     if isinstance(value, Mapping):
-        return {key: _value(part) for key, part in value.items()}
-    return type(value)(map(_value, value))
+        return {key: _evaluate(part) for key, part in value.items()}
+    return type(value)(map(_evaluate, value))
 
 
-def _code(value: object) -> str:
+def _write_code(value: object) -> str:
     """Write a value as Python code."""
     if isinstance(value, Expression):
         return value.code
-    if not _expressions(value):
+    if not _collect_expressions(value):
         return repr(value)
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key!r}: {_code(part)}' for key, part in value.items())}}}"
-    items = ", ".join(map(_code, value))
+        return f"{{{', '.join(f'{key!r}: {_write_code(part)}' for key, part in value.items())}}}"
+    items = ", ".join(map(_write_code, value))
     return f"[{items}]" if isinstance(value, list) else f"({items},)"

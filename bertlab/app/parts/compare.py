@@ -34,7 +34,7 @@ def compare_inputs(
     session = calls.Expression(first, "session", checkpoint=first)
     other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.short_name(second)!r})",))
     arguments = [texts[0], texts[1] or None, *((others[0], others[1] or None) if others else ())]
-    call = calls.call_function(compare, session, other, *arguments, through=sessions.compare_checkpoints)
+    call = calls.call_function(compare, session, other, *arguments, implementation=sessions.compare_checkpoints)
     return calls.assign("comparison", call)
 
 

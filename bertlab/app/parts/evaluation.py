@@ -199,7 +199,7 @@ def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Sourc
     # os.path leaves the name of an unknown user as it is, where pathlib raises
     name = source.name if source.content is not None else os.path.expanduser(source.name)
     spec = calls.assign("spec", _spec(checkpoint, loaded, task))
-    call = calls.call_function(error_analysis.read_labelled_rows, name, spec, source.split, through=read)
+    call = calls.call_function(error_analysis.read_labelled_rows, name, spec, source.split, implementation=read)
     return calls.assign("rows", call)
 
 
@@ -227,7 +227,7 @@ def evaluate(
         return labelled_rows.analyse(checkpoint, key, rows, spec, most, progress)
 
     session, spec = _loaded(checkpoint, loaded), _spec(checkpoint, loaded, task, columns)
-    call = calls.call_function(error_analysis.analyse_errors, session, rows, spec, most, through=run)
+    call = calls.call_function(error_analysis.analyse_errors, session, rows, spec, most, implementation=run)
     return calls.assign("analysis", call)
 
 

@@ -31,10 +31,11 @@ def show_timeline(run: Path, first: str, second: str) -> None:
         if time.monotonic() - began > frame.PROGRESS_DELAY:
             place.progress(count / of, t("time-machine-progress", done=count, of=of))
 
-    through = partial(training_runs.compute_timeline, progress=show_progress)
+    implementation = partial(training_runs.compute_timeline, progress=show_progress)
     texts = (first, second or None)
     snapshots = calls.assign(
-        "snapshots", calls.call_function(timeline, calls.make_path_expression(run), *texts, through=through)
+        "snapshots",
+        calls.call_function(timeline, calls.make_path_expression(run), *texts, implementation=implementation),
     )
     code = calls.write_canvas_code(snapshots, html.timeline_html, "time-machine.html")
     packed = training_runs.pack_timeline(run, *texts, snapshots.result, components.canvas_options() | {"code": code})

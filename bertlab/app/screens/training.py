@@ -78,8 +78,8 @@ def metric_name(metric: str) -> str:
 
 def log_expression(run: Path) -> calls.Expression:
     """The thinned log of a run, with the code that reads it."""
-    log = calls.call_function(history.read_log, calls.make_path_expression(run), through=training_runs.read_log)
-    return calls.call_function(history.thin_log, log, through=lambda _: training_runs.read_thinned_log(run))
+    log = calls.call_function(history.read_log, calls.make_path_expression(run), implementation=training_runs.read_log)
+    return calls.call_function(history.thin_log, log, implementation=lambda _: training_runs.read_thinned_log(run))
 
 
 @frame.show_errors()
