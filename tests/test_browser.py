@@ -257,7 +257,7 @@ def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
     picture = ElementTree.parse(files["svg"]).getroot()
     assert picture.tag.endswith("}svg")
     said = " ".join(picture.itertext())
-    assert ("probability" if page == "question" else text("embedding-type")) in said
+    assert ("probability" if page == "question" else text("figure-segment")) in said
     assert files["png"].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.DictReader(lines))

@@ -21,13 +21,14 @@ from bertlab.config import languages
 from bertlab.config.config import ModelConfig
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.views import change_figures, differences, figures, passage, xray
+from bertlab.views import bertviz_view, change_figures, curves, differences, evaluation, figures, labels, passage, xray
 
 APP = Path(__file__).parent.parent / "bertlab" / "app"
 SOURCES = sorted(APP.rglob("*.py"))
-VIEWS = (change_figures, differences, figures, passage, xray)
+VIEWS = (bertviz_view, change_figures, curves, differences, evaluation, figures, labels, passage, xray)
 LANGUAGES = list(languages.languages())
-CATALOGUES = [path.read_text(encoding="utf-8") for path in (languages.LOCALES / "en" / "app").glob("*.ftl")]
+FOLDERS = [languages.LOCALES / "en" / folder for folder in ("app", "figures")]
+CATALOGUES = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in folder.glob("*.ftl")]
 IDS = [id for catalogue in CATALOGUES for id in re.findall(r"^([a-z][\w-]*) =", catalogue, re.MULTILINE)]
 # methods of `st`, of its places and of our components that put their first argument on screen
 SHOWING = {
@@ -119,18 +120,27 @@ def test_a_text_outside_the_catalogues_is_found():
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(APP)))
-def test_figures_get_translated_labels(path):
-    """The default labels of a figure are English, so that a page has to pass translated ones."""
+def test_figures_are_drawn_in_the_language_of_the_page(path):
+    """A figure is English by default, so that a page has to pass its language or every text."""
     for call in calls(path):
         for function in view_functions(call):
-            parameters = inspect.signature(function).parameters.values()
-            no_text = (None, inspect.Parameter.empty)
-            expected = {p.name for p in parameters if p.name in NAMED and p.default not in no_text}
+            parameters = inspect.signature(function).parameters
             passed = {keyword.arg for keyword in call.keywords if keyword.arg}
             for keyword in call.keywords:
                 if keyword.arg is None and isinstance(keyword.value, ast.Name):
                     passed |= keys_of(path, keyword.value.id)
-            assert expected <= passed, f"{path.name}:{call.lineno}: {expected - passed}"
+            texts = NAMED & parameters.keys()
+            assert "lang" not in parameters or "lang" in passed or texts <= passed, f"{path.name}:{call.lineno}"
+
+
+@pytest.mark.parametrize("module", VIEWS, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_no_text_of_a_figure_is_a_default_of_its_function(module):
+    """Such a text would be English in every language; `None` stands for that of the catalogues."""
+    for function in vars(module).values():
+        if inspect.isfunction(function) and function.__module__ == module.__name__:
+            parameters = inspect.signature(function).parameters.values()
+            texts = {p.name for p in parameters if isinstance(p.default, str | tuple)} - {"lang", "x", "joint"}
+            assert not texts, f"{module.__name__}.{function.__name__}: {texts}"
 
 
 def view_functions(call: ast.Call) -> list[Callable]:

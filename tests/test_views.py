@@ -10,6 +10,7 @@ from support.errors import raises_error
 from support.view_facts import attention, decode, long_attention, neuron, rows
 
 from bertlab.config.errors import BertlabError, TextError
+from bertlab.config.languages import render
 from bertlab.explore.facts import InputMap
 from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
 from bertlab.tasks.sentence_pair import NextSentence
@@ -253,6 +254,20 @@ def test_widgets_bring_the_layer_that_is_looked_at():
     opened.show(neuron(seed=1))
     assert opened.payload != before
     assert opened.state == {"token": 3}
+
+
+@pytest.mark.parametrize(("lang", "title", "layer"), [("en", "Attention", "Layer"), ("ko", "어텐션", "레이어")])
+def test_pages_are_in_the_language_of_the_reader(lang, title, layer):
+    from bertlab.views.widget import AttentionWidget
+
+    widget = AttentionWidget(attention(), lang=lang)
+    for page in (html.attention_html(attention(), options={"lang": lang}), widget.html()):
+        assert f'<html lang="{lang}">' in page
+        assert f"<h1>{title}</h1>" in page
+    page = bertviz_view.head_view_html(attention(), lang=lang)
+    assert f'<html lang="{lang}">' in page
+    assert f"<span>{layer}: " in page
+    assert render("figure-layer-head", lang, layer=0, head=0) == widget.figure().data[0].name
 
 
 # figures

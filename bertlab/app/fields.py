@@ -111,7 +111,7 @@ def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key
 
 def name_hidden_state(state: int) -> str:
     """Name a hidden state for the page: 0 stands for the embeddings, n + 1 for the output of layer n."""
-    return t("hidden-state-layer").format(state - 1) if state else t("hidden-state-embeddings")
+    return t("figure-layer-number", layer=state - 1) if state else t("figure-embeddings")
 
 
 def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefix: str = "") -> tuple[int, int]:

@@ -1,9 +1,10 @@
 """Interface languages: each is one directory in `bertlab/locales`. No other module depends on a particular language.
 
 The name of a directory is the code of its language (`en`, `ko`). It contains `language.toml` (the fields of `Language`)
-and Fluent files (`*.ftl`, in any subdirectory): `errors/` for error messages, `app/` for the interface. It may also
-contain data: `examples.toml` (the example texts of each page), `samples.toml` (example rows for the evaluation page),
-`clozes.toml` (sentences with a [MASK]) and `question_words.toml`.
+and Fluent files (`*.ftl`, in any subdirectory): `errors/` for error messages, `app/` for the pages, `figures/` for
+figures that Python makes, `views/` for views that the browser draws. It may also contain data: `examples.toml` (the
+example texts of each page), `samples.toml` (example rows for the evaluation page), `clozes.toml` (sentences with a
+[MASK]) and `question_words.toml`.
 
 To add a language, add a directory here, or in a directory named by the environment variable `BERTLAB_LOCALES`. Texts
 that the language does not have are shown in English. A language directory without `language.toml` adds texts to an
@@ -167,6 +168,15 @@ def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
     arguments = {name: _convert_parameter(value, language) for name, value in params.items()}
     text, _ = bundle.format_pattern(bundle.get_message(id).value, arguments)
     return text
+
+
+def render_all(language: str, /, *ids: str) -> tuple[str, ...]:
+    """Return several messages without parameters in one language.
+
+    >>> render_all("ko", "figure-start", "figure-end")
+    ('시작', '끝')
+    """
+    return tuple(render(id, language) for id in ids)
 
 
 def read_data(name: str, language: str) -> dict:

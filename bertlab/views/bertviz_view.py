@@ -8,9 +8,11 @@ For long texts and for export use the attention view (`payload`, `html`).
 """
 
 import json
+from html import escape
 from importlib.metadata import files
 
 from bertlab.config.errors import BertlabError, TextError
+from bertlab.config.languages import DEFAULT, render
 from bertlab.explore.facts import AttentionMap
 from bertlab.views import assets
 from bertlab.views.palette import PALETTE, transparent
@@ -41,7 +43,7 @@ PARAMS.attention.forEach((table, i) => filter.add(new Option(table.name, i)));
 """
 
 _PAGE = """<!doctype html>
-<html lang="en">
+<html lang="{lang}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -64,7 +66,7 @@ select {{ font: inherit; }}
 </head>
 <body>
 <div id="{root}">
-<span>Layer: <select id="layer"></select> <select id="filter"></select></span>
+<span>{layer_name}: <select id="layer"></select> <select id="filter"></select></span>
 <div id="vis"></div>
 </div>
 <script>{jquery}</script>
@@ -80,12 +82,13 @@ const PARAMS = {params};
 """
 
 
-def head_view_html(attention: AttentionMap, *, layer: int = 0) -> str:
+def head_view_html(attention: AttentionMap, *, layer: int = 0, lang: str = DEFAULT) -> str:
     """bertviz's head view of an attention map as an offline page.
 
     Args:
         attention: what to show.
         layer: the layer that is open at first.
+        lang: language of the page.
 
     Raises:
         TextError: there are more than `MAX_TOKENS` tokens, which would make the page react in seconds.
@@ -97,7 +100,7 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0) -> str:
     tokens = token_labels(attention.tokens)
     second = next((row.position for row in attention.tokens if row.segment == 1), None)
     table = {
-        "name": "All",
+        "name": render("figure-all", lang),
         "attn": attention.probs_LNTT.astype(float).round(3).tolist(),
         "left_text": tokens,
         "right_text": tokens,
@@ -114,6 +117,8 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0) -> str:
     return _PAGE.format(
         **PALETTE["themes"],
         shade=transparent(PALETTE["grey"], 0.35),
+        lang=lang,
+        layer_name=escape(render("figure-layer", lang)),
         root=_ROOT,
         jquery=assets.static("vendor/jquery.slim.min.js"),
         d3=assets.static("vendor/d3.min.js"),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
+from bertlab.config.languages import DEFAULT, render, render_all
 from bertlab.explore.facts import HeadEffects, Lens, PredictionChange
 from bertlab.views.figures import (
     BLUE,
@@ -35,9 +36,10 @@ MIN_COLOUR_LIMIT = 0.5  # the smallest change of log-odds that gets the full col
 def before_after(
     change: PredictionChange,
     *,
-    labels: tuple[str, str] = ("before", "after"),
+    labels: tuple[str, str] | None = None,
     names: Mapping[str, str] | None = None,
     zoom: bool = False,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """Every outcome as two bars, its probability before and after, with the change of its log-odds.
 
@@ -46,7 +48,9 @@ def before_after(
         labels: names of before and after.
         names: names of outcomes such as "IsNext" or "" (no answer) whose label is not to be shown.
         zoom: end the axis at the longest bar instead of 100 %.
+        lang: language of the labels if they are not given.
     """
+    labels = labels or render_all(lang, "figure-before", "figure-after")
     outcomes = change.outcomes[::-1]
     titles = [(names or {}).get(outcome.label, outcome.label) for outcome in outcomes]
     # The height has a minimum, so that the page below does not move.
@@ -73,7 +77,7 @@ def before_after(
 
 
 def head_map(
-    effects: HeadEffects, *, axes: tuple[str, str] = ("head", "layer"), odds: str = "change of the log-odds"
+    effects: HeadEffects, *, axes: tuple[str, str] | None = None, odds: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
     """Layers x heads: the change of the prediction's log-odds when that head alone is ablated.
 
@@ -83,7 +87,10 @@ def head_map(
         effects: from `Session.head_effects`.
         axes: titles of the columns and the rows.
         odds: title of the colour bar.
+        lang: language of the titles that are not given.
     """
+    axes = axes or render_all(lang, "figure-head", "figure-layer")
+    odds = odds or render("figure-log-odds", lang)
     head = escape_markup(axes[0])
     limit = max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
     count = effects.effects_LN.shape[1]
@@ -114,8 +121,9 @@ def lens_grid(
     chosen: int | None = None,
     first: int = 0,
     count: int | None = None,
-    rows: tuple[str, str] = ("layer {}", "embeddings"),
-    labels: tuple[str, str, str] = ("prediction", "probability", "rank of the last layer's word"),
+    rows: tuple[str, str] | None = None,
+    labels: tuple[str, str, str] | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """The most probable token of every layer (rows, the last on top) at every position; the bluer, the more probable.
 
@@ -126,7 +134,10 @@ def lens_grid(
         count: how many positions are drawn; None for all.
         rows: names of a layer, with {} for its number, and of the embeddings below the first layer.
         labels: names of the prediction, its probability, and the rank of the last layer's prediction.
+        lang: language of the names that are not given.
     """
+    rows = rows or (render("figure-layer-number", lang, layer="{}"), render("figure-embeddings", lang))
+    labels = labels or render_all(lang, "figure-prediction", "figure-probability", "figure-final-rank")
     layers = len(lens.probs_LT)
     positions = list(range(len(lens.tokens)))[first:][:count]
     tokens = [escape_markup(token) for token in token_labels(lens.tokens)]
@@ -168,9 +179,10 @@ def lens_depth(
     lens: Lens,
     position: int,
     *,
-    labels: tuple[str, str] = ("probability", "rank"),
-    rows: tuple[str, str] = ("{}", "embeddings"),
-    axis: str = "layer",
+    labels: tuple[str, str] | None = None,
+    rows: tuple[str, str] | None = None,
+    axis: str | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """The last layer's prediction at one position, layer by layer: probability (left axis) and rank (right axis,
     logarithmic, 1 on top).
@@ -181,7 +193,10 @@ def lens_depth(
         labels: names of probability and rank.
         rows: names of a layer, with {} for its number, and of the embeddings.
         axis: title of the x axis.
+        lang: language of the texts that are not given.
     """
+    labels = labels or render_all(lang, "figure-probability", "figure-rank")
+    rows = rows or ("{}", render("figure-embeddings", lang))
     depths = list(range(len(lens.probs_LT)))
     figure = empty_figure(height=300)
     # Legend entries with arrows name the two axes, because Plotly would rotate axis titles.
@@ -197,7 +212,7 @@ def lens_depth(
     figure.update_xaxes(
         tickvals=depths,
         ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in depths[:-1])],
-        title=escape_markup(axis),
+        title=escape_markup(axis or render("figure-layer-axis", lang)),
         range=[-0.5, len(depths) - 0.5],
     )
     top = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))

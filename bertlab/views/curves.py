@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from bertlab.config.languages import DEFAULT, render
 from bertlab.config.tasks import TASKS
 from bertlab.views.export import Columns
 from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, escape_markup
@@ -68,8 +69,9 @@ def run_curves(
     *,
     x: str = "tokens",
     log: bool = False,
-    held_out: str = "held-out text",
-    axes: tuple[str, str] = ("tokens", ""),
+    held_out: str | None = None,
+    axes: tuple[str, str] | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """One metric of several runs; runs that lack it are left out.
 
@@ -79,8 +81,11 @@ def run_curves(
         x: an item of `PLACES`.
         log: whether the x axis is logarithmic.
         held_out: name of the diamonds in the legend.
-        axes: titles of x and y.
+        axes: titles of x and y; None for that of x alone.
+        lang: language of the texts that are not given.
     """
+    held_out = held_out or render("figure-held-out", lang)
+    axes = axes or (render(f"figure-x-{x}", lang), "")
     figure = go.Figure(layout={"template": TEMPLATE})
     spec = METRICS[metric]
     form = ".1%" if spec.percent else ".4g"

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.config.errors import BertlabError
+from bertlab.config.languages import DEFAULT, render, render_all
 from bertlab.explore.compare import Comparison
 from bertlab.views.curves import GRID
 from bertlab.views.figures import (
@@ -31,7 +32,8 @@ def head_differences(
     comparison: Comparison,
     *,
     chosen: tuple[int, int] | None = None,
-    labels: tuple[str, str, str] = ("layer", "head", ""),
+    labels: tuple[str, str, str] | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """Layers x heads: the Jensen-Shannon distance of each head, positive where the second side attends farther away.
 
@@ -39,7 +41,9 @@ def head_differences(
         comparison: from `explore.compare`.
         chosen: (layer, head) to frame.
         labels: names of a layer and of a head, and the title of the scale.
+        lang: language of these texts if they are not given.
     """
+    labels = labels or render_all(lang, "figure-layer", "figure-head", "figure-farther")
     signed_LN = comparison.signed_LN
     layers = len(signed_LN)
     limit = float(np.abs(signed_LN).max()) or 1.0
@@ -71,7 +75,9 @@ def head_differences(
     return figure
 
 
-def head_difference(comparison: Comparison, layer: int, head: int, *, label: str = "") -> go.Figure:
+def head_difference(
+    comparison: Comparison, layer: int, head: int, *, label: str | None = None, lang: str = DEFAULT
+) -> go.Figure:
     """One head's attention on the second side minus that on the first; rows attend to columns.
 
     Args:
@@ -79,7 +85,9 @@ def head_difference(comparison: Comparison, layer: int, head: int, *, label: str
         layer: from 0.
         head: from 0.
         label: title of the scale.
+        lang: language of the title if it is not given.
     """
+    label = render("figure-less-more", lang) if label is None else label
     difference_UU = comparison.difference_UU(layer, head)
     limit = float(np.abs(difference_UU).max()) or 1.0
     names = [escape_markup(unit.label) for unit in comparison.units]
@@ -104,9 +112,10 @@ def head_difference(comparison: Comparison, layer: int, head: int, *, label: str
 def layer_drift(
     comparison: Comparison,
     *,
-    labels: tuple[str, str] = ("linear CKA", "cosine distance"),
-    axis: str = "layer",
-    embeddings: str = "embeddings",
+    labels: tuple[str, str] | None = None,
+    axis: str | None = None,
+    embeddings: str | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """For the embeddings and every layer: the linear CKA of both sides and the mean cosine distance of their vectors.
 
@@ -115,12 +124,15 @@ def layer_drift(
         labels: names of the two curves.
         axis: title of the x axis.
         embeddings: name of the embeddings, which come before layer 0.
+        lang: language of the texts that are not given.
 
     Raises:
         BertlabError: the sides differ in depth or width; `layer_similarity` draws such sides.
     """
     if comparison.drift_LU is None:
         raise BertlabError("compare-layers-differ")
+    labels = labels or render_all(lang, "figure-cka", "figure-cosine-distance")
+    axis, embeddings = axis or render("figure-layer-axis", lang), embeddings or render("figure-embeddings", lang)
     layers = list(range(len(comparison.drift_LU)))
     figure = _figure(300)
     values = (np.diagonal(comparison.cka_LM), comparison.drift_LU.mean(1))
@@ -139,10 +151,20 @@ def layer_drift(
 def layer_similarity(
     comparison: Comparison,
     *,
-    axes: tuple[str, str] = ("layer (second)", "layer (first)"),
-    embeddings: str = "embeddings",
+    axes: tuple[str, str] | None = None,
+    embeddings: str | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
-    """Linear CKA of every layer of the first side with every layer of the second."""
+    """Linear CKA of every layer of the first side with every layer of the second.
+
+    Args:
+        comparison: from `explore.compare`.
+        axes: titles of the columns and the rows.
+        embeddings: name of the embeddings, which come before layer 0.
+        lang: language of the texts that are not given.
+    """
+    axes = axes or render_all(lang, "figure-layer-second", "figure-layer-first")
+    embeddings = embeddings or render("figure-embeddings", lang)
     figure = _figure(150 + 26 * len(comparison.cka_LM))
     figure.add_heatmap(
         z=comparison.cka_LM.round(4), zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, colorbar=_bar("CKA"),
@@ -161,7 +183,9 @@ def layer_similarity(
     return figure
 
 
-def moved_most(comparison: Comparison, layer: int = -1, *, top: int = 12, axis: str = "cosine distance") -> go.Figure:
+def moved_most(
+    comparison: Comparison, layer: int = -1, *, top: int = 12, axis: str | None = None, lang: str = DEFAULT
+) -> go.Figure:
     """The `top` tokens with the largest cosine distance in one layer, largest first.
 
     Args:
@@ -169,7 +193,9 @@ def moved_most(comparison: Comparison, layer: int = -1, *, top: int = 12, axis: 
         layer: the hidden state: 0 for the embeddings, n + 1 for the output of layer n, -1 for the last.
         top: how many tokens to draw.
         axis: title of the x axis.
+        lang: language of the title if it is not given.
     """
+    axis = axis or render("figure-cosine-distance", lang)
     drift_U = comparison.drift_LU[layer]
     order = np.argsort(-drift_U, kind="stable")[:top][::-1]
     figure = _figure(70 + 30 * top)

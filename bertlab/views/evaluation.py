@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from bertlab.config.languages import DEFAULT, render, render_all
 from bertlab.tasks.error_analysis import ConfusionMatrix, Group, ScoredRow
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup, shorten
 from bertlab.views.numbers import percent
@@ -28,8 +29,9 @@ def confusion_map(
     confusion: ConfusionMatrix,
     chosen: tuple[int, int] | None = None,
     *,
-    axes: tuple[str, str] = ("prediction", "label"),
-    labels: tuple[str, str] = ("none", "of all rows with this label"),
+    axes: tuple[str, str] | None = None,
+    labels: tuple[str, str] | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """Labels (rows) by predictions (columns): counts and shares of the row, correct cells blue, wrong ones orange.
 
@@ -38,7 +40,10 @@ def confusion_map(
         chosen: (label, prediction) of the cell to frame. A cell's customdata has the same form.
         axes: titles of the columns and the rows.
         labels: the text for "no entity", and the text after a percentage.
+        lang: language of the texts that are not given.
     """
+    axes = axes or render_all(lang, "figure-prediction", "figure-label")
+    labels = labels or render_all(lang, "figure-none", "figure-share-of-label")
     names = [escape_markup(shorten(name or labels[0], 18)) for name in confusion.names]
     size, positions = len(names), list(range(len(names)))
     counts_GP, shares_GP = confusion.counts_GP, confusion.shares_GP
@@ -99,11 +104,17 @@ def confusion_map(
     return figure
 
 
-def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] = ("label", "prediction")) -> go.Figure:
+def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = None, lang: str = DEFAULT) -> go.Figure:
     """Labels (x) and predictions (y) of a regression, one point for each row; on the dotted line both are equal.
 
     A point's customdata is the number of its row.
+
+    Args:
+        rows: from `ErrorAnalysis.rows`.
+        axes: titles of x and y.
+        lang: language of the titles if they are not given.
     """
+    axes = axes or render_all(lang, "figure-label", "figure-prediction")
     labels, predictions = ([row.values[side] for row in rows] for side in (0, 1))
     ends = [min([*labels, *predictions]), max([*labels, *predictions])]
     figure = empty_figure(height=420)
@@ -128,14 +139,24 @@ def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] = ("label"
 def group_bars(
     groups: Sequence[Group],
     *,
-    labels: tuple[str, str] = ("F1", "exact match"),
-    other: str = "other",
-    axis: str = "percent",
+    labels: tuple[str, str] | None = None,
+    other: str | None = None,
+    axis: str | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """F1 and exact match of groups of questions, in percent, with the size of each group.
 
     A bar's customdata is the number of its group.
+
+    Args:
+        groups: an item of `ErrorAnalysis.groups`.
+        labels: names of F1 and of exact match.
+        other: name of a group without one.
+        axis: title of the x axis.
+        lang: language of the texts that are not given.
     """
+    labels = labels or render_all(lang, "metric-f1", "metric-exact_match")
+    other, axis = other or render("figure-other", lang), axis or render("figure-percent", lang)
     positions = list(range(len(groups)))
     figure = empty_figure(height=90 + 52 * len(groups))
     for name, values, colour, pattern in (

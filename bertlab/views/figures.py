@@ -2,7 +2,7 @@
 
 Backgrounds are transparent and the font's colour is left to the host. Colours can be distinguished with every kind of
 colour vision and never carry meaning alone. All text is escaped, since Plotly reads some HTML. The words on the axes
-are arguments, so that a host can pass them in its language.
+are those of the interface language `lang`, or what the caller passes.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from unicodedata import east_asian_width
 import numpy as np
 import plotly.graph_objects as go
 
+from bertlab.config.languages import DEFAULT, render, render_all
 from bertlab.explore.facts import AttentionMap, InputMap, NeuronMap
 from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
 from bertlab.tasks.sentence_pair import NextSentence
@@ -57,7 +58,7 @@ _SHOWN_DIMENSIONS = 96
 
 
 def mask_bars(
-    fill: MaskFill, *, title: str | None = None, zoom: bool = False, original: str = "masked word, rank {}"
+    fill: MaskFill, *, title: str | None = None, zoom: bool = False, original: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
     """The candidates for one mask as horizontal bars, most probable on top, each with its probability in percent.
 
@@ -69,7 +70,9 @@ def mask_bars(
         title: text above the bars.
         zoom: end the axis at the longest bar instead of 100 %.
         original: what stands beside the bar of the original token; {} is its rank.
+        lang: language of this text if it is not given.
     """
+    original = original or render("figure-original-rank", lang, rank="{}")
     candidates: list[Candidate | Original] = list(fill.candidates)
     original_token = fill.original
     if original_token and original_token.id not in {candidate.id for candidate in candidates}:
@@ -123,10 +126,11 @@ def span_curves(
     answers: Answers,
     passage: str,
     *,
-    labels: tuple[str, str] = ("start", "end"),
-    shade: str = "best answer",
-    axes: tuple[str, str] = ("word of the passage", "probability"),
+    labels: tuple[str, str] | None = None,
+    shade: str | None = None,
+    axes: tuple[str, str] | None = None,
     zoom: bool = False,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """For every word of the passage, the probability that the answer starts there and that it ends there.
 
@@ -137,7 +141,11 @@ def span_curves(
         shade: name of the shading over the words of the best answer.
         axes: titles of x and y.
         zoom: end the y axis at the highest probability instead of 100 %.
+        lang: language of the texts that are not given.
     """
+    labels = labels or render_all(lang, "figure-start", "figure-end")
+    shade = shade or render("figure-answer", lang)
+    axes = axes or render_all(lang, "figure-passage-word", "figure-probability")
     words = [passage[start:end] for start, end in answers.words]
     positions = list(range(len(words)))
     figure = empty_figure(height=300)
@@ -181,13 +189,17 @@ def span_curves(
     return figure
 
 
-def embedding_strips(
-    embeddings: InputMap, *, labels: Sequence[str] = ("token", "position", "token type", "sum")
-) -> go.Figure:
+def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = None, lang: str = DEFAULT) -> go.Figure:
     """The three embeddings of every token and their normalised sum as four heat maps, one row for each token.
 
     Each heat map has its own scale and shows at most 96 dimensions. Blue is positive, orange negative.
+
+    Args:
+        embeddings: from `Session.embeddings`.
+        labels: titles of the four heat maps.
+        lang: language of the titles if they are not given.
     """
+    labels = labels or render_all(lang, "figure-token", "figure-position", "figure-segment", "figure-sum")
     parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
     tokens = [escape_markup(token) for token in token_labels(embeddings.tokens)]
     rows = list(range(len(tokens)))
@@ -229,7 +241,7 @@ def embedding_strips(
     return figure
 
 
-def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
+def attention_map(attention: AttentionMap, layer: int, head: int, *, lang: str = DEFAULT) -> go.Figure:
     """One head as a heat map: rows attend to columns; the colour follows the square root of the probability."""
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
     tokens = [escape_markup(token) for token in token_labels(attention.tokens)]
@@ -237,7 +249,7 @@ def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
     figure = empty_figure(height=140 + 18 * min(len(tokens), 40))
     figure.add_heatmap(
         z=np.sqrt(probs_TT).round(4), zmin=0, zmax=1, colorscale=PALETTE["sequential"],
-        name=f"layer {layer}, head {head}",
+        name=render("figure-layer-head", lang, layer=layer, head=head),
         customdata=probs_TT.round(5), hovertemplate="%{y} → %{x}: %{customdata:.3f}<extra></extra>",
         colorbar={"tickvals": np.sqrt(ticks).tolist(), "ticktext": [str(tick) for tick in ticks], "thickness": 12},
     )  # fmt: skip
@@ -248,12 +260,13 @@ def attention_map(attention: AttentionMap, layer: int, head: int) -> go.Figure:
     return figure
 
 
-def query_token_figure(neuron: NeuronMap, token: int | None = None) -> go.Figure:
+def query_token_figure(neuron: NeuronMap, token: int | None = None, *, lang: str = DEFAULT) -> go.Figure:
     """One token's attention scores for every key, and their softmax.
 
     Args:
         neuron: one head.
         token: the position of the token whose query is shown; None for the first that is not a special token.
+        lang: language of the legend.
     """
     if token is None or not 0 <= token < len(neuron.tokens):
         token = next((row.position for row in neuron.tokens if not row.special), 0)
@@ -265,8 +278,9 @@ def query_token_figure(neuron: NeuronMap, token: int | None = None) -> go.Figure
         line={"color": ORANGE, "dash": "dot"}, marker={"symbol": "diamond"}, yaxis="y2",
     )  # fmt: skip
     figure.add_bar(
-        x=positions, y=neuron.probs_TT[token].astype(float).round(5).tolist(), name=f"softmax, {tokens[token]}"
-    )
+        x=positions, y=neuron.probs_TT[token].astype(float).round(5).tolist(),
+        name=render("figure-softmax", lang, token=tokens[token]),
+    )  # fmt: skip
     figure.update_traces(customdata=tokens, hovertemplate="%{customdata}: %{y:.3f}")
     step = max(1, -(-len(tokens) // 40))
     figure.update_xaxes(tickvals=positions[::step], ticktext=tokens[::step], tickangle=-60)

@@ -3,6 +3,7 @@
 import base64
 from html import escape
 
+from bertlab.config.languages import DEFAULT, render
 from bertlab.explore.facts import AttentionMap, NeuronMap
 from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, payload
@@ -10,7 +11,7 @@ from bertlab.views.palette import PALETTE
 
 # the policy forbids the page to fetch or send anything
 _PAGE = """<!doctype html>
-<html lang="en">
+<html lang="{lang}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -38,23 +39,30 @@ h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap:
 """
 
 
-def attention_html(attention: AttentionMap, *, title: str = "Attention", options: dict | None = None) -> str:
+def attention_html(attention: AttentionMap, *, title: str | None = None, options: dict | None = None) -> str:
     """The attention view as one offline page with every layer in it; options as for `payload.AttentionPack`."""
-    return packed_html("attention", payload.AttentionPack(attention).complete_bytes(options), title)
+    return _page("attention", payload.AttentionPack(attention).complete_bytes(options), title, options)
 
 
-def neuron_html(neuron: NeuronMap, *, title: str = "Neuron view", options: dict | None = None) -> str:
+def neuron_html(neuron: NeuronMap, *, title: str | None = None, options: dict | None = None) -> str:
     """The neuron view of one head as one offline page."""
-    return packed_html("neuron", payload.neuron_bytes(neuron, options=options), title)
+    return _page("neuron", payload.neuron_bytes(neuron, options=options), title, options)
 
 
-def timeline_html(timeline: Timeline, *, title: str = "Time machine", log=(), options: dict | None = None) -> str:
+def timeline_html(timeline: Timeline, *, title: str | None = None, log=(), options: dict | None = None) -> str:
     """The time machine over one text as one offline page; log and options as for payload.timeline_bytes."""
-    return packed_html("timeline", payload.timeline_bytes(timeline, log=log, options=options), title)
+    return _page("timeline", payload.timeline_bytes(timeline, log=log, options=options), title, options)
 
 
-def packed_html(view: assets.View, data: bytes, title: str) -> str:
-    """A view of a payload as one offline page."""
+def _page(view: assets.View, data: bytes, title: str | None, options: dict | None) -> str:
+    lang = (options or {}).get("lang", DEFAULT)
+    return packed_html(view, data, title or render(f"figure-title-{view}", lang), lang)
+
+
+def packed_html(view: assets.View, data: bytes, title: str, lang: str = DEFAULT) -> str:
+    """A view of a payload as one offline page, with its title and language."""
     # base64 has no "<", so no token can end the script element; the title is text
     script, encoded = assets.hosted(view, "page"), base64.b64encode(data).decode()
-    return _PAGE.format(title=escape(title), **PALETTE["themes"], css=assets.css(), data=encoded, script=script)
+    return _PAGE.format(
+        lang=escape(lang), title=escape(title), **PALETTE["themes"], css=assets.css(), data=encoded, script=script
+    )

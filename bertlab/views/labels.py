@@ -5,6 +5,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
+from bertlab.config.languages import DEFAULT, render
 from bertlab.explore.facts import WordEffects
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.tagging import Tags
@@ -73,8 +74,14 @@ def value_scale(prediction: Classification, value_range: tuple[float, float]) ->
     return figure
 
 
-def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:
-    """A column for every word: up and blue where it helps the prediction, down and orange where it hurts."""
+def word_bars(effects: WordEffects, *, axis: str | None = None, lang: str = DEFAULT) -> go.Figure:
+    """A column for every word: up and blue where it helps the prediction, down and orange where it hurts.
+
+    Args:
+        effects: from `Session.word_effects`.
+        axis: title of the y axis; None for that of log-odds.
+        lang: language of the title if it is not given.
+    """
     word_effects = [word.effect for word in effects.words]
     figure = empty_figure(height=280)
     figure.add_bar(
@@ -84,9 +91,8 @@ def word_bars(effects: WordEffects, *, axis: str = "log-odds") -> go.Figure:
         hovertemplate="%{customdata}: %{y:+.2f}<extra></extra>",
     )  # fmt: skip
     _name_columns(figure, [word.text for word in effects.words])
-    figure.update_yaxes(
-        title=escape_markup(axis), zeroline=True, zerolinecolor=GRID, showgrid=True, gridcolor=GRID, nticks=5
-    )
+    title = escape_markup(axis or render("figure-log-odds-decrease", lang))
+    figure.update_yaxes(title=title, zeroline=True, zerolinecolor=GRID, showgrid=True, gridcolor=GRID, nticks=5)
     return figure
 
 

@@ -39,7 +39,7 @@ class AttentionWidget(anywidget.AnyWidget):
         """The open head as a Plotly figure; in the line view, the first head that is switched on."""
         layer, heads = self._pack.visible_heads(self.state)
         head = (self.state.get("heads") or [heads[0]])[0] if self.state.get("view") == "lines" else heads[0]
-        return figures.attention_map(self._attention, layer, head)
+        return figures.attention_map(self._attention, layer, head, **self._options)
 
     def html(self) -> str:
         """The view in its present state as one HTML page that works offline."""
@@ -74,7 +74,7 @@ class NeuronWidget(anywidget.AnyWidget):
 
     def figure(self) -> go.Figure:
         """The scores and probabilities of the query token, as a Plotly figure."""
-        return figures.query_token_figure(self._neuron, self.state.get("token"))
+        return figures.query_token_figure(self._neuron, self.state.get("token"), **self._options)
 
     def html(self) -> str:
         """The view in its present state as one HTML page that works offline."""

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import plotly.graph_objects as go
 
+from bertlab.config.languages import DEFAULT, render_all
 from bertlab.explore.facts import SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.tasks.span.answer import Answer
 from bertlab.text.word_spans import find_words
@@ -38,7 +39,12 @@ _STROKES = tuple(zip(COLOURS, (1, 8, 3, 12, 5), (0, 4, 3, 3, 5), strict=False))
 
 
 def columns_html(
-    passage: str, reading: WindowReading, *, labels: tuple[str, str] = ("start", "end"), logarithmic: bool = False
+    passage: str,
+    reading: WindowReading,
+    *,
+    labels: tuple[str, str] | None = None,
+    logarithmic: bool = False,
+    lang: str = DEFAULT,
 ) -> str:
     """The passage of a window with two columns at every token: upwards the probability that the answer starts there,
     downwards that it ends there. [CLS], no answer, comes first; the window's best span has a background.
@@ -49,7 +55,9 @@ def columns_html(
         labels: names of start and end, for the tooltip with the exact probabilities.
         logarithmic: columns from 0.001 % to 100 % on a logarithmic scale, so that small ones are visible; otherwise
             the tallest column is the highest probability of the window.
+        lang: language of the labels if they are not given.
     """
+    labels = labels or render_all(lang, "figure-start", "figure-end")
     highest = max(float(reading.start_probs_T.max()), float(reading.end_probs_T.max()))
     height_2T = np.stack([reading.start_probs_T, reading.end_probs_T]) / highest
     if logarithmic:
@@ -162,7 +170,7 @@ def _lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def threshold_strip(
-    span_xray: SpanXray, tau: float, bound: float, *, labels: tuple[str, str] = ("no answer", "answer")
+    span_xray: SpanXray, tau: float, bound: float, *, labels: tuple[str, str] | None = None, lang: str = DEFAULT
 ) -> go.Figure:
     """The outcome at every threshold from -bound to bound: no answer up to the margin, the best span above it.
 
@@ -171,7 +179,9 @@ def threshold_strip(
         tau: the threshold to mark with a line.
         bound: the end of the axis.
         labels: names of the two outcomes.
+        lang: language of these names if they are not given.
     """
+    labels = labels or render_all(lang, "figure-no-answer", "figure-answer")
     flips = min(max(span_xray.margin, -bound), bound)
     best = shorten(span_xray.answers.answers[0].text, 40) if span_xray.answers.answers else ""
     figure = empty_figure(height=116)
@@ -197,8 +207,9 @@ def windows_figure(
     span_xray: SpanXray,
     passage: str,
     *,
-    labels: tuple[str, str, str] = ("window", "best span", "no answer"),
-    axes: tuple[str, str] = ("characters of the passage", "score"),
+    labels: tuple[str, str, str] | None = None,
+    axes: tuple[str, str] | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """The windows as bars over the passage, each with its best span; to the right the scores of that span and of no
     answer. The window with the best answer is blue.
@@ -208,7 +219,10 @@ def windows_figure(
         passage: its text.
         labels: names of a window, its best span, and no answer.
         axes: titles of the x axes of both halves.
+        lang: language of the texts that are not given.
     """
+    labels = labels or render_all(lang, "figure-window", "figure-best-span", "figure-no-answer")
+    axes = axes or render_all(lang, "figure-passage-characters", "figure-score")
     rows = [str(number + 1) for number in range(len(span_xray.readings))]
     winner = span_xray.answers.best_window
     figure = empty_figure(height=110 + 26 * len(rows))
@@ -287,8 +301,9 @@ def heads_map(
     even: float,
     chosen: tuple[int, int] | None = None,
     *,
-    axes: tuple[str, str] = ("head", "layer"),
-    labels: tuple[str, str] = ("share", "times even"),
+    axes: tuple[str, str] | None = None,
+    labels: tuple[str, str] | None = None,
+    lang: str = DEFAULT,
 ) -> go.Figure:
     """A square for each head, darker for a larger share of attention.
 
@@ -300,7 +315,10 @@ def heads_map(
         chosen: (layer, head) to frame, counted from 0.
         axes: titles of the columns and the rows.
         labels: names of the share and of its ratio to `even`.
+        lang: language of the texts that are not given.
     """
+    axes = axes or render_all(lang, "figure-head", "figure-layer")
+    labels = labels or render_all(lang, "figure-attention-share", "figure-uniform-attention")
     layers, heads = share_LN.shape
     layer_heads = [(layer, head) for layer in range(layers) for head in range(heads)]
     figure = empty_figure(height=90 + 34 * layers)

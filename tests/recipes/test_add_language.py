@@ -1,17 +1,20 @@
 """Recipe of CONTRIBUTING.md: an interface language, added as a folder and shown by the app."""
 
+import numpy as np
 import pytest
 from support.pages import errors, open_page
 
 from bertlab.config import languages
+from bertlab.views import xray
 
 
 @pytest.fixture
 def pseudo(tmp_path, monkeypatch):
-    """A language `xx` in a folder outside the package, which words one title and one error."""
+    """A language `xx` in a folder outside the package, which words one title, one axis and one error."""
     folder = tmp_path / "xx"
     (folder / "errors").mkdir(parents=True)
     (folder / "language.toml").write_text('name = "Pseudo"\nscript = "[ŧđ]"\n', encoding="utf-8")
+    (folder / "figures.ftl").write_text("figure-layer = ŧayer\n", encoding="utf-8")
     (folder / "pages.ftl").write_text("input-title = Ŧokens\n", encoding="utf-8")
     (folder / "errors" / "text.ftl").write_text("text-empty = ŧexŧ is empŧy\n", encoding="utf-8")
     monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path))
@@ -30,3 +33,9 @@ def test_the_app_speaks_a_new_language(pseudo, shipped):
     assert "xx" in languages.languages()
     page.text_input(key="a").set_value("").run()
     assert "ŧexŧ is empŧy" in " ".join(errors(page))
+
+
+def test_figures_are_in_a_new_language(pseudo):
+    figure = xray.heads_map(np.full((2, 3), 0.1), 0.1, lang="xx")
+    assert figure.layout.yaxis.ticktext == ("ŧayer 0", "ŧayer 1")
+    assert figure.layout.xaxis.title.text == "Head", "what the folder lacks appears in English"

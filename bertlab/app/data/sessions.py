@@ -190,9 +190,9 @@ def pack_attention(
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def render_bertviz(checkpoint: Checkpoint, first: str, second: str | None, layer: int) -> str:
+def render_bertviz(checkpoint: Checkpoint, first: str, second: str | None, layer: int, lang: str) -> str:
     """Render the HTML page of bertviz for one input."""
-    return bertviz_view.head_view_html(compute_attention(checkpoint, first, second), layer=layer)
+    return bertviz_view.head_view_html(compute_attention(checkpoint, first, second), layer=layer, lang=lang)
 
 
 def render_attention_page(checkpoint: Checkpoint, first: str, second: str | None, options: dict) -> str:

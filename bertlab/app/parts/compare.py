@@ -8,7 +8,7 @@ import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots
 from bertlab.app.data import sessions
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.config.config import ModelConfig
 from bertlab.explore.compare import Comparison, compare
 from bertlab.views import columns, differences
@@ -60,12 +60,11 @@ def heads(comparison: calls.Expression, config: ModelConfig) -> None:
     with right:
         st.subheader(t("compare-head"), anchor=False)
         chosen = fields.layer_and_head(config, tuple(map(int, most)), "compare.")
-        _draw("head", differences.head_difference, comparison, *chosen, label=t("compare-weight-legend"))
+        _draw("head", differences.head_difference, comparison, *chosen, lang=language())
     with left:
         st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
-        labels = (t("layer"), t("head"), t("compare-distance-legend"))
         figure = differences.head_differences
-        _draw("heads", figure, comparison, chosen=chosen, labels=labels, on_click=_choose_head)
+        _draw("heads", figure, comparison, chosen=chosen, lang=language(), on_click=_choose_head)
     display.explain("js_distance", "attention_difference")
 
 
@@ -74,21 +73,18 @@ def layers(comparison: calls.Expression) -> None:
     found = comparison.result
     if found.drift_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
-        axes, embeddings = (t("compare-layer-second"), t("compare-layer-first")), t("hidden-state-embeddings")
-        _draw("similarity", differences.layer_similarity, comparison, axes=axes, embeddings=embeddings)
+        _draw("similarity", differences.layer_similarity, comparison, lang=language())
         display.explain("cka")
         return
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("compare-layers"), anchor=False)
-        labels = (t("compare-cka"), t("compare-cosine-distance"))
-        words = {"axis": t("compare-layer"), "embeddings": t("hidden-state-embeddings")}
-        _draw("drift", differences.layer_drift, comparison, labels=labels, **words)
+        _draw("drift", differences.layer_drift, comparison, lang=language())
     with right:
         st.subheader(t("compare-changed-tokens"), anchor=False)
         last = len(found.drift_LU) - 1
         layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last, last, key="moved")
-        _draw("moved-most", differences.moved_most, comparison, layer, axis=t("compare-cosine-distance"))
+        _draw("moved-most", differences.moved_most, comparison, layer, lang=language())
     display.explain("cka", "cosine_distance")
 
 

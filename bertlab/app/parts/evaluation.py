@@ -325,10 +325,6 @@ def _confusion(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> S
         if (option := f"{cell[0]}.{cell[1]}") in options:
             st.session_state["cell"] = "" if option == picked else option
 
-    words = {
-        "axes": (t("evaluation-prediction"), t("evaluation-label")),
-        "labels": (t("evaluation-nothing"), t("evaluation-share")),
-    }
     cells = [(g, s) for g in range(len(confusion.names)) for s in range(len(confusion.names))]
     data = {
         "label": [confusion.names[g] for g, _ in cells], "prediction": [confusion.names[s] for _, s in cells],
@@ -337,7 +333,7 @@ def _confusion(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> S
     with place:
         saved = {"data": data, "extra_columns": _subject(checkpoint, found)}
         cells = analysis.field("confusion")
-        plots.draw("confusion", evaluation.confusion_map, cells, chosen, on_click=choose, **saved, **words)
+        plots.draw("confusion", evaluation.confusion_map, cells, chosen, on_click=choose, **saved, lang=language())
         display.explain("confusion", "label_probability")
     return confusion.cells[chosen] if chosen else None
 
@@ -355,16 +351,12 @@ def _groups(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequ
     groups = found.groups[by]
     place = st.container()
     options = {"": t("evaluation-show-all")}
-    options |= {str(number): group.name or t("evaluation-group-other") for number, group in enumerate(groups)}
+    options |= {str(number): group.name or t("figure-other") for number, group in enumerate(groups)}
     picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
     def choose(group: list) -> None:
         st.session_state["cell"] = "" if str(group[0]) == picked else str(group[0])
 
-    names = {
-        "labels": (t("metric-f1"), t("metric-exact_match")), "other": t("evaluation-group-other"),
-        "axis": t("evaluation-percent"),
-    }  # fmt: skip
     data = {
         "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
@@ -372,7 +364,7 @@ def _groups(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequ
     with place:
         saved = {"data": data, "extra_columns": _subject(checkpoint, found)}
         shown = analysis.field("groups")[by]
-        plots.draw("groups", evaluation.group_bars, shown, on_click=choose, **saved, **names)
+        plots.draw("groups", evaluation.group_bars, shown, on_click=choose, **saved, lang=language())
         display.explain("label_probability")
     return groups[int(picked)].rows if picked else None
 
@@ -390,7 +382,6 @@ def _values(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequ
     def choose(row: list) -> None:
         st.session_state["cell"] = "" if str(row[0]) == picked else str(row[0])
 
-    axes = (t("evaluation-label"), t("evaluation-prediction"))
     data = {
         "id": [row.id for row in found.rows], "text": [" | ".join(row.texts) for row in found.rows],
         "label": [row.values[0] for row in found.rows], "prediction": [row.values[1] for row in found.rows],
@@ -398,7 +389,7 @@ def _values(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequ
     with place:
         saved = {"data": data, "extra_columns": _subject(checkpoint, found)}
         shown = analysis.field("rows")
-        plots.draw("values", evaluation.value_scatter, shown, on_click=choose, axes=axes, **saved)
+        plots.draw("values", evaluation.value_scatter, shown, on_click=choose, **saved, lang=language())
     return [int(picked)] if picked else None
 
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertlab.app import calls, components, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.explore.facts import SpanXray, WindowReading
 from bertlab.views import columns, xray
 from bertlab.views.passage import escape_html
@@ -20,8 +20,7 @@ def decision(checkpoint: sessions.Checkpoint, reading: calls.Expression) -> None
         st.html(f'<p class="say">{t("xray-answer-at", tau=tau)} <b dir="auto">{escape_html(best.text)}</b></p>')
     else:
         st.html(f'<p class="say">{t("xray-no-answer-at", tau=tau)}</p>')
-    names = {"labels": (t("xray-no-answer"), t("xray-answer"))}
-    plots.draw("threshold", xray.threshold_strip, reading, tau, fields.MAX_TAU, **names)
+    plots.draw("threshold", xray.threshold_strip, reading, tau, fields.MAX_TAU, lang=language())
     values = {"margin": seen.margin, "none": seen.answers.no_answer_score, "best": best.score}
     st.caption(t("xray-result-changes-at", **values))
     display.explain("tau", "no_answer", "span_score")
@@ -40,12 +39,8 @@ def windows(reading: calls.Expression, passage: calls.Expression) -> int:
         st.caption(t("xray-windows-one"))
         return 0
     st.caption(t("xray-windows-lead", count=count, best=best + 1))
-    names = {
-        "labels": (t("xray-window"), t("xray-best"), t("xray-no-answer")),
-        "axes": (t("xray-characters"), t("xray-score"))
-    }  # fmt: skip
     data = columns.windows(seen, passage.result)
-    plots.draw("windows", xray.windows_figure, reading, passage, data=data, **names)
+    plots.draw("windows", xray.windows_figure, reading, passage, data=data, lang=language())
     return url.number(st.number_input, t("xray-window"), 1, count, best + 1, key="window") - 1
 
 
@@ -70,8 +65,7 @@ def probability_columns(text: str, reading: WindowReading) -> None:
         st.segmented_control, t("xray-scale"), ["linear", "logarithmic"], key="columns", required=True,
         format_func=lambda name: t(f"xray-scale-{name}"), label_visibility="collapsed",
     )  # fmt: skip
-    names = (t("xray-start"), t("xray-end"))
-    shown = xray.columns_html(text, reading, labels=names, logarithmic=scale == "logarithmic")
+    shown = xray.columns_html(text, reading, logarithmic=scale == "logarithmic", lang=language())
     st.html(f'<div class="whole">{shown}</div>')
     display.explain("start_end")
 
@@ -97,14 +91,13 @@ def heads(checkpoint: sessions.Checkpoint, question: str, text: str, seen: SpanX
     uniform = len(found.question if from_answer else found.answer) / len(found.tokens)
     strongest = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest, "between.")
-    names = {"axes": (t("head"), t("layer")), "labels": (t("xray-share"), t("xray-uniform"))}
 
     def choose(place: list) -> None:
         for part, value in zip(("layer", "head"), place[:2], strict=True):
             st.session_state[f"neuron.between.{part}"] = int(value)
 
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / uniform})
-    plots.draw("heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=choose, **names)
+    plots.draw("heads", xray.heads_map, share, uniform, (layer, head), data=data, on_click=choose, lang=language())
     values = {"share": float(share_LN[layer, head]), "ratio": float(share_LN[layer, head]) / uniform}
     st.html(f'<p class="small">{t("xray-head-share", layer=layer, head=head, **values)}</p>')
     st.html(xray.attended_tokens_html(found, layer, head, from_answer=from_answer))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertlab.app import calls, components, display, fields, frame, selection, url
 from bertlab.app.data import sessions
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.views import bertviz_view, figures, html, payload
 
 frame.heading("attention")
@@ -61,7 +61,8 @@ def bertviz(checkpoint: sessions.Checkpoint) -> None:
         frame.note(t("bertviz-too-long", limit=bertviz_view.MAX_TOKENS, count=count))
     else:
         st.caption(t("view-bertviz-lead"))
-        st.iframe(sessions.render_bertviz(checkpoint, *texts, url.view_state()["layer"]), height=104 + 23 * count)
+        page = sessions.render_bertviz(checkpoint, *texts, url.view_state()["layer"], language())
+        st.iframe(page, height=104 + 23 * count)
 
 
 with st.container(key="picture"), frame.show_errors():

@@ -5,7 +5,7 @@ import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.text.word_spans import MASK
 from bertlab.views import change_figures, columns
 from bertlab.views.passage import escape_html
@@ -35,13 +35,9 @@ with frame.show_errors():
     shown = range(first, min(first + MAX_COLUMNS, len(tokens)))
     if len(shown) < len(tokens):
         st.caption(t("depth-positions-shown", first=shown[0], last=shown[-1], count=len(tokens)))
-    words = {
-        "rows": (t("hidden-state-layer"), t("hidden-state-embeddings")),
-        "labels": (t("depth-prediction"), t("depth-probability"), t("depth-rank-final")),
-    }  # fmt: skip
-    grid = {"chosen": position, "first": shown[0], "count": len(shown)}
+    grid = {"chosen": position, "first": shown[0], "count": len(shown), "lang": language()}
     st.html(WIDTH.format(110 + CELL * len(shown), 110 + CELL * (position - shown[0] + 1)))
-    plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid, **words)
+    plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid)
     display.explain("layer_probability", "rank")
 
     left, right = st.columns(2, gap="large")
@@ -49,13 +45,8 @@ with frame.show_errors():
         st.subheader(t("depth-by-layer"), anchor=False)
         sentence = t("depth-final-prediction", word=escape_html(lens.final_T[position]), at=position)
         st.html(f'<p class="small" dir="auto">{sentence}</p>')
-        names = {
-            "labels": (t("depth-probability"), t("depth-rank")),
-            "rows": ("{}", t("hidden-state-embeddings")),
-            "axis": t("compare-layer"),
-        }
         data = columns.lens_at(lens, position)
-        plots.draw("depth", change_figures.lens_depth, lens_call, position, data=data, **names)
+        plots.draw("depth", change_figures.lens_depth, lens_call, position, data=data, lang=language())
     with right:
         st.subheader(t("depth-joint"), anchor=False, help=t("depth-joint-help"))
         if len(masks) < 2:

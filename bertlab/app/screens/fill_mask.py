@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertlab.app import calls, components, display, fields, frame, plots, selection, url
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.text.word_spans import MASK, find_words, mask_spans, update_word_numbers
 from bertlab.views import figures
 from bertlab.views.passage import escape_html
@@ -47,13 +47,13 @@ with st.container(key="proposals"), frame.show_errors():
     fills = filled.result if filled else []
     if not fills:
         frame.note(t("fill-mask-no-mask" if word_spans else "fill-mask-empty"))
-    bars = {"zoom": fields.zoom_switch(st), "original": t("fill-mask-original-rank", rank="{}")} if fills else {}
+    bars = {"zoom": fields.zoom_switch(st)} if fills else {}
     cells = st.columns(min(len(fills), 2)) if fills else []
     for number, (fill, word) in enumerate(zip(fills, originals, strict=False)):
         title = t("fill-mask-mask-number", number=number + 1) if word == MASK else t("fill-mask-masked-word", word=word)
         with cells[number % len(cells)]:
             st.html(f'<p class="say" dir="auto">{escape_html(title)}</p>')
             data = {name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")}
-            plots.draw(f"mask-{number}", figures.mask_bars, filled[number], data=data, **bars)
+            plots.draw(f"mask-{number}", figures.mask_bars, filled[number], data=data, lang=language(), **bars)
     if fills:
         display.explain("mask_probability")

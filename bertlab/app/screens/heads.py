@@ -5,7 +5,7 @@ import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.app.parts import surgery
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.views import change_figures, columns
@@ -51,15 +51,14 @@ with frame.show_errors():
         elif tool == "keep":
             surgery.keep_tool(line, checkpoint)
         elif tool == "map" and effects is not None:
-            axes = (t("head"), t("layer"))
             data = columns.head_effects(effects.result)
-            plots.draw("head-map", change_figures.head_map, effects, data=data, axes=axes, odds=t("heads-odds"))
+            plots.draw("head-map", change_figures.head_map, effects, data=data, lang=language())
     url.store("other", other, example)
     with right.container(key="heads-result"), frame.show_errors():
         options = {"changes": line, "other": other, "mask": probe_input.mask}
         change = calls.call_session(checkpoint, "intervene", *probe_input.values, **options)
         st.html(surgery.prediction_line(change.result, names))
-        words = {"labels": (t("heads-before"), t("heads-after")), "names": names, "zoom": fields.zoom_switch(st)}
+        words = {"names": names, "zoom": fields.zoom_switch(st), "lang": language()}
         data = columns.prediction_change(change.result)
         plots.draw("before-after", change_figures.before_after, change, data=data, **words)
         if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertlab.app import calls, display, fields, frame, plots, selection
 from bertlab.app.data import sessions
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.views import figures, passage
 
 frame.heading("input")
@@ -16,8 +16,7 @@ with frame.show_errors():
     st.html(f'<p class="small">{t("input-tokens", count=len(tokens))}</p>')
     st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
     st.subheader(t("input-embeddings"), anchor=False, help=t("input-embeddings-help"))
-    names = [t(f"embedding-{kind}") for kind in ("token", "position", "type", "sum")]
-    plots.draw("embeddings", figures.embedding_strips, embeddings, labels=names)
+    plots.draw("embeddings", figures.embedding_strips, embeddings, lang=language())
     display.explain("embedding")
     st.subheader(t("input-table"), anchor=False)
     rows = {

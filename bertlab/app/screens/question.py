@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertlab.app import calls, components, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
-from bertlab.app.i18n import t
+from bertlab.app.i18n import language, t
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
@@ -88,11 +88,7 @@ if answers:
     with curves:
         st.subheader(t("question-curves"), anchor=False)
         zoom = fields.zoom_switch(st)
-        names = {
-            "labels": (t("question-start"), t("question-end")), "shade": t("question-best-span"),
-            "axes": (t("question-word-axis"), t("question-probability")),
-        }  # fmt: skip
         words = [text[start:end] for start, end in answers.words]
         data = {"word": words, "start": answers.start_probs, "end": answers.end_probs}
         found = reading.field("answers")
-        plots.draw("curves", figures.span_curves, found, passage_text, zoom=zoom, data=data, **names)
+        plots.draw("curves", figures.span_curves, found, passage_text, zoom=zoom, data=data, lang=language())

@@ -31,9 +31,14 @@ picked = url.multiple_choice(
     source=directory, placeholder=t("training-choose-runs"),
 )  # fmt: skip
 left, right = st.columns(2)
-shown = {"format_func": lambda name: t(f"training-{name}"), "required": True}
-x = url.choice(left.segmented_control, t("training-x-axis"), list(curves.PLACES), key="over", **shown)
-scale = url.choice(right.segmented_control, t("training-axis-scale"), ["linear", "log"], key="scale", **shown)
+x = url.choice(
+    left.segmented_control, t("training-x-axis"), list(curves.PLACES), key="over", required=True,
+    format_func=lambda name: t(f"figure-x-{name}"),
+)  # fmt: skip
+scale = url.choice(
+    right.segmented_control, t("training-axis-scale"), ["linear", "log"], key="scale", required=True,
+    format_func=lambda name: t(f"training-{name}"),
+)  # fmt: skip
 
 
 def status_table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> None:
@@ -101,8 +106,8 @@ def show_runs() -> None:
     thin = logs.result
     metrics = [metric for metric in curves.METRICS if any(curves.has_metric(found, metric) for found in thin.values())]
     for number, metric in enumerate(metrics):
-        options = {"x": x, "log": scale == "log", "held_out": t("training-held-out")}
-        options["axes"] = (t(f"training-{x}"), metric_name(metric))
+        options = {"x": x, "log": scale == "log", "lang": language()}
+        options["axes"] = (t(f"figure-x-{x}"), metric_name(metric))
         if number % 2 == 0:
             cells = st.columns(2)  # a new row of two charts, so that they keep their order on a narrow screen
         with cells[number % 2]:

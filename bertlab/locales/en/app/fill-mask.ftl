@@ -9,4 +9,3 @@ fill-mask-no-mask = Click a word above to mask it.
 fill-mask-empty = The text is empty: type some words.
 fill-mask-masked-word = “{ $word }” is masked
 fill-mask-mask-number = [MASK] number { $number }
-fill-mask-original-rank = masked word, rank { $rank }

@@ -22,6 +22,4 @@ section-train = Train and evaluate
 bars-scale = Scale of the bars
 bars-full = 0–100%
 bars-zoom = Zoom
-hidden-state-layer = layer { "{" }{ "}" }
-hidden-state-embeddings = embeddings
 open-in-attention = Open in Attention

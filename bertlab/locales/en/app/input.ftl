@@ -11,7 +11,3 @@ input-end = end
 input-segment = segment
 input-embeddings = The three embeddings of each token and their sum
 input-embeddings-help = Each row is a token, each column a dimension of the model. The embeddings of the token, its position and its segment are added and normalised. The result is the only input of the first layer.
-embedding-token = token
-embedding-position = position
-embedding-type = segment
-embedding-sum = sum

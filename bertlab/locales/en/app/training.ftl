@@ -12,7 +12,6 @@ training-live-help = A run is in progress, so the figures are redrawn every few 
 training-x-axis = X axis
 training-tokens = tokens
 training-step = steps
-training-seconds = seconds
 training-axis-scale = Axis scale
 training-linear = linear
 training-log = logarithmic

@@ -5,8 +5,6 @@ start-xray = See the scores behind an answer and move its threshold.
 xray-answer-at = At τ = { FORMAT($tau, spec: "g") } BERT answers:
 xray-no-answer-at = At τ = { FORMAT($tau, spec: "g") } BERT gives no answer.
 xray-result-changes-at = The result changes at τ = { FORMAT($margin, spec: ".2f") }: the no-answer score { FORMAT($none, spec: ".2f") } minus the best span's { FORMAT($best, spec: ".2f") }.
-xray-no-answer = no answer
-xray-answer = answer
 xray-spans = Candidate answers
 xray-candidate-count = Candidates shown
 xray-spans-lead = Each line is a candidate, labelled with its rank and score. Overlapping candidates are drawn one below the other.
@@ -15,22 +13,15 @@ xray-columns-lead = Up, blue: the answer starts here. Down, hatched orange: it e
 xray-scale = Scale
 xray-scale-linear = linear
 xray-scale-logarithmic = logarithmic, shows small values
-xray-start = start
-xray-end = end
 xray-windows = Windows of the passage
 xray-windows-lead = The passage was read in { $count } overlapping windows; the best span is in window { $best }. The lowest no-answer score of all windows counts.
 xray-windows-one = The passage fits into one window.
 xray-window = Window
-xray-best = best span
-xray-characters = characters of the passage
-xray-score = score
 xray-heads = Attention between question and answer
 xray-direction = Direction
 xray-direction-question = question → answer
 xray-direction-answer = answer → question
 xray-candidate = Candidate
-xray-share = share of attention
-xray-uniform = uniform attention
 xray-head-share = Layer { $layer }, head { $head }: { FORMAT($share, spec: ".1%") } of the attention, { FORMAT($ratio, spec: ".1f") } times uniform attention.
 xray-open-head-in-attention = Open this head in Attention
 xray-no-possible-start = No token of this passage can start an answer.

@@ -9,4 +9,3 @@ fill-mask-no-mask = 위에서 단어를 눌러 가려 보세요.
 fill-mask-empty = 텍스트가 비어 있어요. 단어를 입력하세요.
 fill-mask-masked-word = 가린 단어: “{ $word }”
 fill-mask-mask-number = { $number }번째 [MASK]
-fill-mask-original-rank = 가린 단어, { $rank }위

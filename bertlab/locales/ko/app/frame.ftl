@@ -22,6 +22,4 @@ section-train = 학습과 평가
 bars-scale = 막대 눈금
 bars-full = 0–100%
 bars-zoom = 확대
-hidden-state-layer = { "{" }{ "}" }번 레이어
-hidden-state-embeddings = 임베딩
 open-in-attention = 어텐션 페이지에서 열기

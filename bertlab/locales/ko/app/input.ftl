@@ -11,7 +11,3 @@ input-end = 끝
 input-segment = 세그먼트
 input-embeddings = 토큰별 세 임베딩과 그 합
 input-embeddings-help = 행은 토큰, 열은 모델의 차원이에요. 토큰, 위치, 세그먼트의 임베딩을 더하고 정규화해요. 첫 번째 레이어의 입력은 이 벡터뿐이에요.
-embedding-token = 토큰
-embedding-position = 위치
-embedding-type = 세그먼트
-embedding-sum = 합

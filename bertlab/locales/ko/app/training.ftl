@@ -12,7 +12,6 @@ training-live-help = 진행 중인 학습이 있어서 몇 초마다 다시 그�
 training-x-axis = 가로축
 training-tokens = 토큰
 training-step = 스텝
-training-seconds = 초
 training-axis-scale = 축 눈금
 training-linear = 선형
 training-log = 로그
