@@ -22,21 +22,21 @@ from bertlab.training.pretraining.pretrain import run as run_pretrain
 
 
 def test_there_are_ten_sentences_in_each_language_with_one_mask():
-    for rows in map(cloze.clozes, ("en", "ko")):
+    for rows in map(cloze.read_clozes, ("en", "ko")):
         assert len(rows) == len({row.text for row in rows}) == 10
         assert all(row.text.count("[MASK]") == 1 and row.fits and row.kind for row in rows)
-    assert {row.kind for row in cloze.clozes("en")} == {row.kind for row in cloze.clozes("ko")}
+    assert {row.kind for row in cloze.read_clozes("en")} == {row.kind for row in cloze.read_clozes("ko")}
 
 
 def test_the_vocabulary_decides_the_language():
     korean = Tokenizer.train(["짧은 우리말 글 하나를 여기에 적어 둔다."] * 3, 100, cased=True)
     assert korean.language == "ko"
-    assert set(cloze.default_sentences(korean)) <= {row.text for row in cloze.clozes("ko")}
+    assert set(cloze.select_default_sentences(korean)) <= {row.text for row in cloze.read_clozes("ko")}
     english = Tokenizer.train(["A plain text in English, of no great length."] * 3, 100)
     assert english.language == "en"
-    watched = cloze.default_sentences(english)
-    assert len(watched) == len({row.kind for row in cloze.clozes("en")})
-    assert set(watched) <= {row.text for row in cloze.clozes("en")}
+    watched = cloze.select_default_sentences(english)
+    assert len(watched) == len({row.kind for row in cloze.read_clozes("en")})
+    assert set(watched) <= {row.text for row in cloze.read_clozes("en")}
 
 
 def test_predictions_are_those_of_the_model(tiny_model, tiny_tokenizer):
@@ -78,7 +78,7 @@ def test_a_run_prints_and_logs_predictions_and_is_not_changed_by_them(corpus, tm
                 "the last ones are those of the checkpoint, up to the precision it is stored in"
             )
     assert [row["text"] for row in logged[1]["watched"]] == list(
-        cloze.default_sentences(Tokenizer.load(corpus / "tokenizer"))
+        cloze.select_default_sentences(Tokenizer.load(corpus / "tokenizer"))
     )
 
 

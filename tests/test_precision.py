@@ -30,7 +30,7 @@ def test_auto_takes_bfloat16_only_where_it_is_clearly_faster(monkeypatch, narrow
     def seconds(square):
         return next(slow_turns) * (narrow if square.dtype == torch.bfloat16 else 1.0)
 
-    monkeypatch.setattr(devices, "_matmul_seconds", seconds)
+    monkeypatch.setattr(devices, "_measure_matmul_seconds", seconds)
     assert resolve_precision("auto", CPU) == expected
 
 

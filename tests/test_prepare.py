@@ -315,7 +315,7 @@ def test_a_stream_is_read_only_as_far_as_the_sample_needs(tmp_path, monkeypatch)
 
     monkeypatch.setattr(prepare_command, "read_texts", rows)
     shares = [StreamShard("owner/name", "", 0, 0, share, 2, "rows") for share in range(2)]
-    assert sum(map(len, prepare_command._sample(shares, "text", 10_000))) < 11_000
+    assert sum(map(len, prepare_command._sample_text(shares, "text", 10_000))) < 11_000
     assert len(read) < 110
 
 
@@ -325,7 +325,7 @@ def test_a_sample_of_many_small_shards_takes_as_many_as_it_needs(characters, exp
         prepare_command, "read_texts", lambda shard, column: [documents.Text(1, shard.path.ljust(100), None)]
     )
     small = [FileShard(str(i), "", 0, 100, None, Section()) for i in range(3000)]
-    taken = list(prepare_command._sample(small, "text", characters))
+    taken = list(prepare_command._sample_text(small, "text", characters))
     assert sum(map(len, taken)) == pytest.approx(expected, rel=0.01)
     halves = Counter(int(text) < 1500 for text in taken)
     assert halves[True] == pytest.approx(halves[False], rel=0.02)
@@ -340,7 +340,7 @@ def test_a_sample_of_many_large_shards_opens_few_spread_evenly(monkeypatch):
 
     monkeypatch.setattr(prepare_command, "read_texts", rows)
     large = [FileShard(str(i), "", 0, 10**6, None, Section()) for i in range(3000)]
-    taken = sum(map(len, prepare_command._sample(large, "text", 10**6)))
+    taken = sum(map(len, prepare_command._sample_text(large, "text", 10**6)))
     assert taken == pytest.approx(10**6, rel=0.03)
     assert len(opened) <= 257
     assert max(np.diff(opened)) < 20

@@ -28,8 +28,8 @@ from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES
 from bertlab.training.paper.reproduce import (
     ReproduceConfig,
-    cells,
     compare_directions,
+    list_cells,
     read_table,
     reproduce,
     summarise,
@@ -250,8 +250,8 @@ def test_every_row_has_a_result_of_the_paper_and_a_pretraining_run(table):
 
 def test_an_optional_column_is_computed_only_if_named(tmp_path, corpus, data):
     config = settings(tmp_path, corpus, data, "table5")
-    assert {cell.column for cell in cells(config)} == {"mrpc", "sst2", "squad"}
-    assert {cell.column for cell in cells(replace(config, columns=("ner",)))} == {"ner"}
+    assert {cell.column for cell in list_cells(config)} == {"mrpc", "sst2", "squad"}
+    assert {cell.column for cell in list_cells(replace(config, columns=("ner",)))} == {"ner"}
     assert not any("ner" in row.paper_results for row in TABLES["table5"].rows.values())
 
 
@@ -307,7 +307,7 @@ def test_perplexity_and_mask_shares_come_from_pretraining(tmp_path, corpus, data
     list(reproduce(config))
     values = [row["cells"]["perplexity"]["mean"] for row in read_table(config)["rows"].values()]
     assert all(1 < value < 1000 for value in values)
-    assert cells(replace(config, validation=None, columns=()))[0].column != "perplexity"
+    assert list_cells(replace(config, validation=None, columns=()))[0].column != "perplexity"
     masks = settings(tmp_path, corpus, data, "table8", rows=("m0-s20-r80",), columns=("ner-frozen",))
     list(reproduce(masks))
     run = json.loads((tmp_path / "table8/pretrained-seed0/m0-s20-r80/run.json").read_text())

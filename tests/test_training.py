@@ -254,7 +254,7 @@ def test_metrics_during_the_run_are_printed(corpus, tmp_path):
     list(pretrain(replace(config, sample_predictions=False), lines.append))
     rows = [json.loads(line) for line in (config.out / "log.jsonl").read_text().splitlines()]
     measured = {row["step"]: row["validation"] for row in rows if "validation" in row}
-    assert lines[0] == "--validation is the training corpus: its metrics are not of held-out text"
+    assert lines[0] == "--validation is the training corpus, so its metrics are not those of held-out text"
     assert lines[1:] == [format_metrics(measured[step], step) for step in (0, 2, 4)]
     assert "\nOn stories.jsonl.\n" in (config.out / "checkpoint" / "README.md").read_text()
 
@@ -546,7 +546,7 @@ def test_starting_a_finished_run_again_writes_nothing(corpus, tmp_path):
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == files
     assert told == [
         f"{tmp_path / 'run'} already finished at step 12: `bertlab evaluate pretraining --record` "
-        "evaluates its checkpoint again, more --steps or --minutes train it further"
+        "evaluates its checkpoint again, a larger --steps or --minutes trains it further"
     ]
     # killed while it wrote its checkpoint, it makes it
     shutil.rmtree(tmp_path / "run" / "checkpoint")

@@ -1,1 +1,1 @@
-"""Training: data to a checkpoint, and its metrics."""
+"""Train and evaluate models: from data to a checkpoint and its metrics."""

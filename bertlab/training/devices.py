@@ -1,4 +1,4 @@
-"""The device that a run computes on: its choice, its description, its precision and its memory."""
+"""Choose and describe the device of a run, measure its precision, and handle its memory."""
 
 import ctypes
 import importlib.util
@@ -17,17 +17,17 @@ import torch
 
 from bertlab.config.errors import BertlabError
 
-# bfloat16 also loses digits, so it must be faster by this factor.
+# bfloat16 also loses digits, so it is used only if it is faster by this factor.
 REQUIRED_SPEEDUP = 1.2
-ROUNDS = 9
-# How torch reports that memory is short, where it has no type of its own for that.
+ROUNDS = 9  # number of times that the speed of both types is compared
+# The messages of torch about missing memory, for errors that have no type of their own.
 OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory|ALLOC_FAILED", re.IGNORECASE)
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device of this process. `auto` is the first CUDA device, else the CPU.
+    """Find the device of this process; `auto` is the first CUDA device if there is one, otherwise the CPU.
 
-    Each process that `torchrun` started gets a GPU of its own.
+    With `torchrun`, each process gets its own GPU.
 
     Raises:
         BertlabError: there is no such device, or it is not available.
@@ -52,16 +52,16 @@ def resolve_device(name: str) -> torch.device:
 
 
 def describe_hardware(device: torch.device) -> str:
-    """The name of a GPU, or the threads and type of the CPU, for a model card."""
+    """Describe a device for a model card: the name of a GPU, or the threads and type of a CPU."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{torch.get_num_threads()} thread(s) of a {platform.machine()} processor"
 
 
 def can_compile(device: torch.device) -> bool:
-    """Whether torch.compile works and gains something on a device.
+    """Whether torch.compile works on a device and makes training faster.
 
-    It needs a GPU that Triton supports, Triton itself, a C compiler and Python's headers. On a CPU it gains nothing.
+    It needs a GPU that Triton supports, Triton itself, a C compiler and Python's headers. A CPU is no faster with it.
     """
     if device.type != "cuda" or torch.cuda.get_device_capability(device) < (7, 0):
         return False
@@ -71,26 +71,26 @@ def can_compile(device: torch.device) -> bool:
 
 
 def release_memory() -> None:
-    """Return freed memory to the system, where the C library (glibc) keeps it.
+    """Return freed memory to the system, which the C library (glibc) does not do by itself.
 
-    Batches of varying lengths fragment the heap: fine-tuning on SQuAD held 8 GB after 2,000 steps.
+    Batches of varying lengths fragment the heap: without this, fine-tuning on SQuAD used 8 GB after 2,000 steps.
     """
-    with suppress(AttributeError, TypeError, OSError):  # another C library has no such function
+    with suppress(AttributeError, TypeError, OSError):  # other C libraries lack this function
         ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager
-def readable_out_of_memory() -> Iterator[None]:
-    """Turn an allocation that fails into one line that says which flags need less memory.
+def explain_out_of_memory() -> Iterator[None]:
+    """Replace the error of a failed allocation by one line that names the flags which save memory.
 
     Raises:
-        BertlabError: memory is short, on the CPU or on the GPU.
+        BertlabError: the CPU or the GPU has too little memory.
     """
     try:
         yield
     except MemoryError:
         raise BertlabError("training-out-of-memory") from None
-    except RuntimeError as error:  # torch.OutOfMemoryError on a GPU, no narrower type on a CPU
+    except RuntimeError as error:  # on a GPU torch.OutOfMemoryError; on a CPU, torch has no narrower type
         if isinstance(error, torch.OutOfMemoryError) or OUT_OF_MEMORY.search(str(error)):
             raise BertlabError("training-out-of-memory") from None
         raise
@@ -99,19 +99,19 @@ def readable_out_of_memory() -> Iterator[None]:
 def is_bfloat16_faster(device: torch.device) -> bool:
     """Whether this machine multiplies matrices clearly faster in bfloat16 than in float32.
 
-    On a CPU it is measured, in about 0.1 s: a CPU may have instructions for bfloat16 and still be slower with them (0.6
-    times float32 with Intel's AVX-512 but no AMX) or twice as fast (AMD's Zen 5). Rounds in float32 and bfloat16
-    alternate and the median of their ratios counts, since the speed of a shared machine drifts.
+    On a CPU this is measured, in about 0.1 s. With instructions for bfloat16, a CPU may be slower than in float32 (0.6
+    times the speed with Intel's AVX-512 but no AMX) or twice as fast (AMD's Zen 5). The result is the median ratio of
+    alternating rounds in float32 and bfloat16, since the speed of a shared machine drifts.
     """
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    wide = torch.ones(512, 512)
-    narrow = wide.bfloat16()
-    ratios = [_matmul_seconds(wide) / _matmul_seconds(narrow) for _ in range(ROUNDS + 1)]
+    float32 = torch.ones(512, 512)
+    bfloat16 = float32.bfloat16()
+    ratios = [_measure_matmul_seconds(float32) / _measure_matmul_seconds(bfloat16) for _ in range(ROUNDS + 1)]
     return statistics.median(ratios[1:]) > REQUIRED_SPEEDUP  # the first round also initialises the libraries
 
 
-def _matmul_seconds(square: torch.Tensor) -> float:
+def _measure_matmul_seconds(square: torch.Tensor) -> float:
     began = time.perf_counter()
     square @ square
     return time.perf_counter() - began

@@ -1,7 +1,7 @@
-"""Training one model in several processes that `torchrun` started: rank, all-reduce, broadcast, readable peer failures.
+"""Train one model in several processes of `torchrun`: rank, all-reduce, broadcast, readable errors of lost processes.
 
-DistributedDataParallel averages the gradients (`training/gradient.py`); this module has everything else. In a single
-process every function is a no-op.
+DistributedDataParallel averages the gradients (`training/gradient.py`); this module contains everything else. In a
+single process, every function returns at once with the result for one process.
 """
 
 import os
@@ -21,11 +21,11 @@ from bertlab.config.errors import BertlabError
 
 # The main process evaluates and saves while the others wait for it, which takes minutes on a slow disk.
 TIMEOUT = timedelta(minutes=30)
-# How gloo and NCCL report that a peer has ended.
+# The messages of gloo and NCCL about a process that has ended.
 PEER_LOST = re.compile(r"gloo|nccl|connection (closed|reset|refused)|peer|timed? ?out|TCPStore", re.IGNORECASE)
 
 
-def join(device: torch.device) -> None:
+def join_process_group(device: torch.device) -> None:
     """Join the process group of this run: gloo between CPUs, NCCL between GPUs.
 
     Raises:
@@ -37,86 +37,86 @@ def join(device: torch.device) -> None:
         torch.cuda.set_device(device.index or 0)
     if is_main_process() and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _raise_stopped)
-    with readable_peer_failures():
+    with explain_peer_failures():
         dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
     # DistributedDataParallel imports this when it is built, which takes seconds: do it before the run's clock starts.
     import_module("torch._dynamo")
 
 
-def leave() -> None:
-    """Wait until every process is done, then leave the process group."""
+def leave_process_group() -> None:
+    """Wait until every process has finished, then leave the process group."""
     if _is_joined():
-        with readable_peer_failures():
+        with explain_peer_failures():
             dist.barrier()
         dist.destroy_process_group()
 
 
 def rank() -> int:
-    """The number of this process, from 0."""
+    """Return the number of this process, from 0."""
     return dist.get_rank() if _is_joined() else 0
 
 
 def world_size() -> int:
-    """The number of processes."""
+    """Return the number of processes."""
     return dist.get_world_size() if _is_joined() else 1
 
 
 def cores_per_process() -> int:
-    """CPU cores for each process of this run on this machine."""
+    """Return the number of CPU cores for each process of this run on this machine."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 def is_main_process() -> bool:
-    """Whether this process has rank 0, the one that writes and prints. True before the process group is joined, too."""
+    """Whether this process has rank 0, so that it writes and prints; known before the process group is joined."""
     return not _is_launched() or os.environ["RANK"] == "0"
 
 
 def data_shard() -> tuple[int, int]:
-    """(rank, world size): this process trains on rows[rank::world_size] of each global batch."""
+    """Return (rank, world size); this process trains on rows[rank::world_size] of each global batch."""
     return rank(), world_size()
 
 
 def all_reduce_sum(tensor: torch.Tensor) -> torch.Tensor:
-    """The sum of a tensor over all processes, in place."""
+    """Sum a tensor over all processes, in place."""
     if world_size() > 1:
-        with readable_peer_failures():
+        with explain_peer_failures():
             dist.all_reduce(tensor)
     return tensor
 
 
 def broadcast(*numbers: float) -> tuple[float, ...]:
-    """The numbers of the main process, in every process."""
+    """Send the numbers of the main process to every process."""
     if world_size() == 1:
         return numbers
     tensor = torch.tensor(numbers, dtype=torch.float64)
-    with readable_peer_failures():
+    with explain_peer_failures():
         dist.broadcast(tensor, 0)
     return tuple(tensor.tolist())
 
 
 def all_equal(number: float) -> bool:
-    """Whether all processes have the same number, to six digits."""
+    """Whether all processes have the same number, up to six digits."""
     if world_size() == 1:
         return True
     extremes = torch.tensor([number, -number], dtype=torch.float64)
-    with readable_peer_failures():
+    with explain_peer_failures():
         dist.all_reduce(extremes, dist.ReduceOp.MAX)
     return float(extremes.sum()) <= 1e-6 * float(extremes.abs().max())
 
 
 def seed_by_rank(step: int) -> None:
-    """Give every process but the main one its own random stream for dropout, from this step on.
+    """Give every process except the main one its own random stream for dropout, from this step on.
 
-    The main process keeps its stream, so that a run on one process is reproduced.
+    The main process keeps its stream, so that a run in a single process gives the same results as before.
     """
     if rank():
         torch.manual_seed(random.Random(f"{torch.initial_seed()} {rank()} {step}").getrandbits(62))
 
 
 @contextmanager
-def readable_peer_failures() -> Iterator[None]:
-    """Turn the failure of a collective operation whose peer has ended into one readable line."""
+def explain_peer_failures() -> Iterator[None]:
+    """Replace the error of a collective operation by one readable line if another process has ended."""
     try:
         yield
     except RuntimeError as error:  # torch has no narrower type for gloo's errors

@@ -1,4 +1,4 @@
-"""Detection of a diverged run: a loss or gradient that is not finite, or a loss that rose and stays high."""
+"""Detect that a run has diverged: its loss or gradient is not finite, or its loss rose and stays high."""
 
 import math
 from dataclasses import dataclass, field
@@ -6,15 +6,17 @@ from statistics import median, median_low
 
 from bertlab.config.errors import BertlabError
 
-# Steps whose median is the reference level, and the latest steps, which are compared with it.
+# The number of steps whose median is the reference, and the number of latest steps that are compared with it.
 REFERENCE_STEPS, RECENT_STEPS = 100, 10
-# How far above the reference counts as a rise. Both must hold, since a small loss may double by chance.
+# The loss has risen if it is above the reference by this factor and by this difference. Both are required, since a
+# small loss may double by chance.
 RISE_FACTOR, RISE_NATS = 1.25, 1.0
-# The factor grows with the scatter of the losses to this power, since a squared error is not in nats.
+# The factor grows with the scatter of the losses to this power, since the loss of a regression is not in nats.
 SCATTER_POWER = 3
-# How far above the first loss counts as a rise: a checkpoint may forget what it knew and learn it again.
+# The same limits above the first loss, at the start of a run. They are higher, since the loss of a checkpoint may rise
+# before it adapts to new data.
 START_RISE_FACTOR, START_RISE_NATS = 3.0, 6.0
-# The latest losses that must be near the reference for the weights to count as good.
+# The number of latest losses that must be near the reference for the weights to count as good.
 STABLE_STEPS = 3
 
 
@@ -24,18 +26,18 @@ class Diverged(BertlabError):
 
 @dataclass
 class DivergenceDetector:
-    """Compares the latest ten losses of a run with the median of the hundred before them.
+    """Compares the latest ten losses of a run with the median of the hundred before them, the reference.
 
-    One bad batch is no divergence: the median of the latest ten must be higher by a quarter and by one nat, and by more
-    where losses scatter widely. Because a slow rise over hundreds of steps raises the reference too, the lowest
-    reference of the run counts; only full references of a hundred steps can become the lowest, since a median of fewer
-    may be low by chance.
+    A single bad batch is not a divergence: the median of the latest ten losses must be higher by a quarter and by one
+    nat, and by more if the losses scatter widely. A slow rise over hundreds of steps also raises the reference, so the
+    lowest reference of the run is used. Only a median of a hundred steps can become the lowest reference, since a
+    median of fewer may be low by chance.
 
-    During the first twenty steps there is no reference yet. The first loss stands in for it, as no update came before
-    it; since that loss of a single batch may be low by chance, all of the latest ten must be far above it. The same
-    holds after `reset`.
+    During the first twenty steps, and after `reset`, there is no such median. The reference is then the first loss,
+    which comes from before the first update. Since the loss of a single batch may be low by chance, all of the latest
+    ten losses must be far above it.
 
-    All fields are numbers, so that a resumed run restores its detector.
+    All fields are numbers, so that the state file of a run can contain them.
 
     >>> detector = DivergenceDetector()
     >>> for loss in [4.0] * 40 + [9.0]:
@@ -53,11 +55,11 @@ class DivergenceDetector:
     lowest: list[float] | None = None
     """The lowest reference median so far, and the scatter of its losses."""
     is_stable: bool = True
-    """Whether the latest losses are near the reference, so that the weights before the latest step may be saved: they
-    are from before any sudden rise, or from the beginning of a slow one."""
+    """Whether the latest losses are near the reference. The weights before the latest step are then good enough to be
+    saved: they are from before any sudden rise, or from the beginning of a slow one."""
 
     def reset(self) -> None:
-        """Forget all losses, because the batches change (to longer pairs, say) and with them the level of the loss."""
+        """Forget all losses; needed when the batches change, for example to longer pairs, and with them the loss."""
         self.losses, self.lowest = [], None
 
     def update(self, loss: float, gradient_norm: float = 0.0) -> None:
@@ -76,7 +78,7 @@ class DivergenceDetector:
                 raise Diverged("loss-not-finite", value=str(loss))
             raise Diverged("gradient-not-finite", value=str(gradient_norm))
         self.losses = [*self.losses, loss][-(REFERENCE_STEPS + RECENT_STEPS) :]
-        (reference, scatter), recent = self._reference(), self.losses[-RECENT_STEPS:]
+        (reference, scatter), recent = self._compute_reference(), self.losses[-RECENT_STEPS:]
         limit = max(RISE_FACTOR * reference, reference + RISE_NATS)
         self.is_stable = max(recent[-STABLE_STEPS:]) <= limit
         if self._is_starting:
@@ -90,11 +92,11 @@ class DivergenceDetector:
     def _is_starting(self) -> bool:
         return len(self.losses) < 2 * RECENT_STEPS
 
-    def _reference(self) -> list[float]:
-        """The reference level and the scatter around it: the upper quartile divided by the median."""
-        before = sorted(self.losses[:1] if self._is_starting else self.losses[:-RECENT_STEPS])
-        level = median(before)
-        reference = [level, before[3 * len(before) // 4] / level if level else 1.0]
+    def _compute_reference(self) -> list[float]:
+        """Compute the reference and the scatter around it, which is the upper quartile divided by the median."""
+        earlier = sorted(self.losses[:1] if self._is_starting else self.losses[:-RECENT_STEPS])
+        level = median(earlier)
+        reference = [level, earlier[3 * len(earlier) // 4] / level if level else 1.0]
         if len(self.losses) == REFERENCE_STEPS + RECENT_STEPS:
             self.lowest = reference = min(reference, self.lowest or reference)
         return reference

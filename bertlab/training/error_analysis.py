@@ -24,8 +24,8 @@ def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), labe
         loaded: the checkpoint.
         name: a task of the catalogue. If empty, the task that the checkpoint records, or else the default task of the
             first task type whose output layer it has.
-        text: names of the text columns, instead of the task's.
-        label: name of the label column, instead of the task's.
+        text: names of the text columns, if they differ from the task's.
+        label: name of the label column, if it differs from the task's.
 
     Raises:
         BertlabError: there is no task of this name.
@@ -69,7 +69,7 @@ def analyse_errors(
         loaded: the checkpoint.
         rows: the result of `read_labelled_rows`.
         spec: the task.
-        max_rows: the maximum number of rows, taken at even distances.
+        max_rows: the maximum number of rows; they are spaced evenly over the data.
         progress: wraps the iterable of batches, as `tqdm` does.
 
     Raises:

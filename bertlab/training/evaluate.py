@@ -1,6 +1,6 @@
 """`bertlab evaluate`: the metrics of a checkpoint, or of predictions from a file.
 
-Pre-training is measured by `pretraining.metrics`; every task by its type, see `tasks.task_type`.
+`pretraining.metrics` evaluates pre-training, and each task type evaluates its own tasks (see `tasks.task_type`).
 """
 
 import json
@@ -56,7 +56,7 @@ class EvaluateConfig(TaskFlags):
     """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored;
     the same holds for questions if none of them has an answer or the field is_impossible."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """A directory, a shipped name or a hub id."""
+    """The checkpoint to evaluate: a directory, a shipped name or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Predictions to score instead of a checkpoint's. For question answering: {id: text} as JSON, or
     rows with id and prediction_text. For tagging: lines with a token and its tag. For other tasks: a table with the
@@ -87,10 +87,10 @@ class EvaluateConfig(TaskFlags):
 
 
 def evaluate(config: EvaluateConfig) -> dict:
-    """The metrics of a checkpoint or of predictions from a file.
+    """Compute the metrics of a checkpoint or of predictions from a file.
 
     Raises:
-        BertlabError: neither or both are given, or the data does not fit the task.
+        BertlabError: the configuration names both or neither of them, or the data does not fit the task.
     """
     check_limits(config)
     if config.threads:
@@ -102,8 +102,8 @@ def evaluate(config: EvaluateConfig) -> dict:
 
 def _evaluate_task(config: EvaluateConfig) -> dict:
     """Read the splits, predict or read predictions, write them if requested, and compute the metrics."""
-    recorded = is_custom(config.what) and config.checkpoint
-    spec = config.spec(config.what, checkpoint.read_record(config.checkpoint).get("task") if recorded else None)
+    record = checkpoint.read_record(config.checkpoint) if is_custom(config.what) and config.checkpoint else {}
+    spec = config.spec(config.what, record.get("task"))
     task_type = finetune_type(spec.kind)
     for flag, value in (("--threshold", config.threshold), ("--no-answer", config.no_answer)):
         if value is not None and not (spec.unanswerable or (flag == "--no-answer" and task_type.scores_no_answer)):
@@ -113,7 +113,7 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
         max_tokens=config.max_tokens, limit=config.limit, invalid=config.invalid, threshold=config.threshold,
         tune_threshold=config.record, no_answer=config.no_answer,
     )  # fmt: skip
-    loaded = _load(config, task_type.head) if config.checkpoint else None
+    loaded = _load_checkpoint(config, task_type.head) if config.checkpoint else None
     metrics: dict = {}
     splits = task_type.evaluation_splits(spec, options)
     for number, split in enumerate(splits):
@@ -127,18 +127,19 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
             predictions = task_type.read_predictions(config.predictions, examples, options)
         if config.out:
             task_type.write_predictions(config.out, split, len(splits), examples, predictions, options)
-        counted = {task_type.count_name: len(examples)}
-        found = task_type.compute_metrics(examples, predictions) if examples.labelled else counted
-        metrics |= name_metrics(found, split, first=not number)
+        count = {task_type.count_name: len(examples)}
+        split_metrics = task_type.compute_metrics(examples, predictions) if examples.labelled else count
+        metrics |= name_metrics(split_metrics, split, first=not number)
     return metrics
 
 
 def _evaluate_pretraining(config: EvaluateConfig) -> dict:
     if config.checkpoint is None or config.data is None:
         raise BertlabError("evaluate-pretraining-needs-corpus")
-    loaded = _load(config)
+    loaded = _load_checkpoint(config)
+    # A left-to-right model uses its MLM output layer to predict the next token, although `head` refuses to return it.
     if not (loaded.config.left_to_right and "mlm" in loaded.heads):
-        loaded.model.head("mlm")  # raises; a model that reads from left to right predicts the next token instead
+        loaded.model.head("mlm")  # raises MissingHead
     corpus = Corpus.open(config.data)
     corpus.check_vocabulary(loaded.tokenizer, config.data, config.checkpoint)
     return evaluate_pretraining(
@@ -152,7 +153,7 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
     )
 
 
-def _load(config: EvaluateConfig, *heads: str) -> checkpoint.Checkpoint:
+def _load_checkpoint(config: EvaluateConfig, *heads: str) -> checkpoint.Checkpoint:
     loaded = checkpoint.load(config.checkpoint)
     for head in heads:
         loaded.model.head(head)
@@ -171,7 +172,7 @@ def run(config: EvaluateConfig) -> None:
     if config.record:
         if all(name.endswith(("examples", "questions")) for name in metrics):
             raise BertlabError("record-needs-labels")
-        _record(config, metrics)
+        _record_metrics(config, metrics)
     if config.json:
         print(json.dumps(metrics))
         return
@@ -179,8 +180,8 @@ def run(config: EvaluateConfig) -> None:
         print(f"{name:28} {value:,.4f}" if isinstance(value, float) else f"{name:28} {value:,}")
 
 
-def _record(config: EvaluateConfig, metrics: dict) -> None:
-    """Write metrics into the checkpoint's record and card."""
+def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
+    """Write the metrics into the checkpoint's record and model card."""
     loaded = checkpoint.load(config.checkpoint)
     record = {**loaded.record, "validation": metrics}
     if config.what == PRETRAINING:

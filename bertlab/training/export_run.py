@@ -1,6 +1,6 @@
 """`bertlab export-run`: copy a run into a directory small enough to ship, for the training and time-machine pages.
 
-It holds the settings without paths, a thinned log, and the snapshots as they are, the result last.
+The copy contains the settings without directories, a thinned log, and the snapshots, of which the last is the result.
 """
 
 import json
@@ -32,7 +32,7 @@ class ExportRunConfig:
     source: tyro.conf.Positional[Path]
     """The run directory."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
-    """Where to write; must not exist yet."""
+    """The directory to write; it must not exist yet."""
     rows: int = history.THINNED_ROWS
     """About how many rows of the log to keep."""
     snapshots: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -41,7 +41,10 @@ class ExportRunConfig:
 
 
 def export_run(config: ExportRunConfig) -> Path:
-    """Write the directory -> where it is. It is written beside its place and renamed when complete.
+    """Write the copy under a temporary name, and rename it when it is complete.
+
+    Returns:
+        The directory.
 
     Raises:
         BertlabError: there is no such run, it has no snapshots, it is damaged, one of its files lies outside it, or
@@ -56,8 +59,8 @@ def export_run(config: ExportRunConfig) -> Path:
     for name in (history.LOG, history.SETTINGS):
         _check_inside(config.source / name, config.source)
     rows = history.read_log(config.source)
-    snapshots = _spread(history.find_snapshots(config.source), config.snapshots)
-    settings = _without_paths(history.read_settings(config.source))
+    snapshots = _select_snapshots(history.find_snapshots(config.source), config.snapshots)
+    settings = _strip_directories(history.read_settings(config.source))
     state = history.run_status(config.source, rows).state
     files = [(snapshot.path / name, snapshot.step) for snapshot in snapshots for name in FILES]
     files = [(path, step) for path, step in files if path.is_file()]
@@ -82,36 +85,36 @@ def export_run(config: ExportRunConfig) -> Path:
 
 
 def _check_inside(path: Path, run: Path) -> None:
-    """Refuse a link that leads out of a run: a received one could name any file, which would be passed on."""
+    """Refuse a link that leads out of the run, because a run from somebody else could link to any private file."""
     if not path.resolve().is_relative_to(run.resolve()):
         raise DataError("run-file-outside", path=path, run=run)
 
 
-def _spread(snapshots: list[history.Snapshot], most: int | None) -> list[history.Snapshot]:
-    """At most so many snapshots, evenly by the logarithm of their step, including the first and the last."""
-    if most is None or len(snapshots) <= most:
+def _select_snapshots(snapshots: list[history.Snapshot], limit: int | None) -> list[history.Snapshot]:
+    """Select at most `limit` snapshots, evenly by the logarithm of their step, including the first and the last."""
+    if limit is None or len(snapshots) <= limit:
         return snapshots
-    places = [math.log1p(snapshot.step) for snapshot in snapshots]
-    targets = [places[0] + (places[-1] - places[0]) * number / (most - 1) for number in range(most)]
-    nearest = {min(range(len(places)), key=lambda index: abs(places[index] - target)) for target in targets}
+    logs = [math.log1p(snapshot.step) for snapshot in snapshots]
+    targets = [logs[0] + (logs[-1] - logs[0]) * number / (limit - 1) for number in range(limit)]
+    nearest = {min(range(len(logs)), key=lambda index: abs(logs[index] - target)) for target in targets}
     return [snapshots[index] for index in sorted(nearest)]
 
 
-def _without_paths(value: object):
-    """Settings in which paths are only their last part: the directories of whoever trained are not passed on.
+def _strip_directories(value: object):
+    """Reduce each path in the settings to its last part, so that the copy does not reveal the user's directories.
 
-    >>> _without_paths({"corpus": "/home/anna/tea", "sources": ["texts/tea.txt"], "steps": 3})
+    >>> _strip_directories({"corpus": "/home/anna/tea", "sources": ["texts/tea.txt"], "steps": 3})
     {'corpus': 'tea', 'sources': ['tea.txt'], 'steps': 3}
     """
     if isinstance(value, dict):
-        return {name: _without_paths(item) for name, item in value.items()}
+        return {name: _strip_directories(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_without_paths(item) for item in value]
+        return [_strip_directories(item) for item in value]
     return Path(value).name if isinstance(value, str) and "/" in value else value
 
 
 def run(config: ExportRunConfig) -> None:
-    """Write the directory and print what it holds."""
+    """Write the directory, and print its size, its rows and its snapshots."""
     out = export_run(config)
     files = [path for path in out.rglob("*") if path.is_file()]
     megabytes = sum(path.stat().st_size for path in files) / 1e6

@@ -28,15 +28,15 @@ from bertlab.training.run_directory import (
     RunConfig,
     RunLog,
     is_finished,
+    make_run_record,
     open_run,
     prepare_machine,
     report_finished,
     report_resumed,
-    run_record,
 )
 from bertlab.training.trainer import StepReport, Trainer
 
-# The shares of a run after which the model is evaluated, on this many held-out rows.
+# The shares of a run after which the model is evaluated, and the number of held-out rows that are used then.
 EVALUATE_AT = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
 EVALUATION_ROWS = 500
 
@@ -109,7 +109,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
 
     @property
     def name(self) -> str:
-        """The task as the command line writes it."""
+        """The task, as written on the command line."""
         return f"{CUSTOM_TASK} --type {self.kind}" if is_custom(self.task) else self.task
 
 
@@ -124,11 +124,11 @@ class Evaluation:
     metrics: dict
     """The task's metrics in percent."""
     final: bool
-    """Whether the run is finished and all held-out rows were used; during a run, some of them are."""
+    """True after the last step, when all held-out rows are used; False during a run, when only some are used."""
 
 
 def read_data(config: FinetuneConfig) -> TrainingData:
-    """Open the checkpoint, and read and tokenise the rows of the run.
+    """Open the checkpoint of a run, and read and tokenise its rows.
 
     Raises:
         BertlabError: the rows do not fit the task, or the checkpoint cannot be opened.
@@ -151,7 +151,7 @@ def finetune(config: FinetuneConfig, data: TrainingData | None = None) -> Iterat
 
     Args:
         config: the settings.
-        data: the result of `read_data`, if the caller has it already.
+        data: the result of `read_data`; read here if not given.
 
     Raises:
         BertlabError: the rows do not fit the task, the directory holds another run, the loss is not finite, or the run
@@ -165,12 +165,12 @@ def run_with_evaluations(
 ) -> Iterator[StepReport | Evaluation]:
     """Train as `finetune` does, and also yield the evaluations during the run and at its end.
 
-    A run that was finished before yields its final evaluation only.
+    A run that is already finished yields only its final evaluation.
 
     Args:
         config: the settings.
-        data: the result of `read_data`, if the caller has it already.
-        notify: takes lines for a terminal: the step that the run continues from, and how many rows are held out.
+        data: the result of `read_data`; read here if not given.
+        notify: receives lines for a terminal: the step that the run continues from, and how many rows are held out.
     """
     with ExitStack() as resources:
         yield from _run_with_evaluations(config, data or read_data(config), notify, resources)
@@ -184,10 +184,10 @@ def _run_with_evaluations(
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
     model = data.new_model(config.dropout)
     trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, resources)
-    # A model that `build` made has no checkpoint, so its last evaluation is computed again.
+    # A model that `build` made is not saved as a checkpoint, so its final evaluation is computed again.
     if data.build is None and is_finished(config, trainer):
         report_finished(config, trainer, config.task, notify)
-        distributed.leave()
+        distributed.leave_process_group()
         metrics = checkpoint.read_record(config.out / "checkpoint")["validation"]
         if metrics and distributed.is_main_process():
             yield Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, final=True)
@@ -196,7 +196,7 @@ def _run_with_evaluations(
     report_resumed(config, trainer, notify)
     _report_held_out_rows(data, notify)
     yield from _train(config, data, trainer, log)
-    distributed.leave()
+    distributed.leave_process_group()
     if not distributed.is_main_process():
         return
     metrics = {}
@@ -211,13 +211,13 @@ def _run_with_evaluations(
 def _train(
     config: FinetuneConfig, data: TrainingData, trainer: Trainer, log: RunLog
 ) -> Iterator[StepReport | Evaluation]:
-    """Train to the end of the run, evaluating on some held-out rows after certain shares of it."""
+    """Train to the end of the run, and evaluate on some held-out rows after each share in `EVALUATE_AT`."""
     remaining_marks = None
-    with trainer.saving_on_interrupt():
+    with trainer.save_on_interrupt():
         for report in trainer:
             log.write(report.log_row())
             yield report
-            if remaining_marks is None:  # A resumed run does not repeat the evaluations that it made before.
+            if remaining_marks is None:  # a resumed run does not repeat its earlier evaluations
                 remaining_marks = [mark for mark in EVALUATE_AT if mark > report.progress]
             if data.measure and remaining_marks and report.progress >= remaining_marks[0]:
                 remaining_marks = [mark for mark in remaining_marks if mark > report.progress]
@@ -226,7 +226,7 @@ def _train(
 
 
 def _evaluate(data: TrainingData, trainer: Trainer, log: RunLog, is_final: bool = False) -> Evaluation:
-    """Evaluate on some held-out rows, or at the end of the run on all of them, and log the metrics."""
+    """Evaluate on some held-out rows, or on all of them at the end of the run, and log the metrics."""
     if is_final:
         metrics = data.measure(trainer.optimizer.final_model, None, evaluation_bar)
     else:
@@ -237,7 +237,7 @@ def _evaluate(data: TrainingData, trainer: Trainer, log: RunLog, is_final: bool 
 
 
 def _report_held_out_rows(data: TrainingData, notify: Callable[[str], None]) -> None:
-    """Say how many training rows are held out for evaluation, if there was no validation split."""
+    """Report how many training rows are held out for evaluation, if there is no validation split."""
     if distributed.is_main_process() and HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
         held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
         notify(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
@@ -246,7 +246,7 @@ def _report_held_out_rows(data: TrainingData, notify: Callable[[str], None]) -> 
 def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: float, metrics: dict) -> None:
     """Write the checkpoint with its record and model card."""
     settings = {"max_tokens": data.options.max_tokens, "dropout": config.dropout}
-    record = run_record(
+    record = make_run_record(
         config,
         trainer,
         command=f"bertlab finetune {config.name}",

@@ -1,8 +1,10 @@
-"""The gradient of a global batch, computed across processes and micro-batches.
+"""Compute the gradient of a global batch across processes and micro-batches.
 
 A loss is a sum of means, each over its own kind of item (masked tokens, rows). Averaging the means of micro-batches
-would give too much weight to those with few items, so the items of the global batch are counted first, over all
-processes and micro-batches; then any split of a batch gives the loss and gradient of the undivided batch.
+would give too much weight to micro-batches with few items. Therefore the items of the global batch are counted first,
+over all processes and micro-batches; then every split of a batch gives the loss and gradient of the whole batch.
+
+Shape legend: W weights, N numbers of a result.
 """
 
 from collections.abc import Callable
@@ -23,8 +25,8 @@ class GlobalGradient:
 
     Args:
         model: the model; DistributedDataParallel averages its gradients over the processes.
-        loss: (model, batch) -> Loss, with a method `counts(batch) -> {part: items}` if it has parts.
-        accumulate: gradient accumulation steps: the number of micro-batches, which bounds the memory of a step.
+        loss: (model, batch) -> Loss. If the loss has parts, it also has a method `counts(batch) -> {part: items}`.
+        accumulate: gradient accumulation steps, which is the number of micro-batches; more of them need less memory.
     """
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss], accumulate: int = 1):
@@ -34,10 +36,10 @@ class GlobalGradient:
         self.module: nn.Module | None = None
 
     def __call__(self, batch) -> Loss:
-        """The loss of the global batch, with its metrics and tokens.
+        """Compute the loss of the global batch with its metrics and tokens, and the gradient of every weight.
 
         Args:
-            batch: the rows of this process, possibly none.
+            batch: the rows of this process; there may be none.
 
         Raises:
             BertlabError: another process has ended.
@@ -47,11 +49,11 @@ class GlobalGradient:
             loss.value.backward()
             return loss
         micro_batches = [batch.shard(k, self.accumulate) for k in range(min(self.accumulate, len(batch)))]
-        counts = [self._counts(part) for part in micro_batches]
+        counts = [self._count_items(part) for part in micro_batches]
         if not micro_batches:
-            # A process without rows of this batch still takes part in the collectives, with weight zero.
+            # A process without rows of this batch must still join the collective operations; its row has weight zero.
             micro_batches = [batch.dummy_row()]
-            counts = [{name: 0 * items for name, items in self._counts(micro_batches[0]).items()}]
+            counts = [{name: 0 * items for name, items in self._count_items(micro_batches[0]).items()}]
         items_N = torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
         totals_N = distributed.all_reduce_sum(items_N).clamp(min=1)
         totals = dict(zip(counts[0], totals_N, strict=True))
@@ -62,7 +64,7 @@ class GlobalGradient:
         for part, share in zip(micro_batches[:-1], shares[:-1], strict=True):
             with self.module.no_sync() if distributed.world_size() > 1 else nullcontext():
                 results.append(self._backward(part, share))
-            sums_W = self._accumulated(sums_W)
+            sums_W = self._accumulate_gradients(sums_W)
         for p, sum_ in zip(self.weights, sums_W, strict=False):
             p.grad = None if sum_ is None else sum_.to(p.dtype)
         results.append(self._backward(micro_batches[-1], shares[-1]))
@@ -70,31 +72,33 @@ class GlobalGradient:
         return Loss(value, dict(zip(self.weighted_loss.names, metrics, strict=True)), tokens)
 
     def _build_module(self, part, share: dict[str, torch.Tensor]) -> nn.Module:
-        """The weighted loss as a module, whose gradients are averaged over the processes if there are several."""
+        """Build the module of the weighted loss, which averages gradients over the processes if there are several."""
         if distributed.world_size() == 1:
             return self.weighted_loss
         devices = [device] if (device := self.weights[0].device).type == "cuda" else []
         with torch.random.fork_rng(devices):
             value, _ = self.weighted_loss(part, share)
-        # The pooler is unused where there is no sentence-pair objective. Looking for unused weights in every step would
-        # cost time, so it is done once here.
+        # Without a sentence-pair objective, the pooler is unused. A search for unused weights in every step would take
+        # time, so it happens once, here.
         has_unused = any(g is None for g in torch.autograd.grad(value, self.weights, allow_unused=True))
-        with distributed.readable_peer_failures():
+        with distributed.explain_peer_failures():
             return DistributedDataParallel(self.weighted_loss, find_unused_parameters=has_unused)
 
-    def _counts(self, part) -> dict[str, torch.Tensor]:
+    def _count_items(self, part) -> dict[str, torch.Tensor]:
+        """Count the items of each part of the loss in a micro-batch."""
         counts = {ROWS: len(part), **(self.loss.counts(part) if hasattr(self.loss, "counts") else {})}
         device = self.weights[0].device
         return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in counts.items()}
 
     def _backward(self, part, share: dict[str, torch.Tensor]) -> torch.Tensor:
-        with distributed.readable_peer_failures():
+        """Add the gradient of a micro-batch to the weights, and return its results_N."""
+        with distributed.explain_peer_failures():
             value, results_N = self.module(part, share)
             # DistributedDataParallel divides by the number of processes.
             (value * distributed.world_size()).backward()
         return results_N
 
-    def _accumulated(self, sums_W: list) -> list:
+    def _accumulate_gradients(self, sums_W: list) -> list:
         """Add the model's gradients to the sums and clear them, in float32: bfloat16 would lose the small ones."""
         gradients_W = [None if p.grad is None else p.grad.float() for p in self.weights]
         for p in self.weights:
@@ -105,7 +109,7 @@ class GlobalGradient:
 
 
 class _WeightedLoss(nn.Module):
-    """A micro-batch -> its share of the global batch's loss and metrics: [loss, tokens, metrics...], float64."""
+    """Computes the share of a micro-batch in the global loss and metrics: [loss, tokens, metrics...], float64."""
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss]):
         super().__init__()
@@ -117,7 +121,7 @@ class _WeightedLoss(nn.Module):
         value = sum(mean * share[name].to(mean.dtype) for name, mean in parts.items())
         self.names = list(loss.metrics)
         weights = [share.get(name.split("_")[0], share[ROWS]) for name in self.names]
-        # The mean of no items is NaN, and has weight zero.
+        # The mean over no items is NaN; its weight is zero.
         metrics = [
             torch.where(weight > 0, metric.detach().double() * weight, 0.0)
             for metric, weight in zip(loss.metrics.values(), weights, strict=True)

@@ -1,7 +1,7 @@
 """Hyperparameter search: fine-tune with several seeds, learning rates, batch sizes and numbers of epochs.
 
-Prints mean and spread of each setting, and keeps the checkpoint of the run with the best metric on the held-out rows.
-Each finished run is a line of `grid.jsonl`, so that an interrupted search continues with the next one.
+A search prints mean and spread of each setting, and keeps the checkpoint of the run with the best metric on the
+held-out rows. Each finished run is a line of `grid.jsonl`, so that an interrupted search continues with the next run.
 
 Source: Devlin et al. 2019, appendix A.3.
 """
@@ -34,7 +34,7 @@ def is_search(config) -> bool:
 
 
 def list_settings(config) -> list[dict]:
-    """List all combinations of learning rate, batch size and epochs; without a grid, the one of the configuration."""
+    """List all combinations of learning rate, batch size and epochs; without a grid, only that of the configuration."""
     learning_rates = config.grid_rates or (PAPER_LEARNING_RATES if config.grid else (config.optim.lr,))
     batch_sizes = config.grid_batches or (PAPER_BATCH_SIZES if config.grid else (config.batch_size,))
     epochs = config.grid_epochs or (PAPER_EPOCHS if config.grid else (config.epochs,))
@@ -51,7 +51,7 @@ def list_runs(config) -> Iterator[tuple[dict, object]]:
             seeded = setting | {"seed": seed}
             run_config = replace(
                 config,
-                out=config.out / "runs" / _run_name(seeded),
+                out=config.out / "runs" / _make_run_name(seeded),
                 seed=seed,
                 batch_size=setting["batch_size"],
                 epochs=setting["epochs"],
@@ -68,14 +68,14 @@ def list_runs(config) -> Iterator[tuple[dict, object]]:
 def run(config) -> list[dict]:
     """Train all runs, one after the other, and print a table of the results.
 
-    The checkpoint of the best run is in `config.out`/checkpoint; of the others only the log is kept.
+    `config.out`/checkpoint contains the checkpoint of the best run. Of the other runs only the log is kept.
 
     Returns:
-        The finished runs: setting, metrics (under the key "figures") and minutes.
+        For each finished run the setting, the metrics (under the key "figures") and the minutes.
 
     Raises:
-        BertlabError: a setting is out of its range, there are no held-out rows to compare runs on, or the directory
-            holds another search or one that is in progress.
+        BertlabError: a setting is out of its range, there are no held-out rows to compare the runs on, or the directory
+            contains another search or one that is in progress.
     """
     from bertlab.training.finetune import read_data
 
@@ -101,7 +101,7 @@ def _run_all(config, data: TrainingData) -> list[dict]:
     for number, (setting, run_config) in enumerate(all_runs, 1):
         if any(result["setting"] == setting for result in results):
             continue
-        print(f"run {number} of {len(all_runs)}: {_run_name(setting)}", flush=True)
+        print(f"run {number} of {len(all_runs)}: {_make_run_name(setting)}", flush=True)
         show_progress(print_evaluations(run_with_evaluations(run_config, data)), *data.task_type.progress_metric)
         checkpoint = run_config.out / "checkpoint"
         record = json.loads((checkpoint / "bertlab.json").read_text())
@@ -120,7 +120,7 @@ def _run_all(config, data: TrainingData) -> list[dict]:
 def format_table(results: list[dict], metric: str) -> list[str]:
     """Format results as a table with one line for each setting, the best mean first.
 
-    Its columns are the setting; the mean, spread (standard deviation) and best value of the metric; and the number of
+    The columns are the setting, the mean, spread (standard deviation) and best value of the metric, and the number of
     seeds.
     """
     values_by_setting: dict[tuple, list[float]] = {}
@@ -143,7 +143,7 @@ def format_table(results: list[dict], metric: str) -> list[str]:
     return lines
 
 
-def _run_name(setting: dict) -> str:
+def _make_run_name(setting: dict) -> str:
     epochs = "" if setting["epochs"] is None else f"-epochs{setting['epochs']:g}"
     return f"lr{setting['lr']:g}-batch{setting['batch_size']}{epochs}-seed{setting['seed']}"
 
@@ -156,7 +156,7 @@ def _read_results(out: Path) -> list[dict]:
 
 
 def _replace_directory(source: Path, target: Path) -> None:
-    """Replace a checkpoint by a copy of another one; an interruption leaves no incomplete copy under its name."""
+    """Replace a checkpoint by a copy of another one; if this is interrupted, `target` is never incomplete."""
     building = target.with_name(".checkpoint.building")
     shutil.rmtree(building, ignore_errors=True)
     shutil.copytree(source, building)

@@ -1,6 +1,6 @@
-"""Stop signals during training: a run that is asked to stop finishes its step and saves first.
+"""Handle stop signals during training: a run finishes its step and saves its state before it stops.
 
-Ctrl-C (SIGINT), the stop of a scheduler or container (SIGTERM) and a closed terminal (SIGHUP) are treated alike.
+Ctrl-C (SIGINT), the stop of a scheduler or container (SIGTERM) and a closed terminal (SIGHUP) have the same effect.
 """
 
 import signal
@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from bertlab.config.languages import Message
 
 STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-# A second signal this soon is the same request: two quick presses of Ctrl-C, or the terminal's and torchrun's.
+# A second signal within this time is ignored: Ctrl-C pressed twice, or sent by both the terminal and torchrun.
 REPEAT_SECONDS = 1.0
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run that was stopped by a signal. Its text says what was saved.
+    """The run was stopped by a signal; the text of the exception says what was saved.
 
     Args:
-        message: the text for the user; empty in all processes but the main one.
+        message: the text for the user; empty in all processes except the main one.
         signum: the signal that stopped the run.
     """
 
@@ -30,36 +30,36 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def exit_code(self) -> int:
-        """The exit status that a shell expects of a process ended by this signal."""
+        """The exit status of a process that this signal ended, as shells define it."""
         return 128 + self.signum
 
 
 class StopSignals:
-    """Handles the stop signals while a run is under way.
+    """Handles the stop signals during a run.
 
-    A first signal raises KeyboardInterrupt at once, except inside `deferred`, where it is only recorded in `received`.
-    Repetitions within a second are ignored; a later one raises Interrupted, even inside `deferred`.
+    The first signal raises KeyboardInterrupt at once; inside `defer` it is only recorded in `received_signal`. A
+    repetition within a second is ignored. A later one raises Interrupted, even inside `defer`.
 
-    Nothing is handled outside the main thread, which signals do not reach, nor where a signal is ignored, as SIGINT is
-    in the background of a shell and SIGHUP under nohup.
+    Other threads than the main thread receive no signals, so nothing is handled there. A signal that the process
+    ignores stays ignored, such as SIGINT in the background of a shell and SIGHUP under nohup.
     """
 
     def __init__(self):
-        self.received: int | None = None
-        self.is_acknowledged = False  # whether the run stops because of it
+        self.received_signal: int | None = None
+        self.is_acknowledged = False  # whether the run stops because of the signal
         self._received_at = 0.0
-        self._deferring = 0
-        self._previous: dict[int, object] = {}
+        self._defer_depth = 0
+        self._previous_handlers: dict[int, object] = {}
 
     @contextmanager
-    def handled(self) -> Iterator[None]:
-        """Handle the signals in a block; a block inside another changes nothing."""
-        if self._previous or threading.current_thread() is not threading.main_thread():
+    def handle(self) -> Iterator[None]:
+        """Handle the signals in a block; a block inside another one has no further effect."""
+        if self._previous_handlers or threading.current_thread() is not threading.main_thread():
             yield
             return
         for signum in STOP_SIGNALS:
             if signal.getsignal(signum) not in (signal.SIG_IGN, None):
-                self._previous[signum] = signal.signal(signum, self._handle)
+                self._previous_handlers[signum] = signal.signal(signum, self._handle)
         is_closed = False
         try:
             yield
@@ -67,29 +67,29 @@ class StopSignals:
             is_closed = True
             raise
         finally:
-            for signum, handler in self._previous.items():
+            for signum, handler in self._previous_handlers.items():
                 signal.signal(signum, handler)
-            self._previous = {}
-            if is_closed and self.received is not None and not self.is_acknowledged:
-                # The caller abandoned the run before it could stop by itself: the signal is now the caller's.
-                signum, self.received = self.received, None
+            self._previous_handlers = {}
+            if is_closed and self.received_signal is not None and not self.is_acknowledged:
+                # The caller closed the generator before the run could stop, so the caller must handle the signal.
+                signum, self.received_signal = self.received_signal, None
                 signal.raise_signal(signum)
 
     @contextmanager
-    def deferred(self) -> Iterator[None]:
-        """A block that the first signal does not interrupt."""
-        self._deferring += 1
+    def defer(self) -> Iterator[None]:
+        """Defer the first signal to the end of a block."""
+        self._defer_depth += 1
         try:
-            with self.handled():
+            with self.handle():
                 yield
         finally:
-            self._deferring -= 1
+            self._defer_depth -= 1
 
     def _handle(self, signum: int, _frame) -> None:
         now = time.monotonic()
-        if self.received is None:
-            self.received, self._received_at = signum, now
-            if not self._deferring:
+        if self.received_signal is None:
+            self.received_signal, self._received_at = signum, now
+            if not self._defer_depth:
                 raise KeyboardInterrupt
         elif now - self._received_at > REPEAT_SECONDS:
             raise Interrupted(signum=signum)

@@ -1,9 +1,9 @@
-"""The model card: README.md of a checkpoint, rendered from the content of `bertlab.json` alone.
+"""Render the model card, README.md of a checkpoint, from the content of `bertlab.json`.
 
-Every metric is stated beside the command that measures it.
+The card states the command that measures its metrics.
 """
 
-# Metrics: label and number format.
+# Metric -> its label and number format.
 METRICS = {
     "masked_accuracy": ("masked-token accuracy (15 % masks)", "{:.1%}"),
     "mlm_loss": ("masked-token loss, nats", "{:.3f}"),
@@ -46,16 +46,17 @@ METRICS = {
 
 
 STORAGE = {"float8": "matrices in eight bits (float8_e4m3fn), vectors in float16; evaluated as stored"}
-EARLIER = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes, on {data}"
+EARLIER_TRAINING = "{steps:,} steps, {tokens:,} tokens and {training_minutes} minutes, on {data}"
 
 
 def render_card(name: str, record: dict) -> str:
-    """The model card of a checkpoint that bertlab trained.
+    """Render the model card of a checkpoint that bertlab trained.
 
     Args:
-        name: of the checkpoint.
-        record: the content of `bertlab.json`: made_by, command, data, steps, tokens, training_minutes, hardware, seed,
-            settings, validation, and the origin of the weights; cloze, if tested, as `cloze.answer_clozes` returns it.
+        name: the name of the checkpoint.
+        record: the content of `bertlab.json`: made_by, command, from, data, objectives, steps, tokens,
+            training_minutes, hardware, precision, seed, finished, settings and validation. The key cloze is optional,
+            and has the value that `cloze.answer_clozes` returns.
 
     Returns:
         Markdown.
@@ -63,20 +64,20 @@ def render_card(name: str, record: dict) -> str:
     rows = [
         ("made with", f"{record['made_by']}, `{record['command']}`"),
         ("started from", record["from"]),
-        ("data", _data(record)),
+        ("data", _format_data(record)),
         ("objectives", " + ".join(record["objectives"])),
         ("steps", f"{record['steps']:,}"),
         ("tokens read", f"{record['tokens']:,}"),
         ("training time", f"{record['training_minutes']} minutes"),
-        *_lengthened(record),
-        *_earlier_runs(record),
+        *_lengthening_rows(record),
+        *_earlier_run_rows(record),
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),
-        *_exported(record),
+        *_export_rows(record),
         *([("stored as", STORAGE[record["stored"]])] if record.get("stored") in STORAGE else []),
     ]
-    text = [f"# {name}", "", f"A BERT trained with bertlab. {_compatibility(record)}", "", *_table(rows), ""]
+    text = [f"# {name}", "", f"A BERT trained with bertlab. {_describe_compatibility(record)}", "", *_format_table(rows), ""]
     if record["validation"]:
         metrics = []
         for key, value in record["validation"].items():
@@ -84,10 +85,10 @@ def render_card(name: str, record: dict) -> str:
             metrics.append((label, form.format(value)))
         text += ["## Evaluation on held-out data", ""]
         text += [f"On {', '.join(record['measured_on'])}.", ""] if record.get("measured_on") else []
-        text += [*_table(metrics), ""]
+        text += [*_format_table(metrics), ""]
         text += [f"Command: `{record['evaluate_command']}`", ""]
     if record.get("cloze"):
-        text += _cloze_results(record["cloze"])
+        text += _format_cloze_results(record["cloze"])
     if record.get("note"):
         text += [record["note"], ""]
     settings = ", ".join(f"{key} {value}" for key, value in record["settings"].items())
@@ -95,11 +96,11 @@ def render_card(name: str, record: dict) -> str:
 
 
 def render_export_card(name: str, record: dict) -> str:
-    """The model card of a checkpoint that `bertlab export` made from one without a training record.
+    """Render the model card of a checkpoint that `bertlab export` made from one without a training record.
 
     Args:
-        name: of the new checkpoint.
-        record: pruned_from, pruned_heads and zeroed, or mean_of.
+        name: the name of the new checkpoint.
+        record: the keys pruned_from, pruned_heads and zeroed, or the key mean_of.
 
     Returns:
         Markdown.
@@ -107,58 +108,58 @@ def render_export_card(name: str, record: dict) -> str:
     text = [
         f"# {name}",
         "",
-        f"Written by `bertlab export`. {_compatibility(record)}",
+        f"Written by `bertlab export`. {_describe_compatibility(record)}",
         "",
-        *_table(_exported(record)),
+        *_format_table(_export_rows(record)),
         "",
     ]
     return "\n".join([*text, "Not evaluated.", ""])
 
 
-def _lengthened(record: dict) -> list[tuple[str, str]]:
-    """The steps at which a finished run was continued; the learning rate rose again there."""
+def _lengthening_rows(record: dict) -> list[tuple[str, str]]:
+    """List the steps after which a finished run was lengthened, because its learning rate rose again there."""
     steps = record.get("lengthened_after")
     return [("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}")] if steps else []
 
 
-def _earlier_runs(record: dict) -> list[tuple[str, str]]:
-    """Totals of the earlier runs that trained the weights."""
+def _earlier_run_rows(record: dict) -> list[tuple[str, str]]:
+    """List the totals of the earlier runs that trained the weights."""
     before = record.get("before")
     if not before:
         return []
     values = {key: before[key] for key in ("steps", "tokens", "training_minutes")}
-    return [("earlier training", EARLIER.format(**values, data=_data(before)))]
+    return [("earlier training", EARLIER_TRAINING.format(**values, data=_format_data(before)))]
 
 
-def _exported(record: dict) -> list[tuple[str, str]]:
-    """How `bertlab export` changed the weights."""
+def _export_rows(record: dict) -> list[tuple[str, str]]:
+    """List how `bertlab export` changed the weights."""
     rows = []
     if mean := record.get("mean_of"):
         parts = " and ".join(f"{100 * share:g} % of {name}" for name, share in mean)
         rows.append(("weights", f"average of {parts}"))
-    if gone := record.get("pruned_heads"):
-        heads = ", ".join(f"{layer}.{head}" for layer, head in gone)
+    if pruned := record.get("pruned_heads"):
+        heads = ", ".join(f"{layer}.{head}" for layer, head in pruned)
         rows.append(("pruned attention heads", f"{heads} (layer.head, from 0) of {record['pruned_from']}"))
     return rows
 
 
-def _data(record: dict) -> str:
-    """The training data, with its attribution."""
+def _format_data(record: dict) -> str:
+    """Format the names of the training data, with the attribution."""
     return ", ".join(record["data"]) + (f" ({record['attribution']})" if record.get("attribution") else "")
 
 
-def _compatibility(record: dict) -> str:
-    left_out = record.get("pruned_heads") and not record.get("zeroed")
-    others = "transformers 4, which reads `pruned_heads`; transformers 5 does not" if left_out else "`transformers`"
+def _describe_compatibility(record: dict) -> str:
+    lacks_heads = record.get("pruned_heads") and not record.get("zeroed")
+    others = "transformers 4, which reads `pruned_heads`; transformers 5 does not" if lacks_heads else "`transformers`"
     return f"It opens with `bertlab.load` and with {others}."
 
 
-def _table(rows: list[tuple[str, str]]) -> list[str]:
+def _format_table(rows: list[tuple[str, str]]) -> list[str]:
     return ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows)]
 
 
-def _cloze_results(rows: list[dict]) -> list[str]:
-    """A table of predictions for sentences with a masked word, and the correct ones of each kind."""
+def _format_cloze_results(rows: list[dict]) -> list[str]:
+    """Format the predictions for sentences with a masked word, and list the kinds without an error."""
     text = ["## Masked-word examples", "", "| | | prediction | expected |", "|---|---|---|---|"]
     kinds: dict[str, list[bool]] = {}
     for row in rows:

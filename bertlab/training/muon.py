@@ -1,7 +1,7 @@
-"""Muon (Jordan 2024): all matrices of one size together, in the type that the machine multiplies fastest.
+"""The optimiser Muon (Jordan 2024), which updates all matrices of the same size together.
 
-`torch.optim.Muon` updates one matrix after the other, on a GPU with two dozen kernels each, and always in bfloat16,
-which is the slower type on many CPUs.
+It computes in the type that the machine multiplies fastest. `torch.optim.Muon` instead updates one matrix after the
+other, with two dozen GPU kernels for each, and always in bfloat16, which is the slower type on many CPUs.
 
 Source: https://kellerjordan.github.io/posts/muon/
 
@@ -24,7 +24,8 @@ def orthogonalize(matrices_NAB: torch.Tensor) -> torch.Tensor:
         matrices_NAB: [N, A, B] with A <= B.
 
     Returns:
-        [N, A, B], singular values at most 1.2; those that were a hundred times smaller than the largest stay below 1.
+        [N, A, B] with singular values of at most 1.2. Singular values that were a hundred times smaller than the
+        largest stay below 1.
     """
     a, b, c = COEFFICIENTS
     x_NAB = matrices_NAB / torch.linalg.matrix_norm(matrices_NAB, keepdim=True).clamp(min=1e-7)
@@ -38,14 +39,14 @@ def orthogonalize(matrices_NAB: torch.Tensor) -> torch.Tensor:
 class Muon(torch.optim.Optimizer):
     """Moves every matrix by the orthogonalised momentum of its gradients.
 
-    Updates are scaled to the size of Adam's usual ones, so that one learning rate suits both.
+    Updates are scaled to the usual size of Adam's updates, so that the same learning rate suits both.
 
     Args:
         matrices: the parameters, all with two dimensions.
         weight_decay: decoupled weight decay, as in AdamW.
-        dtype: of the arithmetic; matrices and momentum keep their own.
-        momentum: decay of the mean of gradients.
-        parts: how many matrices a parameter holds, one below the other; 1 for a parameter that it does not name.
+        dtype: the type of the arithmetic; matrices and momentum keep their own types.
+        momentum: the decay of the mean of gradients.
+        parts: parameter -> the number of matrices stacked in it; 1 for a parameter that is missing.
 
     Source: Liu et al. 2025, arXiv 2502.16982, section 2.2.
     """

@@ -1,8 +1,8 @@
-"""Optimisers by name, the learning-rate schedule, and float32 master weights beside a model that computes in bfloat16.
+"""Optimisers by name, the learning-rate schedule, and float32 master weights for a model that computes in bfloat16.
 
 An optimiser is one function and its row in `OPTIMIZERS`; `register` adds one from outside the package. The master
-weights are always float32: where the model computes in bfloat16, a copy of them does. An exponential moving average of
-the weights may be kept beside them.
+weights are always float32. To compute in bfloat16, the model is copied, and the copy is updated after each step. An
+exponential moving average of the weights is optional.
 
 Shape legend: H hidden.
 """
@@ -24,7 +24,7 @@ from bertlab.training.muon import Muon
 
 Precision = Literal["auto", "float32", "bfloat16"]
 
-# From this step on Adam's corrections, 1 - beta^step, are 1, and a float32 still counts single steps.
+# At this step Adam's bias corrections, 1 - beta^step, are 1, and float32 still represents every step number.
 UNCORRECTED_STEP = 8_000_000.0
 
 
@@ -32,8 +32,8 @@ UNCORRECTED_STEP = 8_000_000.0
 class OptimConfig:
     """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `recipes.google`.
 
-    The learning rate rises linearly, stays, then falls linearly to zero. Shares are of the run, whether it is counted
-    in steps or in minutes.
+    The learning rate rises linearly, stays constant, then falls linearly to zero. `warmup` and `decay` are shares of
+    the run, whose length is given in steps or in minutes.
     """
 
     lr: float = 1e-3
@@ -64,7 +64,7 @@ class OptimConfig:
     averaging."""
 
     def learning_rate_at(self, progress: float) -> float:
-        """The learning rate at `progress` in 0..1 of the run.
+        """Compute the learning rate at `progress`, a share of the run in 0..1.
 
         >>> OptimConfig(lr=1.0, warmup=0.1, decay=1.0).learning_rate_at(0.55)
         0.5
@@ -76,12 +76,13 @@ class OptimConfig:
 
 Parameters = Mapping[str, nn.Parameter]
 OptimizerBuilder = Callable[[Parameters, OptimConfig, torch.dtype], list[torch.optim.Optimizer]]
-"""Master weights by name, the configuration and the type of the arithmetic -> torch optimisers that together hold every
-parameter once. Their state must be tensors or numbers, so that a run can be resumed; the schedule sets their `lr`."""
+"""(master weights by name, configuration, type of the arithmetic) -> torch optimisers, each parameter in exactly one.
+
+Their state must consist of tensors and numbers, so that a run can be resumed. The schedule sets their `lr`."""
 
 
 def build_adamw(parameters: Parameters, config: OptimConfig, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
-    """AdamW (Loshchilov & Hutter 2019), without weight decay for biases and LayerNorm.
+    """Build AdamW (Loshchilov & Hutter 2019), without weight decay for biases and LayerNorm.
 
     Source: `AdamWeightDecayOptimizer` of google-research/bert/optimization.py.
     """
@@ -100,12 +101,12 @@ def build_adamw(parameters: Parameters, config: OptimConfig, dtype: torch.dtype)
 
 
 def build_muon(parameters: Parameters, config: OptimConfig, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
-    """Muon for the matrices inside the layers, AdamW for all other weights."""
+    """Build Muon for the matrices inside the layers, and AdamW for all other weights."""
     hidden = {name: p for name, p in parameters.items() if is_hidden_matrix(name, p)}
     adamw = build_adamw({name: p for name, p in parameters.items() if name not in hidden}, config, dtype)
     if not hidden:
         return adamw
-    # The projections of query, key and value, [H, H] each, are stored as one [3H, H].
+    # The projections of query, key and value, [H, H] each, are stored as one matrix [3H, H].
     parts = {p: 3 for name, p in hidden.items() if name.endswith(".qkv.weight")}
     return [*adamw, Muon(hidden.values(), weight_decay=config.weight_decay, dtype=dtype, parts=parts)]
 
@@ -115,7 +116,7 @@ OPTIMIZERS: dict[str, OptimizerBuilder] = {"adamw": build_adamw, "muon": build_m
 
 
 def register(name: str, build: OptimizerBuilder) -> None:
-    """Add an optimiser, so that `--optim.name NAME` and `OptimConfig(name=NAME)` train with it.
+    """Add an optimiser, so that `--optim.name NAME` and `OptimConfig(name=NAME)` select it.
 
     >>> register("sgd", lambda parameters, config, dtype: [torch.optim.SGD(parameters.values(), lr=config.lr)])
     >>> find_optimizer("sgd") is OPTIMIZERS.pop("sgd")
@@ -125,7 +126,7 @@ def register(name: str, build: OptimizerBuilder) -> None:
 
 
 def find_optimizer(name: str) -> OptimizerBuilder:
-    """The builder of an optimiser.
+    """Find the builder of an optimiser.
 
     Raises:
         BertlabError: there is no optimiser of this name.
@@ -136,25 +137,26 @@ def find_optimizer(name: str) -> OptimizerBuilder:
 
 
 def resolve_precision(precision: Precision, device: torch.device) -> torch.dtype:
-    """`auto` is bfloat16 where this device multiplies it clearly faster than float32, see `is_bfloat16_faster`."""
+    """Choose the type to compute in; `auto` is bfloat16 if it is clearly faster on this device than float32."""
     if precision == "auto":
         return torch.bfloat16 if is_bfloat16_faster(device) else torch.float32
     return getattr(torch, precision)
 
 
 class Optimizer:
-    """Float32 master weights with their optimisers, and the copy of the model that computes.
+    """Float32 master weights with their optimisers, and the model that runs the forward and backward pass.
 
     Args:
-        model: float32; its trainable parameters are the master weights.
+        model: the model in float32; its trainable parameters are the master weights.
         config: the optimiser and its settings.
-        dtype: what forward and backward compute in.
+        dtype: the type of the forward and backward pass.
 
     Attributes:
-        compute_model: what forward and backward run on: the model itself in float32, else a copy of it in `dtype`.
-        master: the trainable parameters of the model.
+        compute_model: the model that runs the forward and backward pass: `model` itself if `dtype` is float32,
+            otherwise a copy of it in `dtype`.
+        master: the trainable parameters of `model`.
         optimizers: the torch optimisers that update them.
-        average: the moving average of the model, if one is kept.
+        average: the moving average of `model`; None if there is none.
     """
 
     def __init__(self, model: nn.Module, config: OptimConfig, dtype: torch.dtype):
@@ -166,23 +168,23 @@ class Optimizer:
         copies = dict(self.compute_model.named_parameters())
         self.compute_weights = [copies[name] for name in self.names]
         self.optimizers = find_optimizer(config.name)(parameters, config, dtype)
-        self.average = AveragedModel(model, multi_avg_fn=_moving_average(config.ema)) if config.ema else None
+        self.average = AveragedModel(model, multi_avg_fn=_make_moving_average(config.ema)) if config.ema else None
 
     @property
     def final_model(self) -> nn.Module:
-        """What the run saves: the model, or its moving average."""
+        """The model that the run saves: `model`, or its moving average if there is one."""
         return self.model if self.average is None else self.average.module
 
     @property
     def evaluation_model(self) -> nn.Module:
-        """What is evaluated during the run: the model that computes, since it is faster, or the moving average."""
+        """The model that is evaluated during the run: `compute_model`, since it is faster, or the moving average."""
         return self.compute_model if self.average is None else self.average.module
 
     def clip(self) -> torch.Tensor:
-        """Copy the gradients of `compute_model` to the master weights and clip them.
+        """Copy the gradients of `compute_model` to the master weights, and clip them.
 
         Returns:
-            Their norm before clipping, a scalar.
+            The norm of the gradients before clipping, a scalar.
         """
         if self.compute_model is not self.model:
             for p, w in zip(self.master, self.compute_weights, strict=True):
@@ -191,11 +193,11 @@ class Optimizer:
             pairs = [
                 (p.grad, w.grad) for p, w in zip(self.master, self.compute_weights, strict=True) if p.grad is not None
             ]
-            torch._foreach_copy_([own for own, _ in pairs], [computed for _, computed in pairs])
+            torch._foreach_copy_([master for master, _ in pairs], [computed for _, computed in pairs])
         return nn.utils.clip_grad_norm_(self.master, self.config.max_grad_norm)
 
     def step(self, learning_rate: float) -> None:
-        """Update the master weights with the gradients that `clip` left, then clear the gradients."""
+        """Update the master weights with the gradients that `clip` copied, then clear the gradients."""
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate
@@ -208,7 +210,7 @@ class Optimizer:
             w.grad = None
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Weights, optimiser state and moving average by name, ready for a safetensors file."""
+        """Collect weights, optimiser state and moving average by name, for a safetensors file."""
         tensors = {f"weight.{name}": p.data for name, p in zip(self.names, self.master, strict=True)}
         for optimizer in self.optimizers:
             for name, p in zip(self.names, self.master, strict=True):
@@ -220,10 +222,10 @@ class Optimizer:
         return tensors
 
     def restore(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Restore what `state` returned.
+        """Restore the tensors that `state` returned.
 
         Raises:
-            KeyError, RuntimeError: the tensors are of another model.
+            KeyError, RuntimeError: the tensors belong to another model.
         """
         saved: dict[str, dict[str, torch.Tensor]] = {name: {} for name in self.names}
         for key, tensor in tensors.items():
@@ -248,7 +250,7 @@ class Optimizer:
 
 
 def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
-    """Whether a parameter is a matrix inside the encoder's layers, which Muon is for (Jordan 2024).
+    """Whether a parameter is a matrix inside the encoder's layers; Muon is only for these (Jordan 2024).
 
     >>> is_hidden_matrix("encoder.layers.0.attention.qkv.weight", torch.empty(6, 2))
     True
@@ -258,8 +260,10 @@ def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
     return name.startswith("encoder.layers.") and parameter.ndim == 2
 
 
-def _moving_average(decay: float):
-    """An exponential moving average whose decay is smaller during the first steps, so that it forgets the random start.
+def _make_moving_average(decay: float):
+    """Make the update function of an exponential moving average.
+
+    During the first steps its decay is smaller, so that the average soon forgets the random initial weights.
 
     Source: `num_updates` of TensorFlow's ExponentialMovingAverage.
     """

@@ -8,7 +8,7 @@ from tqdm import tqdm
 from bertlab.training import distributed
 from bertlab.training.trainer import StepReport
 
-# Wraps the iterable of a long evaluation.
+# A progress bar around the iterable of a long evaluation.
 evaluation_bar = partial(
     tqdm, desc="evaluating", leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}"
 )
@@ -25,11 +25,11 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
     bar = mean_loss = mean_metric = None
     try:
         for report in reports:
-            # Not before the first report, so that an error during start-up is not printed below an empty bar.
+            # The bar appears with the first report, so that an error during start-up is not printed below an empty bar.
             if bar is None:
                 bar = tqdm(
                     total=1.0,
-                    # The time left of a resumed run is estimated from what is done from now on.
+                    # The remaining time of a resumed run is estimated from the steps since it was resumed.
                     initial=report.progress,
                     disable=not distributed.is_main_process(),
                     bar_format="{percentage:5.1f}%|{bar}| {elapsed}<{remaining} {postfix}",
@@ -46,7 +46,7 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
             )
             bar.update(report.progress - bar.n)
         if bar is not None:
-            bar.n = 1.0  # a report has the progress at the start of its step
+            bar.n = 1.0  # the last report contains the progress before its step
     finally:
         if bar is not None:
             bar.close()

@@ -1,4 +1,4 @@
-"""The directory of a training run: its settings, its log, its state, and the record that is written at its end."""
+"""The directory of a training run: open it, lock it, write its log, and make the record of its checkpoint."""
 
 import json
 import time
@@ -22,7 +22,7 @@ from bertlab.config.lock import exclusive_lock
 from bertlab.training import distributed
 from bertlab.training.devices import resolve_device
 from bertlab.training.optimizers import OptimConfig, Precision, find_optimizer
-from bertlab.training.run_settings import CHECKPOINT, STATE, claim_run, lengthened_steps
+from bertlab.training.run_settings import CHECKPOINT, STATE, claim_run, read_lengthened_steps
 from bertlab.training.trainer import Batches, Trainer
 
 LOG = "log.jsonl"
@@ -40,7 +40,7 @@ class RunConfig:
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """The run directory."""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Stop after this much training time, not counting evaluation and saving; the learning rate reaches zero then."""
+    """Stop after this much training time, not counting evaluation and saving. The learning rate then reaches zero."""
     batch_size: int = 32
     """Inputs per step (texts, pairs, or windows of a passage), over all processes."""
     accumulate: int = 1
@@ -64,7 +64,7 @@ class RunConfig:
 
 
 def prepare_machine(config: RunConfig) -> torch.device:
-    """Check the settings, set threads and seed, and join the other processes if `torchrun` started several.
+    """Check the settings, set threads and seed, and join the process group if `torchrun` started several processes.
 
     Returns:
         The device of this process.
@@ -77,7 +77,7 @@ def prepare_machine(config: RunConfig) -> torch.device:
     if config.threads:
         torch.set_num_threads(config.threads)
     device = resolve_device(config.device)
-    distributed.join(device)
+    distributed.join_process_group(device)
     torch.manual_seed(config.seed)
     return device
 
@@ -93,8 +93,11 @@ def open_run(
         batches: the training data.
         loss: (model, batch) -> Loss.
         steps: the length of the run.
-        fingerprint: identifies the training data, see `claim_run`.
-        resources: holds the lock of the directory until it is closed.
+        fingerprint: counts and digests that identify the training data, see `claim_run`.
+        resources: releases the lock of the directory when it is closed.
+
+    Returns:
+        The trainer and the log of the run.
 
     Raises:
         BertlabError: the run is in progress in another process, has other settings or a damaged state, or its
@@ -103,9 +106,9 @@ def open_run(
     resources.enter_context(lock_run(config))
     device = resolve_device(config.device)
     dtypes = (torch.float32, torch.bfloat16)
-    # The main process decides: the others might measure another precision as faster.
-    own = dtypes.index(claim_run(config, device, fingerprint, steps)) if distributed.is_main_process() else 0
-    (number,) = distributed.broadcast(own)
+    # The main process decides on the precision, because measurements may differ between the processes.
+    choice = dtypes.index(claim_run(config, device, fingerprint, steps)) if distributed.is_main_process() else 0
+    (choice,) = distributed.broadcast(choice)
     trainer = Trainer(
         model,
         batches,
@@ -114,7 +117,7 @@ def open_run(
         steps=steps,
         minutes=config.minutes,
         device=device,
-        dtype=dtypes[int(number)],
+        dtype=dtypes[int(choice)],
         state_path=config.out / STATE,
         save_every_seconds=60 * config.save_minutes,
         accumulate=config.accumulate,
@@ -123,26 +126,26 @@ def open_run(
 
 
 def lock_run(config: RunConfig) -> AbstractContextManager:
-    """Hold the lock of a run's directory, so that the run cannot be started twice at the same time.
+    """Lock the directory of a run, so that the run cannot be started twice at the same time.
 
-    The main process alone takes it; when it is refused, it ends and the others with it.
+    Only the main process takes the lock. If it cannot, it ends, and the other processes end with it.
     """
     if not distributed.is_main_process():
         return nullcontext()
     return exclusive_lock(config.out / ".lock", Message("lock-owner-run", path=config.out))
 
 
-def run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **values) -> dict:
-    """The content of `bertlab.json` for a run's checkpoint.
+def make_run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **values) -> dict:
+    """Make the content of `bertlab.json` for a run's checkpoint.
 
     Args:
         config: the settings of the run.
-        trainer: after its last step.
-        settings: those to state beside the batch size and the optimiser's.
-        values: command, from, data, objectives, validation, evaluate_command and whatever else the run knows.
+        trainer: the trainer after its last step.
+        settings: the settings to record, in addition to the batch size and the optimiser's.
+        values: other values to record: command, from, data, objectives, validation, evaluate_command and so on.
     """
     optimizer = asdict(config.optim)
-    lengthened = lengthened_steps(config.out)
+    lengthened = read_lengthened_steps(config.out)
     return {
         "made_by": f"bertlab {bertlab.__version__}, torch {torch.__version__}",
         **values,
@@ -161,7 +164,7 @@ def run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **values)
 
 
 def is_finished(config: RunConfig, trainer: Trainer) -> bool:
-    """Whether the run has done all its steps and its checkpoint was written after the last one."""
+    """Whether the run has done all its steps, and its checkpoint was written after the last one."""
     try:
         record = checkpoint.read_record(config.out / CHECKPOINT)
     except CheckpointError:  # missing or damaged: it is written again
@@ -170,39 +173,39 @@ def is_finished(config: RunConfig, trainer: Trainer) -> bool:
 
 
 def report_resumed(config: RunConfig, trainer: Trainer, notify: Callable[[str], None]) -> None:
-    """Say from which step a run continues."""
+    """Report from which step a run continues."""
     step = trainer.progress.step
     if not distributed.is_main_process() or not step:
         return
-    reason = ", lengthened: its learning rate rises again" if lengthened_steps(config.out)[-1:] == [step] else ""
+    reason = ", lengthened: its learning rate rises again" if read_lengthened_steps(config.out)[-1:] == [step] else ""
     notify(f"{config.out} continues from step {step:,}{reason}")
 
 
 def report_finished(config: RunConfig, trainer: Trainer, target: str, notify: Callable[[str], None]) -> None:
-    """Say that a run is already finished, and how to evaluate or lengthen it.
+    """Report that a run is already finished, and how to evaluate or lengthen it.
 
     Args:
         config: the settings of the run.
-        trainer: of the finished run.
+        trainer: the trainer of the finished run.
         target: the argument of `bertlab evaluate`.
-        notify: takes the line.
+        notify: receives the line.
     """
     if distributed.is_main_process():
         length = "--steps or --minutes" if hasattr(config, "steps") else "--epochs or --minutes"
         notify(
             f"{config.out} already finished at step {trainer.progress.step:,}: `bertlab evaluate {target} --record` "
-            f"evaluates its checkpoint again, more {length} train it further"
+            f"evaluates its checkpoint again, a larger {length} trains it further"
         )
 
 
 class RunLog:
-    """The log of a run, one JSON row per line. The main process alone writes.
+    """The log of a run, with one JSON row per line; only the main process writes.
 
-    Opening it drops the rows after the step that the run continues from, and lines that are damaged.
+    Opening the log removes damaged lines and the rows after the last saved step.
 
     Args:
         path: the log file.
-        step: the last saved step; None if nothing was saved, then the log starts empty.
+        step: the last saved step; None if nothing was saved, and all rows are removed.
     """
 
     def __init__(self, path: Path, step: int | None):
@@ -214,7 +217,7 @@ class RunLog:
             lines = [
                 line
                 for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
-                if _is_until(line, step)
+                if _is_row_until(line, step)
             ]
         write_atomically(path, "".join(f"{line}\n" for line in lines))
         self._file = path.open("a", buffering=1, encoding="utf-8")
@@ -224,10 +227,10 @@ class RunLog:
             self._file.write(json.dumps(row) + "\n")
 
 
-def _is_until(line: str, step: int) -> bool:
-    """Whether a line is a row of this step or an earlier one; False for a damaged line, as a killed run leaves.
+def _is_row_until(line: str, step: int) -> bool:
+    """Whether a line is a row of this step or an earlier one; False for a damaged line.
 
-    >>> _is_until('{"step": 3}', 3), _is_until('{"step": 4}', 3), _is_until('{"st', 3)
+    >>> _is_row_until('{"step": 3}', 3), _is_row_until('{"step": 4}', 3), _is_row_until('{"st', 3)
     (True, False, False)
     """
     try:

@@ -1,4 +1,4 @@
-"""The settings of a run in `run.json`: a run is continued only with the settings and the data that it began with.
+"""Write and check `run.json`, the settings of a run: a run continues only with its original settings and data.
 
 A finished run may be lengthened: with more steps, minutes or epochs it continues with its optimiser state.
 """
@@ -28,27 +28,26 @@ from bertlab.training.optimizers import OptimConfig, Precision, resolve_precisio
 from bertlab.training.run_state import read_values
 
 SETTINGS, STATE, CHECKPOINT = "run.json", "state.safetensors", "checkpoint"
-# Settings that do not change the losses, so that a run may be continued with others.
+# Settings that do not change the losses. A run may continue with other values of them.
 FREE_SETTINGS = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
 FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "sample_predictions"}
 FREE_SETTINGS |= {"sentences", "tensorboard"}
 POSITIONAL_MARKER = get_args(tyro.conf.Positional[str])[1]
-# Flags that say how long a run is.
+# Flags for the length of a run.
 LENGTH_FLAGS = {"--steps", "--minutes", "--epochs"}
-# Keys of run.json beside the settings: what `auto` resolved to, what identifies the data, and the steps after which the
-# finished run was lengthened.
+# Keys of run.json in addition to the settings: the precision that `auto` selected, the fingerprint of the data, and the
+# steps after which the finished run was lengthened.
 INITIAL_PRECISION, DATA_FINGERPRINT, LENGTHENED_AFTER = "initial_precision", "data_fingerprint", "lengthened_after"
 
 
 def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None = None) -> torch.dtype:
-    """Write the settings of a new run to its directory, or check that they are those of the run in it.
+    """Write the settings of a new run to its directory, or check that they equal those of the run in the directory.
 
-    The precision that `auto` resolved to is recorded, so that a run continues with the same arithmetic on another
-    machine.
+    The precision that `auto` selected is recorded, so that a run continues with the same arithmetic on another machine.
 
     Args:
         config: the `RunConfig`.
-        device: the device on which `auto` precision is resolved.
+        device: the device for which `auto` selects a precision.
         fingerprint: the fingerprint of the training data, name -> count or digest.
         steps: the length of the run, if it may be lengthened.
 
@@ -56,26 +55,26 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
         The type that the run computes in.
 
     Raises:
-        BertlabError: the directory holds a run with other settings or data, is damaged, or cannot be written.
+        BertlabError: the directory contains a run with other settings or data, is damaged, or cannot be written.
     """
-    settings = _loss_settings(asdict(config))
+    settings = _select_loss_settings(asdict(config))
     path = config.out / SETTINGS
     if not path.is_file():
         dtype = resolve_precision(config.precision, device)
-        _write(path, settings, str(dtype).removeprefix("torch."), fingerprint, [])
+        _write_settings(path, settings, str(dtype).removeprefix("torch."), fingerprint, [])
         return dtype
     recorded = read_settings(config.out)
     precision: Precision = recorded.pop(INITIAL_PRECISION, config.precision)
     recorded_data = recorded.pop(DATA_FINGERPRINT, None)
     lengthened = recorded.pop(LENGTHENED_AFTER, [])
-    recorded = _default_settings(config) | recorded
+    recorded = _make_default_settings(config) | recorded
     recorded["optim"] = asdict(OptimConfig()) | recorded["optim"]
-    names = _flag_names(type(config))
-    before, now = _by_flag(recorded, names), _by_flag(settings, names)
+    names = _find_flag_names(type(config))
+    before, now = _key_by_flag(recorded, names), _key_by_flag(settings, names)
     changed = [flag for flag in sorted(before | now) if before.get(flag) != now.get(flag)]
-    saved_step = _lengthened_from(config, changed, steps)
+    saved_step = _find_lengthening_step(config, changed, steps)
     if changed and saved_step is None:
-        raise _settings_differ(config.out, [(flag, before.get(flag), now.get(flag)) for flag in changed])
+        raise _make_settings_error(config.out, [(flag, before.get(flag), now.get(flag)) for flag in changed])
     differing = [
         name for name in fingerprint if name in (recorded_data or {}) and recorded_data[name] != fingerprint[name]
     ]
@@ -86,14 +85,14 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
         ]
         raise BertlabError("run-data-differs", directory=config.out, differences=parts)
     if saved_step is not None:
-        _write(path, settings, precision, recorded_data or fingerprint, [*lengthened, saved_step])
-    elif recorded_data is None:  # the run began before fingerprints were recorded
-        _write(path, settings, precision, fingerprint, lengthened)
+        _write_settings(path, settings, precision, recorded_data or fingerprint, [*lengthened, saved_step])
+    elif recorded_data is None:  # an older version of bertlab began the run without a fingerprint
+        _write_settings(path, settings, precision, fingerprint, lengthened)
     return resolve_precision(precision, device)
 
 
 def read_settings(directory: Path) -> dict:
-    """The content of run.json, keys of older versions renamed.
+    """Read run.json, with the keys of older versions renamed.
 
     Raises:
         BertlabError: it is damaged.
@@ -112,14 +111,14 @@ def read_settings(directory: Path) -> dict:
     return recorded
 
 
-def lengthened_steps(directory: Path) -> list[int]:
-    """The steps after which a finished run was lengthened."""
+def read_lengthened_steps(directory: Path) -> list[int]:
+    """Read the steps after which a finished run was lengthened."""
     path = directory / SETTINGS
     return read_settings(directory).get(LENGTHENED_AFTER, []) if path.is_file() else []
 
 
-def _lengthened_from(config, changed: list[str], steps: int | None) -> int | None:
-    """The step from which a finished run is lengthened; None if its length did not grow or other settings changed."""
+def _find_lengthening_step(config, changed: list[str], steps: int | None) -> int | None:
+    """Find the step from which a finished run is lengthened; None if it is not longer or other settings changed."""
     if steps is None or not changed or not LENGTH_FLAGS.issuperset(changed):
         return None
     try:
@@ -132,7 +131,7 @@ def _lengthened_from(config, changed: list[str], steps: int | None) -> int | Non
     return step if record.get("steps") == step and share < 1 else None
 
 
-def _settings_differ(directory: Path, differences: list[tuple]) -> BertlabError:
+def _make_settings_error(directory: Path, differences: list[tuple]) -> BertlabError:
     parts = [
         Message("run-setting-difference", flag=flag, before=_format_value(before), now=_format_value(now))
         for flag, before, now in differences
@@ -144,20 +143,20 @@ def _settings_differ(directory: Path, differences: list[tuple]) -> BertlabError:
     return BertlabError("run-settings-differ-unsaved", directory=directory, differences=parts)
 
 
-def _write(path: Path, settings: dict, precision: str, fingerprint: dict, lengthened: list[int]) -> None:
+def _write_settings(path: Path, settings: dict, precision: str, fingerprint: dict, lengthened: list[int]) -> None:
     record = settings | {INITIAL_PRECISION: precision, DATA_FINGERPRINT: fingerprint}
     write_atomically(path, json.dumps(record | ({LENGTHENED_AFTER: lengthened} if lengthened else {}), indent=2))
 
 
-def _loss_settings(values: dict) -> dict:
-    """Select the settings that change the losses, with values as JSON would read them back."""
+def _select_loss_settings(values: dict) -> dict:
+    """Select the settings that change the losses, and convert their values to those that JSON can store."""
     return json.loads(json.dumps({name: v for name, v in values.items() if name not in FREE_SETTINGS}, default=str))
 
 
-def _flag_names(kind: type, path: str = "") -> dict[str, str]:
-    """The flags of a dataclass whose names differ from the path of the field, by that path; no dashes if positional.
+def _find_flag_names(kind: type, path: str = "") -> dict[str, str]:
+    """Find the flags whose names differ from the path of their field, as path -> flag; a positional has no dashes.
 
-    >>> _flag_names(OptimConfig, "optim.")
+    >>> _find_flag_names(OptimConfig, "optim.")
     {'optim.ema': '--ema'}
     """
     flags: dict[str, str] = {}
@@ -165,40 +164,41 @@ def _flag_names(kind: type, path: str = "") -> dict[str, str]:
         markers = getattr(hint, "__metadata__", ())
         bare = hint.__origin__ if markers else hint
         if isinstance(bare, type) and is_dataclass(bare):
-            flags |= _flag_names(bare, f"{path}{name}.")
+            flags |= _find_flag_names(bare, f"{path}{name}.")
         if POSITIONAL_MARKER in markers:
-            flags[path + name] = _dashed(name)
+            flags[path + name] = _to_flag_name(name)
         for marker in markers:
-            named = getattr(marker, "name", None) or _dashed(name)
+            named = getattr(marker, "name", None) or _to_flag_name(name)
             if getattr(marker, "prefix_name", None) is False:
                 flags[path + name] = f"--{named}"
-            elif named != _dashed(name):
-                flags[path + name] = f"--{_dashed(path)}{named}"
+            elif named != _to_flag_name(name):
+                flags[path + name] = f"--{_to_flag_name(path)}{named}"
     return flags
 
 
-def _by_flag(settings: dict, names: dict[str, str], path: str = "") -> dict:
-    """Settings by the flags that a user types.
+def _key_by_flag(settings: dict, names: dict[str, str], path: str = "") -> dict:
+    """Convert settings by field into settings by flag, as a user types it.
 
     Args:
-        settings: by field; those of a nested dataclass are a dictionary.
-        names: the result of `_flag_names`.
+        settings: values by field; a nested dataclass is a dictionary.
+        names: the result of `_find_flag_names`.
+        path: the fields around `settings`, each followed by a dot.
 
     >>> names = {"kind": "--type", "optim.ema": "--ema"}
-    >>> _by_flag({"from_": "mine", "kind": "span", "optim": {"weight_decay": 0.1, "ema": 0.9}}, names)
+    >>> _key_by_flag({"from_": "mine", "kind": "span", "optim": {"weight_decay": 0.1, "ema": 0.9}}, names)
     {'--from': 'mine', '--type': 'span', '--optim.weight-decay': 0.1, '--ema': 0.9}
     """
     flags = {}
     for name, value in settings.items():
         if isinstance(value, dict):
-            flags |= _by_flag(value, names, f"{path}{name}.")
+            flags |= _key_by_flag(value, names, f"{path}{name}.")
         else:
-            flags[names.get(path + name) or f"--{_dashed(path + name)}"] = value
+            flags[names.get(path + name) or f"--{_to_flag_name(path + name)}"] = value
     return flags
 
 
-def _dashed(name: str) -> str:
-    """The name of a field as the command line spells it."""
+def _to_flag_name(name: str) -> str:
+    """Convert the name of a field to the spelling of the command line."""
     return name.rstrip("_").replace("_", "-")
 
 
@@ -207,6 +207,6 @@ def _format_value(value: object) -> object:
     return Message("run-setting-unset") if value is None or value == "" else str(value)
 
 
-def _default_settings(config) -> dict:
-    """The default settings, which complete a run.json that was written before a setting existed."""
-    return _loss_settings({f.name: f.default for f in fields(config) if f.default is not MISSING})
+def _make_default_settings(config) -> dict:
+    """Make the default settings, which complete a run.json from before a setting existed."""
+    return _select_loss_settings({f.name: f.default for f in fields(config) if f.default is not MISSING})

@@ -1,6 +1,6 @@
-"""The state file of a run: tensors and a few JSON values in one safetensors file, replaced as a whole.
+"""Read and write the state file of a run: tensors and a few JSON values in one safetensors file.
 
-If the process or the machine fails during a write, the previous state is kept.
+Writing replaces the whole file. If the process or the machine fails meanwhile, the previous state is kept.
 """
 
 import json
@@ -19,7 +19,7 @@ METADATA_KEY = "trainer"
 
 
 def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -> None:
-    """Write a state under a temporary name, force it to disk, then rename it.
+    """Write a state to disk under a temporary name, then rename the file.
 
     Args:
         path: the state file.
@@ -27,12 +27,12 @@ def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -
         values: JSON values by name.
 
     Raises:
-        CheckpointError: it cannot be written; the previous state is unchanged.
+        CheckpointError: the state cannot be written; the previous state is unchanged.
     """
     temporary = path.with_suffix(".building")
     try:
         save_file(tensors, temporary, metadata={METADATA_KEY: json.dumps(values)})
-        # Without this a power failure may leave the new name with no content.
+        # Without this, the file may be empty after a power failure.
         _flush(temporary)
         os.replace(temporary, path)
         with suppress(OSError):  # a directory cannot be flushed on every system
@@ -44,7 +44,7 @@ def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -
 
 
 def read_state(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
-    """The tensors and values that `write_state` wrote.
+    """Read the tensors and values that `write_state` wrote.
 
     Raises:
         CheckpointError: the file is damaged or not the state of a run.
@@ -52,25 +52,25 @@ def read_state(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            return tensors, _values(path, file)
+            return tensors, _read_metadata(path, file)
     except (OSError, SafetensorError) as error:
         raise CheckpointError("run-state-damaged", path=path, reason=first_line(error)) from error
 
 
 def read_values(path: Path) -> dict:
-    """The values that `write_state` wrote, without the tensors.
+    """Read the values that `write_state` wrote, without the tensors.
 
     Raises:
         CheckpointError: the file is damaged or not the state of a run.
     """
     try:
         with safe_open(path, framework="pt") as file:
-            return _values(path, file)
+            return _read_metadata(path, file)
     except (OSError, SafetensorError) as error:
         raise CheckpointError("run-state-damaged", path=path, reason=first_line(error)) from error
 
 
-def _values(path: Path, file) -> dict:
+def _read_metadata(path: Path, file) -> dict:
     try:
         values = json.loads((file.metadata() or {})[METADATA_KEY])
     except (KeyError, ValueError, RecursionError) as error:

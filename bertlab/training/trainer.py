@@ -1,8 +1,8 @@
 """The training loop, which yields a report for every step and can be interrupted at any moment.
 
-Pre-training and fine-tuning differ only in the batches and the loss that they pass in. The whole state of a run
-(weights, moments, random state, position in the data) is one file, so a run that was killed continues with identical
-losses (on a GPU up to the last digits, since its kernels add in any order).
+Pre-training and fine-tuning differ only in their batches and their loss. One file contains the whole state of a run
+(weights, optimiser state, random state, position in the data), so a run that was killed continues with identical losses
+(on a GPU up to the last digits, since its kernels add numbers in varying order).
 """
 
 import time
@@ -27,7 +27,7 @@ from bertlab.training.interrupt import Interrupted, StopSignals
 from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.run_state import read_state, write_state
 
-# Steps after which freed memory is returned to the system.
+# Number of steps after which freed memory is returned to the system.
 MALLOC_TRIM_INTERVAL = 50
 
 
@@ -40,10 +40,10 @@ class Batches(Protocol):
     def __next__(self): ...
 
     def update_progress(self, progress: float) -> bool:
-        """Receive the share of the run (0..1) that is done, before each step.
+        """Set the share of the run (0..1) that is done; the trainer calls this before each step.
 
         Returns:
-            Whether the batches change with this step (to longer pairs, say), and with them the level of the loss.
+            Whether the batches change at this step, for example to longer pairs, and with them the level of the loss.
         """
 
 
@@ -56,7 +56,7 @@ class StepReport:
     progress: float
     """Share of the run (0..1) that was done before this step."""
     loss: float
-    """In nats, before the update."""
+    """The loss in nats, before the update."""
     metrics: dict[str, float]
     """The metrics of the loss function."""
     learning_rate: float
@@ -70,7 +70,7 @@ class StepReport:
     step_seconds: float
     """Training time of this step."""
     data_seconds: float = 0.0
-    """The part of the step time that was spent waiting for the batch."""
+    """The part of the step time in which the trainer waited for the batch."""
 
     def log_row(self) -> dict:
         """The report as a flat row of `log.jsonl`."""
@@ -80,28 +80,30 @@ class StepReport:
 
 @dataclass
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     step: int = 0
-    """Steps done."""
+    """The number of finished steps."""
     tokens: int = 0
-    """Tokens read, without padding."""
+    """The number of tokens in these steps, without padding."""
     seconds: float = 0.0
-    """Training time."""
+    """The training time, without evaluation and saving."""
 
 
 @dataclass
 class Trainer:
-    """Trains until `steps` are done or `minutes` have passed, whichever is first; the learning rate reaches zero then.
+    """Trains until `steps` are done or `minutes` have passed; the learning rate reaches zero at whichever comes first.
 
-    Iterating yields a `StepReport` for each step. It raises Diverged when the loss is not finite or has risen for good;
-    the last saved state is from before that, since a state is saved only when the loss of the following step is normal.
+    Iterating yields a `StepReport` for each step. It raises Diverged if the loss is not finite or has risen for good.
+    The last saved state is from before the divergence, since a state is saved only if the loss of the following step is
+    normal.
 
-    A stop signal (see `StopSignals`) during a step is handled after it: the state is saved and Interrupted is raised,
-    in all processes after the same step. Between two steps this needs `saving_on_interrupt` around the loop.
+    A stop signal (see `StopSignals`) during a step is handled after the step: the state is saved and Interrupted is
+    raised, in all processes after the same step. To handle a signal between two steps, put `save_on_interrupt` around
+    the loop.
 
-    With `torchrun`, each process runs a Trainer over its shard of the same global batches. The main process alone
-    writes the state.
+    With `torchrun`, each process runs a Trainer on its shard of the same global batches. Only the main process writes
+    the state.
     """
 
     model: nn.Module
@@ -117,9 +119,9 @@ class Trainer:
     minutes: float | None = None
     """Training time after which the run ends."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    """Where to compute."""
+    """The device of the model and the batches."""
     dtype: torch.dtype = torch.float32
-    """The type to compute in."""
+    """The type of the forward and backward pass."""
     state_path: Path | None = None
     """The state file. If it exists, the run continues from it."""
     save_every_seconds: float = 180.0
@@ -127,13 +129,14 @@ class Trainer:
     accumulate: int = 1
     """Gradient accumulation steps (micro-batches per batch)."""
     progress: Progress = field(default_factory=Progress)
+    """The progress of the run."""
     saved_step: int | None = None
     """The step after which the state was last saved; None if it never was."""
     saved_seconds: float = 0.0
     """The training time at which the state was last saved."""
 
     def __post_init__(self):
-        with devices.readable_out_of_memory():
+        with devices.explain_out_of_memory():
             self.model.to(self.device).train()
             self.optimizer = Optimizer(self.model, self.optim, self.dtype)
         self.optimizer.compute_model.train()
@@ -143,7 +146,7 @@ class Trainer:
         if self.state_path and self.state_path.is_file():
             self.restore_last_save()
         distributed.seed_by_rank(self.progress.step)
-        # Described while the process group exists, for the record that is written after it was left.
+        # The record needs this description when the process group no longer exists.
         self.hardware = f"{distributed.world_size()} x {devices.describe_hardware(self.device)}".removeprefix("1 x ")
         weights = sum(float(p.detach().double().sum()) for p in self.optimizer.master)
         if not distributed.all_equal(self.progress.step + weights):
@@ -154,18 +157,18 @@ class Trainer:
         self.gradient = GlobalGradient(self.optimizer.compute_model, self.loss, self.accumulate)
 
     def __iter__(self) -> Iterator[StepReport]:
-        with self.signals.handled():
+        with self.signals.handle():
             while (progress := self._share_done()) < 1.0:
-                with self.signals.deferred(), devices.readable_out_of_memory():
+                with self.signals.defer(), devices.explain_out_of_memory():
                     try:
                         report = self._step(progress)
                     except BrokenProcessPool:
-                        # A stop signal to the whole process group also ends the workers that build batches.
-                        if self.signals.received is None:
+                        # A stop signal to the whole process group also ends the data-loader workers.
+                        if self.signals.received_signal is None:
                             raise
                         self._stop()
                     if self._stop_signal:
-                        # Saved before the caller prints the report, which fails if the terminal was closed.
+                        # Save before the caller prints the report, because printing fails if the terminal was closed.
                         self._save_if_stable()
                 yield report
                 if self._stop_signal:
@@ -173,13 +176,13 @@ class Trainer:
                 if self.device.type == "cpu" and self.progress.step % MALLOC_TRIM_INTERVAL == 0:
                     devices.release_memory()
             if self.state_path:
-                with self.signals.deferred():
+                with self.signals.defer():
                     self.save()
 
     @contextmanager
-    def saving_on_interrupt(self) -> Iterator[None]:
-        """Save the state at a stop signal between two steps; to be used around a loop over the steps."""
-        with self.signals.handled():
+    def save_on_interrupt(self) -> Iterator[None]:
+        """Save the state if a stop signal arrives between two steps; use it around a loop over the steps."""
+        with self.signals.handle():
             try:
                 yield
             except Interrupted:
@@ -188,8 +191,8 @@ class Trainer:
                 self._stop()
 
     def _stop(self) -> None:
-        """Save the state and raise Interrupted, which says what was saved."""
-        with self.signals.deferred():
+        """Save the state, and raise Interrupted with a message about the saved step."""
+        with self.signals.defer():
             self._save_if_stable()
         if not distributed.is_main_process():
             message = ""
@@ -199,7 +202,7 @@ class Trainer:
             message = Message("run-interrupted", step=f"{self.progress.step:,}")
         else:
             message = Message("run-interrupted-earlier-save", step=f"{self.progress.step:,}", saved=self.saved_step)
-        raise Interrupted(message, self._stop_signal or self.signals.received or Interrupted().signum)
+        raise Interrupted(message, self._stop_signal or self.signals.received_signal or Interrupted().signum)
 
     @property
     def is_done(self) -> bool:
@@ -211,7 +214,7 @@ class Trainer:
         return max(self.progress.step / self.steps, share_of_minutes)
 
     def _is_save_due(self) -> bool:
-        """Whether to save, by the clock that all processes share, so that all of them know what is saved."""
+        """Whether to save the state; all processes share one clock, so that the result is the same in all of them."""
         elapsed = self.progress.seconds - self.saved_seconds
         return self.state_path is not None and self.divergence_detector.is_stable and elapsed > self.save_every_seconds
 
@@ -228,7 +231,7 @@ class Trainer:
         # The schedule is read at the middle of the step, so that neither the first nor the last learning rate is zero.
         learning_rate = self.optim.learning_rate_at(min(1.0, progress + 0.5 / self.steps))
         loss = self.gradient(batch)
-        # All numbers are transferred at once, since each transfer waits for the GPU.
+        # All numbers are transferred together, since each transfer waits for the GPU.
         scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.metrics.values()]
         value, gradient_norm, tokens, *metrics = torch.stack([scalar.double() for scalar in scalars]).tolist()
         try:
@@ -239,13 +242,13 @@ class Trainer:
                 saved = Message("run-saved-step", step=self.saved_step)
             raise Diverged("run-diverged", error=error, step=self.progress.step + 1, saved=saved) from None
         if snapshot and self.divergence_detector.is_stable:
-            # The weights are still those after the previous step, and this step's loss has shown that they are good.
+            # The weights are still those of the previous step, and the loss of this step has shown that they are good.
             save_began = time.monotonic()
             self._save(*snapshot)
             began += time.monotonic() - save_began
         self.optimizer.step(learning_rate)
         # All processes use one clock and one stop signal, so that they end after the same step.
-        received = float(self.signals.received or 0)
+        received = float(self.signals.received_signal or 0)
         seconds, stop_signal = distributed.broadcast(time.monotonic() - began, received)
         self._stop_signal = int(stop_signal)
         self.signals.is_acknowledged = bool(stop_signal)
@@ -266,7 +269,7 @@ class Trainer:
         )
 
     def _compile(self, batch) -> None:
-        """Compute a gradient and discard it, so that kernels are compiled while no clock runs."""
+        """Compute a gradient and discard it, so that the training time does not include compilation."""
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             self.gradient(batch)
         self.optimizer.compute_model.zero_grad()
@@ -281,7 +284,7 @@ class Trainer:
             self.save()
 
     def _snapshot(self) -> tuple[dict, dict[str, torch.Tensor]]:
-        """The state other than weights: counts, position in the data, divergence detector and random state."""
+        """Collect the state other than weights: progress, position in the data, divergence detector, random state."""
         values = {
             "progress": asdict(self.progress),
             "place": asdict(self.batches.position),
@@ -301,14 +304,14 @@ class Trainer:
         """Restore the last saved state.
 
         Raises:
-            CheckpointError: it is damaged, or of another run.
+            CheckpointError: the state is damaged, or belongs to another run.
         """
         tensors, values = read_state(self.state_path)
         try:
             self.optimizer.restore(tensors)
             self.progress = Progress(**values["progress"])
             self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
-            # The first versions saved no detector.
+            # Early versions of bertlab saved no detector.
             fields = rename_keys(values.get("watch", {}), DETECTOR_KEYS)
             self.divergence_detector = DivergenceDetector(**fields)
             self.batches.position = type(self.batches.position)(**rename_keys(values["place"], POSITION_KEYS))

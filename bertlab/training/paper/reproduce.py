@@ -133,13 +133,13 @@ def reproduce(config: ReproduceConfig) -> Iterator[CellProgress]:
     Raises:
         BertlabError: data is missing, which is checked before any training, or the directory holds another table.
     """
-    all_cells = cells(config)
+    all_cells = list_cells(config)
     sources = _find_sources(config, all_cells)
     _claim_directory(config)
     # Rows are tokenised once for a task, as all models of a table share a vocabulary.
     training_data: dict[str, TrainingData] = {}
     for number, cell in enumerate(all_cells):
-        if not _cell_path(config, cell).is_file():
+        if not _find_cell_file(config, cell).is_file():
             for activity, share in _compute_cell(config, cell, sources, training_data):
                 yield CellProgress(cell, activity, number + share, len(all_cells))
 
@@ -153,7 +153,7 @@ def _compute_cell(
     encoder, pretraining_share = config.from_, 0.0
     if table.pretrainings:
         pretraining_share = 1.0 if column.method == "pretrain" else 0.5
-        run = _pretrain_config(config, row, cell.seed)
+        run = _make_pretrain_config(config, row, cell.seed)
         if not (run.out / "checkpoint" / "bertlab.json").is_file():
             for report in pretrain(run):
                 yield "pre-training", pretraining_share * report.progress
@@ -163,12 +163,12 @@ def _compute_cell(
         metrics = json.loads((Path(encoder) / "bertlab.json").read_text())["validation"]
         result = {"value": math.exp(metrics["mlm_loss"]), "figures": metrics}
     else:
-        task_name = _task_name(config, column)
-        run = _finetune_config(config, cell, encoder, sources[task_name])
+        task_name = _find_task_name(config, column)
+        run = _make_finetune_config(config, cell, encoder, sources[task_name])
         if task_name not in training_data:
             yield f"reading {task_name}", pretraining_share
             training_data[task_name] = read_data(run)
-        data = _with_encoder(training_data[task_name], encoder, row, column, config.lstm_width)
+        data = _replace_encoder(training_data[task_name], encoder, row, column, config.lstm_width)
         evaluation = None
         for report in run_with_evaluations(run, data):
             if isinstance(report, Evaluation):
@@ -184,11 +184,11 @@ def _compute_cell(
             "minutes": round(evaluation.seconds / 60, 2),
         }
         (run.out / "state.safetensors").unlink(missing_ok=True)
-    _write_json(_cell_path(config, cell), asdict(cell) | {"task": _task_name(config, column)} | result)
+    _write_json(_find_cell_file(config, cell), asdict(cell) | {"task": _find_task_name(config, column)} | result)
     yield "done", 1.0
 
 
-def cells(config: ReproduceConfig) -> list[Cell]:
+def list_cells(config: ReproduceConfig) -> list[Cell]:
     """List the cells of a table, all of one seed before those of the next.
 
     Raises:
@@ -225,13 +225,13 @@ def read_table(config: ReproduceConfig) -> dict:
     """
     table = TABLES[config.table]
     rows: dict[str, dict] = {}
-    for cell in cells(config):
+    for cell in list_cells(config):
         row = rows.setdefault(cell.row, {"title": table.rows[cell.row].title, "cells": {}})
-        if _cell_path(config, cell).is_file():
-            value = json.loads(_cell_path(config, cell).read_text())["value"]
+        if _find_cell_file(config, cell).is_file():
+            value = json.loads(_find_cell_file(config, cell).read_text())["value"]
             row["cells"].setdefault(cell.column, {"values": []})["values"].append(value)
         if table.pretrainings:
-            record = _pretrain_config(config, table.rows[cell.row], cell.seed).out / "checkpoint" / "bertlab.json"
+            record = _make_pretrain_config(config, table.rows[cell.row], cell.seed).out / "checkpoint" / "bertlab.json"
             if record.is_file():
                 row["tokens"] = json.loads(record.read_text())["tokens"]
     for name, row in rows.items():
@@ -242,7 +242,7 @@ def read_table(config: ReproduceConfig) -> dict:
     columns = {
         name: {
             "title": column.title,
-            "task": _task_name(config, column),
+            "task": _find_task_name(config, column),
             "paper": column.paper_task,
             "lower": column.lower_is_better,
         }
@@ -253,7 +253,7 @@ def read_table(config: ReproduceConfig) -> dict:
         "table": config.table,
         "title": table.title,
         "source": f"Devlin et al. 2019, {table.source}",
-        "settings": _fixed_settings(config),
+        "settings": _select_fixed_settings(config),
         "seeds": config.seeds,
         "columns": columns,
         "rows": rows,
@@ -316,7 +316,7 @@ def summarise(table: dict) -> str:
 # -- runs of a cell ----------------------------------------------------------------------------------------------
 
 
-def _pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig:
+def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig:
     changes = TABLES[config.table].pretrainings[row.pretrained]
     run = fast(
         config.corpus,
@@ -328,13 +328,13 @@ def _pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainCo
     return replace(run, steps=config.steps) if config.steps else replace(run, minutes=config.minutes)
 
 
-def _finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, source: str | None) -> FinetuneConfig:
+def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, source: str | None) -> FinetuneConfig:
     table = TABLES[config.table]
     column, row = table.columns[cell.column], table.rows[cell.row]
     learning_rate = LSTM_LEARNING_RATE if column.method == "features" else FINETUNING_LEARNING_RATE
-    name = _task_name(config, column)
+    name = _find_task_name(config, column)
     return FinetuneConfig(
-        task=name, from_=encoder, data=source, out=_cell_path(config, cell).with_suffix(""), epochs=config.epochs,
+        task=name, from_=encoder, data=source, out=_find_cell_file(config, cell).with_suffix(""), epochs=config.epochs,
         minutes=config.minutes, batch_size=config.batch_size, seed=cell.seed, device=config.device,
         threads=config.threads, max_tokens=None if TASK_TYPES[task(name).kind].reads_windows else config.max_tokens,
         optim=OptimConfig(lr=learning_rate, warmup=0.1, beta2=0.999),
@@ -343,7 +343,7 @@ def _finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, source: 
     )  # fmt: skip
 
 
-def _with_encoder(data: TrainingData, encoder: str, row: Row, column: Column, lstm_width: int) -> TrainingData:
+def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column, lstm_width: int) -> TrainingData:
     """Return the same tokenised rows with another encoder, and with a BiLSTM on top of it if the row has one."""
     loaded = checkpoint.load(encoder)
     is_frozen = column.method == "features"
@@ -363,11 +363,11 @@ def _with_encoder(data: TrainingData, encoder: str, row: Row, column: Column, ls
     return replace(data, loaded=loaded, build=build if is_frozen or row.lstm else None)
 
 
-def _task_name(config: ReproduceConfig, column: Column) -> str:
+def _find_task_name(config: ReproduceConfig, column: Column) -> str:
     return config.ner if column.task == "ner" else column.task
 
 
-def _cell_path(config: ReproduceConfig, cell: Cell) -> Path:
+def _find_cell_file(config: ReproduceConfig, cell: Cell) -> Path:
     """The JSON file of a finished cell."""
     return config.out / f"{cell.row}-seed{cell.seed}" / f"{cell.column}.json"
 
@@ -391,7 +391,7 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
         locate.find(config.from_)
     if "perplexity" in config.columns and config.validation is None:
         raise BertlabError("reproduce-perplexity-needs-validation")
-    names = dict.fromkeys(_task_name(config, table.columns[cell.column]) for cell in all_cells)
+    names = dict.fromkeys(_find_task_name(config, table.columns[cell.column]) for cell in all_cells)
     return {name: _find_source(config.data, name) for name in names if name}
 
 
@@ -409,7 +409,7 @@ def _find_source(data: Path | None, task_name: str) -> str | None:
     return str(directories[0])
 
 
-def _fixed_settings(config: ReproduceConfig) -> dict:
+def _select_fixed_settings(config: ReproduceConfig) -> dict:
     """The settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
     return json.loads(json.dumps(settings, default=str))
@@ -421,7 +421,7 @@ def _claim_directory(config: ReproduceConfig) -> None:
     Raises:
         BertlabError: the directory holds a table with other settings.
     """
-    path, settings = config.out / "reproduce.json", _fixed_settings(config)
+    path, settings = config.out / "reproduce.json", _select_fixed_settings(config)
     has_results = path.is_file() and any(other != path for other in config.out.iterdir())
     if not has_results:
         _write_json(path, settings)

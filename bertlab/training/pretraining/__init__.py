@@ -1,1 +1,1 @@
-"""Pre-training: a corpus to a BERT."""
+"""Pre-train a BERT on a corpus."""

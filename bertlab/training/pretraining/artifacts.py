@@ -1,6 +1,6 @@
-"""What a pre-training run writes: rows of its log, metrics on held-out text, snapshots and its checkpoint.
+"""Write the artifacts of a pre-training run: its log, metrics on held-out text, snapshots and its checkpoint.
 
-The main process alone writes.
+Only the main process writes.
 """
 
 from collections.abc import Callable
@@ -29,10 +29,10 @@ from bertlab.training.pretraining.metrics import (
 from bertlab.training.pretraining.setup import PretrainingInputs, describe_origin
 from bertlab.training.pretraining.tensorboard import TensorBoardLog
 from bertlab.training.progress import evaluation_bar
-from bertlab.training.run_directory import RunLog, run_record
+from bertlab.training.run_directory import RunLog, make_run_record
 from bertlab.training.trainer import Trainer
 
-# Settings that the model card states.
+# Settings that the model card lists.
 CARD_SETTINGS = ("max_tokens", "final_max_tokens", "final_share", "mask", "mask_share", "random_share", "whole_word")
 CARD_SETTINGS += ("dropout",)
 
@@ -44,21 +44,21 @@ class RunArtifacts:
     config: PretrainConfig
     """The settings of the run."""
     inputs: PretrainingInputs
-    """Its corpora, tokenizer and model."""
+    """The corpora, the tokenizer and the models of the run."""
     trainer: Trainer
-    """Whose progress and weights are written."""
+    """The trainer, which has the progress and the weights of the run."""
     logs: list[RunLog | TensorBoardLog]
-    """Where rows are written."""
+    """The logs that receive the rows."""
     notify: Callable[[str], None]
-    """Takes lines for a terminal."""
+    """Receives lines for a terminal."""
 
-    def write(self, row: dict) -> None:
+    def write_row(self, row: dict) -> None:
         """Write a row to all logs."""
         for log in self.logs:
             log.write(row)
 
-    def after_step(self, step: int) -> None:
-        """Evaluate and write a snapshot if either is due after this step."""
+    def write_after_step(self, step: int) -> None:
+        """Evaluate, predict the watched sentences and write a snapshot, each if it is due after this step."""
         config, is_snapshot = self.config, is_snapshot_step(step)
         is_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot)
         metrics = self._evaluate(config.evaluate_rows) if is_due else {}
@@ -68,20 +68,20 @@ class RunArtifacts:
             directory = config.out / "snapshots" / f"step-{step:08d}"
             self._save(directory, metrics, SNAPSHOT_DTYPES[config.snapshot_dtype], config.evaluate_rows)
 
-    def after_run(self) -> None:
+    def write_after_run(self) -> None:
         """Evaluate the model as it is stored, and write the checkpoint."""
         if not is_snapshot_step(self.trainer.progress.step):
             self._predict_samples(is_final=True)
         pairs = 4 * self.config.evaluate_rows
         self._save(self.config.out / "checkpoint", self._evaluate(pairs, is_final=True), pairs=pairs)
 
-    def after_divergence(self, error: Diverged) -> Diverged:
+    def write_after_divergence(self, error: Diverged) -> Diverged:
         """Write the last saved weights as a checkpoint.
 
         Returns:
             The error, which names that checkpoint if there is one.
         """
-        self.write({"step": self.trainer.progress.step + 1, "diverged": str(error)})
+        self.write_row({"step": self.trainer.progress.step + 1, "diverged": str(error)})
         if self.trainer.saved_step is not None and distributed.is_main_process():
             last_good = self.config.out / "last-good"
             self.trainer.restore_last_save()
@@ -94,8 +94,9 @@ class RunArtifacts:
         validation, trainer = self.inputs.validation, self.trainer
         if validation is None or not distributed.is_main_process():
             return {}
-        # During the run the fastest model; at the end the checkpoint as it opens, so that the card can be reproduced.
-        model = _as_stored(trainer.optimizer.final_model) if is_final else trainer.optimizer.evaluation_model
+        # During the run, the fastest model is evaluated; at the end the model as its checkpoint stores it, so that
+        # `bertlab evaluate` reproduces the metrics of the card.
+        model = _reopen_as_stored(trainer.optimizer.final_model) if is_final else trainer.optimizer.evaluation_model
         metrics = evaluate_pretraining(
             model,
             self.inputs.tokenizer,
@@ -104,7 +105,7 @@ class RunArtifacts:
             pair_objective=self.config.pair_objective,
             progress=evaluation_bar if is_final else iter,
         )
-        self.write({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": metrics})
+        self.write_row({"step": trainer.progress.step, "tokens": trainer.progress.tokens, "validation": metrics})
         if not is_final:
             self.notify(format_metrics(metrics, trainer.progress.step))
         return metrics
@@ -116,7 +117,7 @@ class RunArtifacts:
         optimizer, step = self.trainer.optimizer, self.trainer.progress.step
         model = optimizer.final_model if is_final else optimizer.evaluation_model
         rows = cloze.predict_masks(model, self.inputs.tokenizer, self.inputs.sentences)
-        self.write({"step": step, "watched": rows})
+        self.write_row({"step": step, "watched": rows})
         self.notify(cloze.format_predictions(rows, step))
 
     def _save(
@@ -128,14 +129,14 @@ class RunArtifacts:
         config, tokenizer = self.config, self.inputs.tokenizer
         model = self.trainer.optimizer.final_model
         left_to_right = model.config.left_to_right
-        record = run_record(
+        record = make_run_record(
             config,
             self.trainer,
             command="bertlab pretrain",
             data=self.inputs.corpus.source_names,
             data_tokens=self.inputs.corpus.facts["tokens"],
             objectives=describe_objectives(config.pair_objective, left_to_right),
-            settings=_card_settings(config),
+            settings=_select_card_settings(config),
             validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
             cloze=[] if left_to_right else cloze.answer_clozes(model, tokenizer),
@@ -155,14 +156,14 @@ def is_snapshot_step(step: int) -> bool:
     return step == 0 or (len(digits) > 1 and digits[0] in "13" and set(digits[1:]) == {"0"})
 
 
-def _as_stored(model: Bert) -> Bert:
-    """The model as its checkpoint opens: float32 weights that were stored in half precision."""
-    stored = FastBert(model.config, heads=model.head_names)
-    stored.load_state_dict({name: tensor.half() for name, tensor in model.state_dict().items()})
-    return stored.to(next(model.parameters()).device)
+def _reopen_as_stored(model: Bert) -> Bert:
+    """Copy a model as its checkpoint would open: with weights that were stored in half precision."""
+    reopened = FastBert(model.config, heads=model.head_names)
+    reopened.load_state_dict({name: tensor.half() for name, tensor in model.state_dict().items()})
+    return reopened.to(next(model.parameters()).device)
 
 
-def _card_settings(config: PretrainConfig) -> dict:
+def _select_card_settings(config: PretrainConfig) -> dict:
     settings = {name: getattr(config, name) for name in CARD_SETTINGS if getattr(config, name) is not None}
     if config.teacher:
         settings |= {"teacher": locate.checkpoint_name(config.teacher), "teacher_share": config.teacher_share}

@@ -1,4 +1,4 @@
-"""Cloze sentences: what a model predicts for [MASK], during training and for its model card.
+"""Predict the [MASK] of cloze sentences, during training and for the model card.
 
 Ten sentences for each language, each with the words that fit, are in `bertlab/locales/*/clozes.toml`.
 Source: the Cloze task of Taylor 1953; Devlin et al. 2019, section 3.1.
@@ -19,7 +19,7 @@ from bertlab.config.languages import read_data
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-TOP = 3  # predictions recorded for each [MASK]
+TOP = 3  # number of predictions that are recorded for each [MASK]
 
 
 @dataclass(frozen=True)
@@ -29,21 +29,21 @@ class Cloze:
     text: str
     """The sentence."""
     fits: tuple[str, ...]
-    """The tokens that are right."""
+    """The tokens that count as correct."""
     kind: str
-    """The kind of knowledge it takes."""
+    """The kind of knowledge that the sentence tests."""
 
 
 @cache
-def clozes(language: str) -> tuple[Cloze, ...]:
-    """The cloze sentences of a language: `clozes.toml` in its folder of `bertlab/locales`, else the English ones."""
+def read_clozes(language: str) -> tuple[Cloze, ...]:
+    """Read the cloze sentences of a language, or the English ones if `bertlab/locales` has none in this language."""
     rows = read_data("clozes", language)["clozes"]
     return tuple(Cloze(row["text"], tuple(row["fits"]), row["kind"]) for row in rows)
 
 
-def default_sentences(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """One sentence of each kind, in the language of the vocabulary, to follow during training."""
-    first = {cloze.kind: cloze.text for cloze in reversed(clozes(tokenizer.language))}
+def select_default_sentences(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Select one sentence of each kind, in the language of the vocabulary, to watch during training."""
+    first = {cloze.kind: cloze.text for cloze in reversed(read_clozes(tokenizer.language))}
     return tuple(reversed(first.values()))
 
 
@@ -66,7 +66,7 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
     """Predict the masked tokens of some sentences.
 
     Returns:
-        a row for each sentence, as the log stores it: {"text": ..., "guesses": [[[token, probability], ...], ...]},
+        A row for each sentence, as the log stores it: {"text": ..., "guesses": [[[token, probability], ...], ...]},
         with a list of the `TOP` most probable tokens for every [MASK].
     """
     encodings = [tokenizer.encode(text) for text in texts]
@@ -89,9 +89,9 @@ def answer_clozes(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
     """Predict the ten sentences of the vocabulary's language, for `bertlab.json`.
 
     Returns:
-        rows of `predict_masks` with `fits`, `kind` and `right` (whether the most probable token fits).
+        Rows of `predict_masks` with `fits`, `kind` and `right` (whether the most probable token fits).
     """
-    sentences = clozes(tokenizer.language)
+    sentences = read_clozes(tokenizer.language)
     rows = predict_masks(model, tokenizer, [cloze.text for cloze in sentences])
     return [
         {**row, "fits": list(cloze.fits), "kind": cloze.kind, "right": row["guesses"][0][0][0].lower() in cloze.fits}
@@ -100,7 +100,7 @@ def answer_clozes(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
 
 
 def format_predictions(rows: list[dict], step: int) -> str:
-    """Rows of `predict_masks` as lines for a terminal.
+    """Format rows of `predict_masks` as lines for a terminal.
 
     >>> print(format_predictions([{"text": "A [MASK].", "guesses": [[["cat", 0.5], ["dog", 0.25]]]}], 1000))
     step 1,000
@@ -109,6 +109,6 @@ def format_predictions(rows: list[dict], step: int) -> str:
     width = max(disp_len(row["text"]) for row in rows)  # a Hangul syllable is two columns wide
     lines = [f"step {step:,}"]
     for row in rows:
-        each = ("   ".join(f"{token} {100 * prob:.0f} %" for token, prob in found) for found in row["guesses"])
-        lines.append(f"  {row['text']}{' ' * (width - disp_len(row['text']))}  {' | '.join(each)}")
+        masks = ("   ".join(f"{token} {100 * prob:.0f} %" for token, prob in tokens) for tokens in row["guesses"])
+        lines.append(f"  {row['text']}{' ' * (width - disp_len(row['text']))}  {' | '.join(masks)}")
     return "\n".join(lines)

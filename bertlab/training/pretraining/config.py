@@ -14,7 +14,7 @@ from bertlab.training.run_directory import RunConfig
 Preset = Literal[tuple(PRESETS)]
 # The types in which snapshots are stored.
 SNAPSHOT_DTYPES = {"float32": torch.float32, "float16": torch.float16, "float8": torch.float8_e4m3fn}
-# Settings of random weights, which a run that continues a checkpoint takes from it.
+# Settings for random weights; a run that continues a checkpoint takes them from the checkpoint.
 RANDOM_INIT_SETTINGS = ("preset", "layers", "hidden", "attention_heads", "init", "start")
 
 

@@ -1,6 +1,6 @@
-"""Evaluation of the pre-training objectives on held-out text.
+"""Evaluate the pre-training objectives on held-out text.
 
-Masked-token accuracy and loss, pseudo bits per character, next-sentence or sentence-order accuracy.
+The metrics are masked-token accuracy and loss, pseudo bits per character, and next-sentence or sentence-order accuracy.
 """
 
 import math
@@ -16,14 +16,14 @@ from bertlab.text.pretraining.masking import IGNORED, MaskRule
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 
-# One fixed set of pairs and masks, whatever the seed of the run.
+# The seed of the pairs and masks for evaluation, which are the same for every run.
 VALIDATION_SEED = 20181011
 # The default number of pairs of `bertlab evaluate pretraining`, if --limit is not given.
 DEFAULT_PAIRS = 4096
 
 
 def evaluation_command(rows: int) -> str:
-    """The command that evaluates a checkpoint on this many pairs.
+    """Write the command that evaluates a checkpoint on this many pairs.
 
     >>> evaluation_command(256)
     'bertlab evaluate pretraining --checkpoint CHECKPOINT --data VALIDATION --limit 256'
@@ -45,7 +45,7 @@ def evaluate_pretraining(
 ) -> dict:
     """Evaluate a model on the first pairs of a held-out corpus, with 15 % masks that are always the same.
 
-    A model that reads from left to right predicts every next token instead.
+    A left-to-right model instead predicts each next token.
 
     Args:
         model: a model with the heads of its pre-training objectives.
@@ -58,9 +58,9 @@ def evaluate_pretraining(
         progress: wraps the batches (`tqdm`, for instance).
 
     Returns:
-        masked_accuracy (0..1), mlm_loss (nats per masked token), bits_per_character (mlm_loss in bits,
-        divided by the corpus's characters per token: comparable between vocabularies); nsp_accuracy and nsp_loss, or
-        order_accuracy and order_loss, or neither; rows, masked_tokens.
+        masked_accuracy (0..1), mlm_loss (nats per masked token), bits_per_character (see the function of this name),
+        nsp_accuracy and nsp_loss or order_accuracy and order_loss if there is a sentence-pair objective, rows, and
+        masked_tokens.
 
     Raises:
         DataError: the corpus has no characters.
@@ -76,7 +76,7 @@ def evaluate_pretraining(
     sums: dict[str, float] = {}
     with torch.inference_mode():
         for _ in progress(range(0, rows, batch_size)):
-            if sampler.position.epoch:  # the corpus is exhausted; continue so that a progress bar is filled
+            if sampler.position.epoch:  # the corpus has no more pairs; go on, so that a progress bar reaches its end
                 continue
             batch = next(sampler).to(parameter.device)
             metrics = loss(model, batch).metrics
@@ -100,7 +100,7 @@ def evaluate_pretraining(
 
 
 def format_metrics(metrics: dict[str, float], step: int) -> str:
-    """Metrics as a line for a terminal.
+    """Format metrics as a line for a terminal.
 
     >>> format_metrics({"masked_accuracy": 0.4312, "mlm_loss": 3.1, "bits_per_character": 1.05, "nsp_accuracy": 1.0}, 9)
     'step 9, held out: masked accuracy 43.1 %, nsp accuracy 100.0 %, bits per character 1.050'
@@ -111,12 +111,12 @@ def format_metrics(metrics: dict[str, float], step: int) -> str:
 
 
 def bits_per_character(nats: float, characters: int) -> float:
-    """Pseudo bits per character: the loss of the masked tokens over all characters, nats / ln 2 / characters.
+    """Compute pseudo bits per character: the loss of the masked tokens over all characters, nats / ln 2 / characters.
 
-    Unlike a loss per token, it compares models with different vocabularies.
+    Unlike a loss per token, it is comparable between models with different vocabularies.
 
     Args:
-        nats: sum (not mean) of -ln P(original token) over the tokens.
+        nats: the sum (not the mean) of -ln P(original token) over the tokens.
         characters: the number of characters that the tokens of the corpus stand for.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`bertlab prepare`: raw text to a corpus ready for pre-training, and a vocabulary if none is given."""
+"""`bertlab prepare`: tokenise raw text into a corpus for pre-training, and train a vocabulary if none is given."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from bertlab.text.readers.documents import Shard, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_SAMPLE_PARTS = 256  # opening a shard for a few words would cost more than they are worth
+MAX_SAMPLE_PARTS = 256  # the sample is read in at most this many parts, since opening a shard takes time
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ def run(config: PrepareConfig) -> Corpus:
     """Prepare a corpus, and print its size.
 
     Raises:
-        BertlabError: see `prepare_corpus`; or flags that do not go together.
+        BertlabError: two flags exclude each other; or one of the errors of `prepare_corpus`.
     """
-    _check(config)
-    before = read_facts(config.out)
-    vocabulary, vocabulary_settings = _vocabulary(config)
+    _check_flags(config)
+    earlier_facts = read_facts(config.out)
+    vocabulary, vocabulary_settings = _choose_vocabulary(config)
     corpus = prepare_corpus(
         config.text,
         vocabulary,
@@ -93,43 +93,43 @@ def run(config: PrepareConfig) -> Corpus:
         print("a single document: no second sentence can come from another (in .txt, a blank line ends a document)")
     if invalid := facts["invalid"]:
         path = next((path for name in (INVALID_ROWS, "damaged.jsonl") if (path := config.out / name).exists()), None)
-        print(f"{invalid:,} invalid left out{f', all in {path}' if path else ''}:")
+        print(f"{invalid:,} invalid left out{f', all listed in {path}' if path else ''}:")
         print(*(f"  {line}" for line in facts["first_invalid"]), sep="\n")
         if invalid > len(facts["first_invalid"]):
             print("  ...")
     if "seconds" in facts:
-        is_old = before is not None and before | {"weights": None} == facts | {"weights": None}
+        was_prepared = earlier_facts is not None and earlier_facts | {"weights": None} == facts | {"weights": None}
         speed = facts["bytes"] / 1e6 / max(facts["seconds"], 0.01)
-        if is_old and before.get("weights") != facts.get("weights"):
-            print(f"weights of the sources changed from {_weights(before)} to {_weights(facts)}")
+        if was_prepared and earlier_facts.get("weights") != facts.get("weights"):
+            print(f"weights of the sources changed from {_format_weights(earlier_facts)} to {_format_weights(facts)}")
         print(
             f"{facts['bytes'] / 1e6:,.1f} MB of text in {facts['seconds']:,.1f} s: {speed:.1f} MB/s"
-            f"{' (prepared earlier)' if is_old else ''}"
+            f"{' (prepared earlier)' if was_prepared else ''}"
         )
     return corpus
 
 
-def _weights(facts: dict) -> str:
+def _format_weights(facts: dict) -> str:
     return " : ".join(f"{weight:g}" for weight in facts.get("weights") or ())
 
 
-def _check(config: PrepareConfig) -> None:
-    """Refuse flags about training a vocabulary beside a vocabulary that is given."""
+def _check_flags(config: PrepareConfig) -> None:
+    """Refuse flags for training a vocabulary if `--tokenizer` gives one."""
     if config.tokenizer is None:
         return
-    # a vocab.txt does not say itself whether it is cased
+    # --cased is allowed with a vocab.txt, because the file does not record whether it is cased.
     unused = ("vocab_size", "sample") if Path(config.tokenizer).is_file() else ("vocab_size", "sample", "cased")
     if flags := differing_flags(config, PrepareConfig, unused):
         raise DataError("tokenizer-flags-unused", flags=flags)
 
 
-def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
-    """A tokenizer; or a function that trains one, and its settings."""
+def _choose_vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
+    """Load the given tokenizer, or make a function that trains one; also return the settings of the training."""
     if config.tokenizer is None:
 
         def train(shards: list[Shard]) -> Tokenizer:
             print(f"training a vocabulary of {config.vocab_size:,} tokens")
-            sample = _sample(shards, config.column, config.sample)
+            sample = _sample_text(shards, config.column, config.sample)
             tokenizer = Tokenizer.train(sample, config.vocab_size, cased=config.cased)
             if tokenizer.vocab_size < config.vocab_size:
                 print(f"the vocabulary has only {tokenizer.vocab_size:,} tokens: this text gives no more")
@@ -142,23 +142,24 @@ def _vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[list[Shard
     return Tokenizer.load(found / "tokenizer" if (found / "tokenizer").is_dir() else found), None
 
 
-def _sample(shards: list[Shard], column: str, characters: int) -> Iterator[str]:
-    """About this many characters, from the beginnings of shards spread evenly over the sources; all there is, if less.
+def _sample_text(shards: list[Shard], column: str, characters: int) -> Iterator[str]:
+    """Yield about this many characters, from the beginnings of shards; all of the text, if it is shorter.
 
-    Every shard adds its part to a debt, and one is opened when the debt reaches a minimum: a long shard pays its own
-    part, and of many small ones only some are opened.
+    Each shard adds characters to a quota, in proportion to its size. A shard is opened when the quota exceeds a
+    minimum, and is read until the quota is used up. So each long shard is opened, but only some of many small shards,
+    spread evenly.
     """
     size, minimum = sum(shard.size for shard in shards), characters / MAX_SAMPLE_PARTS
     rate = characters / size if size > characters else math.inf
-    debt = minimum
+    quota = minimum
     for shard in shards:
-        # the size of a stream is unknown
-        debt += rate * shard.size if shard.size else characters / len(shards)
-        if debt <= minimum:
+        # The size of a stream is unknown.
+        quota += rate * shard.size if shard.size else characters / len(shards)
+        if quota <= minimum:
             continue
         for row in read_texts(shard, column):
             yield row.text or ""
-            debt -= len(row.text or "")
-            if debt < 0:
+            quota -= len(row.text or "")
+            if quota < 0:
                 break
-        debt = min(debt, minimum)  # what one shard lacks is not taken from the next
+        quota = min(quota, minimum)  # the next shard does not replace text that this one lacks

@@ -1,7 +1,7 @@
-"""`bertlab pretrain`: trains a BERT on a prepared corpus, by masked tokens and a sentence-pair objective.
+"""`bertlab pretrain`: train a BERT on a prepared corpus, with masked tokens and a sentence-pair objective.
 
-A run is one directory: run.json (its settings), log.jsonl (a row per step), state.safetensors (the state to continue
-from), snapshots/ (log-spaced checkpoints) and checkpoint/ (the result).
+A run is one directory: run.json (its settings), log.jsonl (a row per step), state.safetensors (the state from which it
+continues), snapshots/ (checkpoints at log-spaced steps) and checkpoint/ (the result).
 """
 
 import json
@@ -36,20 +36,20 @@ def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line
 
     Args:
         config: the settings.
-        notify: takes lines for a terminal: metrics during the run, sample predictions, and the step that
-            the run continues from or finished at.
+        notify: receives lines for a terminal: metrics during the run, sample predictions, and the step
+            at which the run continues or is already finished.
 
     Raises:
         Diverged: the loss is not finite, or has risen for good.
         BertlabError: a setting is invalid, a corpus has another vocabulary, the directory holds another run, the run is
-            in progress in another process, or memory is short.
+            in progress in another process, or there is too little memory.
     """
-    with ExitStack() as resources, devices.readable_out_of_memory():
+    with ExitStack() as resources, devices.explain_out_of_memory():
         yield from _pretrain(config, notify, resources)
 
 
 def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: ExitStack) -> Iterator[StepReport]:
-    _check(config)
+    _check_settings(config)
     device = prepare_machine(config)
     inputs = open_inputs(config)
     batches = PairSampler(
@@ -63,44 +63,44 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
         long_pairs=LongPairs(config.final_max_tokens, config.final_share) if config.final_max_tokens else None,
         prefetch_blocks=resolve_loader_workers(config, device),
     )
-    rule, left_to_right = _mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
+    rule, left_to_right = _make_mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
     loss = PretrainingLoss(rule, config.pair_objective, left_to_right, inputs.teacher, config.teacher_share)
     trainer, log = open_run(config, inputs.model, batches, loss, config.steps, inputs.fingerprint, resources)
     if inputs.teacher:
         inputs.teacher.to(trainer.device, trainer.dtype)
     if is_finished(config, trainer):
         report_finished(config, trainer, "pretraining", notify)
-        distributed.leave()
+        distributed.leave_process_group()
         return
     report_resumed(config, trainer, notify)
     if distributed.is_main_process() and inputs.validation and inputs.validation.facts == inputs.corpus.facts:
-        notify("--validation is the training corpus: its metrics are not of held-out text")
+        notify("--validation is the training corpus, so its metrics are not those of held-out text")
     logs = [log]
     if config.tensorboard and distributed.is_main_process():
         logs.append(TensorBoardLog(config.out / "tensorboard", trainer.saved_step))
     artifacts = RunArtifacts(config, inputs, trainer, logs, notify)
     if trainer.progress.step == 0:
-        artifacts.after_step(0)
+        artifacts.write_after_step(0)
     try:
-        with trainer.saving_on_interrupt():
+        with trainer.save_on_interrupt():
             for report in trainer:
-                artifacts.write(report.log_row())
-                artifacts.after_step(report.step)
-                # A signal while the caller has the report is handled after the next step.
-                with trainer.signals.deferred():
+                artifacts.write_row(report.log_row())
+                artifacts.write_after_step(report.step)
+                # A signal that arrives while the caller processes the report is handled after the next step.
+                with trainer.signals.defer():
                     yield report
     except Diverged as error:
-        error = artifacts.after_divergence(error)
+        error = artifacts.write_after_divergence(error)
         # torchrun ends all processes as soon as one has ended.
-        distributed.leave()
+        distributed.leave_process_group()
         raise error from None
-    artifacts.after_run()
-    distributed.leave()
+    artifacts.write_after_run()
+    distributed.leave_process_group()
 
 
-def _check(config: PretrainConfig) -> None:
+def _check_settings(config: PretrainConfig) -> None:
     check_limits(config)
-    # not in LIMITS, where --mask of `bertlab heads` is the number of a [MASK]
+    # LIMITS cannot contain this, because --mask of `bertlab heads` is the number of a [MASK].
     if not 0 < config.mask < 1:
         limit = Limit(0, excludes_minimum=True, below=1).describe()
         raise BertlabError("setting-out-of-range", flag="mask", value=str(config.mask), limit=limit)
@@ -108,7 +108,7 @@ def _check(config: PretrainConfig) -> None:
         raise BertlabError("mask-shares-too-large")
     if config.new_vocabulary and config.from_ is None:
         raise BertlabError("new-vocabulary-without-from")
-    if config.from_ is not None and (unused := _random_init_flags(config)):
+    if config.from_ is not None and (unused := _find_random_init_flags(config)):
         raise BertlabError("from-with-random-init-flags", flags=unused)
     if config.teacher is None and config.teacher_share != PretrainConfig.teacher_share:
         raise BertlabError("teacher-share-without-teacher")
@@ -116,23 +116,23 @@ def _check(config: PretrainConfig) -> None:
         raise BertlabError("final-max-tokens-too-few", value=config.final_max_tokens)
 
 
-def _random_init_flags(config: PretrainConfig) -> list[str]:
-    """The flags for random weights that were given, as far as they differ from the recipe's."""
+def _find_random_init_flags(config: PretrainConfig) -> list[str]:
+    """Find the flags for random weights whose values differ from the recipe's."""
     defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
     return differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
 
 
 def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
-    """The number of processes that build batches for this one."""
+    """Choose the number of processes that build batches for this one."""
     if config.loader_workers is not None:
         return config.loader_workers
     if device.type != "cuda":
         return 0
-    # Each of n processes builds the global batch and keeps its shard.
+    # Each worker builds the global batch and keeps only its shard, so more processes need more workers.
     return max(2, min(2 * distributed.world_size(), distributed.cores_per_process()))
 
 
-def _mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
+def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
     shares = {"mask_share": config.mask_share, "random_share": config.random_share}
     return MaskRule.for_tokenizer(tokenizer, config.mask, config.whole_word, **shares)
 

@@ -1,6 +1,6 @@
 """Recipes: complete sets of settings for pre-training, as functions that return configurations.
 
-Keywords change single settings; on the command line flags do: `bertlab pretrain runs/corpus --recipe google --seed 1`.
+Keyword arguments change single settings, as flags do: `bertlab pretrain runs/corpus --recipe google --seed 1`.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from bertlab.training.pretraining.config import PretrainConfig
 
 
 def google(corpus: Path, out: Path, **changes) -> PretrainConfig:
-    """The paper's settings: BERT-base, a million steps of 256 pairs, the last tenth of them with 512 tokens.
+    """The paper's settings: BERT-base, a million steps of 256 pairs, and 512 tokens per pair in the last tenth of them.
 
-    Adam without bias correction, learning rate 1e-4, dropout 0.1. Unlike in the paper, pairs of 512 tokens come 64 at a
-    time, so that a step has as many tokens as before; the paper kept 256.
+    Adam without bias correction, learning rate 1e-4, dropout 0.1. One setting differs from the paper, which kept 256
+    pairs in a step: here a step has 64 pairs of 512 tokens, so that the number of tokens stays the same.
 
     Source: Devlin et al. 2019, appendix A.2, and google-research/bert.
     """
@@ -33,11 +33,11 @@ def google(corpus: Path, out: Path, **changes) -> PretrainConfig:
 
 
 def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
-    """Settings that leave the first plateau of the loss soonest on a small machine.
+    """The settings with which the loss leaves its first plateau soonest on a small machine (docs/lab-notebook.md).
 
-    Small batches, ten times the paper's learning rate, falling over the second half, Muon, no dropout, first layers
-    that attend to adjacent tokens, a quarter of the tokens masked, and the last tenth of the run with 512 tokens
-    (measured in docs/lab-notebook.md).
+    Small batches; Muon with ten times the paper's learning rate, which falls during the last 60 % of the run; no
+    dropout; first layers that attend to adjacent tokens; a quarter of the tokens masked; and 512 tokens per pair in the
+    last tenth of the run.
     """
     settings = {
         "preset": "mini", "batch_size": 16, "max_tokens": 128, "final_max_tokens": 512, "final_share": 0.1,
@@ -48,9 +48,9 @@ def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
 
 
 def further(corpus: Path, out: Path, **changes) -> PretrainConfig:
-    """Settings to continue a checkpoint (`from_`): a tenth of the default learning rate.
+    """Settings to continue a checkpoint (`from_`), with a tenth of the default learning rate.
 
-    A short run at the default rate forgets more than it learns (measured in docs/lab-notebook.md).
+    With the default learning rate, a short run makes the model worse (docs/lab-notebook.md).
     """
     return PretrainConfig(corpus=corpus, out=out, **({"optim": OptimConfig(lr=1e-4)} | changes))
 
@@ -59,13 +59,14 @@ RECIPES = {"google": google, "fast": fast}
 
 
 def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
-    """The settings that a command line starts from.
+    """Find the settings that a command line starts from.
 
     Args:
-        arguments: of `bertlab pretrain`.
+        arguments: the arguments of `bertlab pretrain`.
 
     Returns:
-        The recipe that `--recipe` names; `further` where the run continues a checkpoint with its vocabulary; else None.
+        The recipe that `--recipe` names; `further` if the run continues a checkpoint and its vocabulary; otherwise
+        None.
 
     >>> recipe_from_arguments(["runs/corpus", "--recipe", "fast"]).optim.lr
     0.001

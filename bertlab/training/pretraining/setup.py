@@ -1,4 +1,4 @@
-"""The inputs of a pre-training run: corpora, tokenizer, model and teacher."""
+"""Open the inputs of a pre-training run: corpora, tokenizer, model and teacher."""
 
 import hashlib
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class PretrainingInputs:
 
     @property
     def fingerprint(self) -> dict:
-        """Identifies the training data and the teacher: a run cannot be continued on other data."""
+        """Counts and digests of the training data and the teacher; a run continues only if they are the same."""
         facts = self.corpus.facts
         fingerprint = {
             "documents": facts["documents"],
@@ -51,7 +51,7 @@ class PretrainingInputs:
             "order": facts["settings"]["seed"],
             "weights": facts.get("weights"),
         }
-        return fingerprint | ({"teacher": _weights_digest(self.teacher)} if self.teacher else {})
+        return fingerprint | ({"teacher": _compute_weights_digest(self.teacher)} if self.teacher else {})
 
 
 def open_inputs(config: PretrainConfig) -> PretrainingInputs:
@@ -74,7 +74,7 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
         raise BertlabError("teacher-of-left-to-right")
     teacher = _load_teacher(config, tokenizer, longest) if config.teacher else None
     sentences = (
-        (config.sentences or cloze.default_sentences(tokenizer)) if config.sample_predictions and predicts_masks else ()
+        (config.sentences or cloze.select_default_sentences(tokenizer)) if config.sample_predictions and predicts_masks else ()
     )
     cloze.check_sentences(sentences, tokenizer, positions)
     return PretrainingInputs(corpus, tokenizer, model, validation, teacher, sentences, _sum_earlier_runs(config))
@@ -93,7 +93,9 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
     heads = pretraining_heads(config.pair_objective)
     if config.from_ is None:
-        shape = _model_shape(config).replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout)
+        shape = _choose_model_config(config).replace(
+            vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout
+        )
         shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
         model = FastBert(shape, heads=heads)
         if config.start == "neighbours":
@@ -101,20 +103,20 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
         return model
     loaded = checkpoint.load(config.from_, heads=heads)
     if config.new_vocabulary:
-        return _with_dropout(replace_vocabulary(loaded, tokenizer, heads), config.dropout)
+        return _replace_dropout(replace_vocabulary(loaded, tokenizer, heads), config.dropout)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("from-vocabulary-differs", corpus=config.corpus, checkpoint=config.from_)
-    return _with_dropout(loaded.model, config.dropout)
+    return _replace_dropout(loaded.model, config.dropout)
 
 
-def _model_shape(config: PretrainConfig) -> ModelConfig:
-    """The sizes of the preset, except those that the configuration sets."""
+def _choose_model_config(config: PretrainConfig) -> ModelConfig:
+    """Choose the sizes of the preset, except those that the configuration sets."""
     sizes = {"num_layers": config.layers, "num_heads": config.attention_heads, "hidden_size": config.hidden}
     sizes["intermediate_size"] = 4 * config.hidden if config.hidden else None
     return preset(config.preset).replace(**{name: size for name, size in sizes.items() if size})
 
 
-def _with_dropout(model: Bert, dropout: float) -> Bert:
+def _replace_dropout(model: Bert, dropout: float) -> Bert:
     """Return a model with the same weights and a different dropout rate."""
     changed = FastBert(model.config.replace(hidden_dropout=dropout, attention_dropout=dropout), heads=model.head_names)
     changed.load_state_dict(model.state_dict())
@@ -122,7 +124,7 @@ def _with_dropout(model: Bert, dropout: float) -> Bert:
 
 
 def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
-    """Make attention causal if the configuration or the checkpoint says so.
+    """Make attention causal if the configuration or the checkpoint requires it.
 
     Raises:
         BertlabError: causal attention together with a sentence-pair objective.
@@ -145,8 +147,8 @@ def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) ->
     return loaded.model.eval().requires_grad_(False)
 
 
-def _weights_digest(model: Bert) -> str:
-    """A short fingerprint of a model's weights."""
+def _compute_weights_digest(model: Bert) -> str:
+    """Compute a short digest of a model's weights."""
     digest = hashlib.blake2b(digest_size=8)
     for _, tensor in sorted(model.state_dict().items()):
         digest.update(tensor.numpy())

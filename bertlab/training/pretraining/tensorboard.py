@@ -1,4 +1,4 @@
-"""The rows of a run's log as TensorBoard event files."""
+"""Write the rows of a run's log as TensorBoard event files."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from bertlab.training.pretraining.cloze import format_predictions
 
 
 class TensorBoardLog:
-    """Writes event files.
+    """Writes the rows of a log as event files.
 
     Args:
-        path: their directory.
-        step: the last saved step, after which earlier events are hidden; None if nothing was saved, then all are.
+        path: the directory of the event files.
+        step: the last saved step; TensorBoard hides existing events after it. None hides all existing events.
 
     Raises:
         BertlabError: the package tensorboard is not installed.
