@@ -26,14 +26,8 @@ from bertlab.text.pretraining.masking import IGNORED, MaskRule, label_next_token
 from bertlab.training.gradient import GlobalGradient
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES
-from bertlab.training.paper.reproduce import (
-    ReproduceConfig,
-    compare_directions,
-    list_cells,
-    read_table,
-    reproduce,
-    summarise,
-)
+from bertlab.training.paper.comparison import compare_directions, summarise_directions
+from bertlab.training.paper.reproduce import ReproduceConfig, list_cells, read_table, reproduce
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
@@ -340,14 +334,14 @@ def table_of(*means: float) -> dict:
 
 def test_the_summary_counts_agreeing_directions():
     assert [comparison["agrees"] for comparison in compare_directions(table_of(70, 71, 69))] == [True, True]
-    assert summarise(table_of(70, 71, 69)).endswith("in all 2 comparisons.")
-    text = summarise(table_of(70, 69, 69))
+    assert summarise_directions(table_of(70, 71, 69)).endswith("in all 2 comparisons.")
+    text = summarise_directions(table_of(70, 69, 69))
     assert "1 of 2" in text
     assert "B on C (-1.00, the paper +0.10)" in text
-    assert summarise(table_of(70, 70, 69)).endswith(
+    assert summarise_directions(table_of(70, 70, 69)).endswith(
         "1 of 2 differences have the paper's direction; in 1 ours are equal."
     )
-    assert summarise({**table_of(70, 71, 69), "rows": {}}) == "Nothing can be compared with the paper yet."
+    assert summarise_directions({**table_of(70, 71, 69), "rows": {}}) == "Nothing can be compared with the paper yet."
 
 
 def test_the_figure_shows_differences_from_the_reference_row():

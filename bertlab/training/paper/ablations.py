@@ -1,6 +1,6 @@
-"""The paper's ablations as data: what each row of tables 5 to 8 trains, and the result that the paper reports for it.
+"""The paper's ablations as data: the model of each row of tables 5 to 8, and the results that the paper reports.
 
-Results are on development sets, in the units of the paper. Standard library only.
+Results are on development sets, in the units of the paper. This module imports only the standard library.
 
 Source: Devlin et al. 2019 (arXiv 1810.04805), section 5 and appendix C.2.
 """
@@ -13,16 +13,16 @@ Method = Literal["pretrain", "finetune", "features"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: a metric on a task."""
+    """A column of a table, which is a metric on a task."""
 
     title: str
-    """The heading."""
+    """The heading of the column."""
     method: Method
-    """Where the metric comes from: pre-training itself, fine-tuning, or a classifier on a frozen encoder."""
+    """The source of the metric: pre-training itself, fine-tuning, or a classifier on a frozen encoder."""
     task: str = ""
-    """The task to measure on, of `config.tasks`; "ner" for the one that `--ner` names; "" for pre-training."""
+    """A task of `config.tasks`, "ner" for the task that `--ner` names, or "" for pre-training."""
     paper_task: str = ""
-    """The task that the paper measured on; "" if the paper has no such column."""
+    """The task of the paper's column; "" if the paper has no such column."""
     metric: str = ""
     """The metric, if it is not the first one of the task."""
     lower_is_better: bool = False
@@ -33,10 +33,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: a model."""
+    """A row of a table, which is a model."""
 
     title: str
-    """The heading."""
+    """The heading of the row."""
     pretrained: str
     """The name of the pre-training run in `Table.pretrainings` that the row starts from."""
     paper_results: dict[str, float]
@@ -54,9 +54,9 @@ class Table:
     """A table of the paper."""
 
     title: str
-    """What the table compares."""
+    """The subject of the comparison."""
     source: str
-    """Table and section of the paper."""
+    """The table and the section of the paper."""
     columns: dict[str, Column]
     """The columns by name."""
     rows: dict[str, Row]

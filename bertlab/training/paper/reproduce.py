@@ -1,7 +1,7 @@
-"""Reproduce the paper's ablations: run the rows of `ablations.TABLES` through `pretrain` and `finetune`, cell by cell.
+"""Reproduce the paper's ablations: compute the cells of `ablations.TABLES` with `pretrain` and `finetune`.
 
-A cell is the result of one row, column and seed. Each finished cell is one JSON file and is not computed again; an
-interrupted training run continues as every run does.
+A cell is the result of one row, column and seed. Each finished cell is one JSON file and is not computed again. An
+interrupted training run continues, as every run does.
 """
 
 import json
@@ -28,14 +28,15 @@ from bertlab.text.readers.splits import find_split
 from bertlab.training.finetune import Evaluation, FinetuneConfig, read_data, run_with_evaluations
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES, Column, Row
+from bertlab.training.paper.comparison import compare_directions, summarise_directions
 from bertlab.training.pretraining.config import Preset, PretrainConfig
 from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.training.pretraining.recipes import fast
 
-# Settings that may change between two commands on the same directory.
+# Settings that may differ between two commands with the same --out.
 FREE_SETTINGS = {"out", "seeds", "columns", "rows", "threads", "json"}
 FAST_OPTIM = fast(Path(), Path()).optim
-# The optimiser of tables that were begun before `--optim` existed.
+# The optimiser of a table from before `--optim` existed.
 ORIGINAL_OPTIM = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
 FINETUNING_LEARNING_RATE, LSTM_LEARNING_RATE = 3e-4, 1e-3
 EntityTask = Literal[tuple(name for name, row in TASKS.items() if row.kind == "tagging")]
@@ -61,21 +62,21 @@ class ReproduceConfig:
     corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A corpus made by `bertlab prepare`, to pre-train on."""
     validation: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A prepared corpus of held-out text; table6 measures perplexity on it; without it, that column
-    is left out."""
+    """For table6: a prepared corpus of held-out text, on which perplexity is measured. Without it, that column is left
+    out."""
     data: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A directory that contains a directory for each task (mrpc, sst2, squad, wikiann_en), at any depth. Default: the
     tasks' data on the hub."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = "strongest"
-    """For table7: the encoder."""
+    """For table7: the checkpoint of the encoder."""
     preset: Preset = "tiny"
     """Size of the pre-trained models; table6 has its own sizes."""
     minutes: Annotated[float, tyro.conf.arg(metavar="NUMBER")] = 10.0
     """Maximum time of each pre-training or fine-tuning run."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Steps of each pre-training run, instead of a time limit: fairer if other programs use the machine."""
+    """Steps of each pre-training run, instead of a time limit. This is fairer if other programs use the machine."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
-    """Epochs of each fine-tuning run; the task's own number by default."""
+    """Epochs of each fine-tuning run; by default the task's number."""
     max_tokens: int = 128
     """Maximum number of tokens of an input or a pair; question answering has its own limit."""
     batch_size: int = 16
@@ -115,14 +116,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellProgress:
-    """How far a table is."""
+    """The progress of a table."""
 
     cell: Cell
-    """The cell that is computed."""
+    """The cell that is being computed."""
     activity: str
-    """What happens: "pre-training", "reading TASK", "fine-tuning" or "done"."""
+    """The current activity: "pre-training", "reading TASK", "fine-tuning" or "done"."""
     done: float
-    """The number of finished cells; a fraction counts the current one."""
+    """The number of finished cells, plus the finished share of the current one."""
     total: int
     """The number of cells."""
 
@@ -131,12 +132,12 @@ def reproduce(config: ReproduceConfig) -> Iterator[CellProgress]:
     """Compute the cells that are not finished yet, yielding the progress; `read_table` returns the results.
 
     Raises:
-        BertlabError: data is missing, which is checked before any training, or the directory holds another table.
+        BertlabError: data is missing, which is checked before any training, or the directory contains another table.
     """
     all_cells = list_cells(config)
     sources = _find_sources(config, all_cells)
     _claim_directory(config)
-    # Rows are tokenised once for a task, as all models of a table share a vocabulary.
+    # The rows of a task are tokenised only once, because all models of a table have the same vocabulary.
     training_data: dict[str, TrainingData] = {}
     for number, cell in enumerate(all_cells):
         if not _find_cell_file(config, cell).is_file():
@@ -147,7 +148,7 @@ def reproduce(config: ReproduceConfig) -> Iterator[CellProgress]:
 def _compute_cell(
     config: ReproduceConfig, cell: Cell, sources: dict[str, str | None], training_data: dict[str, TrainingData]
 ) -> Iterator[tuple[str, float]]:
-    """Train the model of a cell, measure it and write the result; yield (activity, share of the cell that is done)."""
+    """Train and evaluate the model of a cell and write the result; yield (activity, share of the cell that is done)."""
     table = TABLES[config.table]
     row, column = table.rows[cell.row], table.columns[cell.column]
     encoder, pretraining_share = config.from_, 0.0
@@ -259,58 +260,7 @@ def read_table(config: ReproduceConfig) -> dict:
         "rows": rows,
         "against": table.reference_row,
     }
-    return result | {"directions": compare_directions(result), "sentence": summarise(result)}
-
-
-def compare_directions(table: dict) -> list[dict]:
-    """Compare every row with the reference row, in each column where the paper reports a difference between the two.
-
-    Args:
-        table: the result of `read_table`; its keys `rows` and `against` are enough.
-
-    Returns:
-        For each comparison the row, the column, our difference and the paper's, and whether their signs agree; None if
-        our results are equal.
-    """
-    reference, comparisons = table["rows"].get(table["against"], {"cells": {}}), []
-    for name, row in table["rows"].items():
-        for column, cell in row["cells"].items():
-            base = reference["cells"].get(column)
-            if name == table["against"] or base is None or None in (cell["paper"], base["paper"]):
-                continue
-            ours, paper = cell["mean"] - base["mean"], cell["paper"] - base["paper"]
-            if round(paper, 6):
-                agrees = ours * paper > 0 if round(ours, 6) else None
-                comparisons.append({"row": name, "column": column, "ours": ours, "paper": paper, "agrees": agrees})
-    return comparisons
-
-
-def summarise(table: dict) -> str:
-    """Say in a sentence or two how many differences have the paper's direction, and name those that do not.
-
-    Args:
-        table: the result of `read_table`; its keys `rows`, `columns`, `against` and `seeds` are enough.
-    """
-    comparisons = compare_directions(table)
-    if not comparisons:
-        return "Nothing can be compared with the paper yet."
-    agreeing = sum(comparison["agrees"] is True for comparison in comparisons)
-    title = table["rows"][table["against"]]["title"]
-    text = (
-        f"Against the row “{title}”, {agreeing} of {len(comparisons)} differences have the paper's direction"
-        if agreeing < len(comparisons)
-        else f"Against the row “{title}”, the direction agrees with the paper's in all {len(comparisons)} comparisons"
-    )
-    opposite = [
-        f"{table['rows'][comparison['row']]['title']} on {table['columns'][comparison['column']]['title']} "
-        f"({comparison['ours']:+.2f}, the paper {comparison['paper']:+.2f})"
-        for comparison in comparisons
-        if comparison["agrees"] is False
-    ]
-    text += f"; not those of {', '.join(opposite)}" if opposite else ""
-    equal = sum(comparison["agrees"] is None for comparison in comparisons)
-    text += f"; in {equal} ours are equal." if equal else "."
-    return text + (" One seed: a difference of a point or two may be chance." if table["seeds"] == 1 else "")
+    return result | {"directions": compare_directions(result), "sentence": summarise_directions(result)}
 
 
 # -- runs of a cell ----------------------------------------------------------------------------------------------
@@ -344,7 +294,7 @@ def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, sou
 
 
 def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column, lstm_width: int) -> TrainingData:
-    """Return the same tokenised rows with another encoder, and with a BiLSTM on top of it if the row has one."""
+    """Replace the encoder of tokenised rows, and add a BiLSTM on top of it if the row of the table has one."""
     loaded = checkpoint.load(encoder)
     is_frozen = column.method == "features"
 
@@ -368,7 +318,7 @@ def _find_task_name(config: ReproduceConfig, column: Column) -> str:
 
 
 def _find_cell_file(config: ReproduceConfig, cell: Cell) -> Path:
-    """The JSON file of a finished cell."""
+    """Return the JSON file of a finished cell."""
     return config.out / f"{cell.row}-seed{cell.seed}" / f"{cell.column}.json"
 
 
@@ -376,10 +326,10 @@ def _find_cell_file(config: ReproduceConfig, cell: Cell) -> Path:
 
 
 def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, str | None]:
-    """Check that all data is there, and find the directory of each task.
+    """Check that all data exists, and find the directory of each task.
 
     Returns:
-        The directory by the name of the task; None for the data on the hub.
+        Task -> its directory; None for the data on the hub.
     """
     table = TABLES[config.table]
     if table.pretrainings:
@@ -396,7 +346,7 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 
 
 def _find_source(data: Path | None, task_name: str) -> str | None:
-    """The directory of a task; None for its data on the hub."""
+    """Find the directory of a task; None for its data on the hub."""
     if data is None:
         return None
     if not data.is_dir():
@@ -410,16 +360,16 @@ def _find_source(data: Path | None, task_name: str) -> str | None:
 
 
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
-    """The settings that all cells of a directory share, as JSON values."""
+    """Select the settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
     return json.loads(json.dumps(settings, default=str))
 
 
 def _claim_directory(config: ReproduceConfig) -> None:
-    """Write the settings to a new directory, or check that they are those of the table in it.
+    """Write the settings to a new directory, or check that they equal those of the table in the directory.
 
     Raises:
-        BertlabError: the directory holds a table with other settings.
+        BertlabError: the directory contains a table with other settings.
     """
     path, settings = config.out / "reproduce.json", _select_fixed_settings(config)
     has_results = path.is_file() and any(other != path for other in config.out.iterdir())

@@ -1,0 +1,52 @@
+"""Compare the results of a reproduced table with those of the paper."""
+
+
+def compare_directions(table: dict) -> list[dict]:
+    """Compare every row with the reference row, in each column where the paper reports a difference between the two.
+
+    Args:
+        table: the result of `read_table`, of which the keys `rows` and `against` are read.
+
+    Returns:
+        For each comparison the row, the column, our difference, the paper's difference, and whether the two have the
+        same sign (None if our difference is zero).
+    """
+    reference, comparisons = table["rows"].get(table["against"], {"cells": {}}), []
+    for name, row in table["rows"].items():
+        for column, cell in row["cells"].items():
+            base = reference["cells"].get(column)
+            if name == table["against"] or base is None or None in (cell["paper"], base["paper"]):
+                continue
+            ours, paper = cell["mean"] - base["mean"], cell["paper"] - base["paper"]
+            if round(paper, 6):
+                agrees = ours * paper > 0 if round(ours, 6) else None
+                comparisons.append({"row": name, "column": column, "ours": ours, "paper": paper, "agrees": agrees})
+    return comparisons
+
+
+def summarise_directions(table: dict) -> str:
+    """Summarise in a sentence or two how many differences have the paper's direction, and name those that do not.
+
+    Args:
+        table: the result of `read_table`, of which the keys `rows`, `columns`, `against` and `seeds` are read.
+    """
+    comparisons = compare_directions(table)
+    if not comparisons:
+        return "Nothing can be compared with the paper yet."
+    agreeing = sum(comparison["agrees"] is True for comparison in comparisons)
+    title = table["rows"][table["against"]]["title"]
+    text = (
+        f"Against the row “{title}”, {agreeing} of {len(comparisons)} differences have the paper's direction"
+        if agreeing < len(comparisons)
+        else f"Against the row “{title}”, the direction agrees with the paper's in all {len(comparisons)} comparisons"
+    )
+    opposite = [
+        f"{table['rows'][comparison['row']]['title']} on {table['columns'][comparison['column']]['title']} "
+        f"({comparison['ours']:+.2f}, the paper {comparison['paper']:+.2f})"
+        for comparison in comparisons
+        if comparison["agrees"] is False
+    ]
+    text += f"; not those of {', '.join(opposite)}" if opposite else ""
+    equal = sum(comparison["agrees"] is None for comparison in comparisons)
+    text += f"; in {equal} ours are equal." if equal else "."
+    return text + (" One seed: a difference of a point or two may be chance." if table["seeds"] == 1 else "")
