@@ -324,7 +324,7 @@ def test_minilm_has_no_mlm_head(minilm_path):
     loaded = checkpoint.load(minilm_path)
     assert loaded.heads == ()
     with pytest.raises(
-        MissingHead, match=r"no masked-word \(MLM\) output layer: continue its pre-training with `bertlab pretrain"
+        MissingHead, match=r"no masked-token \(MLM\) output layer: continue its pre-training with `bertlab pretrain"
     ):
         loaded.model.mlm(torch.zeros(1, 384))
 

@@ -323,7 +323,7 @@ def test_hostile_texts_are_printed_safely(run, text):
         (["fill-mask", ""], "the text is empty"),
         (["fill-mask", "[MASK] " * 300], "302 tokens, the model reads at most 64"),
         (["fill-mask", "[MASK]", "--top-k", "0"], "top_k is 0"),
-        (["fill-mask", "[MASK]", "--checkpoint", "bare"], "no masked-word (MLM) output layer"),
+        (["fill-mask", "[MASK]", "--checkpoint", "bare"], "no masked-token (MLM) output layer"),
         (["fill-mask", "[MASK]", "--checkpoint", "/no/such"], "/no/such"),
         (["fill-mask", "[MASK]", "--checkpoint", ""], "name a checkpoint"),
         (["fill-mask", "[MASK]", "--checkpoint", __file__], "is a file"),

@@ -563,7 +563,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(name, tmp_path, tiny_checkpoint):
     before = train.read_bytes()
     for rows, told in ((rows_of(task(name), 20), "examples 24, now 20"), (rows_of(task(name))[::-1], "digest")):
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)
-        with pytest.raises(BertlabError, match=rf"begun on other data \({told}"):
+        with pytest.raises(BertlabError, match=rf"began with other data \({told}"):
             list(finetune(replace(settings, out=tmp_path / "parts")))
     train.write_bytes(before)
     rest = [report.loss for report in finetune(replace(settings, out=tmp_path / "parts"))]

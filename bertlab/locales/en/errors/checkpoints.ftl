@@ -1,6 +1,6 @@
 # finding and downloading
 checkpoint-name-empty = name a checkpoint: a directory, or a hub model such as google-bert/bert-base-uncased
-checkpoint-not-shipped = there is no shipped checkpoint called { $names } in { $directory }: set { $variable } to a directory that holds checkpoints/ and runs/, or name a checkpoint (a directory or a hub id)
+checkpoint-not-shipped = there is no shipped checkpoint called { $names } in { $directory }: set { $variable } to a directory that contains checkpoints/ and runs/, or name a checkpoint (a directory or a hub id)
 checkpoint-is-a-file = { $name } is a file; a checkpoint is a directory with config.json and model.safetensors
 checkpoint-not-found = there is no directory { $name }
 checkpoint-name-mistyped = there is no checkpoint { $name } here, and the hub did not provide it: did you mean { $suggestion }?
@@ -18,27 +18,27 @@ hub-download-size = Downloading { $size } MB of weights for { $name }
 checkpoint-no-config = { $path } is not a checkpoint: it has no config.json
 checkpoint-no-weights = { $path } has no weights: there is neither model.safetensors nor pytorch_model.bin
 checkpoint-unusable = { $name } cannot be opened: { $reason }
-checkpoint-vocabulary-size = { $name } cannot be opened: its vocabulary has { $tokens } tokens, its embedding table { $rows } rows; they belong to different models
+checkpoint-vocabulary-size = { $name } cannot be opened: its vocabulary has { $tokens } tokens but its embedding table has { $rows } rows, so they belong to different models
 checkpoint-multi-label = the model gives several labels to one text (multi-label), which bertlab does not support
 config-not-a-bert = { $path } does not describe a BERT: { $reason }
 config-value-invalid = { $path } has { $name } = { $value }, which no BERT can have
 config-architectures-invalid = { $path } is damaged: architectures is not a list of names
 weights-damaged = { $path } is damaged: { $reason }
-weights-more-than-tensors = { $path } is damaged, or holds Python objects other than tensors; bertlab does not load these
+weights-more-than-tensors = { $path } is damaged, or contains Python objects other than tensors, which bertlab does not load
 weights-compressed = { $path } is compressed, which torch.save never does; bertlab does not decompress it
 weights-no-table = { $path } is not a dictionary of named tensors
-weights-tensor-not-stored = { $path } does not hold the values of tensor { $tensor }
+weights-tensor-not-stored = { $path } does not contain the values of tensor { $tensor }
 weights-index-invalid = { $path } is damaged: it has no weight_map of file names
-weights-not-finite = the weights in { $path } hold NaN or infinity in { $tensor }
-weights-layer-count = config.json describes { $layers } layers, the weights hold { $stored }
+weights-not-finite = the weights in { $path } contain NaN or infinity in { $tensor }
+weights-layer-count = config.json describes { $layers } layers, but the weights contain { $stored }
 weights-classifier-shape = classifier.weight has the shape { $shape }, but a classifier needs a row per label
 weights-tensor-missing = the weights have no tensor { $tensor }, which should have the shape { $shape }
 weights-tensor-shape = { $tensor } has the shape { $shape }, but config.json requires { $expected }
 weights-tensor-type = { $tensor } is of type { $type }, not floating point
-weights-tensor-twice = the weights hold { $tensor } twice, once under the name { $alias }
+weights-tensor-twice = the weights contain { $tensor } twice, once under the name { $alias }
 weights-not-tied = { $tensor } differs from { $other }; in a BERT the two are the same tensor
 weights-no-pooler = the weights have a { $head } output layer but no pooler, which that layer needs
-weights-unused = the weights hold tensors that this BERT does not have: { $tensors }{ $more ->
+weights-unused = the weights contain tensors that this BERT does not have: { $tensors }{ $more ->
     [0] {""}
    *[other] {" "}and { $more } more
 }
@@ -47,7 +47,7 @@ weights-unused = the weights hold tensors that this BERT does not have: { $tenso
 checkpoint-target-in-use = { $path } exists and is not a checkpoint: choose another directory
 checkpoint-several-classifiers = a checkpoint can hold only one of these output layers: { $heads }
 checkpoint-not-saved = the checkpoint cannot be saved to { $path }: { $reason }
-weights-overflow = { $tensor } holds values that are not finite in { $dtype }: training diverged, or a wider type is needed
+weights-overflow = { $tensor } contains values that are not finite in { $dtype }: training diverged, or the values need a larger type
 average-architectures-differ = cannot average checkpoints with different architectures: they differ in { $fields }
 average-heads-differ = cannot average checkpoints with different output layers: one has { $heads }, the other { $other_heads }
 average-vocabularies-differ = cannot average checkpoints with different vocabularies
@@ -55,4 +55,4 @@ prune-layer-empty = layer { $layer } would have no head left: prune fewer heads,
 
 # runs
 run-log-not-readable = cannot read the log { $path }: { $reason }
-run-no-snapshots = { $path } has no snapshots: a run keeps them at steps 0, 10, 30, 100 and so on, unless started with --no-snapshots
+run-no-snapshots = { $path } has no snapshots: a run saves them at steps 0, 10, 30, 100 and so on, unless it was started with --no-snapshots

@@ -3,9 +3,9 @@
 intervention-unreadable = the change '{ $part }' cannot be read: write 0.3 for head 3 of layer 0, or 4 for layer 4
 heads-unreadable = '{ $text }' is not a list of heads: write LAYER.HEAD, separated by commas, such as 0.3,2.11
 attention-row-without-weight = a row of attention needs a weight of more than 0 for at least one position
-patch-without-text = activation patching needs another text to take the hidden state from
-patch-lengths-differ = the two texts have { $tokens } and { $other } tokens: choose one position in each
-patch-position-missing = there is no position { $position } in the other text: positions go from 0 to { $last }
+patch-without-text = activation patching takes a hidden state from another text: add that text
+patch-lengths-differ = the two texts have { $tokens } and { $other } tokens, so not every position can be patched: choose one position in each
+patch-position-missing = there is no position { $position } in the other text: positions are counted from 0 to { $last }
 
 ## Texts
 
@@ -13,17 +13,17 @@ second-text-empty = the second text is empty: type some words
 second-text-missing = { $prediction } needs two texts: add a second one
 pair-without-token-types = this model has one token type and cannot tell two texts apart: give a single text
 mask-missing = there is no [MASK]: write [MASK] in place of the word to predict
-mask-out-of-range = there is no [MASK] { $mask }: masks go from 0 to { $last }
-mask-span-invalid = characters { $start } to { $end } cannot be masked: they are outside of the text or overlap another mask
+mask-out-of-range = there is no [MASK] { $mask }: masks are counted from 0 to { $last }
+mask-span-invalid = characters { $start } to { $end } cannot be masked: they are outside the text or overlap another mask
 prediction-unknown = { $prediction } is not a kind of prediction: choose one of { $predictions }
-window-out-of-range = there is no window { $window }: windows go from 0 to { $last }
+window-out-of-range = there is no window { $window }: windows are counted from 0 to { $last }
 window-without-characters = window { $window } does not contain the characters { $start } to { $end }
 
 ## Comparisons and snapshots
 
-compare-nothing-shared = the two inputs have no token in common but [CLS] and [SEP]: there is nothing to compare
+compare-nothing-shared = the two inputs have no token in common except [CLS] and [SEP], so there is nothing to compare
 timeline-text-too-long = the text has { $tokens } tokens: with { $snapshots } snapshots of { $heads } heads the time machine shows at most { $limit }
 snapshots-vocabularies-differ = { $first } and { $second } have different vocabularies, so they are not snapshots of one run
 snapshots-sizes-differ = { $first } and { $second } have different sizes ({ $first_size } and { $second_size } layers x heads), so they are not snapshots of one run
-too-few-choices = there is nothing to choose from: give at least two texts
-embed-needs-list = embed takes several texts: put a single text in a list
+too-few-choices = a choice needs at least two texts
+embed-needs-list = embed expects a list of texts: put a single text into a list

@@ -1,6 +1,6 @@
 ## Interventions
 
-position-out-of-range = there is no position { $position }: positions go from 0 to { $last }
+position-out-of-range = there is no position { $position }: positions are counted from 0 to { $last }
 head-scale-shape = head_scale_LBN has the shape { $shape }; this model needs { $expected }
 head-scale-rows = head_scale_LBN has { $rows } rows; the batch has { $expected }
 attention-row-shape = the row of attention has the shape { $shape }; its last dimension must be { $expected }, the number of tokens
@@ -8,10 +8,10 @@ hidden-state-shape = the hidden state has the shape { $shape }; its last dimensi
 
 ## Output layers
 
-labels-missing = the configuration names no labels, which this output layer needs
+labels-missing = this output layer needs labels, but the configuration has none
 head-missing = this checkpoint has no { $head } output layer: { $remedy }
 head-mlm-causal = this checkpoint was trained to predict the next token and cannot fill masks: use one with bidirectional attention
-head-mlm = masked-word (MLM)
+head-mlm = masked-token (MLM)
 head-nsp = next-sentence (NSP)
 head-span = question-answering (span)
 head-classify = classification
