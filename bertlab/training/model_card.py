@@ -77,7 +77,14 @@ def render_card(name: str, record: dict) -> str:
         *_export_rows(record),
         *([("stored as", STORAGE[record["stored"]])] if record.get("stored") in STORAGE else []),
     ]
-    text = [f"# {name}", "", f"A BERT trained with bertlab. {_describe_compatibility(record)}", "", *_format_table(rows), ""]
+    text = [
+        f"# {name}",
+        "",
+        f"A BERT trained with bertlab. {_describe_compatibility(record)}",
+        "",
+        *_format_table(rows),
+        "",
+    ]
     if record["validation"]:
         metrics = []
         for key, value in record["validation"].items():

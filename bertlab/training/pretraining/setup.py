@@ -74,7 +74,9 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
         raise BertlabError("teacher-of-left-to-right")
     teacher = _load_teacher(config, tokenizer, longest) if config.teacher else None
     sentences = (
-        (config.sentences or cloze.select_default_sentences(tokenizer)) if config.sample_predictions and predicts_masks else ()
+        (config.sentences or cloze.select_default_sentences(tokenizer))
+        if config.sample_predictions and predicts_masks
+        else ()
     )
     cloze.check_sentences(sentences, tokenizer, positions)
     return PretrainingInputs(corpus, tokenizer, model, validation, teacher, sentences, _sum_earlier_runs(config))
