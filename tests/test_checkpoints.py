@@ -181,7 +181,7 @@ def test_a_saved_checkpoint_opens_again(tmp_path, tokenizer, heads):
     checkpoint.save(tmp_path / "a" / "b", model, tokenizer, record, dtype=torch.float32, card="# A model\n")
     loaded = checkpoint.load(tmp_path / "a" / "b")
     assert (loaded.config, loaded.heads, loaded.record) == (CONFIG, model.head_names, record)
-    assert (loaded.name, loaded.path, loaded.initialised) == ("b", tmp_path / "a" / "b", ())
+    assert (loaded.name, loaded.path, loaded.initialised_parts) == ("b", tmp_path / "a" / "b", ())
     assert loaded.tokenizer.encode("green tea", "두 잔") == tokenizer.encode("green tea", "두 잔")
     assert not loaded.model.training
     assert all(torch.equal(tensor, loaded.model.state_dict()[name]) for name, tensor in model.state_dict().items())
@@ -238,7 +238,7 @@ def test_checkpoints_of_transformers_open(tmp_path, tokenizer, architecture, hea
     assert (tmp_path / "model.safetensors").exists() == (how == "safetensors")
     tokenizer.save(tmp_path)
     loaded = checkpoint.load(tmp_path)
-    assert (loaded.heads, loaded.initialised, loaded.record) == (heads, made, {})
+    assert (loaded.heads, loaded.initialised_parts, loaded.record) == (heads, made, {})
     base = getattr(theirs, "bert", theirs)
     expected_BTH = base(**hf_inputs(batch_of())).last_hidden_state
     torch.testing.assert_close(loaded.model(batch_of()).hidden_BTH, expected_BTH)

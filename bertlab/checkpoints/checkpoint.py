@@ -43,8 +43,13 @@ class Checkpoint:
     """The name of the directory, or the hub id."""
     path: Path
     """The directory of the checkpoint; for a hub model, its directory in the cache."""
-    initialised: tuple[str, ...] = ()
+    initialised_parts: tuple[str, ...] = ()
     """The parts initialised at random, since the checkpoint has no weights for them: task heads, or "pooler"."""
+
+    @property
+    def initialised(self) -> tuple[str, ...]:
+        """An older name of `initialised_parts`."""
+        return self.initialised_parts
 
     @property
     def config(self) -> ModelConfig:
@@ -113,16 +118,16 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
     with torch.device("meta"):  # skips the initialisation, since the weights come from the file
         model = FastBert(config, stored_heads)
     missing = [name for name in heads if name not in stored_heads]
-    initialised = tuple(missing)
+    initialised_parts = tuple(missing)
     if not any(name.startswith("pooler.") for name in state):
         model.pooler = Pooler(config).apply(model.initialise_weights)
         state |= {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
-        initialised = ("pooler", *initialised)
+        initialised_parts = ("pooler", *initialised_parts)
     # A copy, so that no parameter stays mapped to a file that may be overwritten.
     model.load_state_dict({name: tensor.to(dtype, copy=True) for name, tensor in state.items()}, assign=True)
     model.add_heads(missing)
     return Checkpoint(
-        model.eval(), tokenizer, files.read_record(path), locate.checkpoint_name(source), path, initialised
+        model.eval(), tokenizer, files.read_record(path), locate.checkpoint_name(source), path, initialised_parts
     )
 
 

@@ -10,7 +10,7 @@ process-failed = process { $rank }: { $error }
 layer-out-of-range = there is no layer { $layer }: layers go from 0 to { $last }
 head-out-of-range = there is no head { $head }: heads go from 0 to { $last }
 
-## An exception that nobody foresaw (bertlab/config/crash_log.py)
+## Unexpected exceptions (bertlab/config/crash_log.py)
 
 unexpected-error = an unexpected error occurred, which is a bug in bertlab: { $reason } (the stack trace is in { $path } under id { $id }; BERTLAB_TRACEBACK=1 prints it)
 unexpected-error-without-log = an unexpected error occurred, which is a bug in bertlab: { $reason } (BERTLAB_TRACEBACK=1 prints the stack trace)
