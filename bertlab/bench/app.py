@@ -45,9 +45,9 @@ class AppBenchConfig(BenchOptions):
     The part `change` types a new text on each page and measures the time until the new result is drawn. It sends the
     text once by Enter and once by a pause in typing, which includes the delay before the field reacts.
 
-    The part `visitors` simulates visitors with Streamlit's protocol, since as many browsers would use the cores that
-    are measured. It measures the time from a text change to the end of the script run, and the response time of one
-    real browser meanwhile.
+    The part `visitors` simulates simultaneous visitors by Streamlit's protocol, since real browsers would use the CPU
+    cores that the app needs. It measures the time from a text change to the end of the script run, and at the same time
+    the response time of one real browser.
 
     The part `attention` measures the attention view of a long input: payload size, first paint, hover and layer
     switch. The part `shift` measures the browser's cumulative layout shift after a text change.

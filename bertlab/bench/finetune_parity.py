@@ -85,7 +85,7 @@ class ParityBenchConfig(BenchOptions):
     """A directory with glue/rte, glue/mrpc, glue/stsb, glue/sst2 and squad, each with train and validation rows."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")]
     """Directory to which the runs and results.json are written."""
-    tasks: tuple[Task, ...] = ("rte", "mrpc", "stsb", "sst2", "squad")
+    tasks: Annotated[tuple[Task, ...], tyro.conf.arg(metavar=f"{{{','.join(RECIPES)}}} ...")] = tuple(RECIPES)
     """The tasks to compare."""
     seed_values: Annotated[tuple[int, ...], tyro.conf.arg(name="seeds", metavar="INT ...")] = (0, 1, 2)
     """Random seeds; each implementation runs once per seed."""
