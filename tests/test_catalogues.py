@@ -147,10 +147,10 @@ def test_an_error_survives_the_way_to_another_process():
 def test_a_language_names_known_task_types_tasks_and_scripts(code):
     from bertlab.config.tasks import TASKS
     from bertlab.tasks.registry import TASK_TYPES
-    from bertlab.tasks.span.metrics import NORMALISED
+    from bertlab.tasks.span.metrics import NORMALISERS
 
     language = languages.languages()[code]
-    assert language.answer_script in NORMALISED
+    assert language.answer_script in NORMALISERS
     assert language.checkpoints.keys() <= {"pretrained", *TASK_TYPES}
     for task_type, task in language.example_tasks.items():
         assert TASKS[task].kind == task_type

@@ -199,6 +199,7 @@ def test_next_sentence(run):
         "checkpoint": "strongest",
         "label": fact.label,
         "probability": fact.probability,
+        "objective": "next",
         "asked": "next",
     }
     assert f"{100 * fact.probability:.1f}%" in run("nsp", A, B)[1]

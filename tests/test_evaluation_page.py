@@ -24,7 +24,7 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.error_analysis import ErrorAnalysis
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span.answer import answer_questions
-from bertlab.tasks.span.metrics import squad
+from bertlab.tasks.span.metrics import score_squad
 from bertlab.training.error_analysis import analyse_errors, find_task, read_labelled_rows
 
 TEXTS = [{"sentence": f"Green tea number {n}.", "label": n % 2} for n in range(12)]
@@ -77,7 +77,7 @@ def test_questions_are_scored_as_the_official_script_does(shipped, tmp_path):
     path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
     spec = find_task(loaded)
     found = analyse_errors(loaded, read_labelled_rows(path, spec), spec, 500)
-    official = squad({row.id: row.prediction for row in found.rows}, questions, "2.0")
+    official = score_squad({row.id: row.prediction for row in found.rows}, questions, "2.0")
     assert found.metrics["f1"] == pytest.approx(official["f1"])
     assert 100 * np.mean([row.score for row in found.rows]) == pytest.approx(official["f1"])
     for groups in found.groups.values():

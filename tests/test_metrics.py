@@ -11,7 +11,7 @@ import pytest
 from support.errors import raises_error
 
 from bertlab.config.errors import DataError
-from bertlab.tasks.span.metrics import answer_f1, exact_match, normalised_answer, squad
+from bertlab.tasks.span.metrics import answer_f1, exact_match, normalise_answer, score_squad
 from bertlab.training.pretraining.metrics import bits_per_character
 
 
@@ -75,7 +75,7 @@ def test_squad_agrees_with_the_second_writing(version):
             texts = [t for t in texts if reference_words(t)] or [""]
         exact.append(max(reference_words(predictions[row["id"]]) == reference_words(t) for t in texts))
         f1.append(max(reference_f1(predictions[row["id"]], t, version) for t in texts))
-    result = squad(predictions, golds, version)
+    result = score_squad(predictions, golds, version)
     assert result["exact_match"] == pytest.approx(100 * sum(exact) / 400)
     assert result["f1"] == pytest.approx(100 * sum(f1) / 400)
     assert 0 < result["exact_match"] < result["f1"] < 100
@@ -96,7 +96,7 @@ def test_squad_agrees_with_the_second_writing(version):
     ],
 )
 def test_normalisation(text, expected):
-    assert normalised_answer(text) == expected
+    assert normalise_answer(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_f1_by_hand(prediction, answer, expected):
 
 def test_v1_takes_the_best_gold_and_counts_missing_answers_as_zero():
     golds = [gold("a", "green tea", "tea"), gold("b", "kettle"), gold("c", "iron cup")]
-    assert squad({"a": "the tea", "c": "iron", "zzz": "else"}, golds) == pytest.approx(
+    assert score_squad({"a": "the tea", "c": "iron", "zzz": "else"}, golds) == pytest.approx(
         {"exact_match": 100 / 3, "f1": 100 * (1 + 2 / 3) / 3, "total": 3, "missing": 1}
     )
     assert exact_match("a", "the") == 1.0, "both without a word are the same text, though their v1.1 F1 is 0"
@@ -126,14 +126,14 @@ def test_v1_takes_the_best_gold_and_counts_missing_answers_as_zero():
 def test_v2_by_hand():
     golds = [gold("has", "green tea"), gold("has2", "cup"), gold("none"), gold("none2"), gold("odd", "the")]
     predictions = {"has": "tea", "has2": "", "none": "", "none2": "kettle", "odd": ""}
-    result = squad(predictions, golds, "2.0")
+    result = score_squad(predictions, golds, "2.0")
     assert result["exact_match"] == pytest.approx(40.0)  # none, odd
     assert result["f1"] == pytest.approx(100 * (2 / 3 + 1 + 1) / 5)
     assert (result["total"], result["has_answer_total"], result["no_answer_total"]) == (5, 3, 2)
     assert result["has_answer_f1"] == pytest.approx(100 * (2 / 3 + 1) / 3)
     assert result["no_answer_exact_match"] == result["no_answer_f1"] == 50.0
-    assert squad({"has": "green tea"}, golds, "2.0")["f1"] == 100.0, "the script leaves unanswered questions out"
-    assert squad({"has": "green tea"}, golds, "2.0")["missing"] == 4
+    assert score_squad({"has": "green tea"}, golds, "2.0")["f1"] == 100.0, "the script leaves unanswered questions out"
+    assert score_squad({"has": "green tea"}, golds, "2.0")["missing"] == 4
 
 
 def test_the_best_threshold_is_the_best_of_all_thresholds():
@@ -142,7 +142,7 @@ def test_the_best_threshold_is_the_best_of_all_thresholds():
         golds = [gold(str(i), *(["green tea"] * rng.randrange(2))) for i in range(12)]
         predictions = {row["id"]: rng.choice(["green tea", "tea", "kettle"]) for row in golds}
         scores = {row["id"]: rng.uniform(-3, 3) for row in golds}
-        result = squad(predictions, golds, "2.0", no_answer=scores)
+        result = score_squad(predictions, golds, "2.0", no_answer=scores)
         every = [reference_v2_at(predictions, golds, scores, t) for t in [*scores.values(), min(scores.values()) - 1]]
         for place, name in enumerate(("exact_match", "f1")):
             assert result[f"best_{name}"] == pytest.approx(max(e[place] for e in every)), trial
@@ -150,7 +150,7 @@ def test_the_best_threshold_is_the_best_of_all_thresholds():
             assert reference_v2_at(predictions, golds, scores, threshold)[place] == pytest.approx(
                 result[f"best_{name}"]
             )
-            at = squad(predictions, golds, "2.0", no_answer=scores, threshold=threshold)
+            at = score_squad(predictions, golds, "2.0", no_answer=scores, threshold=threshold)
             assert at[name] == pytest.approx(result[f"best_{name}"])
 
 
@@ -168,7 +168,7 @@ def test_the_best_threshold_is_the_best_of_all_thresholds():
 )
 def test_questions_that_cannot_be_scored_are_refused(arguments, id, params):
     with raises_error(DataError, id, **params):
-        squad(*arguments)
+        score_squad(*arguments)
 
 
 def test_bits_per_character():
@@ -186,7 +186,7 @@ def test_the_real_golds_score_themselves_perfectly():
     tasks = Path(os.environ["BERTLAB_DATA"]) / "tasks"
     for file, version in (("squad", "1.1"), ("squad_v2", "2.0")):
         golds = read_squad(tasks / file / "validation.parquet")
-        predictions = {row["id"]: next(filter(normalised_answer, row["answers"]["text"]), "") for row in golds}
-        result = squad(predictions, golds, version)
+        predictions = {row["id"]: next(filter(normalise_answer, row["answers"]["text"]), "") for row in golds}
+        result = score_squad(predictions, golds, version)
         assert (result["exact_match"], result["total"], result["missing"]) == (100.0, len(golds), 0)
         assert result["f1"] == 100.0

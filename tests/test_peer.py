@@ -27,7 +27,7 @@ from bertlab.cli import main
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import task
 from bertlab.tasks.registry import TASK_TYPES
-from bertlab.tasks.span.windows import span_features
+from bertlab.tasks.span.windows import make_span_features
 from bertlab.tasks.training_data import add_task_head
 from bertlab.text.batches import shuffle_epoch
 from bertlab.text.pretraining.corpus import Corpus
@@ -47,7 +47,7 @@ def rows() -> list[dict]:
 
 def test_run_qa_s_features_are_ours(rows, tiny_checkpoint, tiny_tokenizer):
     max_tokens, room = 64, None
-    ours = span_features(tiny_tokenizer, rows, max_tokens, 24, unanswerable=True)
+    ours = make_span_features(tiny_tokenizer, rows, max_tokens, 24, unanswerable=True)
     windows = list(ours.windows)
     theirs = peer.load_tokenizer(tiny_checkpoint)
     compared_windows = 0

@@ -15,9 +15,9 @@ import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import task
-from bertlab.tasks.span.metrics import answer_f1, exact_match, rouge_w, script_of, squad, squad_with_threshold
+from bertlab.tasks.span.metrics import answer_f1, choose_script, exact_match, rouge_w, score_squad, score_with_threshold
 from bertlab.tasks.span.squad import SQUAD, read_squad
-from bertlab.tasks.span.windows import keep_answer_in_place
+from bertlab.tasks.span.windows import select_trainable_rows
 from bertlab.tasks.training_data import add_task_head
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.training.evaluate import EvaluateConfig, evaluate
@@ -129,13 +129,13 @@ def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path
     stories[2]["answers"]["text"] = ["a unicorn"]
     rows = read_squad(table(tmp_path / "mine.csv", stories), spec=MINE)
     said = {row["id"]: row["answers"]["text"][0] for row in rows}
-    assert squad(said, rows)["exact_match"] == 100.0
+    assert score_squad(said, rows)["exact_match"] == 100.0
     with raises_row_error("answer-not-in-passage", row=3, answer="'a unicorn'"):
-        keep_answer_in_place(rows, False)
-    kept, _ = keep_answer_in_place(rows, False, complaints := InvalidRows("skip", max_printed=0))
+        select_trainable_rows(rows, False)
+    kept, _ = select_trainable_rows(rows, False, complaints := InvalidRows("skip", max_printed=0))
     assert [row["where"][1] for row in kept] == [1, 2, 4]
     assert len(complaints) == 1
-    with raises_row_error("cell-is-no-number", row=4):
+    with raises_row_error("cell-not-number", row=4):
         read_squad(table(tmp_path / "mine.csv", [question_row(0)] * 4, answer_start=[*[""] * 3, "here"]), spec=MINE)
 
 
@@ -144,8 +144,8 @@ def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path
     [
         ({"text": ["tea"]}, "answers-without-fields"),
         ({"text": ["tea"], "answer_start": [1, 2]}, "answer-starts-differ"),
-        ({"text": [5], "answer_start": [0]}, "answer-is-no-text"),
-        ({"text": ["tea"], "answer_start": [True]}, "cell-is-no-number"),
+        ({"text": [5], "answer_start": [0]}, "answer-not-text"),
+        ({"text": ["tea"], "answer_start": [True]}, "cell-not-number"),
     ],
 )
 def test_answers_of_another_form_are_named(tmp_path, answers, id):
@@ -200,7 +200,7 @@ def unanswered(path, count: int = 6, **more) -> str:
 @pytest.mark.parametrize("name", ["squad", "squad_v2"])
 def test_a_dev_set_without_answers_is_refused(tmp_path, name):
     with raises_error(DataError, "questions-without-answers"):
-        squad({"1": ""}, [{**question_row(1), "answers": {"text": [], "answer_start": []}}], "1.1")
+        score_squad({"1": ""}, [{**question_row(1), "answers": {"text": [], "answer_start": []}}], "1.1")
     said = tmp_path / "said.json"
     said.write_text("{}")
     with raises_error(BertlabError, "evaluate-rows-without-labels"):
@@ -215,7 +215,7 @@ def test_questions_that_say_they_have_no_answer_are_measured(tmp_path):
     assert (found["exact_match"], found["f1"], found["no_answer_total"]) == (75.0, 75.0, 4)
     assert "has_answer_f1" not in found
     rows = read_squad(data)
-    tuned = squad_with_threshold(
+    tuned = score_with_threshold(
         {row["id"]: "tea" for row in rows}, {row["id"]: 1.0 for row in rows}, rows, task("squad_v2")
     )
     assert tuned["f1"] == 100.0
@@ -250,11 +250,11 @@ def test_the_margin_is_held_against_the_threshold():
     rows = [question_row(0), {**question_row(1), "answers": {"text": [], "answer_start": []}}]
     answers, margins = {"0": rows[0]["answers"]["text"][0], "1": "a boat"}, {"0": -2.0, "1": 1.0}
     for tau, f1 in ((2.0, 50.0), (1.0, 50.0), (0.9, 100.0), (-2.0, 100.0), (-2.1, 50.0)):
-        found = squad_with_threshold(answers, margins, rows, task("squad_v2"), tau)
+        found = score_with_threshold(answers, margins, rows, task("squad_v2"), tau)
         assert (found["f1"], found["null_threshold"]) == (f1, tau)
-    tuned = squad_with_threshold(answers, margins, rows, task("squad_v2"))
+    tuned = score_with_threshold(answers, margins, rows, task("squad_v2"))
     assert (tuned["f1"], tuned["null_threshold"]) == (100.0, -0.5)
-    assert "null_threshold" not in squad_with_threshold(answers, margins, rows[:1], task("squad"))
+    assert "null_threshold" not in score_with_threshold(answers, margins, rows[:1], task("squad"))
 
 
 def official_best_threshold(scores, margins, has_answer, given):
@@ -278,12 +278,12 @@ def test_best_figures_and_thresholds_are_those_of_the_official_loop():
                 row["answers"] = {"text": [], "answer_start": []}
         answers = {row["id"]: rng.choice(["", "the door", "radio", *row["answers"]["text"]]) for row in rows}
         odds = {row["id"]: rng.random() for row in rows}
-        found = squad(answers, rows, "2.0", odds)
+        found = score_squad(answers, rows, "2.0", odds)
         has = {row["id"]: bool(row["answers"]["text"]) for row in rows}
         given = {id: bool(text) for id, text in answers.items()}
         for name in ("exact_match", "f1"):
-            alone = {row["id"]: squad(answers, [row, rows[0]], "2.0")[name] for row in rows[1:]}
-            first = squad(answers, rows[:1], "2.0")[name]
+            alone = {row["id"]: score_squad(answers, [row, rows[0]], "2.0")[name] for row in rows[1:]}
+            first = score_squad(answers, rows[:1], "2.0")[name]
             raw = {id: (2 * both - first) / 100 for id, both in alone.items()} | {"0": first / 100}
             best, threshold = official_best_threshold(raw, odds, has, given)
             assert found[f"best_{name}"] == pytest.approx(best)
@@ -366,16 +366,16 @@ def test_korean_answers_are_compared_as_korquad_does():
         a, b = ([c for c in reference_korean(text) if not c.isspace()] for text in (given, gold))
         same = sum((collections.Counter(a) & collections.Counter(b)).values())
         f1 += 2 * same / (len(a) + len(b)) if same else 0.0
-    found = squad(answers, rows, script="korquad")
+    found = score_squad(answers, rows, script="korquad")
     assert found["exact_match"] == pytest.approx(100 * exact / 300)
     assert found["f1"] == pytest.approx(100 * f1 / 300)
     with raises_error(DataError, "answer-language-unknown", language="'fr'"):
-        script_of(SQUAD.replace(language="fr"))
+        choose_script(SQUAD.replace(language="fr"))
 
 
 def test_the_korquad_file_scores_itself(bertlab_data):
     rows = read_squad(bertlab_data / "tasks/korean/korquad/KorQuAD_v1.0_dev.json.gz")
-    found = squad({row["id"]: row["answers"]["text"][0] for row in rows}, rows, script="korquad")
+    found = score_squad({row["id"]: row["answers"]["text"][0] for row in rows}, rows, script="korquad")
     assert (found["exact_match"], found["f1"], found["total"]) == (100.0, 100.0, 5774)
 
 
@@ -420,15 +420,15 @@ def test_klue_mrc_is_measured_as_its_script_does():
     rows = [{"id": id, "answers": {"text": golds, "answer_start": [0] * len(golds)}} for id, golds in texts.items()]
     answers = {"0": "주전자", "1": "찻잔", "2": "1874년 봄", "3": "태백산맥"}
     margins = {"0": -3.0, "1": 2.0, "2": -1.0, "3": -2.0}
-    found = squad_with_threshold(answers, margins, rows, spec, 0.0)
+    found = score_with_threshold(answers, margins, rows, spec, 0.0)
     worth = [1.0, 1.0, 10 / 12, 8 / 10]
     assert found["rouge_w"] == pytest.approx(25 * sum(worth))
     assert found["exact_match"] == 50.0
     assert found["has_answer_rouge_w"] == pytest.approx(100 * (sum(worth) - 1) / 3)
     assert found["no_answer_rouge_w"] == 100.0
-    tuned = squad_with_threshold(answers, margins, rows, spec)
+    tuned = score_with_threshold(answers, margins, rows, spec)
     assert tuned["rouge_w"] == pytest.approx(tuned["best_rouge_w"]) == pytest.approx(found["rouge_w"])
     assert tuned["null_threshold"] == pytest.approx(0.5), "halfway from the best threshold to the next margin"
     assert exact_match("태백산맥", "《태백산맥》", "korquad") == 1.0
     assert answer_f1("태백산맥", "《태백산맥》", script="klue") == pytest.approx(0.8)
-    assert "rouge_w" not in squad_with_threshold(answers, margins, rows, task("squad_v2"), 0.0)
+    assert "rouge_w" not in score_with_threshold(answers, margins, rows, task("squad_v2"), 0.0)

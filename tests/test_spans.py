@@ -13,7 +13,7 @@ from support.errors import raises_error, raises_row_error
 from bertlab.config.errors import DataError, TextError
 from bertlab.tasks.span.decoding import decode_all, decode_spans
 from bertlab.tasks.span.squad import read_predictions, read_scores, read_squad
-from bertlab.tasks.span.windows import span_features, span_windows, windows
+from bertlab.tasks.span.windows import make_span_features, make_span_windows, make_windows
 from bertlab.text.batch import collate
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
@@ -77,7 +77,7 @@ def google_is_max_context(spans, k, place):
 def test_windows_are_those_of_run_squad(tokenizer, max_tokens, stride):
     passage = PASSAGE * 3
     question, whole = tokenizer.encode_ids([QUESTION])[0], tokenizer.encode(passage)
-    found = windows(tokenizer, QUESTION, passage, max_tokens, stride)
+    found = make_windows(tokenizer, QUESTION, passage, max_tokens, stride)
     expected = google_windows(len(whole) - 2, max_tokens - 3 - len(question), stride)
     assert [(w.passage_token, len(w.ids[w.passage])) for w in found] == expected
     for k, window in enumerate(found):
@@ -98,7 +98,7 @@ def test_windows_are_those_of_run_squad(tokenizer, max_tokens, stride):
 
 
 def test_a_single_window_is_the_encoding_of_the_pair(tokenizer):
-    (window,) = windows(tokenizer, QUESTION, PASSAGE)
+    (window,) = make_windows(tokenizer, QUESTION, PASSAGE)
     encoding = tokenizer.encode(QUESTION, PASSAGE)
     assert window.ids.tolist() == list(encoding.ids)
     assert window.token_type_ids.tolist() == list(encoding.token_type_ids)
@@ -106,7 +106,7 @@ def test_a_single_window_is_the_encoding_of_the_pair(tokenizer):
 
 
 def test_a_long_question_keeps_its_first_tokens(tokenizer):
-    window = windows(tokenizer, "owns " * 100, PASSAGE, max_question=7)[0]
+    window = make_windows(tokenizer, "owns " * 100, PASSAGE, max_question=7)[0]
     assert window.question_tokens == 7
     assert window.ids[8] == tokenizer.sep_id
 
@@ -123,19 +123,19 @@ def test_a_long_question_keeps_its_first_tokens(tokenizer):
 )
 def test_what_gives_no_window_is_named(tokenizer, question, passage, options, message):
     with pytest.raises(TextError, match=message):
-        windows(tokenizer, question, passage, **options)
+        make_windows(tokenizer, question, passage, **options)
 
 
 def test_a_typed_separator_stays_inside_its_segment(tokenizer):
-    (window,) = windows(tokenizer, "the [SEP] tea", "owns [SEP] [CLS] it")
+    (window,) = make_windows(tokenizer, "the [SEP] tea", "owns [SEP] [CLS] it")
     assert window.question_tokens == 3
     assert window.token_type_ids.tolist() == [0] * 5 + [1] * 6
 
 
 def test_a_passage_of_many_questions_is_tokenised_once(tokenizer):
-    found = span_windows(tokenizer, [QUESTION, "owns?", "the?"], [PASSAGE, "tea", PASSAGE], 40, 8)
+    found = make_span_windows(tokenizer, [QUESTION, "owns?", "the?"], [PASSAGE, "tea", PASSAGE], 40, 8)
     assert len(found.passages) == 2
-    alone = windows(tokenizer, "the?", PASSAGE, 40, 8)
+    alone = make_windows(tokenizer, "the?", PASSAGE, 40, 8)
     for one, other in zip(found[found.of_question(2)], alone, strict=True):
         assert one.ids.tolist() == other.ids.tolist()
         assert one.is_max_context_T.tolist() == other.is_max_context_T.tolist()
@@ -163,7 +163,7 @@ def test_a_passage_of_many_questions_is_tokenised_once(tokenizer):
 )
 @pytest.mark.parametrize("max_tokens", [384, 40])
 def test_labels_point_at_the_answer(tokenizer, answer, touched, max_tokens):
-    features = span_features(tokenizer, [row(texts=[answer])], max_tokens, stride=7)
+    features = make_span_features(tokenizer, [row(texts=[answer])], max_tokens, stride=7)
     inside = 0
     for window, start, end in zip(features.windows, features.start_W, features.end_W, strict=True):
         begin, stop = PASSAGE.index(touched), PASSAGE.index(touched) + len(touched)
@@ -182,22 +182,22 @@ def test_labels_point_at_the_answer(tokenizer, answer, touched, max_tokens):
 def test_an_answer_elsewhere_is_refused_or_counted(tokenizer):
     rows = [row("good"), row("bad", starts=[1]), row("worse", starts=[-1]), row("last", texts=["Carla"])]
     with raises_row_error("answer-misplaced", row=2, answer="'Blue teapot'", start=1):
-        span_features(tokenizer, rows)
-    features = span_features(tokenizer, rows, invalid_rows=(complaints := InvalidRows("skip")))
+        make_span_features(tokenizer, rows)
+    features = make_span_features(tokenizer, rows, invalid_rows=(complaints := InvalidRows("skip")))
     assert features.skipped == len(complaints) == 2
     assert features.rows_Q.tolist() == [0, 3]
 
 
 def test_unanswerable_rows_point_at_cls_only_when_allowed(tokenizer):
     with raises_row_error("row-without-answer"):
-        span_features(tokenizer, [row(texts=[])])
-    features = span_features(tokenizer, [row(texts=[]), row()], unanswerable=True)
+        make_span_features(tokenizer, [row(texts=[])])
+    features = make_span_features(tokenizer, [row(texts=[]), row()], unanswerable=True)
     assert features.start_W[0] == features.end_W[0] == 0 < features.start_W[1]
 
 
 def test_a_row_without_its_columns_is_named(tokenizer):
     with raises_error(DataError, "row-not-squad", row=2):
-        span_features(tokenizer, [row(), {"id": "x", "question": "owns?"}])
+        make_span_features(tokenizer, [row(), {"id": "x", "question": "owns?"}])
 
 
 # -- scores back to text
@@ -226,7 +226,7 @@ def reference_decoding(found, starts, ends, passage, n_best, longest):
 def test_decoding_is_the_plain_loop(tokenizer, max_tokens, n_best, longest, rounded):
     rng = np.random.default_rng(max_tokens + n_best)
     passage = PASSAGE * 2
-    found = windows(tokenizer, QUESTION, passage, max_tokens, 9)
+    found = make_windows(tokenizer, QUESTION, passage, max_tokens, 9)
     starts, ends = ([rng.normal(size=len(w)) for w in found] for _ in range(2))
     if rounded:
         starts, ends = ([np.round(logits) for logits in side] for side in (starts, ends))
@@ -240,7 +240,7 @@ def test_decoding_is_the_plain_loop(tokenizer, max_tokens, n_best, longest, roun
 
 
 def test_padding_is_ignored_and_floats_of_any_width_do(tokenizer):
-    found = windows(tokenizer, QUESTION, PASSAGE, 60, 20)
+    found = make_windows(tokenizer, QUESTION, PASSAGE, 60, 20)
     rng = np.random.default_rng(0)
     starts, ends = ([rng.normal(size=len(w)).astype(np.float16) for w in found] for _ in range(2))
     padded = [[np.pad(x, (0, 200), constant_values=99) for x in side] for side in (starts, ends)]
@@ -249,7 +249,7 @@ def test_padding_is_ignored_and_floats_of_any_width_do(tokenizer):
 
 def test_gold_labels_decode_to_the_gold_answer(tokenizer):
     rows = [row("a"), row("b", texts=["Anna"]), row("c", texts=["주전자"]), row("d", context="tea", texts=["tea"])]
-    features = span_features(tokenizer, rows, 50, 10)
+    features = make_span_features(tokenizer, rows, 50, 10)
     starts = [np.eye(1, len(w), s)[0] for w, s in zip(features.windows, features.start_W, strict=True)]
     ends = [np.eye(1, len(w), e)[0] for w, e in zip(features.windows, features.end_W, strict=True)]
     # Windows without the answer vote for [CLS]; elsewhere they are flat, so the best span is the labelled one.
@@ -348,7 +348,7 @@ def test_every_form_of_predictions_opens(tmp_path, content):
         ("[1]", "not a JSON object but number"),
         ('{"a": 1}', "must be text"),
         ('{"id": "a"}\n{"id"', "row 2: is not JSON"),
-        ('[{"id": "a", "prediction_text": "x"}, {"id": "a", "prediction_text": "y"}]', "twice"),
+        ('[{"id": "a", "prediction_text": "x"}, {"id": "a", "prediction_text": "y"}]', "two predictions"),
     ],
 )
 def test_a_bad_predictions_file_gets_one_line(tmp_path, content, message):
@@ -384,7 +384,7 @@ def test_real_answers_come_back_from_their_labels(data, file, questions, unanswe
     rows = read_squad(data / "tasks" / file)
     assert len(rows) == questions
     tokenizer = Tokenizer.from_vocab(data / "vocab" / "bert-base-uncased-vocab.txt")
-    features = span_features(tokenizer, rows[:1500], unanswerable=unanswerable)
+    features = make_span_features(tokenizer, rows[:1500], unanswerable=unanswerable)
     for w, window in enumerate(features.windows):
         if features.start_W[w]:
             question = features.windows.question_W[w]

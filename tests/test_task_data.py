@@ -438,16 +438,16 @@ def spoilt(spec: TaskSpec, **changes) -> Rows:
         (SST2, {"label": None}, "row-without-label"),
         (SST2, {"sentence": "  "}, "row-empty"),
         (SST2, {"sentence": None}, "cell-missing"),
-        (SST2, {"sentence": ["a"]}, "cell-is-no-text"),
+        (SST2, {"sentence": ["a"]}, "cell-not-text"),
         (SST2, {"idx": 0}, "row-id-repeated"),
         (RTE, {"sentence1": "", "sentence2": "\t"}, "row-empty"),
-        (STSB, {"label": "many"}, "cell-is-no-number"),
-        (STSB, {"label": "inf"}, "cell-is-no-number"),
+        (STSB, {"label": "many"}, "cell-not-number"),
+        (STSB, {"label": "inf"}, "cell-not-number"),
         (SWAG, {"label": 4}, "choice-unknown"),
         (SWAG, {"ending1": ""}, "row-empty"),
-        (WNUT, {"ner_tags": ["O"]}, "row-with-other-tags"),
+        (WNUT, {"ner_tags": ["O"]}, "row-tag-count-differs"),
         (WNUT, {"tokens": [], "ner_tags": []}, "row-empty"),
-        (WNUT, {"tokens": 7}, "cell-is-no-tokens"),
+        (WNUT, {"tokens": 7}, "cell-without-tokens"),
         (WNUT, {"tokens": ["a"], "ner_tags": ["B-dragon"]}, "label-unknown-of-many"),
         (WNUT, {"tokens": ["a", "b"], "ner_tags": ["O", ""]}, "tag-empty"),
         (WNUT, {"tokens": ["a", "b"], "ner_tags": ["O", None]}, "tag-empty"),
@@ -500,9 +500,9 @@ def test_what_no_skipping_helps():
         read_examples(lost, SST2, (), skip)
     choices = TaskSpec("multiple_choice", "", "", ("accuracy",), "", text=("context", "choices"))
     uneven = [{"context": "a", "choices": ["b", "c"], "label": 0}, {"context": "a", "choices": ["b"] * 3, "label": 0}]
-    with raises_row_error("row-with-other-choices", row=2, count=3, first=2):
+    with raises_row_error("row-choice-count-differs", row=2, count=3, first=2):
         read_examples(data(uneven), choices)
-    with raises_row_error("cell-is-no-list-of-texts"):
+    with raises_row_error("cell-not-list-of-texts"):
         read_examples(data([{"context": "a", "choices": "b", "label": 0}]), choices)
 
 

@@ -16,7 +16,7 @@ from bertlab.tasks.entity_spans import entity_spans
 from bertlab.tasks.metrics import (
     accuracy,
     character_f1_macro,
-    entities,
+    entity_metrics,
     f1,
     f1_from_3,
     matthews,
@@ -82,7 +82,7 @@ def test_entities(seed):
     said = [[tag if rng.random() < 0.6 else tags[rng.integers(len(tags))] for tag in row] for row in gold]
     for row in (*gold, *said):
         assert entity_spans(row) == get_entities(row)
-    found = entities(gold, said)
+    found = entity_metrics(gold, said)
     for name in ("precision", "recall", "f1"):
         wanted = getattr(seqeval.metrics, f"{name}_score")(gold, said, zero_division=0)
         assert found[name] == pytest.approx(wanted), name
@@ -95,7 +95,7 @@ def test_entities(seed):
 
 
 def test_nothing_to_find():
-    found = entities([["O", "O"]], [["O", "O"]])
+    found = entity_metrics([["O", "O"]], [["O", "O"]])
     assert set(found.values()) == {0.0}
     assert character_f1_macro([["O"]], [["O"]]) == 0.0
 
@@ -106,6 +106,6 @@ def test_unequal_sizes():
             measure(np.array([0, 1]), np.array([0]))
         with pytest.raises(DataError):
             measure(np.array([]), np.array([]))
-    with raises_error(DataError, "tags-count-differs", sentence=0, tags=2, predicted=1):
-        entities([["O", "O"]], [["O"]])
+    with raises_error(DataError, "tag-predictions-count-differs", sentence=0, tags=2, predicted=1):
+        entity_metrics([["O", "O"]], [["O"]])
     assert math.isnan(pearson(np.array([1.0]), np.array([1.0])))

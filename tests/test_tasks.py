@@ -436,7 +436,7 @@ def test_other_columns_of_a_known_task(tmp_path, tiny_checkpoint):
     settings = config(tmp_path, tiny_checkpoint, "sst2", data=str(data), text_column="review", label_column="mood")
     list(finetune(settings))
     assert bertlab.load(tmp_path / "run" / "checkpoint").labels == ("negative", "positive")
-    with raises_error(BertlabError, "kind-of-known-task", kind="classification"):
+    with raises_error(BertlabError, "known-task-has-kind", kind="classification"):
         read_data(replace(settings, kind="tag"))
 
 

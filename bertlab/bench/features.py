@@ -15,7 +15,7 @@ from bertlab.bench import peer
 from bertlab.bench.harness import BenchOptions, make_ratio_result, measure_alternately, measure_peak_memory_mb, report
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.tasks.span.squad import read_rows
-from bertlab.tasks.span.windows import span_features
+from bertlab.tasks.span.windows import make_span_features
 from bertlab.training.devices import describe_hardware
 
 SAMPLE_ROWS = 4000  # on which the peer's number of processes is chosen
@@ -62,7 +62,7 @@ def measure(config: FeaturesBenchConfig) -> dict:
 
     def run_bertlab() -> float:
         start = time.perf_counter()
-        features = span_features(tokenizer, rows, config.max_tokens, config.stride)
+        features = make_span_features(tokenizer, rows, config.max_tokens, config.stride)
         seconds_before_windows.append(time.perf_counter() - start)
         window_counts["bertlab"] = sum(1 for _ in features.windows)
         bertlab_seconds.append(time.perf_counter() - start)

@@ -250,7 +250,7 @@ def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, encoder:
     examples = task_type.read_examples(read_split(rows, "validation"), spec)
     validation = peer.encode_text_rows(read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens)
     outputs_RK = trainer.predict(validation).predictions
-    predictions = outputs_RK[:, 0].tolist() if task_type.predicts_value else task_type.best(outputs_RK)
+    predictions = outputs_RK[:, 0].tolist() if task_type.predicts_value else task_type.choose_predictions(outputs_RK)
     return task_type.compute_metrics(examples, predictions)
 
 

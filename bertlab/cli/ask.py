@@ -65,6 +65,7 @@ def next_sentence(config: NextSentence) -> None:
         prediction,
         lambda: terminal.next_sentence_lines(first, second, prediction),
         label=prediction.label,
+        asked=prediction.asked,
     )
 
 

@@ -40,7 +40,7 @@ class Language:
     directory: Path
     """The directory of its files."""
     answer_script: str = ""
-    """The evaluation script for answers in this language, a key of `tasks.span.metrics.NORMALISED`; "" if no published
+    """The evaluation script for answers in this language, a key of `tasks.span.metrics.NORMALISERS`; "" if no published
     script supports the language, so that answers are not scored."""
     checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Task type -> names of the shipped checkpoints that suit it, best first; "pretrained" for other predictions."""

@@ -12,7 +12,7 @@ from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of, softmax
 from bertlab.tasks.span.answer import N_BEST, SpanReading, find_answers, read_passage, shown_characters
 from bertlab.tasks.span.decoding import decode_spans
-from bertlab.tasks.span.windows import Window, windows
+from bertlab.tasks.span.windows import Window, make_windows
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -48,7 +48,7 @@ def compute_span_attention(
 
     The arguments and errors are those of `Session.span_attention`.
     """
-    all_windows = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
+    all_windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
     if not 0 <= window < len(all_windows):
         raise TextError("window-out-of-range", window=window, last=len(all_windows) - 1)
     read_window = all_windows[window]

@@ -1,4 +1,4 @@
-"""Classification: one label for a text or a pair of texts (Devlin et al. 2019, section 4.1).
+"""Classification: predict one label for a text or a pair of texts (Devlin et al. 2019, section 4.1).
 
 Shape legend: B batch, R inputs of several batches, K labels.
 """
@@ -14,13 +14,13 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
-from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow
-from bertlab.tasks.examples import Example, Examples, label_name, label_number
+from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow, build_confusion_matrix
+from bertlab.tasks.examples import Example, Examples, find_label_index, label_name
 from bertlab.tasks.features import Features
 from bertlab.tasks.inference import device_of
-from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType, build_confusion_matrix
+from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType
 from bertlab.tasks.loss import Loss, label_loss
-from bertlab.tasks.probe import Probe, pooled_probe
+from bertlab.tasks.probe import Probe, make_pooled_probe
 from bertlab.text.batch import Batch, LabelBatch, collate
 from bertlab.text.readers.rows import Rows
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
@@ -35,7 +35,7 @@ class LabelShare:
     label: str
     """The name of the label."""
     probability: float
-    """In 0..1."""
+    """The probability, in 0..1."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Classification:
     """The prediction for a text: the probability of every label or, from a regression checkpoint, a value."""
 
     labels: tuple[LabelShare, ...]
-    """Every label in the checkpoint's order; () for a value."""
+    """All labels in the checkpoint's order; () for a value."""
     value: float | None = None
     """The value of a regression; None for labels."""
 
@@ -93,13 +93,13 @@ class ClassificationTask(LabelledTaskType):
         names = {label_name(cell) for cell in cells}
         if len(names) > MAX_LABELS or len(names) > max(20, len(cells) / 2):
             raise DataError("too-many-labels", name=data.name, labels=len(names), column=repr(column), rows=len(cells))
-        numbers = all(name.lstrip("-").isdecimal() and len(name) < 20 for name in names)
-        return tuple(sorted(names, key=(lambda name: (int(name), name)) if numbers else None))
+        are_numbers = all(name.lstrip("-").isdecimal() and len(name) < 20 for name in names)
+        return tuple(sorted(names, key=(lambda name: (int(name), name)) if are_numbers else None))
 
-    def read_target(self, cell: object, labels: tuple[str, ...], numbered: tuple[str, ...], texts) -> int:
-        return label_number(cell, labels, numbered)
+    def read_target(self, cell: object, labels: tuple[str, ...], names_by_number: tuple[str, ...], texts) -> int:
+        return find_label_index(cell, labels, names_by_number)
 
-    def target_name(self, examples: Examples, target: int) -> str:
+    def format_target(self, examples: Examples, target: int) -> str:
         return examples.labels[target]
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
@@ -114,9 +114,9 @@ class ClassificationTask(LabelledTaskType):
         names = features.examples.labels
         return score_labels(self, loaded.model, features, progress, names, lambda example: names)
 
-    def prediction_cell(self, examples: Examples, row: Example, prediction: int) -> str:
+    def format_prediction(self, examples: Examples, row: Example, prediction: int) -> str:
         spec, name = examples.spec, examples.labels[prediction]
-        # GLUE numbers labels in the order of the task, which may differ from that of the checkpoint
+        # GLUE numbers the labels in the order of the task, and the checkpoint's order may be different
         if spec.submission and not spec.names:
             if name not in spec.labels:
                 raise DataError("prediction-not-a-label", id=row.id, name=examples.name, label=repr(name))
@@ -131,10 +131,10 @@ class ClassificationTask(LabelledTaskType):
         return examples.labels.index((examples.spec.labels or examples.labels)[number])
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        return pooled_probe(model, self.name, encoding, model.classify, model.config.labels)
+        return make_pooled_probe(model, self.name, encoding, model.classify, model.config.labels)
 
     def predict_text(self, model: Bert, encoding: Encoding) -> Classification:
-        """The prediction for one text; see `predict_label`."""
+        """Predict one text; see `predict_label`."""
         return predict_label(model, encoding)
 
     def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[str, torch.Tensor]:
@@ -165,7 +165,7 @@ def score_labels(
     """Predict examples whose prediction is one of several labels or choices, and score each prediction.
 
     Args:
-        task_type: computes the outputs and their best labels.
+        task_type: the task type, which computes the outputs and chooses the predictions.
         model: the model that predicts.
         features: the inputs.
         progress: wraps the iterable of batches, as `tqdm` does.
@@ -175,8 +175,8 @@ def score_labels(
     Returns:
         The index of the predicted label of each example, the scored rows, and the confusion matrix.
     """
-    outputs = task_type.outputs(model, features, ANALYSIS_BATCH, progress)
-    predictions = task_type.best(outputs)
+    outputs = task_type.compute_outputs(model, features, ANALYSIS_BATCH, progress)
+    predictions = task_type.choose_predictions(outputs)
     scored_rows, counts = [], []
     for row, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):
         display_names, correct = names_of(example), float(best == example.target)

@@ -1,26 +1,26 @@
-"""Tags of a sentence <-> the entities they mark, by the rules of CoNLL-2000's `conlleval`, as `seqeval` has them."""
+"""Find the entities that tags mark, by the rules of CoNLL-2000's `conlleval`, which `seqeval` follows too."""
 
 from collections.abc import Iterable, Sequence
 
 
 def entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
-    """(type, first, last) of every entity in the tags of one sentence.
+    """Find the (type, first tag, last tag) of every entity in the tags of one sentence.
 
-    Lenient, as `seqeval` is by default: an I that follows nothing of its type begins an entity. E (last) and S (alone)
-    are read too. A tag without "-" has the type "_".
+    As in the default mode of `seqeval`, an I-tag that does not continue an entity of its type begins a new one. The
+    prefixes E (last word of an entity) and S (entity of one word) are read too. A tag without "-" has the type "_".
 
     >>> entity_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [('PER', 0, 1), ('LOC', 3, 3), ('LOC', 4, 4)]
     """
-    spans, began = [], 0
+    spans, first = [], 0
     prefix, type = "O", ""
-    for place, tag in enumerate([*tags, "O"]):
+    for index, tag in enumerate([*tags, "O"]):
         next_prefix = tag[0]
         next_type = tag[1:].split("-", 1)[-1] or "_"
         if _ends(prefix, type, next_prefix, next_type):
-            spans.append((type, began, place - 1))
+            spans.append((type, first, index - 1))
         if _begins(prefix, type, next_prefix, next_type):
-            began = place
+            first = index
         prefix, type = next_prefix, next_type
     return spans
 
@@ -40,7 +40,7 @@ def _begins(prefix: str, type: str, next_prefix: str, next_type: str) -> bool:
 
 
 def is_entity_scheme(tags: Iterable[str]) -> bool:
-    """Whether tags mark entities (O, B-X, I-X, E-X, S-X), unlike parts of speech.
+    """Whether all tags have the form of entity tags (O, B-X, I-X, E-X, S-X), unlike parts of speech.
 
     >>> is_entity_scheme(["O", "B-PER"]), is_entity_scheme(["NOUN", "ADJ"])
     (True, False)
@@ -49,7 +49,7 @@ def is_entity_scheme(tags: Iterable[str]) -> bool:
 
 
 def order_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """The tags of a data set in the order of the output layer's rows: O first, then by type, B before I.
+    """Sort the tags of a data set for the rows of the output layer: O first, then by type, B before I.
 
     >>> order_tags(["I-PER", "O", "B-LOC", "B-PER"])
     ('O', 'B-LOC', 'B-PER', 'I-PER')

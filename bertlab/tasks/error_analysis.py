@@ -3,6 +3,7 @@
 Shape legend: G labels of the data (gold), P predictions.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ class ScoredRow:
     id: str
     """The id of the row."""
     texts: tuple[str, ...]
-    """One or two texts; a context and its choices; the tokens; or question and passage."""
+    """The texts: one or two texts, a context and its choices, the tokens, or a question and its passage."""
     gold: str
     """The label, as text."""
     prediction: str
@@ -29,8 +30,8 @@ class ScoredRow:
     score: float
     """Between 0 (wrong) and 1 (correct): the F1 of an answer, or the share of correct tags."""
     probability: float | None
-    """The probability of the label; for tags, the lowest of the sentence; for an answer, its probability among the n
-    best. None for regression."""
+    """The probability of the label. For tags, the lowest probability of a gold tag in the sentence; for an answer, the
+    probability of the gold answers among the n best. None for regression."""
     values: tuple[float, float] | None = None
     """For regression, the label and the prediction as numbers."""
 
@@ -47,7 +48,7 @@ class ConfusionMatrix:
     """A confusion matrix with the rows that are counted in each cell."""
 
     names: tuple[str, ...]
-    """The labels; "" means no entity: the prediction for a missed entity, and the label of a falsely predicted one."""
+    """The labels. "" means no entity: the prediction for a missed entity, or the label of a wrongly predicted one."""
     cells: dict[tuple[int, int], tuple[int, ...]]
     """(label, prediction) -> the row index of every count. A row with several entities may be in several cells."""
 
@@ -70,12 +71,25 @@ class ConfusionMatrix:
         return float(self.counts_GP.sum(1).max() / self.counts_GP.sum())
 
 
+def build_confusion_matrix(names: Sequence[str], counts: Sequence[tuple[tuple[int, int], int]]) -> ConfusionMatrix:
+    """Build a confusion matrix.
+
+    Args:
+        names: the labels, in the order of the matrix's rows and columns.
+        counts: ((label, prediction), row index), once for each count.
+    """
+    cells = defaultdict(list)
+    for cell, row in counts:
+        cells[cell].append(row)
+    return ConfusionMatrix(tuple(names), {cell: tuple(rows) for cell, rows in cells.items()})
+
+
 @dataclass(frozen=True)
 class Group:
     """A group of questions and its metrics."""
 
     name: str
-    """What the questions have in common, such as "who"."""
+    """The name of the group, such as the question word "who"."""
     rows: tuple[int, ...]
     """The indices of the rows."""
     exact_match: float

@@ -1,4 +1,4 @@
-"""Checked examples of a task with labels, values, choices or tags, and how the cells of a row are read."""
+"""Validated examples of tasks with labels, values, choices or tags, and functions that read the cells of a row."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Example:
     texts: tuple[str, ...]
     """One or two texts; for multiple choice the context and every choice; for tagging the tokens."""
     target: int | float | tuple[int, ...] | None
-    """The number of a label or choice, a value, the numbers of the tags, or None where the row has no label."""
+    """The index of the label or choice, the value, or the indices of the tags; None if the row has no label."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Examples(Sequence):
     spec: TaskSpec
     """The task."""
     labels: tuple[str, ...]
-    """The names of the labels or tags; targets are indices of them. () for values and choices."""
+    """The names of the labels or tags, which targets index; () for values and choices."""
     rows: tuple[Example, ...]
-    """The examples themselves."""
+    """The examples."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -40,36 +40,36 @@ class Examples(Sequence):
 
     @property
     def labelled(self) -> bool:
-        """Whether the examples have targets; either all have, or none."""
+        """Whether the examples have targets; either all of them have one, or none."""
         return self.rows[0].target is not None
 
-    def of(self, rows: Sequence[int]) -> "Examples":
-        """Only these rows."""
+    def select(self, rows: Sequence[int]) -> "Examples":
+        """The examples at these indices."""
         return Examples(self.name, self.spec, self.labels, tuple(self.rows[row] for row in rows))
 
 
 def hold_out(examples: Examples, share: float, order: Callable[[int], Sequence[int]]) -> tuple[Examples, Examples]:
-    """Split examples in two.
+    """Split examples into a training part and a held-out part.
 
     Args:
-        share: the fraction of the examples in the second part.
-        order: number of rows -> a permutation of their indices; the first of them go to the second part.
+        share: the fraction of the examples to hold out.
+        order: number of rows -> a permutation of their indices; the first indices are held out.
 
     Raises:
-        DataError: too few rows for two parts.
+        DataError: one of the parts would be empty.
     """
     count = round(share * len(examples))
     if not 0 < count < len(examples):
         raise DataError("too-few-rows-to-hold-out", name=examples.name, count=len(examples))
     rows = list(order(len(examples)))
-    return examples.of(sorted(rows[count:])), examples.of(sorted(rows[:count]))
+    return examples.select(sorted(rows[count:])), examples.select(sorted(rows[:count]))
 
 
 # -- cells -------------------------------------------------------------------------------------------------------
 
 
 def read_text(row: dict, column: str) -> str:
-    """The text in a column; a number becomes text.
+    """Read the text in a column; a number is converted to text.
 
     Raises:
         DataError: the cell is empty, or a list or object.
@@ -78,17 +78,17 @@ def read_text(row: dict, column: str) -> str:
     if value is None:
         raise DataError("cell-missing", column=repr(column))
     if isinstance(value, list | dict):
-        raise DataError("cell-is-no-text", column=repr(column), type=type(value).__name__)
+        raise DataError("cell-not-text", column=repr(column), type=type(value).__name__)
     return value if isinstance(value, str) else str(value)
 
 
 def split_cell(cell: object) -> list:
-    """The tokens or tags of a cell: a list, or a text with spaces between them."""
+    """Split a cell into tokens or tags; the cell is a list, or a text with spaces between them."""
     return cell if isinstance(cell, list) else str(cell).split()
 
 
 def label_name(cell: object) -> str:
-    """The name of a label; 3.0 becomes "3", because tables read integer columns with empty cells as floats.
+    """The name of the label in a cell; 3.0 becomes "3", because integer columns with empty cells are read as floats.
 
     >>> label_name(3.0), label_name(" good "), label_name(True)
     ('3', 'good', 'True')
@@ -96,15 +96,19 @@ def label_name(cell: object) -> str:
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
-def label_number(cell: object, labels: tuple[str, ...], numbered: tuple[str, ...]) -> int:
-    """The index of a label in `labels`, from its name or from its number in `numbered`.
+def find_label_index(cell: object, labels: tuple[str, ...], names_by_number: tuple[str, ...]) -> int:
+    """Find the index in `labels` of the label in a cell.
+
+    Args:
+        cell: the name of the label, or its number.
+        names_by_number: the names that numbers in the data stand for, in order.
 
     Raises:
-        DataError: it is neither.
+        DataError: the cell is neither.
     """
     name = label_name(cell)
-    if name not in labels and name.isdecimal() and len(name) < 10 and int(name) < len(numbered):
-        name = numbered[int(name)]
+    if name not in labels and name.isdecimal() and len(name) < 10 and int(name) < len(names_by_number):
+        name = names_by_number[int(name)]
     if name not in labels:
         known = ", ".join(labels[:8])
         if len(labels) > 8:

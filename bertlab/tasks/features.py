@@ -1,6 +1,6 @@
-"""Turn checked examples into the token ids and targets of a batch, for every task type except spans.
+"""Convert examples to token ids and batches with targets, for every task type except question answering.
 
-Texts are tokenised in large parts, on every core (the `tokenizers` library is Rust).
+Many texts are tokenised at once, because the `tokenizers` library uses every core.
 
 Shape legend: B batch, T tokens of an input, I inputs, U units (words or characters).
 """
@@ -25,7 +25,7 @@ IGNORED = -100
 
 @dataclass(frozen=True)
 class Input:
-    """[CLS] A [SEP] or [CLS] A [SEP] B [SEP]; collates like an `Encoding`."""
+    """An input [CLS] A [SEP] or [CLS] A [SEP] B [SEP]; collates like an `Encoding`."""
 
     ids: np.ndarray
     """The token ids [T]."""
@@ -44,14 +44,14 @@ class Features(Sequence):
     """The examples that the inputs were made from."""
     ids: Ragged
     """The token ids of every input, with [CLS] and [SEP]."""
-    second_I: np.ndarray
-    """The position where text B begins; the length of the input where there is none."""
+    second_start_I: np.ndarray
+    """The position where text B begins; the length of the input if it has no text B."""
     example_I: np.ndarray
     """The index of each input's example."""
     unit_I: Ragged | None
-    """For tagging, laid out like `ids`: the unit of the example whose tag a token predicts, -1 for none."""
-    group: int
-    """How many neighbouring inputs belong to one example: the choices of multiple choice, else 1."""
+    """For tagging: for each token in `ids`, the index of the word or character whose tag it predicts; -1 for none."""
+    inputs_per_example: int
+    """The number of consecutive inputs of one example: the number of choices in multiple choice, otherwise 1."""
     pad_id: int
     """The token id of padding."""
     target_dtype: torch.dtype = torch.int64
@@ -62,26 +62,31 @@ class Features(Sequence):
 
     def __getitem__(self, i: int) -> Input:
         ids = self.ids[i]
-        return Input(ids, (np.arange(len(ids)) >= self.second_I[i]).astype(np.int64))
+        return Input(ids, (np.arange(len(ids)) >= self.second_start_I[i]).astype(np.int64))
 
     def batch(self, groups: np.ndarray) -> LabelBatch:
-        """Collate some groups and their targets.
+        """Collate inputs and their targets.
 
         Args:
-            groups: indices of groups; without multiple choice, of inputs.
+            groups: indices of groups of `inputs_per_example` consecutive inputs.
         """
-        inputs_I = (np.asarray(groups)[:, None] * self.group + np.arange(self.group)).ravel()
+        inputs_I = (np.asarray(groups)[:, None] * self.inputs_per_example + np.arange(self.inputs_per_example)).ravel()
         inputs = collate([self[int(i)] for i in inputs_I], self.pad_id)
-        if self.group > 1:
-            inputs = inputs.group(self.group)
+        if self.inputs_per_example > 1:
+            inputs = inputs.group(self.inputs_per_example)
         if self.unit_I is not None:
-            return LabelBatch(inputs, torch.from_numpy(self._tags(inputs_I, inputs.input_ids_BT.shape[1])))
-        targets = [self.examples[int(self.example_I[i])].target for i in inputs_I[:: self.group]]
+            return LabelBatch(inputs, torch.from_numpy(self._align_tags(inputs_I, inputs.input_ids_BT.shape[1])))
+        targets = [self.examples[int(self.example_I[i])].target for i in inputs_I[:: self.inputs_per_example]]
         # the dtype cannot be inferred in a process whose share of the batch is empty
         return LabelBatch(inputs, torch.tensor(targets, dtype=self.target_dtype))
 
-    def _tags(self, inputs_I: np.ndarray, longest: int) -> np.ndarray:
-        tags_BT = np.full((len(inputs_I), longest), IGNORED, np.int64)
+    def _align_tags(self, inputs_I: np.ndarray, size: int) -> np.ndarray:
+        """The tag that each token predicts, [B, T]; IGNORED for the other tokens.
+
+        Args:
+            size: T, the length of the longest input.
+        """
+        tags_BT = np.full((len(inputs_I), size), IGNORED, np.int64)
         for row, i in enumerate(inputs_I):
             units_T = self.unit_I[int(i)]
             tags_U = np.array(self.examples[int(self.example_I[i])].target)
@@ -90,52 +95,52 @@ class Features(Sequence):
         return tags_BT
 
     def batches(self, batch_size: int, seed: int, share: tuple[int, int] = (0, 1)) -> ShuffledSampler:
-        """Endless shuffled batches of `batch_size` groups.
+        """Make endless shuffled batches of `batch_size` groups; see `batch`.
 
         Args:
             share: (rank, number of processes), which select the part of every batch for this process.
         """
-        return ShuffledSampler(len(self) // self.group, batch_size, seed, self.batch, share)
+        return ShuffledSampler(len(self) // self.inputs_per_example, batch_size, seed, self.batch, share)
 
 
 def check_max_tokens(max_tokens: int) -> None:
-    """Raise TextError if `max_tokens` leaves no room for a text beside the special tokens."""
+    """Raise TextError if `max_tokens` leaves no space for a text beside the special tokens."""
     if max_tokens < 5:
         raise TextError("max-tokens-too-few", max_tokens=max_tokens)
 
 
-def text_features(
+def tokenise_texts(
     tokenizer: Tokenizer,
     examples: Examples,
     texts_a: Sequence[str],
     texts_b: Sequence[str],
     max_tokens: int,
-    group: int = 1,
+    inputs_per_example: int = 1,
     target_dtype: torch.dtype = torch.int64,
 ) -> Features:
-    """Tokenise texts or pairs of texts; inputs over `max_tokens` are truncated, the longer text of a pair first.
+    """Tokenise texts or pairs of texts; inputs longer than `max_tokens` are truncated, the longer text of a pair first.
 
     Source: `_truncate_seq_pair` of google-research/bert.
 
     Args:
         tokenizer: the tokenizer of the model.
-        examples: the examples, each of them for `group` consecutive inputs.
+        examples: the examples; each has `inputs_per_example` consecutive inputs.
         texts_a: text A of each input.
         texts_b: text B of each input; empty for single texts.
         max_tokens: maximum length of an input, in tokens.
-        group: see `Features.group`.
+        inputs_per_example: see `Features.inputs_per_example`.
         target_dtype: see `Features.target_dtype`.
 
     Raises:
-        TextError: `max_tokens` leaves no room for a text.
+        TextError: `max_tokens` leaves no space for a text.
     """
     check_max_tokens(max_tokens)
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
     flat, lengths, second_start = array("i"), array("q"), array("q")
     for begin in range(0, len(texts_a), TEXTS_AT_ONCE):
-        part = slice(begin, begin + TEXTS_AT_ONCE)
-        ids_a = tokenizer.encode_ids(texts_a[part])
-        ids_b = tokenizer.encode_ids(texts_b[part]) if texts_b else [None] * len(ids_a)
+        chunk = slice(begin, begin + TEXTS_AT_ONCE)
+        ids_a = tokenizer.encode_ids(texts_a[chunk])
+        ids_b = tokenizer.encode_ids(texts_b[chunk]) if texts_b else [None] * len(ids_a)
         for a, b in zip(ids_a, ids_b, strict=True):
             if b is None:
                 ids = [cls, *a[: max_tokens - 2], sep]
@@ -146,15 +151,17 @@ def text_features(
                 second_start.append(length_a + 2)
             flat.extend(ids)
             lengths.append(len(ids))
-    example_I = np.repeat(np.arange(len(examples)), group)
+    example_I = np.repeat(np.arange(len(examples)), inputs_per_example)
     ids = to_ragged(flat, lengths)
-    return Features(examples, ids, np.array(second_start), example_I, None, group, tokenizer.pad_id, target_dtype)
+    return Features(
+        examples, ids, np.array(second_start), example_I, None, inputs_per_example, tokenizer.pad_id, target_dtype
+    )
 
 
 def truncated_lengths(a: int, b: int, limit: int) -> tuple[int, int]:
     """The lengths of two texts after truncation to `limit` tokens in total.
 
-    The longer text loses one token at a time; the second does where both are equally long.
+    Tokens are removed one by one from the longer text, or from the second text if both have the same length.
 
     >>> truncated_lengths(3, 20, 10), truncated_lengths(9, 9, 5), truncated_lengths(2, 3, 10)
     ((3, 7), (3, 2), (2, 3))

@@ -1,4 +1,4 @@
-"""Small parts that predictions of every task type share."""
+"""Functions that the predictions of every task type use."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ def device_of(model: nn.Module) -> torch.device:
 
 @contextmanager
 def inference(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients; afterwards the model is in the mode it was in."""
+    """Put a model into evaluation mode without gradients, and restore its mode afterwards."""
     was_training = model.training
     model.eval()
     try:
@@ -28,7 +28,7 @@ def inference(model: nn.Module) -> Iterator[None]:
 
 
 def softmax(scores: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Scores to probabilities, float64, for scores of any size.
+    """Convert scores to probabilities, in float64; large scores do not overflow.
 
     >>> softmax([1000.0, 1000.0]).tolist()
     [0.5, 0.5]

@@ -1,4 +1,4 @@
-"""What a loss function returns to a trainer, and the cross-entropy that classification and multiple choice share.
+"""The result of a loss function, and the cross-entropy loss of classification and multiple choice.
 
 Shape legend: B batch, K labels or choices.
 """
@@ -15,9 +15,9 @@ from bertlab.text.batch import LabelBatch
 class Loss:
     """The result of a loss function on one batch.
 
-    A loss function is a callable (model, batch) -> Loss. If it fills `parts`, it also has a method `counts(batch)`,
-    which maps the name of each part to the number of items that the part is a mean over. A loss that is only a mean
-    over rows needs neither.
+    A loss function is a callable (model, batch) -> Loss. If its value is a mean over rows, nothing else is needed.
+    Otherwise it fills `parts` and has a method `counts(batch)`, which maps the name of each part to the number of items
+    that the part is a mean over.
     """
 
     value: torch.Tensor
@@ -26,7 +26,7 @@ class Loss:
     """Metrics of this batch by name. A metric called NAME_x is a mean over the same items as the part NAME; every other
     metric is a mean over rows."""
     tokens: torch.Tensor
-    """How many tokens were read, padding not counted."""
+    """The number of tokens in the batch, not counting padding."""
     parts: dict[str, torch.Tensor] = field(default_factory=dict)
     """The means whose sum is `value`, by name."""
 

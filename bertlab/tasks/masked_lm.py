@@ -1,4 +1,4 @@
-"""Masked language modelling: the loss of pre-training, and the prediction of masked tokens.
+"""Masked language modelling: the pre-training loss, and the prediction of masked tokens.
 
 Shape legend: B batch, T tokens, H hidden, P predicted positions, M masks, V vocabulary.
 """
@@ -32,15 +32,15 @@ class PretrainingLoss:
     """
 
     rule: MaskRule
-    """How tokens to mask are chosen; the masks are drawn on the device of the batch."""
+    """How tokens to mask are chosen; the random choice is made on the device of the batch."""
     pair_objective: PairObjectiveName = "next"
     """The sentence-pair objective."""
     left_to_right: bool = False
     """For a model with causal attention: predict every next token instead of masked ones (section 5.1)."""
     teacher: nn.Module | None = None
-    """A model with a masked-token head over the same vocabulary, for distillation."""
+    """The teacher of distillation, a model with an MLM output layer over the same vocabulary; None for no teacher."""
     teacher_share: float = 0.5
-    """The weight of the teacher's distribution; the rest is the original token's."""
+    """The weight of the teacher's distribution in the target; the rest is the weight of the original token."""
 
     def make_targets(self, batch) -> tuple:
         """Mask a batch and return its inputs, the positions to predict [P] and their labels [P].
@@ -83,7 +83,7 @@ class PretrainingLoss:
         return F.pad(logits, (0, size - logits.shape[1]), value=float("-inf"))
 
     def counts(self, batch) -> dict[str, torch.Tensor | int]:
-        """Return the number of masked tokens and of sentence pairs, by which the parts of the loss are averaged."""
+        """Count the masked tokens and sentence pairs, over which the parts of the loss are averaged."""
         _, _, labels_P = self.make_targets(batch)
         pair = PAIR_OBJECTIVES[self.pair_objective]
         return {"mlm": (labels_P != IGNORED).sum()} | ({pair.name: len(batch)} if pair else {})
@@ -97,7 +97,7 @@ class Candidate:
     """A token that the model predicts for a mask."""
 
     token: str
-    """The token as the vocabulary spells it, "##" in front of a word's later tokens."""
+    """The token as in the vocabulary; "##" marks tokens that continue a word."""
     id: int
     """The token id."""
     probability: float
@@ -131,17 +131,16 @@ class MaskFill:
     candidates: tuple[Candidate, ...]
     """The most probable tokens, most probable first."""
     original: Original | None = None
-    """The token that the mask replaced, where it is known and a single token."""
+    """The token that the mask replaced, if it is known and a single token; otherwise None."""
 
 
 def predict_masks(
     model: Bert, tokenizer: Tokenizer, encoding: Encoding, top_k: int = 5, originals: Sequence[str] = ()
 ) -> list[MaskFill]:
-    """The `top_k` most probable tokens for every [MASK], each predicted with the other masks in place.
+    """Predict the `top_k` most probable tokens for every [MASK], while the other masks stay in the input.
 
     Args:
-        originals: the word that each mask replaced, "" where it is not known. A word of several tokens counts as not
-            known.
+        originals: the word that each mask replaced; "" if it is unknown. A word of several tokens counts as unknown.
 
     Raises:
         MissingHead: the model has no masked-token output layer.
@@ -169,7 +168,7 @@ def predict_masks(
 
 
 def _original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Original | None:
-    """The token that a mask replaced; None where the word has several tokens, is unknown to the vocabulary or empty."""
+    """The token that a mask replaced; None if the word is empty, has several tokens or is not in the vocabulary."""
     ids = tokenizer.encode_plain([word])[0] if word else []
     if len(ids) != 1 or ids[0] == tokenizer.unk_id:
         return None
@@ -179,10 +178,10 @@ def _original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Origina
 
 
 def mask_positions(tokenizer: Tokenizer, encoding: Encoding) -> list[int]:
-    """The positions of [MASK] in an input.
+    """Find the positions of [MASK] in an input.
 
     Raises:
-        TextError: there is none.
+        TextError: there is no [MASK].
     """
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:
@@ -201,7 +200,7 @@ class MaskedLMTask(TaskType):
     can_probe = True
 
     def can_predict(self, model: Bert) -> bool:
-        # a model with causal attention predicts the next token and cannot use what follows a mask
+        # with causal attention, a model cannot use the text after a mask
         return super().can_predict(model) and not model.config.left_to_right
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:

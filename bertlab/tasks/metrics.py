@@ -1,4 +1,4 @@
-"""Metrics of predicted labels, values and tags: those of GLUE and KLUE, and entity F1."""
+"""Metrics of predicted labels, values and tags: the metrics of GLUE and KLUE, and entity F1."""
 
 import math
 from collections import Counter
@@ -16,22 +16,22 @@ def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
     >>> accuracy(np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0]))
     0.75
     """
-    return float((_same_size(gold, predicted) == np.asarray(predicted)).mean())
+    return float((_require_same_size(gold, predicted) == np.asarray(predicted)).mean())
 
 
 def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
-    """Harmonic mean of precision and recall of one label; 0 if it neither occurs nor is predicted (as in scikit-learn).
+    """F1 of one label; 0 if the label neither occurs nor is predicted (as in scikit-learn).
 
     >>> f1(np.array([0, 1, 1, 1]), np.array([1, 1, 1, 0]))
     0.6666666666666666
     """
-    gold, predicted = _same_size(gold, predicted) == positive, np.asarray(predicted) == positive
+    gold, predicted = _require_same_size(gold, predicted) == positive, np.asarray(predicted) == positive
     return _f1(int((gold & predicted).sum()), int(predicted.sum()), int(gold.sum()))
 
 
 def f1_from_3(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """F1 of values of 3 and more, the second metric of KLUE-STS beside Pearson's r (Park et al. 2021, section 3.2)."""
-    return f1(_same_size(gold, predicted) >= 3, np.asarray(predicted) >= 3)
+    """F1 of the values of at least 3, the second metric of KLUE-STS (Park et al. 2021, section 3.2)."""
+    return f1(_require_same_size(gold, predicted) >= 3, np.asarray(predicted) >= 3)
 
 
 def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
@@ -40,14 +40,14 @@ def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
     >>> matthews(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]))
     0.5773502691896258
     """
-    gold = _same_size(gold, predicted)
+    gold = _require_same_size(gold, predicted)
     _, codes = np.unique(np.concatenate([gold, np.asarray(predicted)]), return_inverse=True)
     labels = codes.max() + 1
     table = np.bincount(codes[: len(gold)] * labels + codes[len(gold) :], minlength=labels**2).reshape(labels, labels)
     table = table.astype(np.float64)
-    total, right, gold_K, predicted_K = table.sum(), np.trace(table), table.sum(1), table.sum(0)
-    spread = (total**2 - predicted_K @ predicted_K) * (total**2 - gold_K @ gold_K)
-    return float((right * total - gold_K @ predicted_K) / math.sqrt(spread)) if spread else 0.0
+    total, correct, gold_K, predicted_K = table.sum(), np.trace(table), table.sum(1), table.sum(0)
+    squared_norm = (total**2 - predicted_K @ predicted_K) * (total**2 - gold_K @ gold_K)
+    return float((correct * total - gold_K @ predicted_K) / math.sqrt(squared_norm)) if squared_norm else 0.0
 
 
 def pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
@@ -56,7 +56,7 @@ def pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
     >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])), 4)
     0.982
     """
-    x, y = _same_size(gold, predicted).astype(np.float64), np.asarray(predicted, np.float64)
+    x, y = _require_same_size(gold, predicted).astype(np.float64), np.asarray(predicted, np.float64)
     if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
         return math.nan
     x, y = x - x.mean(), y - y.mean()
@@ -69,7 +69,7 @@ def spearman(gold: np.ndarray, predicted: np.ndarray) -> float:
     >>> round(spearman(np.array([1, 2, 3]), np.array([10, 20, 400])), 12)
     1.0
     """
-    return pearson(_ranks(_same_size(gold, predicted)), _ranks(np.asarray(predicted)))
+    return pearson(_ranks(_require_same_size(gold, predicted)), _ranks(np.asarray(predicted)))
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -82,39 +82,43 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return (np.cumsum(counts) - (counts - 1) / 2)[codes]
 
 
-def _same_size(gold: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+def _require_same_size(gold: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return `gold` as an array; raise DataError if the sizes differ or are 0."""
     if len(gold) != len(predicted) or not len(gold):
         raise DataError("predictions-count-differs", predictions=len(predicted), rows=len(gold))
     return np.asarray(gold)
 
 
-def _f1(right: int, predicted: int, gold: int) -> float:
-    """F1 from counts: 2PR / (P + R), 0 if nothing is predicted and nothing is labelled."""
-    return 2 * right / (predicted + gold) if predicted + gold else 0.0
+def _f1(correct: int, predicted: int, gold: int) -> float:
+    """F1 from counts: 2PR / (P + R); 0 if all counts are 0."""
+    return 2 * correct / (predicted + gold) if predicted + gold else 0.0
 
 
 # -- entities ----------------------------------------------------------------------------------------------------
 
 
-def entities(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Precision, recall and F1 of whole entities (type, first and last word), and the mean F1 of the types.
+def entity_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Precision, recall and F1 of entities, and the mean F1 of the entity types.
 
-    All are shares in 0..1, computed over all sentences as `seqeval` does by default.
+    A predicted entity is correct if its type, first and last word are. All metrics are fractions in 0..1 over all
+    sentences, as `seqeval` computes them by default.
 
     Args:
         gold: the correct tags of every sentence.
         predicted: the predicted tags of every sentence.
 
     Raises:
-        DataError: a sentence has another number of predicted tags.
+        DataError: a sentence has a different number of gold and predicted tags.
 
-    >>> entities([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]])["precision"]
+    >>> entity_metrics([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]])["precision"]
     0.5
     """
     correct_by_type, predicted_by_type, gold_by_type = Counter(), Counter(), Counter()
     for number, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
         if len(gold_tags) != len(predicted_tags):
-            raise DataError("tags-count-differs", sentence=number, tags=len(gold_tags), predicted=len(predicted_tags))
+            raise DataError(
+                "tag-predictions-count-differs", sentence=number, tags=len(gold_tags), predicted=len(predicted_tags)
+            )
         gold_spans, predicted_spans = set(entity_spans(gold_tags)), set(entity_spans(predicted_tags))
         correct_by_type.update(type for type, _, _ in gold_spans & predicted_spans)
         predicted_by_type.update(type for type, _, _ in predicted_spans)
@@ -131,7 +135,7 @@ def entities(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) 
 
 
 def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Mean F1 of the single tags except O: the second metric of KLUE-NER (Park et al. 2021, section 3.4).
+    """Mean F1 of all tags except O, the second metric of KLUE-NER (Park et al. 2021, section 3.4).
 
     >>> character_f1_macro([["B-PS", "I-PS", "O"]], [["B-PS", "O", "O"]])
     0.5
@@ -141,6 +145,15 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
     gold_counts, predicted_counts = Counter(gold_tags), Counter(predicted_tags)
     names = sorted((gold_counts.keys() | predicted_counts.keys()) - {"O"})
     return float(np.mean([_f1(correct[n], predicted_counts[n], gold_counts[n]) for n in names])) if names else 0.0
+
+
+def name_metrics(metrics: dict, split: str, first: bool) -> dict:
+    """Name the metrics of one of several splits: those of the first split stay, those of others get a prefix.
+
+    >>> name_metrics({"accuracy": 71.0}, "validation_mismatched", first=False)
+    {'mismatched_accuracy': 71.0}
+    """
+    return metrics if first else {f"{split.partition('_')[2] or split}_{name}": v for name, v in metrics.items()}
 
 
 LABEL_METRICS = {

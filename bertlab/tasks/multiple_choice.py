@@ -1,4 +1,4 @@
-"""Multiple choice: which of several texts continues a context best (Devlin et al. 2019, section 4.4).
+"""Multiple choice: choose the text that best continues a context (Devlin et al. 2019, section 4.4).
 
 Shape legend: B batch, C choices, E examples.
 """
@@ -17,14 +17,15 @@ from bertlab.nn.bert import Bert
 from bertlab.tasks.classification import score_labels
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow
 from bertlab.tasks.examples import Example, Examples, label_name, read_text
-from bertlab.tasks.features import Features, text_features
+from bertlab.tasks.features import Features, tokenise_texts
 from bertlab.tasks.inference import device_of
 from bertlab.tasks.labelled_task import LabelledTaskType
 from bertlab.tasks.loss import Loss, label_loss
 from bertlab.text.batch import Batch, LabelBatch, collate
 from bertlab.text.tokenizers.wordpiece import Encoding
 
-SMALL = 20  # so few training rows may all have the same answer
+# fewer training rows than this may all have the same label by chance
+MIN_ROWS_FOR_DISTINCT_TARGETS = 20
 
 
 @dataclass(frozen=True)
@@ -32,24 +33,24 @@ class Choice:
     """One way to continue a context."""
 
     text: str
-    """The choice."""
+    """The text."""
     probability: float
-    """Its share among the choices offered, in 0..1."""
+    """Softmax of the scores of all choices, in 0..1."""
     score: float
     """Its logit."""
 
 
 def choice_loss(model: nn.Module, batch: LabelBatch) -> Loss:
-    """Mean cross-entropy of the right choice among the choices of each example."""
+    """Mean cross-entropy of the correct choice among the choices of each example."""
     scores_BC = model.choose(model.pool(batch.inputs.ungroup())).float().view(len(batch.labels_B), -1)
     return label_loss(scores_BC, batch)
 
 
 def predict_choice(model: Bert, choices: Sequence[str], encodings: Sequence[Encoding], pad_id: int) -> list[Choice]:
-    """The probability of every choice.
+    """Predict the probability of every choice.
 
     Args:
-        encodings: context and choice, one for each choice.
+        encodings: for each choice, the encoding of the context and this choice.
         pad_id: the token id of padding.
 
     Raises:
@@ -61,7 +62,7 @@ def predict_choice(model: Bert, choices: Sequence[str], encodings: Sequence[Enco
 
 
 class MultipleChoiceTask(LabelledTaskType):
-    """Which of several texts continues a context best."""
+    """Choose the text that best continues a context."""
 
     name = "multiple_choice"
     aliases = ("choose",)
@@ -86,11 +87,11 @@ class MultipleChoiceTask(LabelledTaskType):
         if len(columns) == 1:
             choices = row.get(columns[0])
             if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
-                raise DataError("cell-is-no-list-of-texts", column=repr(columns[0]))
+                raise DataError("cell-not-list-of-texts", column=repr(columns[0]))
         else:
             choices = [read_text(row, column) for column in columns]
         if len(choices) < 2:
-            raise DataError("row-with-too-few-choices")
+            raise DataError("row-needs-two-choices")
         start = f"{read_text(row, spec.start)} " if spec.start else ""
         return (context, *(start + choice if choice.strip() else "" for choice in choices))
 
@@ -98,48 +99,50 @@ class MultipleChoiceTask(LabelledTaskType):
         if not all(text.strip() for text in texts):
             raise DataError("row-empty")
         if len(texts) != len(first):
-            raise DataError("row-with-other-choices", count=len(texts) - 1, first=len(first) - 1)
+            raise DataError("row-choice-count-differs", count=len(texts) - 1, first=len(first) - 1)
 
-    def read_target(self, cell: object, labels, numbered, texts: tuple[str, ...]) -> int:
+    def read_target(self, cell: object, labels, names_by_number, texts: tuple[str, ...]) -> int:
         name = label_name(cell)
         if not name.isdecimal() or len(name) > 9 or int(name) >= len(texts) - 1:
             raise DataError("choice-unknown", label=repr(cell)[:80], last=len(texts) - 2)
         return int(name)
 
-    def needs_variety(self, examples: Examples) -> bool:
-        return len(examples) >= SMALL
+    def requires_distinct_targets(self, examples: Examples) -> bool:
+        return len(examples) >= MIN_ROWS_FOR_DISTINCT_TARGETS
 
     def make_features(self, tokenizer, examples: Examples, max_tokens: int) -> Features:
         texts_a = [row.texts[0] for row in examples for _ in row.texts[1:]]
         texts_b = [choice for row in examples for choice in row.texts[1:]]
-        return text_features(tokenizer, examples, texts_a, texts_b, max_tokens, group=_choices(examples))
+        return tokenise_texts(
+            tokenizer, examples, texts_a, texts_b, max_tokens, inputs_per_example=_count_choices(examples)
+        )
 
     def scores(self, model: Bert, batch: Batch) -> torch.Tensor:
         return model.choose(model.pool(batch))
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[np.ndarray]:
-        scores_EC = np.stack(scores_I).astype(np.float64).reshape(-1, features.group)
+        scores_EC = np.stack(scores_I).astype(np.float64).reshape(-1, features.inputs_per_example)
         powers_EC = np.exp(scores_EC - scores_EC.max(1, keepdims=True))
         return list(powers_EC / powers_EC.sum(1, keepdims=True))
 
     def score_examples(
         self, loaded: Checkpoint, features: Features, progress: Callable
     ) -> tuple[list, list[ScoredRow], ConfusionMatrix]:
-        names = [str(choice + 1) for choice in range(features.group)]
+        names = [str(choice + 1) for choice in range(features.inputs_per_example)]
         return score_labels(self, loaded.model, features, progress, names, lambda example: example.texts[1:])
 
-    def attention_texts(self, row: ScoredRow, joint: str, predict: Callable) -> tuple[str, str]:
+    def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
         return row.texts[0], row.gold
 
-    def prediction_cell(self, examples: Examples, row: Example, prediction: int) -> str:
+    def format_prediction(self, examples: Examples, row: Example, prediction: int) -> str:
         return str(prediction)
 
     def parse_prediction(self, cell: str, examples: Examples) -> int:
         if (number := int(cell)) < 0:
             raise ValueError(cell)
-        return range(_choices(examples))[number]
+        return range(_count_choices(examples))[number]
 
 
-def _choices(examples: Examples) -> int:
-    """How many choices every example has."""
+def _count_choices(examples: Examples) -> int:
+    """The number of choices, which is the same for every example."""
     return len(examples[0].texts) - 1

@@ -1,8 +1,8 @@
-"""Files of predictions: the format of each benchmark, written and read back to be scored.
+"""Write predictions in the file format of each benchmark, and read them back.
 
-GLUE: a table of index and prediction, separated by tabs, under the official names
-(https://gluebenchmark.com/faq). Tags: a token and its tag on each line and an empty line between sentences, as in
-CoNLL. Everything else: a table like GLUE's; a name in .csv is written with commas.
+Tags are written as in CoNLL: a token and its tag on each line, and an empty line between sentences. All other
+predictions are written like those of GLUE (https://gluebenchmark.com/faq): a table of index and prediction, separated
+by tabs, or by commas in a .csv file.
 """
 
 import csv
@@ -19,46 +19,48 @@ from bertlab.text.readers.invalid_rows import invalid_row
 from bertlab.text.readers.rows import is_blank, read_file
 
 
-def choose_path(out: Path, task: str, default: str, spec: TaskSpec, number: int, splits: int) -> Path:
-    """The file to write: `out` itself or, where `out` is a directory, the name that the benchmark wants in it.
+def choose_path(
+    out: Path, task: str, default_name: str, spec: TaskSpec, split_index: int, number_of_splits: int
+) -> Path:
+    """Choose the file to write: `out`, or the official file name of the benchmark in the directory `out`.
 
     Args:
-        default: the name of the file where the benchmark wants none.
-        number: which of the task's splits this is.
-        splits: how many splits are written.
+        default_name: the file name if the benchmark has no official one.
+        split_index: the index of the split among the task's splits.
+        number_of_splits: how many splits are written.
 
     Raises:
-        DataError: several splits for one file.
+        DataError: `out` is a file, but several splits are written.
     """
     if out.is_dir() or not out.suffix:
-        return out / (spec.submission[number] if number < len(spec.submission) else default)
-    if splits > 1:
+        return out / (spec.submission[split_index] if split_index < len(spec.submission) else default_name)
+    if number_of_splits > 1:
         raise DataError("out-needs-directory", task=task, path=out)
     return out
 
 
-def write_table(path: Path, examples: Examples, predictions: Sequence, cell: Callable) -> None:
+def write_table(path: Path, examples: Examples, predictions: Sequence, format_prediction: Callable) -> None:
     """Write a table of index and prediction; the file is complete or absent.
 
     Args:
-        cell: (examples, row, prediction) -> the text of a cell.
+        format_prediction: (examples, row, prediction) -> the text of a cell.
 
     Raises:
-        BertlabError: it cannot be written.
+        BertlabError: the file cannot be written.
     """
     text = io.StringIO()
     writer = csv.writer(text, delimiter="," if path.suffix == ".csv" else "\t", lineterminator="\n")
     writer.writerow(["index", "prediction"])
     for row, prediction in zip(examples, predictions, strict=True):
-        writer.writerow([row.id, cell(examples, row, prediction)])
+        writer.writerow([row.id, format_prediction(examples, row, prediction)])
     write_atomically(path, text.getvalue())
 
 
 def read_table(path: Path, examples: Examples, parse: Callable) -> list:
-    """Predictions of a table, in the order of the examples; their ids decide, not the order in the file.
+    """Read predictions from a table; they are matched to the examples by id and returned in their order.
 
     Args:
-        parse: (cell, examples) -> prediction, or ValueError or IndexError.
+        parse: (cell, examples) -> prediction; raises ValueError or IndexError for an invalid cell.
 
     Raises:
         DataError: the file is invalid, an id is missing, unknown or repeated, or a prediction is not one of this task.
@@ -93,7 +95,7 @@ def write_conll(path: Path, examples: Examples, predictions: Sequence[Sequence[s
     """Write tags in the format of CoNLL; the file is complete or absent.
 
     Raises:
-        BertlabError: it cannot be written.
+        BertlabError: the file cannot be written.
     """
     # a token may itself be a space, as in KLUE-NER, so a tab separates it from its tag
     sentences = (
@@ -104,10 +106,10 @@ def write_conll(path: Path, examples: Examples, predictions: Sequence[Sequence[s
 
 
 def read_conll(path: Path, examples: Examples) -> list[list[str]]:
-    """Tags from a file in the format of CoNLL, in the order of the examples.
+    """Read tags from a file in the format of CoNLL, with the sentences in the order of the examples.
 
     Raises:
-        DataError: the file is missing or invalid, does not fit the examples, or has an unknown tag.
+        DataError: the file is missing or invalid, its tokens do not match the examples, or a tag is unknown.
     """
     try:
         blocks = path.read_text(encoding="utf-8").split("\n\n")

@@ -1,6 +1,6 @@
-"""One prediction of a model as a choice among candidates, to watch while something inside the model is changed.
+"""A prediction as logits of candidates, for interventions: it is recomputed from changed hidden states.
 
-Shape legend: B batch, P positions read, H hidden, C candidates.
+Shape legend: B batch, P positions, H hidden, C candidates.
 """
 
 from collections.abc import Callable
@@ -14,22 +14,22 @@ from bertlab.text.tokenizers.wordpiece import Encoding
 
 @dataclass(frozen=True)
 class Probe:
-    """A prediction that is read from the last hidden states of one input."""
+    """A prediction that is computed from the last hidden states of one input."""
 
     kind: str
     """The task type."""
     encoding: Encoding
     """The input."""
     positions: tuple[int, ...]
-    """The tokens whose last hidden states are read."""
+    """The positions of the tokens whose last hidden states are used."""
     logits: Callable[[torch.Tensor], torch.Tensor]
-    """Their hidden states [B, P, H] -> logits [B, C] of the candidates."""
+    """Hidden states at these positions [B, P, H] -> logits of the candidates [B, C]."""
     label: Callable[[int], str]
-    """The text of candidate c."""
+    """Index of a candidate -> its text."""
 
 
-def pooled_probe(model: Bert, kind: str, encoding: Encoding, head: Callable, labels: tuple[str, ...]) -> Probe:
-    """A probe of an output layer that reads the pooled hidden state of the whole input.
+def make_pooled_probe(model: Bert, kind: str, encoding: Encoding, head: Callable, labels: tuple[str, ...]) -> Probe:
+    """Make a probe of an output layer on the pooled hidden state.
 
     Args:
         head: pooled hidden states [B, H] -> logits [B, C].

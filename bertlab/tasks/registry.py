@@ -1,4 +1,4 @@
-"""The task types: `TASK_TYPES` is their only table. A new type is one module and one row, or a call of `register`.
+"""The table of task types, `TASK_TYPES`. A new type needs one module and one row here, or a call of `register`.
 
 >>> TASK_TYPES["span"].command, TASK_TYPES["classify"].name
 ('answer', 'classification')
@@ -18,7 +18,7 @@ from bertlab.tasks.task_type import FinetuneTaskType, TaskType
 
 
 class TaskTypes(Mapping[str, TaskType]):
-    """Task types by name; older names are found too, but not listed."""
+    """Task types by name; old names are found too, but not listed."""
 
     def __init__(self, *task_types: TaskType):
         self._by_name: dict[str, TaskType] = {}
@@ -27,19 +27,19 @@ class TaskTypes(Mapping[str, TaskType]):
             self.add(task_type)
 
     def add(self, task_type: TaskType) -> None:
-        """Add a task type, or replace the one of this name."""
+        """Add a task type, or replace the task type with the same name."""
         self._by_name[task_type.name] = task_type
         self._names[task_type.name] = task_type.name
-        for alias in task_type.aliases:  # a subclass inherits the aliases of its parent, which still mean the parent
+        for alias in task_type.aliases:  # a subclass inherits aliases, but they keep naming its parent
             self._names.setdefault(alias, task_type.name)
 
     def remove(self, name: str) -> None:
         """Remove a task type."""
         task_type = self._by_name.pop(name)
-        self._names = {alias: own for alias, own in self._names.items() if own != task_type.name}
+        self._names = {alias: target for alias, target in self._names.items() if target != task_type.name}
 
     def __getitem__(self, name: str) -> TaskType:
-        if not isinstance(name, str):  # a damaged record may hold anything
+        if not isinstance(name, str):  # a damaged record may contain any value
             raise KeyError(name)
         return self._by_name[self._names[name]]
 
@@ -62,7 +62,7 @@ TASK_TYPES = TaskTypes(
 
 
 def register(task_type: TaskType) -> None:
-    """Add a task type from outside of the package; its output layer is a row of `nn.heads.HEADS`."""
+    """Register a task type from outside the package; its output layer must be a row of `nn.heads.HEADS`."""
     TASK_TYPES.add(task_type)
 
 
@@ -72,7 +72,7 @@ def finetune_types() -> list[FinetuneTaskType]:
 
 
 def probe_types() -> list[TaskType]:
-    """The task types whose prediction can be watched while something inside the model is changed."""
+    """The task types whose prediction can be recomputed under interventions; see `probe.Probe`."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.can_probe]
 
 
@@ -82,5 +82,5 @@ def types_of(model: Bert) -> list[TaskType]:
 
 
 def types_of_command(command: str) -> list[TaskType]:
-    """The task types that a command predicts: `classify` gives labels or values."""
+    """The task types that a command predicts; `classify` predicts labels and values."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.command == command]

@@ -54,13 +54,13 @@ class RegressionTask(LabelledTaskType):
     column_flags = ("text_column", "pair_column")
     loss = staticmethod(regression_loss)
 
-    def read_target(self, cell: object, labels, numbered, texts) -> float:
+    def read_target(self, cell: object, labels, names_by_number, texts) -> float:
         try:
             value = float(cell)
         except (TypeError, ValueError, OverflowError):
             value = math.nan
         if not math.isfinite(value):
-            raise DataError("cell-is-no-number", cell=repr(cell)[:80])
+            raise DataError("cell-not-number", cell=repr(cell)[:80])
         return value
 
     def extra_facts(self, examples: Examples) -> dict:
@@ -76,20 +76,23 @@ class RegressionTask(LabelledTaskType):
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[float]:
         return [float(value) for value in scores_I]
 
-    def best(self, outputs: Sequence[float]) -> list[float]:
+    def choose_predictions(self, outputs: Sequence[float]) -> list[float]:
         return list(outputs)
 
     def score_examples(
         self, loaded: Checkpoint, features: Features, progress: Callable
     ) -> tuple[list, list[ScoredRow], None]:
-        values = self.outputs(loaded.model, features, ANALYSIS_BATCH, progress)
+        values = self.compute_outputs(loaded.model, features, ANALYSIS_BATCH, progress)
         scored_rows = [
-            ScoredRow(e.id, e.texts, f"{e.target:g}", f"{value:.2f}", 0.0, None, (float(e.target), value))
-            for e, value in zip(features.examples, values, strict=True)
-        ]
+            ScoredRow(
+                example.id, example.texts, f"{example.target:g}", f"{value:.2f}", 0.0, None,
+                (float(example.target), value),
+            )
+            for example, value in zip(features.examples, values, strict=True)
+        ]  # fmt: skip
         return values, scored_rows, None
 
-    def prediction_cell(self, examples: Examples, row: Example, prediction: float) -> str:
+    def format_prediction(self, examples: Examples, row: Example, prediction: float) -> str:
         # the scale of STS-B is 0 to 5, and GLUE rejects values outside it
         return f"{min(5.0, max(0.0, prediction)) if examples.spec.submission else prediction:.3f}"
 
@@ -99,11 +102,15 @@ class RegressionTask(LabelledTaskType):
         return value
 
     def predict_text(self, model: Bert, encoding: Encoding) -> Classification:
-        """The prediction for one text; see `predict_value`."""
+        """Predict one text; see `predict_value`."""
         return predict_value(model, encoding)
 
     def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[None, torch.Tensor]:
-        """The score whose changes explain the prediction: no label, and the value of every input, [R] on the CPU."""
+        """The score whose changes explain the prediction for the first input.
+
+        Returns:
+            None, as there is no label, and the predicted value of every input, [R] on the CPU.
+        """
         return None, torch.cat([model.regress(model.pool(batch)).float().cpu() for batch in batches])
 
     def table_row(self, prediction: Classification) -> dict[str, str | float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import device_of
-from bertlab.tasks.probe import Probe, pooled_probe
+from bertlab.tasks.probe import Probe, make_pooled_probe
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.batch import collate
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
@@ -16,21 +16,21 @@ from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 @dataclass(frozen=True)
 class PairObjective:
-    """What the output layer on [CLS] is trained to tell about two sentences."""
+    """A binary classification of sentence pairs by an output layer on [CLS]."""
 
     name: str
     """The prefix of its metrics: NAME_loss, NAME_accuracy."""
     description: str
-    """How `bertlab.json` records it."""
+    """The name of the objective in `bertlab.json`."""
     head: str
     """Its output layer, a row of `nn.heads.HEADS`."""
     labels: tuple[str, str]
-    """What labels 0 and 1 are called."""
+    """The names of labels 0 and 1."""
 
 
 PAIR_OBJECTIVES: dict[PairObjectiveName, PairObjective | None] = {
     "next": PairObjective("nsp", "next sentence", "nsp", ("IsNext", "NotNext")),
-    # the same two-way output layer, so that the checkpoint is an ordinary BertForPreTraining
+    # uses the output layer of NSP, so that the checkpoint is an ordinary BertForPreTraining
     "order": PairObjective("order", "sentence order", "nsp", ("in order", "swapped")),
     "none": None,
 }
@@ -54,17 +54,22 @@ def pretraining_heads(pair_objective: PairObjectiveName) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class NextSentence:
-    """The prediction for two sentences."""
+    """The prediction for a pair of sentences."""
 
     probability: float
-    """Probability of label 0, in 0..1: that B follows A, or that both are in order."""
-    asked: str = "next"
+    """The probability of label 0, in 0..1: that B follows A, or that both are in order."""
+    objective: PairObjectiveName = "next"
     """The objective of the checkpoint: "next" (NSP) or "order" (SOP)."""
+
+    @property
+    def asked(self) -> str:
+        """The old name of `objective`."""
+        return self.objective
 
     @property
     def outcomes(self) -> tuple[str, str]:
         """The names of labels 0 and 1."""
-        return PAIR_OBJECTIVES[self.asked].labels
+        return PAIR_OBJECTIVES[self.objective].labels
 
     @property
     def label(self) -> str:
@@ -73,7 +78,7 @@ class NextSentence:
 
 
 def predict_next_sentence(model: Bert, encoding: Encoding, objective: str) -> NextSentence:
-    """Whether sentence B follows A, or whether both are in order.
+    """Predict whether sentence B follows A, or whether both are in order.
 
     Raises:
         MissingHead: the model has no sentence-pair output layer.
@@ -95,4 +100,4 @@ class SentencePairTask(TaskType):
     probe_reads_pair = True
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        return pooled_probe(model, self.name, encoding, model.nsp, PAIR_OBJECTIVES["next"].labels)
+        return make_pooled_probe(model, self.name, encoding, model.nsp, PAIR_OBJECTIVES["next"].labels)

@@ -1,4 +1,4 @@
-"""The flags that describe a custom task, or the columns of a known one."""
+"""The flags that describe a custom task, or rename the columns of a known task."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated
@@ -16,7 +16,7 @@ _NAME = tyro.conf.arg(metavar="NAME")
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFlags:
-    """The flags that describe a custom task; with a known task they replace the names of its columns."""
+    """The flags that describe a custom task; for a known task they only replace the names of its columns."""
 
     kind: Annotated[
         str | None,
@@ -24,54 +24,54 @@ class TaskFlags:
             name="type", aliases=("--kind",), metavar="|".join(task_type.name for task_type in finetune_types())
         ),
     ] = None
-    """The type of a custom task: a label, a number, one of several choices, a tag for every word, or an answer in a
-    passage."""
+    """The type of a custom task. classification predicts a label, regression a number, multiple_choice one of several
+    choices, tagging a tag for every word, and span an answer in a passage."""
     text_column: Annotated[str | None, _NAME] = None
-    """The column of the text; for multiple_choice the context; for tagging the tokens (a list, or words separated by
-    spaces); for span the passage, `context` by default."""
+    """The column of the text. It contains the context for multiple_choice, the tokens for tagging (a list, or words
+    separated by spaces), and the passage for span (default `context`)."""
     pair_column: Annotated[str | None, _NAME] = None
-    """The column of the second text of a pair; for span the question, `question` by default."""
+    """The column of the second text of a pair. It contains the question for span (default `question`)."""
     choice_columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """For multiple_choice: one column for each choice, or a single column with lists of choices."""
+    """The columns of the choices for multiple_choice: one column for each choice, or one column with lists."""
     label_column: Annotated[str | None, _NAME] = None
-    """The column of the label, the number, the right choice (from 0), the tags, or the answer's text (`answers` or
-    `answer` by default). The answer starts at the character in the column `answer_start` (from 0), or else where its
-    text first occurs."""
+    """The column to predict: the label, the number, the correct choice (from 0), the tags, or the text of the answer
+    (default `answers` or `answer`). An answer starts at the character in the column `answer_start` (from 0), if there
+    is one, and otherwise where its text first occurs."""
     id_column: Annotated[str | None, _NAME] = None
-    """The column with a unique name for every row, used in messages and predictions."""
+    """The column with a unique id for every row, which messages and prediction files use."""
 
     def spec(self, name: str, recorded: dict | None = None) -> TaskSpec:
-        """The task of that name with these columns.
+        """The task that these flags describe.
 
         Args:
-            name: of a known task, or "custom".
-            recorded: the task that a checkpoint was fine-tuned on, see `task_record`; it stands in for a missing
-                --type.
+            name: the name of a known task, or "custom".
+            recorded: the task that a checkpoint was fine-tuned on (see `task_record`), which is used if --type is
+                missing.
 
         Raises:
             BertlabError: flags are missing, or do not fit the type of the task.
         """
         if self.kind is not None:
-            named = finetune_type(self.kind)
+            given_type = finetune_type(self.kind)
         if not is_custom(name):
             spec = task(name)
-            if self.kind is not None and named is not TASK_TYPES[spec.kind]:
-                raise BertlabError("kind-of-known-task", task=name, kind=TASK_TYPES[spec.kind].name)
+            if self.kind is not None and given_type is not TASK_TYPES[spec.kind]:
+                raise BertlabError("known-task-has-kind", task=name, kind=TASK_TYPES[spec.kind].name)
         elif self.kind is not None:
-            spec = named.default_spec()
-            for flag in named.required_flags:
-                if not getattr(self, flag):
-                    raise BertlabError("column-flag-missing", flag=_spelled(flag))
+            spec = given_type.default_spec()
+            for field in given_type.required_flags:
+                if not getattr(self, field):
+                    raise BertlabError("column-flag-missing", flag=_flag_of_field(field))
         elif isinstance(recorded, dict) and recorded:
             spec = spec_of_record(recorded)
         else:
             raise BertlabError("kind-missing", kinds=[task_type.name for task_type in finetune_types()])
         task_type = finetune_type(spec.kind)
-        for flag in ("pair_column", "choice_columns"):
-            if getattr(self, flag) and flag not in task_type.column_flags:
+        for field in ("pair_column", "choice_columns"):
+            if getattr(self, field) and field not in task_type.column_flags:
                 raise BertlabError(
-                    "column-flag-of-other-kind", flag=_spelled(flag), kind=task_type.name,
-                    kinds=[other.name for other in finetune_types() if flag in other.column_flags],
+                    "column-flag-of-other-kind", flag=_flag_of_field(field), kind=task_type.name,
+                    kinds=[other.name for other in finetune_types() if field in other.column_flags],
                 )  # fmt: skip
         spec = task_type.change_columns(spec, self.text_column, self.pair_column, self.choice_columns)
         if self.label_column:
@@ -80,7 +80,7 @@ class TaskFlags:
 
 
 def is_custom(name: str) -> bool:
-    """Whether a name on the command line means the user's own rows, described by the flags.
+    """Whether a task name on the command line is "custom" (or "own", its old name).
 
     >>> is_custom("custom"), is_custom("own"), is_custom("sst2")
     (True, True, False)
@@ -89,10 +89,10 @@ def is_custom(name: str) -> bool:
 
 
 def finetune_type(name: str) -> FinetuneTaskType:
-    """The task type of a name, old names included.
+    """Look up a task type by its name or old name.
 
     Raises:
-        BertlabError: there is none that can be fine-tuned on.
+        BertlabError: no task type for fine-tuning has this name.
     """
     task_type = TASK_TYPES.get(name)
     if not isinstance(task_type, FinetuneTaskType):
@@ -101,20 +101,21 @@ def finetune_type(name: str) -> FinetuneTaskType:
 
 
 def spec_of_record(record: dict) -> TaskSpec:
-    """The task that a checkpoint's `bertlab.json` records; the type may have an old name.
+    """Read the task that a checkpoint's `bertlab.json` records; its type may have an old name.
 
     Raises:
         BertlabError: the record is damaged.
     """
     task_type = finetune_type(str(record.get("kind")))
-    known = {f.name for f in fields(TaskSpec)}
+    known_fields = {field.name for field in fields(TaskSpec)}
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
-    usual = task_type.default_spec()  # old records leave the columns of questions out
+    default_spec = task_type.default_spec()  # old records lack the columns of questions
     try:
         return TaskSpec(
             **{
-                "hub_id": "", "language": "", "metrics": usual.metrics, "source": "", "label": usual.label,
-                "text": usual.text, **{name: value for name, value in values.items() if name in known},
+                "hub_id": "", "language": "", "metrics": default_spec.metrics, "source": "",
+                "label": default_spec.label, "text": default_spec.text,
+                **{name: value for name, value in values.items() if name in known_fields},
                 "kind": task_type.name,
             }
         )  # fmt: skip
@@ -123,10 +124,10 @@ def spec_of_record(record: dict) -> TaskSpec:
 
 
 def task_record(spec: TaskSpec) -> dict:
-    """A task as a checkpoint's `bertlab.json` records it: its columns, and what differs from the defaults."""
-    usual = {f.name: f.default for f in fields(TaskSpec)}
-    return {name: value for name, value in asdict(spec).items() if value != usual[name] or name in ("text", "label")}
+    """Convert a task to its record in `bertlab.json`: its columns, and the fields that differ from the defaults."""
+    defaults = {field.name: field.default for field in fields(TaskSpec)}
+    return {name: value for name, value in asdict(spec).items() if value != defaults[name] or name in ("text", "label")}
 
 
-def _spelled(flag: str) -> str:
-    return f"--{flag.replace('_', '-')}"
+def _flag_of_field(field: str) -> str:
+    return f"--{field.replace('_', '-')}"

@@ -27,63 +27,68 @@ from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 
 class TaskType(ABC):
-    """What a task type is called, which output layer it uses, and how it is shown."""
+    """The name, output layer, command and page of a task type."""
 
     name: ClassVar[str]
-    """Its name in `TaskSpec.kind`, --type, --prediction and URLs."""
+    """The name in `TaskSpec.kind`, --type, --prediction and URLs."""
     aliases: ClassVar[tuple[str, ...]] = ()
-    """Older names, which are still read."""
+    """Old names, which are still accepted."""
     head: ClassVar[str]
-    """Its output layer, a row of `nn.heads.HEADS`."""
+    """The output layer, a row of `nn.heads.HEADS`."""
     command: ClassVar[str] = ""
     """The command and, with underscores, the method of `Session` that predicts; "" for none."""
     page: ClassVar[str] = ""
     """The page of the app that predicts; "" for none."""
     can_probe: ClassVar[bool] = False
-    """Whether single attention heads can be switched off under its prediction: whether it has a `probe`."""
+    """Whether the type has a `probe`, so that its prediction can be recomputed under interventions."""
     probe_reads_pair: ClassVar[bool] = False
     """Whether `probe` needs a second text."""
     probe_covers_all_candidates: ClassVar[bool] = False
-    """Whether the probabilities of `probe` are over all candidates, but those of `command` over the best ones only."""
+    """Whether the probabilities of `probe` are over all candidates, while those of `command` are over the best ones."""
 
     @property
     def hf_class(self) -> str:
-        """The class of `transformers` that opens a checkpoint with this output layer alone."""
+        """The class of `transformers` for a checkpoint with only this output layer."""
         return HEADS[self.head].hf_class
 
     def can_predict(self, model: Bert) -> bool:
-        """Whether a model has what a prediction of this type needs."""
+        """Whether a model can make predictions of this type."""
         return self.head in model.head_names
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        """One prediction to watch while something inside the model is changed; see `probe.Probe`."""
+        """Make a probe of one prediction, which can be recomputed under interventions; see `probe.Probe`.
+
+        Args:
+            pair: the second text, for types that read pairs.
+            mask: the index of the [MASK] to predict, for masked language modelling.
+        """
         raise BertlabError("task-type-without-probe", type=self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
-    """How a task's rows are read and predicted for evaluation."""
+    """How the rows of a task are read and predicted for evaluation."""
 
     source: str
     """A file, a directory or a hub id."""
     local: bool
-    """Whether `source` was named by the user and may be a directory with only some of the splits."""
+    """Whether the user gave `source`, so that it may be a directory with only some of the task's splits."""
     split: str
     """"validation", "test" or the name of a split."""
     task: str
     """The name of the task, for messages and file names."""
     max_tokens: int | None = None
-    """Tokens of an input; None is what suits the task and the checkpoint."""
+    """Maximum number of tokens in an input; None uses the default of the task type or of the checkpoint."""
     limit: int | None = None
     """Read only this many rows."""
     invalid: InvalidRowAction = "stop"
     """What happens to an invalid row."""
     threshold: float | None = None
-    """tau: predict "no answer" where its score exceeds the best answer's by more than this."""
+    """The threshold tau: predict "no answer" if its score exceeds the best answer's by more than tau."""
     tune_threshold: bool = False
-    """Tune tau on these rows, instead of using the checkpoint's."""
+    """Whether to tune tau on these rows instead of using the checkpoint's tau."""
     no_answer: Path | None = None
-    """A file with a no-answer score for each question, for predictions from a file."""
+    """A file with a no-answer score for each question, if the predictions come from a file."""
 
 
 class FinetuneTaskType(TaskType):
@@ -92,42 +97,42 @@ class FinetuneTaskType(TaskType):
     metrics: ClassVar[tuple[str, ...]]
     """The metrics of a custom task of this type; the first one compares runs."""
     max_tokens: ClassVar[int] = 128
-    """Tokens of an input if the user does not say."""
+    """Default maximum number of tokens in an input."""
     reads_windows: ClassVar[bool] = False
-    """Whether long texts are read in several windows, rather than cut."""
+    """Whether long texts are split into several windows instead of being truncated."""
     epochs: ClassVar[float] = 3.0
-    """Passes over the training data if the user does not say."""
+    """Default number of passes over the training data."""
     progress_metric: ClassVar[tuple[str, str]]
-    """What the progress bar shows: a key of the loss's metrics, and how it is labelled."""
+    """The metric in the progress bar: its key in the metrics of the loss, and its label."""
     column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """Which of `task_flags.TaskFlags` name its columns, besides the label's and the id's."""
+    """The fields of `task_flags.TaskFlags` that name its columns, except those of the label and the id."""
     required_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """Which of these a custom task needs."""
+    """The fields of these that a custom task must set."""
     uses_labels: ClassVar[bool] = False
     """Whether the output layer has one row for each label."""
     predicts_value: ClassVar[bool] = False
-    """Whether the prediction is a number rather than a label, a tag or a span."""
+    """Whether the prediction is a number."""
     scores_no_answer: ClassVar[bool] = False
-    """Whether "no answer" can be a prediction with a score of its own."""
+    """Whether the prediction can be "no answer", which has its own score."""
     has_confusion_of_labels: ClassVar[bool] = False
-    """Whether the confusion matrix counts rows, so that the share of the most frequent label means something."""
+    """Whether the confusion matrix counts each row once, so that the share of the most frequent label is meaningful."""
     count_name: ClassVar[str] = "examples"
-    """What the number of rows is called beside the metrics."""
+    """The key of the number of rows among the metrics."""
     json_suffix: ClassVar[str] = ".jsonl"
-    """The suffix of a file whose pasted rows are JSON."""
+    """The suffix of the file that rows pasted as JSON are stored in."""
     token_columns: ClassVar[tuple[str, ...]] = ()
-    """Usual names of a column of tokens."""
+    """Common names of a column of tokens."""
     fixed_columns: ClassVar[bool] = False
-    """Whether the app offers no choice of columns."""
+    """Whether the columns cannot be chosen in the app."""
     loss: Callable[[nn.Module, object], Loss]
     """(model, batch) -> Loss."""
 
     def default_spec(self) -> TaskSpec:
-        """A custom task of this type, before its columns are named."""
+        """A custom task of this type with default columns."""
         return TaskSpec(self.name, "", "", self.metrics, "", id="")
 
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
-        """The task with the columns that the user names."""
+        """Replace the columns of a task by those that the user names."""
         if text or pair:
             first = text or (spec.text[0] if spec.text else "")
             # a text column without a pair column replaces both texts of a pair
@@ -135,7 +140,7 @@ class FinetuneTaskType(TaskType):
         return spec
 
     def recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
-        """The settings of this type that a checkpoint's `bertlab.json` records."""
+        """The settings of this type that `bertlab.json` records in addition."""
         return {}
 
     @abstractmethod
@@ -143,7 +148,7 @@ class FinetuneTaskType(TaskType):
         """Read, check and tokenise the rows of a fine-tuning run.
 
         Raises:
-            BertlabError: the rows are not the task's, or there is nothing to learn.
+            BertlabError: the rows are not rows of the task, or there is nothing to train on.
         """
 
     # -- evaluation: splits -> examples -> predictions -> metrics --------------------------------------------------
@@ -154,19 +159,19 @@ class FinetuneTaskType(TaskType):
 
     @abstractmethod
     def read_split(self, spec: TaskSpec, split: str, loaded: Checkpoint | None, options: EvaluationOptions):
-        """The examples of one split. They have `name`, `spec`, `labelled`, a length, and `of(rows)` to select some.
+        """Read the examples of one split. They have `name`, `spec`, `labelled`, a length, and `select(rows)`.
 
         Args:
-            loaded: the checkpoint that will predict, whose labels are used; None where predictions come from a file.
+            loaded: the checkpoint that will predict, whose labels are used; None if predictions come from a file.
         """
 
     @abstractmethod
     def predict(self, loaded: Checkpoint, examples, options: EvaluationOptions, progress: Callable):
-        """A checkpoint's predictions, in the order of the examples."""
+        """Predict all examples with a checkpoint, in order."""
 
     @abstractmethod
     def read_predictions(self, path: Path, examples, options: EvaluationOptions):
-        """Predictions from a file, in the form of `predict`."""
+        """Read predictions from a file, in the form that `predict` returns."""
 
     @abstractmethod
     def write_predictions(self, out: Path, split: str, number_of_splits: int, examples, predictions, options) -> None:
@@ -174,7 +179,7 @@ class FinetuneTaskType(TaskType):
 
     @abstractmethod
     def compute_metrics(self, examples, predictions) -> dict:
-        """The task's metrics in percent, and how many rows they are over."""
+        """Compute the task's metrics in percent, and the number of rows they are over."""
 
     # -- error analysis --------------------------------------------------------------------------------------------
 
@@ -182,25 +187,25 @@ class FinetuneTaskType(TaskType):
     def read_analysis_rows(
         self, source: str | Path, split: str, spec: TaskSpec, limits: Limits | None = None
     ) -> AnalysisRows:
-        """The rows of a file or of one split of a directory, for error analysis.
+        """Read the rows of a file or of one split of a directory, for error analysis.
 
         Args:
-            limits: the most that a file may hold; see `read_file`.
+            limits: limits of the file's size; see `read_file`.
         """
 
     @abstractmethod
     def read_analysis_examples(self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows):
-        """The usable examples of these rows, as `read_split` gives them."""
+        """Convert the valid rows to examples, in the form that `read_split` returns."""
 
     @abstractmethod
     def analyse(self, loaded: Checkpoint, examples, progress: Callable) -> TaskAnalysis:
         """Predict every example and score each prediction."""
 
-    def attention_texts(self, row: ScoredRow, joint: str, predict: Callable) -> tuple[str, str]:
-        """The two texts whose attention is shown for a scored row; "" for no second one.
+    def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
+        """The two texts whose attention is shown for a scored row; the second may be "".
 
         Args:
-            joint: what stands between tokens.
+            separator: the text between tokens.
             predict: the method of `Session` named by `command`.
         """
         return row.texts[0], "".join(row.texts[1:])
@@ -208,5 +213,5 @@ class FinetuneTaskType(TaskType):
     # -- prediction of single texts --------------------------------------------------------------------------------
 
     def table_row(self, prediction) -> dict[str, str | float]:
-        """One prediction as cells of a table, by column."""
+        """Convert one prediction to the cells of a table, by column."""
         raise BertlabError("task-type-without-table", type=self.name)

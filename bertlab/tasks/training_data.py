@@ -1,4 +1,4 @@
-"""What a task gives to a fine-tuning run: batches, a loss, a model with a new task head, and held-out metrics."""
+"""The data of a fine-tuning run: batches, the loss, a model with a new task head, and held-out metrics."""
 
 import zlib
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ HELD_OUT_OF_TRAINING = "rows drawn from the training set"
 
 
 class Share(NamedTuple):
-    """Which rows of every batch are this process's: those from `rank` in steps of `processes`."""
+    """The rows of every batch that this process reads: every `processes`-th row, starting at `rank`."""
 
     rank: int = 0
     processes: int = 1
@@ -34,21 +34,21 @@ class TrainingOptions:
     """How the rows of a fine-tuning run are read."""
 
     data: str | None
-    """A file, a directory or a hub id; None is the task's own."""
+    """A file, a directory or a hub id; None uses the task's own data set."""
     validation: str | None
-    """Held-out rows; None is what lies beside `data`."""
+    """A file, a directory or a hub id of held-out rows; None uses the validation split of `data`."""
     max_tokens: int
-    """Tokens of an input."""
+    """Maximum number of tokens in an input."""
     hold_out: float = 0.0
-    """The share of the training rows to hold out where there are no held-out rows."""
+    """The share of the training rows to hold out if there is no validation split."""
     stride: int = 128
-    """For passages: how far each window begins after the one before, in tokens."""
+    """For passages: the number of tokens between the starts of two windows."""
     make_unanswerable: float | None = None
-    """For questions: how many without an answer to make for each one with an answer."""
+    """For questions: how many unanswerable questions to generate for each answerable one."""
     invalid: InvalidRowAction = "stop"
     """What happens to an invalid row."""
     seed: int = 0
-    """Seed of everything drawn at random."""
+    """Seed of all random choices."""
 
 
 @dataclass(frozen=True)
@@ -58,24 +58,24 @@ class TrainingData:
     task_type: "FinetuneTaskType"
     """The type of the task."""
     spec: TaskSpec
-    """The task, as these rows make it precise (its language, its metrics)."""
+    """The task, with the language and metrics that these rows determine."""
     loaded: Checkpoint
     """The checkpoint that the run starts from."""
     labels: tuple[str, ...]
-    """The labels of the new task head; () for a head without labels."""
+    """The labels of the new task head; () for a task head without labels."""
     make_batches: Callable[[int, int, tuple[int, int]], ShuffledSampler]
-    """(batch size, seed, share of this process) -> endless batches."""
+    """(batch size, seed, `Share` of this process) -> endless batches."""
     measure: Callable[[Bert, int | None, Callable], dict] | None
-    """(model, most rows or None, progress) -> metrics on the held-out rows; None where there are none."""
+    """(model, maximum number of rows or None, progress) -> metrics on the held-out rows; None without such rows."""
     facts: dict
-    """What `bertlab.json` records of these rows."""
+    """Facts about these rows that `bertlab.json` records."""
     options: TrainingOptions
-    """How they were read."""
+    """How the rows were read."""
     digest: int
     """A checksum of the tokens and targets, in their order."""
     build: Callable[[float], nn.Module] | None = None
-    """dropout -> the model to train, where that is more than the encoder under one output layer (`nn.bilstm`). Such
-    weights have no place in a checkpoint, so the run then leaves only its metrics and log."""
+    """dropout rate -> the model to train, if it has other weights than an encoder and a task head (`nn.bilstm`). A
+    checkpoint cannot store such weights, so the run then saves only its metrics and log."""
 
     @property
     def loss(self) -> Callable:
@@ -84,7 +84,7 @@ class TrainingData:
 
     @property
     def fingerprint(self) -> dict:
-        """What tells other training rows from the same ones when a run is resumed."""
+        """Identifies the training rows, so that a run is not resumed with other rows."""
         return {"examples": self.facts["examples"], "digest": self.digest}
 
     def new_model(self, dropout: float) -> nn.Module:
@@ -95,9 +95,10 @@ class TrainingData:
 
 
 def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
-    """The encoder under a task head with random weights, without the heads of pre-training, as in the paper.
+    """Put a new task head with random weights on an encoder, without the output layers of pre-training.
 
-    A head of the same name and labels is kept: a model that answers every question learns from there to refuse some.
+    A task head with the same name and labels keeps its weights, so that, for example, a model of SQuAD v1.1 can be
+    fine-tuned further on v2.0.
     """
     config = encoder.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels)
     model = FastBert(config, heads=[head])
@@ -109,7 +110,8 @@ def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, .
     }
     model.load_state_dict(weights, strict=False)
     if not keeps_head:
-        # a checkpoint that was fine-tuned with this seed began with the very weights that would be drawn here
+        # The seed also depends on the encoder. Otherwise a checkpoint that was fine-tuned with the same seed would get
+        # the weights that its old task head started from.
         with torch.random.fork_rng([]):
             torch.manual_seed(torch.initial_seed() + zlib.crc32(model.pooler.dense.weight.detach().numpy().tobytes()))
             model.heads.apply(model.initialise_weights)
@@ -117,7 +119,7 @@ def add_task_head(encoder: Bert, head: str, dropout: float, labels: tuple[str, .
 
 
 def checksum(arrays: Sequence[np.ndarray]) -> int:
-    """CRC-32 over several arrays; another order of tokens, rows or targets almost certainly differs."""
+    """Compute the CRC-32 of several arrays; it depends on the order of tokens, rows and targets."""
     value = 0
     for array in arrays:
         value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)

@@ -84,7 +84,7 @@ def analyse_errors(
         raise DataError("no-usable-row-because", error=error, first=invalid_rows.errors[0]) from None
     if not examples.labelled:
         raise DataError("rows-without-labels", name=rows.name)
-    sample = examples.of(choose_evenly(len(examples), max_rows))
+    sample = examples.select(choose_evenly(len(examples), max_rows))
     analysis = task_type.analyse(loaded, sample, progress)
     return ErrorAnalysis(
         rows.name, examples.spec, analysis.metrics, tuple(analysis.rows), len(rows), len(examples),

@@ -14,7 +14,7 @@ import tyro
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.limits import check_limits
-from bertlab.tasks.labelled_task import name_metrics
+from bertlab.tasks.metrics import name_metrics
 from bertlab.tasks.task_flags import TaskFlags, finetune_type, is_custom
 from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.text.pretraining.corpus import Corpus

@@ -79,7 +79,8 @@ def metrics_of(examples, predictions) -> dict:
 def predictions_of(loaded, examples, max_tokens: int) -> list:
     """The predictions of a checkpoint for examples."""
     task_type = TASK_TYPES[examples.spec.kind]
-    return task_type.best(task_type.outputs(loaded.model, features_of(loaded.tokenizer, examples, max_tokens)))
+    features = features_of(loaded.tokenizer, examples, max_tokens)
+    return task_type.choose_predictions(task_type.compute_outputs(loaded.model, features))
 
 
 def directory_of(place: Path, spec: TaskSpec) -> Path:

@@ -26,7 +26,7 @@ with st.container(key="verdict"), frame.show_errors():
     checkpoint = selection.open_checkpoint("next-sentence", first, second)
     prediction = calls.call_session(checkpoint, "next_sentence", first, second)
     answer = prediction.result
-    labels = (t(f"next-sentence-yes-{answer.asked}"), t(f"next-sentence-no-{answer.asked}"))
+    labels = (t(f"next-sentence-yes-{answer.objective}"), t(f"next-sentence-no-{answer.objective}"))
     probabilities = (answer.probability, 1 - answer.probability)
     parts = [f"{label} {percent(probability)}" for label, probability in zip(labels, probabilities, strict=True)]
     likelier = probabilities.index(max(probabilities))
@@ -34,6 +34,6 @@ with st.container(key="verdict"), frame.show_errors():
     st.html(f'<p class="say">{" · ".join(parts)}</p>')
     data = {"label": labels, "probability": probabilities}
     plots.draw("gauge", figures.nsp_gauge, prediction, labels=labels, data=data, layout={"showlegend": False})
-    if answer.asked == "order":
+    if answer.objective == "order":
         frame.note(t("next-sentence-order-note"))
     display.explain("nsp_probability")

@@ -1,4 +1,4 @@
-"""Answers of a model to questions about passages: one question at a time, or the rows of a data set.
+"""Answer questions about passages with a model: one question, or the rows of a data set.
 
 Shape legend: T tokens, K windows of one question, P tokens of the passage in a window, S spans, W words.
 """
@@ -12,7 +12,7 @@ from torch import nn
 from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import device_of, inference, require_positive, softmax
 from bertlab.tasks.span.decoding import Decoded, decode_all, decode_spans
-from bertlab.tasks.span.windows import Window, span_windows, windows
+from bertlab.tasks.span.windows import Window, make_span_windows, make_windows
 from bertlab.text.batches import score_spans
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import find_words
@@ -39,30 +39,30 @@ class Answer:
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers to a question, and where in the passage they may start and end."""
+    """The answers to a question, and the probabilities of their start and end at each word of the passage."""
 
     answers: tuple[Answer, ...]
     """The best spans, best first."""
     no_answer_score: float
-    """The score of "no answer", S.C + E.C, minimum over the windows."""
+    """The score of "no answer", S.C + E.C; the minimum over the windows."""
     no_answer_probability: float
-    """Its softmax beside the spans."""
+    """The probability of "no answer": softmax of its score and the scores of the spans."""
     words: tuple[tuple[int, int], ...]
-    """First character, and character after the last, of every word of the passage."""
+    """The first character of every word of the passage, and the character after its last."""
     start_probs: tuple[float, ...]
-    """For each word, the probability that the answer starts there: softmax over the winning window, 0 outside of it."""
+    """For each word, the probability that the answer starts there: softmax over the best window, 0 outside of it."""
     end_probs: tuple[float, ...]
-    """The same for the answer's end."""
+    """For each word, the probability that the answer ends there, computed in the same way."""
     windows: tuple[tuple[int, int], ...]
     """The characters of the passage that each window shows."""
     best_window: int
-    """The window that the best answer was found in."""
+    """The index of the window that contains the best answer."""
     null_threshold: float | None = None
-    """tau: a margin above it means "no answer"; None for a model that always answers."""
+    """The threshold tau: "no answer" is predicted if the margin exceeds it; None for a model that always answers."""
 
     @property
     def no_answer_margin(self) -> float:
-        """No-answer score minus the best span's (Devlin et al. 2019, section 4.3); inf without a span."""
+        """No-answer score minus the best span's score (Devlin et al. 2019, section 4.3); inf without a span."""
         return self.no_answer_score - self.answers[0].score if self.answers else float("inf")
 
     @property
@@ -78,18 +78,18 @@ class Answers:
 
 @dataclass(frozen=True)
 class SpanReading:
-    """One question read over a passage."""
+    """The output of a model for one question and its passage."""
 
     passage: str
     """The passage."""
     windows: list[Window]
-    """What the model read, one input each."""
+    """The windows, one input of the model each."""
     start_KT: list[np.ndarray]
     """Start logits of every token, one array for each window."""
     end_KT: list[np.ndarray]
-    """End logits, likewise."""
+    """End logits of every token, one array for each window."""
     decoded: Decoded
-    """The spans made of them."""
+    """The spans decoded from these logits."""
 
 
 def read_passage(
@@ -105,21 +105,21 @@ def read_passage(
     batch_size: int = 8,
     progress: Callable = iter,
 ) -> SpanReading:
-    """Read every window of a question; see `Session.answer` for the arguments and errors."""
+    """Compute the logits of every window of a question; see `Session.answer` for the arguments and errors."""
     model.head("span")
     require_positive(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
     device = device_of(model)
-    inputs = windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
+    inputs = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)
     start_KT, end_KT = score_spans(
         inputs, lambda batch: model.span(model(batch.to(device)).hidden_BTH), tokenizer.pad_id, batch_size, progress
     )
-    # so that a probability does not depend on how many answers are requested, up to the usual number
+    # at least N_BEST spans, so that a probability does not depend on the number of requested answers
     decoded = decode_spans(inputs, start_KT, end_KT, passage, max(n_best, N_BEST), max_answer_tokens)
     return SpanReading(passage, inputs, start_KT, end_KT, decoded)
 
 
 def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
-    """The answers of a reading."""
+    """The best answers of a `SpanReading`, with probabilities."""
     decoded, inputs = reading.decoded, reading.windows
     *probs_S, no_answer_probability = softmax([*(span.score for span in decoded.spans), decoded.no_answer_score])
     best = decoded.spans[0].window if decoded.spans else 0
@@ -164,24 +164,24 @@ def answer_questions(
     batch_size: int = 32,
     progress: Callable = iter,
 ) -> list[Decoded]:
-    """The spans for every question of a data set, in order.
+    """Find the best spans for every question of a data set, in order.
 
     Args:
-        rows: with the columns of SQuAD; see `tasks.span.squad`.
-        progress: wraps the parts that the rows are taken in (say, `tqdm`).
+        rows: questions with the columns of SQuAD; see `tasks.span.squad`.
+        progress: wraps the iterable of batches of questions, as `tqdm` does.
     """
     device = device_of(model)
     max_tokens = min(max_tokens, model.config.max_positions)
 
-    def logits(batch):
+    def compute_logits(batch):
         return model.span(model(batch.to(device)).hidden_BTH)
 
     decoded: list[Decoded] = []
     with inference(model):
         for first in progress(range(0, len(rows), QUESTIONS_AT_ONCE)):
             part = rows[first : first + QUESTIONS_AT_ONCE]
-            inputs = span_windows(
+            inputs = make_span_windows(
                 tokenizer, [r["question"] for r in part], [r["context"] for r in part], max_tokens, stride
             )
-            decoded += decode_all(inputs, *score_spans(inputs, logits, tokenizer.pad_id, batch_size))
+            decoded += decode_all(inputs, *score_spans(inputs, compute_logits, tokenizer.pad_id, batch_size))
     return decoded

@@ -1,7 +1,7 @@
 """Decode start and end scores to the best spans of a passage and the score of "no answer".
 
-Follows Devlin et al. 2019, section 4.2, and `run_squad.py` of google-research/bert. The caller computes the
-scores; no model is needed here.
+No model is needed here: the caller computes the scores. Source: Devlin et al. 2019, section 4.2, and `run_squad.py` of
+google-research/bert.
 
 Shape legend: T tokens of a window, W windows, P tokens of the passage in a window, I starts, J ends.
 """
@@ -35,17 +35,18 @@ class Decoded:
     """The best spans of one question, and the score of "no answer"."""
 
     spans: tuple[Span, ...]
-    """The n best, best first, each with a different text."""
+    """The n best spans, best first; no two have the same text."""
     no_answer_score: float
     """S.C + E.C, minimum over the windows."""
 
     @property
     def text(self) -> str:
+        """The text of the best span; "" without a span."""
         return self.spans[0].text if self.spans else ""
 
     @property
     def no_answer_margin(self) -> float:
-        """No-answer score less the best span's: above a threshold tau, the answer is "" (section 4.3)."""
+        """No-answer score minus the best span's: above a threshold tau, the answer is "" (section 4.3)."""
         return self.no_answer_score - self.spans[0].score if self.spans else float("inf")
 
 
@@ -57,39 +58,39 @@ def decode_spans(
     n_best: int = 20,
     max_answer_tokens: int = 30,
 ) -> Decoded:
-    """The best spans of one question: the n_best starts x the n_best ends of each window, joined.
+    """Find the best spans of one question among the pairs of the `n_best` starts and ends of each window.
 
-    A start lies in the passage and has its maximum context there; an end lies in the passage, not before the start, and
-    the span has at most `max_answer_tokens` tokens. Of spans with the same text the best is kept; of equal scores the
-    earlier window, start, end comes first. Unlike in `run_squad.py`, no place among the n_best is spent on a token that
-    cannot start or end an answer.
+    A start is a passage token that no other window shows with more context. An end is a passage token at or after the
+    start, so that the span has at most `max_answer_tokens` tokens. Only the best of several spans with the same text is
+    returned. Equal scores are ordered by window, start and end. Unlike in `run_squad.py`, the `n_best` starts and ends
+    include only tokens that can start or end an answer.
 
     Args:
-        start_logits, end_logits: one array [T] or longer (padding is ignored) for each window.
-        passage: the text the windows were made of; answers are cut from it.
+        start_logits, end_logits: one array for each window, [T] or longer; the rest is padding and is ignored.
+        passage: the text that the windows were made from; answers are parts of it.
     """
     no_answer, columns = float("inf"), []
     for k, (window, starts, ends) in enumerate(zip(windows, start_logits, end_logits, strict=True)):
         start_T = np.asarray(starts, np.float64)[: len(window)]
         end_T = np.asarray(ends, np.float64)[: len(window)]
         no_answer = min(no_answer, float(start_T[0] + end_T[0]))
-        before, covered_P2 = window.passage.start, window.offsets_T2[window.passage]
-        usable_P = covered_P2[:, 1] > covered_P2[:, 0]
-        start_I = _best(start_T[window.passage], usable_P & window.is_max_context_T[window.passage], n_best)
-        end_J = _best(end_T[window.passage], usable_P, n_best)
+        passage_start, offsets_P2 = window.passage.start, window.offsets_T2[window.passage]
+        has_text_P = offsets_P2[:, 1] > offsets_P2[:, 0]
+        start_I = _find_highest(start_T[window.passage], has_text_P & window.is_max_context_T[window.passage], n_best)
+        end_J = _find_highest(end_T[window.passage], has_text_P, n_best)
         length_IJ = end_J - start_I[:, None]
         i, j = np.nonzero((length_IJ >= 0) & (length_IJ < max_answer_tokens))
         start, end = start_I[i], end_J[j]
-        score = start_T[before + start] + end_T[before + end]
-        columns.append((score, np.full(len(i), k), covered_P2[start, 0], covered_P2[end, 1]))
+        score = start_T[passage_start + start] + end_T[passage_start + end]
+        columns.append((score, np.full(len(i), k), offsets_P2[start, 0], offsets_P2[end, 1]))
     if not columns:
         return Decoded((), no_answer)
     score, window, begin, end = (np.concatenate(column) for column in zip(*columns, strict=True))
     spans: dict[str, Span] = {}
-    for s in np.lexsort((end, begin, window, -score)):
-        text = passage[begin[s] : end[s]]
+    for row in np.lexsort((end, begin, window, -score)):
+        text = passage[begin[row] : end[row]]
         if text not in spans:
-            spans[text] = Span(int(begin[s]), int(end[s]), text, float(score[s]), int(window[s]))
+            spans[text] = Span(int(begin[row]), int(end[row]), text, float(score[row]), int(window[row]))
             if len(spans) == n_best:
                 break
     return Decoded(tuple(spans.values()), no_answer)
@@ -102,24 +103,26 @@ def decode_all(
     n_best: int = 20,
     max_answer_tokens: int = 30,
 ) -> list[Decoded]:
-    """`decode_spans` for every question of a data set; one array of logits for each of the W windows."""
+    """Decode every question of a data set with `decode_spans`; the logits are one array for each window."""
     if not len(windows) == len(start_logits) == len(end_logits):
         raise ValueError(f"{len(windows)} windows, {len(start_logits)} start and {len(end_logits)} end logits")
     decoded = []
     for question in range(len(windows.passage_Q)):
-        own = windows.of_question(question)
-        passage = windows.passage(question)
+        of_question = windows.of_question(question)
         decoded.append(
-            decode_spans(windows[own], start_logits[own], end_logits[own], passage, n_best, max_answer_tokens)
-        )
+            decode_spans(
+                windows[of_question], start_logits[of_question], end_logits[of_question], windows.passage(question),
+                n_best, max_answer_tokens,
+            )
+        )  # fmt: skip
     return decoded
 
 
-def _best(logits: np.ndarray, allowed: np.ndarray, n: int) -> np.ndarray:
-    """Places of the n highest allowed logits, highest first, ties to the earlier place.
+def _find_highest(logits: np.ndarray, is_allowed: np.ndarray, n: int) -> np.ndarray:
+    """The positions of the n highest allowed logits, highest first; equal logits in the order of their positions.
 
-    >>> _best(np.array([1.0, 3.0, 3.0, 9.0]), np.array([True, True, True, False]), 2).tolist()
+    >>> _find_highest(np.array([1.0, 3.0, 3.0, 9.0]), np.array([True, True, True, False]), 2).tolist()
     [1, 2]
     """
-    place = np.flatnonzero(allowed)
-    return place[np.argsort(-logits[place], kind="stable")[:n]]
+    positions = np.flatnonzero(is_allowed)
+    return positions[np.argsort(-logits[positions], kind="stable")[:n]]

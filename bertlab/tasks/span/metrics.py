@@ -1,4 +1,4 @@
-"""Metrics of answers: exact match, F1 and ROUGE-W as the scripts of SQuAD, KorQuAD and KLUE compute them."""
+"""Metrics of predicted answers: exact match, F1 and ROUGE-W, as the scripts of SQuAD, KorQuAD and KLUE compute them."""
 
 import math
 import re
@@ -18,50 +18,50 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 _KOREAN_MARKS = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
 
 
-def normalised_answer(text: str) -> str:
-    """An answer as SQuAD compares it: lower case, no ASCII punctuation, no a/an/the, single spaces.
+def normalise_answer(text: str) -> str:
+    """Normalise an answer as SQuAD does: lower case, no ASCII punctuation, no a/an/the, single spaces.
 
-    >>> normalised_answer("  The  tea-pot, a   kettle!")
+    >>> normalise_answer("  The  tea-pot, a   kettle!")
     'teapot kettle'
     """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def normalised_korean_answer(text: str) -> str:
-    """An answer as KorQuAD compares it: as in SQuAD, without articles, and with quotes and brackets between words.
+def normalise_korean_answer(text: str) -> str:
+    """Normalise an answer as KorQuAD does: as in SQuAD, but quotes and brackets become spaces and articles are kept.
 
     Source: evaluate-korquad_v1.0.py (Lim et al. 2019, arXiv 1909.07005).
 
-    >>> normalised_korean_answer("《주전자》와(과) 찻잔.")
+    >>> normalise_korean_answer("《주전자》와(과) 찻잔.")
     '주전자 와 과 찻잔'
     """
     return " ".join(text.translate(_KOREAN_MARKS).lower().translate(_PUNCTUATION).split())
 
 
-def normalised_klue_answer(text: str) -> str:
-    """An answer as KLUE-MRC compares it: lower case, no ASCII punctuation, single spaces; Korean brackets stay.
+def normalise_klue_answer(text: str) -> str:
+    """Normalise an answer as KLUE-MRC does: lower case, no ASCII punctuation, single spaces; Korean brackets are kept.
 
-    Its script intends to remove those too, as KorQuAD's does, but its pattern only matches all of them in a row.
+    The script of KLUE intends to remove Korean brackets too, but its pattern only matches all of them in a row.
 
     Source: klue_baseline/metrics/utils.py of KLUE-benchmark/KLUE-baseline (Park et al. 2021, arXiv 2105.09680).
 
-    >>> normalised_klue_answer("《주전자》와(과) 찻잔.")
+    >>> normalise_klue_answer("《주전자》와(과) 찻잔.")
     '《주전자》와과 찻잔'
     """
     return " ".join(text.lower().translate(_PUNCTUATION).split())
 
 
-NORMALISED = {"squad": normalised_answer, "korquad": normalised_korean_answer, "klue": normalised_klue_answer}
+NORMALISERS = {"squad": normalise_answer, "korquad": normalise_korean_answer, "klue": normalise_klue_answer}
 
 
-def script_of(spec: TaskSpec) -> str:
-    """The script that scores a task's answers: KLUE's for ROUGE-W, else KorQuAD's for Korean and SQuAD's for English.
+def choose_script(spec: TaskSpec) -> str:
+    """Choose the script that scores a task's answers: KLUE's for ROUGE-W, else the script of the task's language.
 
     Raises:
         DataError: there is no script for the task's language.
 
     >>> from bertlab.config.tasks import TASKS
-    >>> script_of(TASKS["squad_v2"]), script_of(TASKS["korquad"]), script_of(TASKS["klue_mrc"])
+    >>> choose_script(TASKS["squad_v2"]), choose_script(TASKS["korquad"]), choose_script(TASKS["klue_mrc"])
     ('squad', 'korquad', 'klue')
     """
     if "rouge_w" in spec.metrics:
@@ -78,21 +78,21 @@ def exact_match(prediction: str, gold: str, script: str = "squad") -> float:
     >>> exact_match("the kettle", "Kettle."), exact_match("kettles", "kettle")
     (1.0, 0.0)
     """
-    normalised = NORMALISED[script]
-    return float(normalised(prediction) == normalised(gold))
+    normalise = NORMALISERS[script]
+    return float(normalise(prediction) == normalise(gold))
 
 
 def answer_f1(prediction: str, gold: str, both_empty: float = 0.0, script: str = "squad") -> float:
-    """Harmonic mean of the precision and recall of the words of `prediction`, as a bag; of its characters in Korean.
+    """F1 of the words that `prediction` and `gold` have in common; of their characters in Korean.
 
     Args:
-        both_empty: the score of two answers without any word: 0 in the script of v1.1, 1 in that of v2.0.
+        both_empty: the score of two answers without any word: 0 in the script of v1.1, 1 in the script of v2.0.
         script: "squad" counts words, "korquad" and "klue" characters.
 
     >>> answer_f1("the green kettle", "kettle of iron")  # precision 1/2, recall 1/3
     0.4
     """
-    predicted, expected = (NORMALISED[script](text).split() for text in (prediction, gold))
+    predicted, expected = (NORMALISERS[script](text).split() for text in (prediction, gold))
     if script != "squad":
         predicted, expected = "".join(predicted), "".join(expected)
     if not predicted and not expected:
@@ -104,35 +104,35 @@ def rouge_w(prediction: str, gold: str) -> float:
     """KLUE-MRC's ROUGE-W: F1 of the longest common run of characters, spaces included; 1 if both are empty.
 
     The name comes from ROUGE's weighted longest common subsequence (Lin 2004), which favours runs; KLUE's script counts
-    the longest run only. Here every character counts, also in answers of 200 characters and more, where the script's
-    `difflib` ignores frequent ones.
+    only the longest run. One difference from the script: in answers of 200 characters and more, its `difflib` ignores
+    frequent characters, and this function does not.
 
-    Source: as for `normalised_klue_answer`; Park et al. 2021, section 3.7.
+    Source: as for `normalise_klue_answer`; Park et al. 2021, section 3.7.
 
-    >>> rouge_w("파란 주전자", "주전자")  # a run of 3, of 6 predicted and 3 gold characters
+    >>> rouge_w("파란 주전자", "주전자")  # a run of 3 characters; 6 predicted, 3 gold
     0.6666666666666666
     """
-    predicted, expected = normalised_klue_answer(prediction), normalised_klue_answer(gold)
+    predicted, expected = normalise_klue_answer(prediction), normalise_klue_answer(gold)
     if not predicted and not expected:
         return 1.0
     run = SequenceMatcher(None, predicted, expected, autojunk=False).find_longest_match().size
     return _f1(run, len(predicted), len(expected))
 
 
-def _f1(same: int, predicted: int, expected: int) -> float:
-    if not same:
+def _f1(common: int, predicted: int, expected: int) -> float:
+    if not common:
         return 0.0
-    precision, recall = same / predicted, same / expected
+    precision, recall = common / predicted, common / expected
     return 2 * precision * recall / (precision + recall)
 
 
-def golds_with_words(golds: Iterable[str], script: str) -> list[str]:
-    """The gold answers with at least one word, as the scripts of v2.0 count them; [""] where there is none."""
-    return [gold for gold in golds if NORMALISED[script](gold)] or [""]
+def drop_empty_golds(golds: Iterable[str], script: str) -> list[str]:
+    """Drop gold answers without any word, as the scripts of v2.0 do; [""] if no answer remains."""
+    return [gold for gold in golds if NORMALISERS[script](gold)] or [""]
 
 
 def _scores(prediction: str, golds: Sequence[str], both_empty: float, script: str) -> dict[str, float]:
-    """Every metric of the script for one question: the best score over its gold answers."""
+    """Every metric of the script for one question; each is the best over the gold answers."""
     scores = {
         "exact_match": max(exact_match(prediction, gold, script) for gold in golds),
         "f1": max(answer_f1(prediction, gold, both_empty, script) for gold in golds),
@@ -140,7 +140,7 @@ def _scores(prediction: str, golds: Sequence[str], both_empty: float, script: st
     return scores | ({"rouge_w": max(rouge_w(prediction, gold) for gold in golds)} if script == "klue" else {})
 
 
-def squad(
+def score_squad(
     predictions: Mapping[str, str],
     golds: Iterable[Mapping],
     version: str = "1.1",
@@ -148,37 +148,39 @@ def squad(
     threshold: float | None = None,
     script: str = "squad",
 ) -> dict[str, float]:
-    """Exact match and F1 in percent, as SQuAD's `evaluate-v1.1.py` and `evaluate-v2.0.py` define them; by KLUE's script
-    ROUGE-W too.
+    """Score answers by exact match and F1 in percent, as SQuAD's `evaluate-v1.1.py` and `evaluate-v2.0.py` do.
 
-    Each question takes its best score over its gold answers. In v1.1 a question without prediction scores 0; in v2.0 it
-    is left out, as the script does. `missing` counts them.
+    Each question counts with its best score over its gold answers. A question without a prediction scores 0 in v1.1; in
+    v2.0 it is excluded, as in the script.
 
     Args:
         predictions: question id -> predicted answer, "" for no answer.
-        golds: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0 one without any
-            answer counts as unanswerable, even if that is all of them, so refuse a test set first
+        golds: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0 a row without answers
+            counts as unanswerable, even if no row has any; test for hidden answers first
             (`tasks.span.squad.is_labelled`).
-        no_answer: v2.0 only: a score for each id, high where there is no answer (a probability or a margin of logits).
+        no_answer: v2.0 only: a score for each id; higher means less likely to have an answer (a probability or a margin
+            of logits).
         threshold: v2.0 only: a question whose no_answer score is above it counts as answered "".
-        script: which script's comparison of answers: "squad", "korquad" or "klue", see `script_of`.
+        script: the script that defines how answers are compared: "squad", "korquad" or "klue"; see `choose_script`.
 
     Returns:
-        exact_match, f1, by KLUE's script rouge_w; total, missing; for v2.0 also these metrics and the total of the
-        questions with and without answer (has_answer_*, no_answer_*), and with `no_answer` the best that any threshold
-        reaches (best_exact_match, best_f1, best_rouge_w) and those thresholds.
+        exact_match, f1 and, with the script of KLUE, rouge_w; total, the number of questions; missing, the number of
+        questions without a prediction. For v2.0 also the metrics and totals of the questions with and without an answer
+        (has_answer_*, no_answer_*). With `no_answer` also the best metrics at any threshold (best_exact_match, best_f1,
+        best_rouge_w) and these thresholds (best_*_threshold).
 
     Raises:
-        DataError: nothing to score, v1.1 rows without answers, an unknown version, or no score for a question.
+        DataError: there is nothing to score, a v1.1 row has no answer, the version or script is unknown, or a question
+            has no no-answer score.
 
     >>> golds = [{"id": "q", "answers": {"text": ["a kettle", "the iron kettle"], "answer_start": [3, 9]}}]
-    >>> squad({"q": "Iron kettle"}, golds)
+    >>> score_squad({"q": "Iron kettle"}, golds)
     {'exact_match': 100.0, 'f1': 100.0, 'total': 1, 'missing': 0}
     """
     if version not in ("1.1", "2.0"):
         raise DataError("squad-version-unknown", version=version)
-    if script not in NORMALISED:
-        raise DataError("answer-script-unknown", script=repr(script), scripts=list(NORMALISED))
+    if script not in NORMALISERS:
+        raise DataError("answer-script-unknown", script=repr(script), scripts=list(NORMALISERS))
     answers = {row["id"]: list(row["answers"]["text"]) for row in golds}
     missing = sum(id not in predictions for id in answers)
     if missing == len(answers):
@@ -210,8 +212,8 @@ def _squad_v2(
         raise DataError("threshold-needs-scores")
     if no_answer is not None and (unscored := [id for id in ids if id not in no_answer]):
         raise DataError("no-answer-scores-missing", count=len(unscored), first=unscored[0])
-    # As in the script: gold answers without any word do not count, and "" is right where none remains.
-    rows = [_scores(predictions[id], golds_with_words(answers[id], script), 1.0, script) for id in ids]
+    # as in the script, gold answers without any word are dropped, and "" is correct if none remains
+    rows = [_scores(predictions[id], drop_empty_golds(answers[id], script), 1.0, script) for id in ids]
     scores = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     has_answer = np.array([bool(answers[id]) for id in ids])
     metrics: dict[str, float] = {}
@@ -233,42 +235,42 @@ def _squad_v2(
 
 
 def _best_threshold(raw: np.ndarray, margin: np.ndarray, has_answer: np.ndarray, has_prediction: np.ndarray):
-    """The best score in percent, and the threshold that reaches it: `find_best_thresh` of the official script.
+    """Find the best score in percent and its threshold, as `find_best_thresh` of the official script does.
 
-    Raising the threshold past a question lets its own prediction count in place of "".
+    When the threshold rises above the margin of a question, its prediction replaces the answer "".
     """
     order = np.argsort(margin, kind="stable")
     gain = np.where(has_answer, raw, np.where(has_prediction, -1.0, 0.0))[order]
-    reached = np.concatenate([[0.0], np.cumsum(gain)]) + np.count_nonzero(~has_answer)
-    best = int(reached.argmax())
-    # The script says 0 for "answer nothing", which holds for probabilities but not for margins below 0.
-    nothing = 0.0 if margin.min() > 0 else float(margin.min()) - 1.0
-    return float(100 * reached[best] / len(raw)), float(margin[order[best - 1]]) if best else nothing
+    score_sums = np.concatenate([[0.0], np.cumsum(gain)]) + np.count_nonzero(~has_answer)
+    best = int(score_sums.argmax())
+    # the script returns 0 for "answer no question", which is right for probabilities but not for negative margins
+    below_all_margins = 0.0 if margin.min() > 0 else float(margin.min()) - 1.0
+    return float(100 * score_sums[best] / len(raw)), float(margin[order[best - 1]]) if best else below_all_margins
 
 
-def squad_with_threshold(
+def score_with_threshold(
     answers: Mapping[str, str],
     margins: Mapping[str, float],
     rows: Sequence[Mapping],
     spec: TaskSpec,
     threshold: float | None = None,
 ) -> dict[str, float]:
-    """The metrics of a model's answers in percent; in v2.0 with "no answer" where the margin exceeds tau.
+    """Score a model's answers; in v2.0 the answer is "no answer" if the margin exceeds the threshold tau.
 
     Args:
         answers: the best span of each question, by id.
-        margins: no-answer score minus the best span's, by id.
-        threshold: tau; None tunes it for the best F1 on these rows, as section 4.3 of the paper does on the dev set; in
-            KLUE-MRC for the best ROUGE-W.
+        margins: no-answer score minus the best span's score, by id.
+        threshold: tau; None tunes it on these rows for the best F1 (ROUGE-W for KLUE-MRC), as section 4.3 of the paper
+            does on the dev set.
 
     Returns:
-        as `squad`; in v2.0 also null_threshold, the tau that was used.
+        The metrics of `score_squad` in percent; in v2.0 also null_threshold, the tau that was used.
     """
-    script = script_of(spec)
+    script = choose_script(spec)
     if not spec.unanswerable:
-        return squad(answers, rows, "1.1", script=script)
+        return score_squad(answers, rows, "1.1", script=script)
     if threshold is None:
-        best = squad(answers, rows, "2.0", margins, script=script)[f"best_{spec.metrics[0]}_threshold"]
+        best = score_squad(answers, rows, "2.0", margins, script=script)[f"best_{spec.metrics[0]}_threshold"]
         # halfway to the next margin, so that rounding the weights does not change the prediction at the threshold
         threshold = (best + min((m for m in margins.values() if best < m < math.inf), default=best)) / 2
-    return squad(answers, rows, "2.0", margins, threshold, script) | {"null_threshold": threshold}
+    return score_squad(answers, rows, "2.0", margins, threshold, script) | {"null_threshold": threshold}

@@ -1,9 +1,9 @@
-"""Question sets and predictions in files: SQuAD's nested JSON, or rows with columns.
+"""Read questions and predicted answers from files: SQuAD's nested JSON, or tables.
 
-A question read is {"id", "title", "context", "question", "answers": {"text": [...], "answer_start": [...]}}, as in the
-hub's `rajpurkar/squad` and `squad_v2`; no answers means unanswerable, or a test set. Beside these stands "where":
-its file, the number of its row from 1, and its id if it has one, for messages; and "is_impossible" where the file says
-so.
+A question is read as {"id", "title", "context", "question", "answers": {"text": [...], "answer_start": [...]}}, as in
+the hub's `rajpurkar/squad` and `squad_v2`. A question without answers is unanswerable, or belongs to a test set. Two
+more keys are added: "where" (the file, the number of the row from 1, and the id or None), which errors use to name the
+row, and "is_impossible" if the file has it.
 """
 
 import math
@@ -25,21 +25,22 @@ SQUAD = TASKS["squad"]
 def read_squad(
     path: str | Path, invalid_rows: InvalidRows | None = None, spec: TaskSpec = SQUAD, training: bool = False
 ) -> list[dict]:
-    """The questions of a SQuAD v1.1, v2.0, KorQuAD v1 or KLUE-MRC file, or of any table with a row for each.
+    """Read the questions of a SQuAD v1.1, v2.0, KorQuAD v1 or KLUE-MRC file, or of a table with one question per row.
 
     Args:
         path: SQuAD's JSON, gzipped or not; or Parquet, CSV, TSV, JSON lines, a JSON list.
-        invalid_rows: what happens to a question that cannot be used: one without text or passage, with an id that came
-            before, or with answers of another form; it stops if None.
-        spec: what the columns of a table are called. The answer's column has SQuAD's answers, a text or a list of
-            texts; a text stands where a column answer_start says (characters from 0), or where it first occurs, or
-            nowhere (-1): such an answer is measured on, but `windows.keep_answer_in_place` leaves it out of training.
-        training: whether an answer is needed.
+        invalid_rows: receives invalid questions: without question or passage, with a repeated id, or with malformed
+            answers; None stops at the first.
+        spec: the names of a table's columns. The column of the answer contains SQuAD's answers, a text or a list of
+            texts. A text starts at the character in the column answer_start (from 0), or else where it first occurs. If
+            it does not occur, its start is -1: the answer is used for evaluation, but `windows.select_trainable_rows`
+            excludes it from training.
+        training: whether at least one question needs an answer.
 
     Raises:
-        DataError: the file is missing, damaged or something else; one line naming the first place that is wrong.
+        DataError: the file is missing, damaged or has another format; the message names the first invalid place.
     """
-    return _read(str(path), (Path(path),), invalid_rows, spec, training)
+    return _read_files(str(path), (Path(path),), invalid_rows, spec, training)
 
 
 def read_rows(
@@ -50,41 +51,44 @@ def read_rows(
     training: bool = False,
     limits: Limits | None = None,
 ) -> list[dict]:
-    """The questions of a file as `read_squad` takes it, or of one split of a directory or a hub data set, as
-    `rows.find_split` finds it.
+    """Read the questions of a file, or of one split of a directory or a hub data set.
+
+    See `read_squad` for the arguments, and `find_split` for how a split is found.
 
     Raises:
-        DataError: no such file or split, or a hub that cannot be reached.
+        DataError: there is no such file or split, or the hub cannot be reached.
     """
     if found := find_split(source, split):
-        return _read(split_name(source, split, found), found, invalid_rows, spec, training, limits)
+        return _read_files(split_name(source, split, found), found, invalid_rows, spec, training, limits)
     rows = hub.load(str(source), split)
     table = Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list())
-    return _questions(table, invalid_rows, spec, training)
+    return _read_questions(table, invalid_rows, spec, training)
 
 
-def _read(
+def _read_files(
     name: str, files: Sequence[Path], invalid_rows, spec: TaskSpec, training: bool, limits: Limits | None = None
 ) -> list[dict]:
-    parts = [_table(path, limits, invalid_rows) for path in files]
-    nested = any(nested for _, nested in parts)
-    return _questions(concatenate(name, [rows for rows, _ in parts]), invalid_rows, SQUAD if nested else spec, training)
+    parts = [_read_table(path, limits, invalid_rows) for path in files]
+    is_nested = any(is_nested for _, is_nested in parts)
+    table = concatenate(name, [rows for rows, _ in parts])
+    return _read_questions(table, invalid_rows, SQUAD if is_nested else spec, training)
 
 
-def _table(path: Path, limits: Limits | None, invalid_rows: InvalidRows | None) -> tuple[Rows, bool]:
-    """A row for each question, and whether they were nested, under SQuAD's own names."""
+def _read_table(path: Path, limits: Limits | None, invalid_rows: InvalidRows | None) -> tuple[Rows, bool]:
+    """Read one row for each question, and whether the file is SQuAD's nested JSON."""
     table = read_file(path, limits, ".json", invalid_rows)
     if len(table) > 1 or "data" not in table.columns:
         return table, False
-    questions = list(_flattened(path, table.rows[0]))
+    questions = list(_flatten(path, table.rows[0]))
     return Rows(table.name, tuple(questions[0]) if questions else (), questions), True
 
 
-def _questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, training: bool) -> list[dict]:
-    """The rows that are questions, in the hub's form.
+def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, training: bool) -> list[dict]:
+    """Convert rows to questions in the hub's form.
 
     Raises:
-        DataError: there is no valid question, `invalid_rows` stops at an invalid one, or none has an answer to learn.
+        DataError: there is no valid question, `invalid_rows` stops at an invalid one, or training needs an answer and
+            there is none.
     """
     if not table.rows:
         raise DataError("no-questions", name=table.name)
@@ -97,7 +101,7 @@ def _questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, tr
         id = None
         try:
             id = row_id(row, id_column, number)
-            question = _question(row, spec.text, label)
+            question = _read_question(row, spec.text, label)
             if row_numbers.setdefault(id, number) != number:
                 raise DataError("row-id-repeated", row=row_numbers[id])
             questions.append({"id": id, **question, "where": (table.name, number, id if id_column else None)})
@@ -111,11 +115,10 @@ def _questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, tr
 
 
 def is_labelled(rows: list[dict], unanswerable: bool) -> bool:
-    """Whether answers can be measured on these rows: one has an answer or, where there may be none, says
-    is_impossible.
+    """Whether predicted answers can be scored on these rows.
 
-    Where all answers are empty and nothing says that they are impossible, this is taken to be a test set, whose answers
-    are kept secret: published ones look just so.
+    At least one row must have an answer or, if the task has unanswerable questions, "is_impossible". Otherwise the rows
+    are a test set with hidden answers: in published test sets all answers are empty.
 
     Args:
         unanswerable: whether the task has questions without answer (SQuAD v2.0).
@@ -128,35 +131,37 @@ def is_labelled(rows: list[dict], unanswerable: bool) -> bool:
     return any(row["answers"]["text"] or (unanswerable and row.get("is_impossible")) for row in rows)
 
 
-def keep_labelled(
+def select_scorable_rows(
     rows: list[dict], source: str, unanswerable: bool, invalid_rows: InvalidRows | None = None
 ) -> list[dict]:
-    """The rows that can be measured: all where there may be no answer, else those that have one.
+    """Select the rows that answers can be scored on: those with an answer or, with `unanswerable`, all.
 
     Args:
-        source: what to call their origin.
+        source: the name of the data, for messages.
         unanswerable: as for `is_labelled`.
-        invalid_rows: as for `read_squad`, of a question that needs an answer.
+        invalid_rows: receives the rows that lack an answer; None stops at the first.
 
     Raises:
-        DataError: no row has an answer, or `invalid_rows` stops at one without.
+        DataError: no row can be scored, or `invalid_rows` stops at a row without an answer.
     """
     if not is_labelled(rows, unanswerable):
         raise DataError("rows-without-answers", name=source)
     invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
-    kept = [row for row in rows if unanswerable or row["answers"]["text"]]
+    scorable = []
     for row in rows:
-        if not (unanswerable or row["answers"]["text"]):
+        if unanswerable or row["answers"]["text"]:
+            scorable.append(row)
+        else:
             invalid_rows.report(row_error(row, Message("row-without-answer")))
-    return kept
+    return scorable
 
 
 def row_error(row: Mapping, reason: object, number: int = 0) -> DataError:
-    """The error that names a question which cannot be used.
+    """The error for an invalid question.
 
     Args:
-        reason: a `Message` that says what is wrong.
-        number: of the row from 1, for rows that were not read from a file.
+        reason: a `Message` with the reason.
+        number: the number of the row from 1, for rows that were not read from a file.
     """
     if "where" in row:
         source, number, id = row["where"]
@@ -170,7 +175,7 @@ def read_predictions(path: str | Path) -> dict[str, str]:
     Such rows are read from a JSON list, JSON lines or Parquet.
 
     Raises:
-        DataError: the file is missing or damaged, an id comes twice, or an answer is not a text.
+        DataError: the file is missing or damaged, an id is repeated, or an answer is not a text.
     """
     path = Path(path)
     data = read_file(path, default=".json").rows
@@ -179,11 +184,11 @@ def read_predictions(path: str | Path) -> dict[str, str]:
     elif len(data) == 1:
         pairs = list(data[0].items())
     else:
-        raise DataError("no-answer-predictions", path=path)
+        raise DataError("answer-predictions-missing", path=path)
     predictions = {}
     for id, text in pairs:
         if not isinstance(id, str) or not isinstance(text, str):
-            raise DataError("answer-prediction-is-no-text", path=path, id=repr(id), value=repr(text)[:80])
+            raise DataError("answer-prediction-not-text", path=path, id=repr(id), value=repr(text)[:80])
         if id in predictions:
             raise DataError("answer-predicted-twice", path=path, id=repr(id))
         predictions[id] = text
@@ -191,10 +196,10 @@ def read_predictions(path: str | Path) -> dict[str, str]:
 
 
 def read_scores(path: str | Path) -> dict[str, float]:
-    """No-answer scores, {id: number} as JSON; higher means less likely to have an answer.
+    """Read no-answer scores, {id: number} as JSON; a higher score means that an answer is less likely.
 
     Raises:
-        DataError: the file is missing, damaged or holds something else.
+        DataError: the file is missing, damaged or has another format.
     """
     data, *others = read_file(path, default=".json").rows
     if others or not all(type(score) in (int, float) for score in data.values()):
@@ -203,12 +208,13 @@ def read_scores(path: str | Path) -> dict[str, float]:
         scores = {id: float(score) for id, score in data.items()}
     except OverflowError:
         raise DataError("no-answer-scores-invalid", path=path) from None
-    if any(map(math.isnan, scores.values())):  # NaN has no order, so no threshold could be compared with it
+    if any(map(math.isnan, scores.values())):  # NaN cannot be compared with a threshold
         raise DataError("no-answer-scores-invalid", path=path)
     return scores
 
 
-def _flattened(path: Path, data) -> Iterable[dict]:
+def _flatten(path: Path, data) -> Iterable[dict]:
+    """Yield one row for each question of SQuAD's nested JSON."""
     where = Message("squad-place-top")
     try:
         for a, article in enumerate(data["data"], 1):
@@ -232,22 +238,22 @@ def _flattened(path: Path, data) -> Iterable[dict]:
     except KeyError as error:
         raise DataError("squad-key-missing", path=path, where=where, key=str(error)) from None
     except (TypeError, AttributeError):
-        raise DataError("squad-shape-other", path=path, where=where) from None
+        raise DataError("squad-structure-invalid", path=path, where=where) from None
 
 
-# -- what is in a row --------------------------------------------------------------------------------------------
+# -- cells of a row ----------------------------------------------------------------------------------------------
 
 
-def _question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
-    context, question = (_text(row, column) for column in columns)
+def _read_question(row: dict, columns: tuple[str, ...], label: str | None) -> dict:
+    context, question = (_read_text(row, column) for column in columns)
     fields = {"title": row.get("title") or "", "context": context, "question": question}
-    # a table of texts has a text here too; KLUE-MRC lists plausible, wrong answers of impossible questions
+    # in CSV the value is text; the answers that KLUE-MRC lists for impossible questions are plausible but wrong
     if str(row.get("is_impossible")).strip().lower() in ("true", "1", "1.0"):
         return fields | {"answers": {"text": [], "answer_start": []}, "is_impossible": True}
-    return fields | {"answers": _answers(row, label, context)}
+    return fields | {"answers": _read_answers(row, label, context)}
 
 
-def _text(row: dict, column: str) -> str:
+def _read_text(row: dict, column: str) -> str:
     if not isinstance(row.get(column), str):
         raise DataError("cell-without-text", column=repr(column))
     if not row[column].strip():
@@ -255,8 +261,8 @@ def _text(row: dict, column: str) -> str:
     return row[column]
 
 
-def _answers(row: dict, label: str | None, context: str) -> dict[str, list]:
-    """Read the answers of a row: in the hub's form, SQuAD's list of objects, one text or a list of texts.
+def _read_answers(row: dict, label: str | None, context: str) -> dict[str, list]:
+    """Read the answers of a row: the hub's form, SQuAD's list of objects, one text, or a list of texts.
 
     An answer without a start is placed at its first occurrence in the passage.
     """
@@ -270,18 +276,18 @@ def _answers(row: dict, label: str | None, context: str) -> dict[str, list]:
     else:
         texts = [] if is_blank(cell) else cell if isinstance(cell, list) else [str(cell)]
         starts = row.get("answer_start")
-        if not isinstance(starts, list):  # one number is the start of the first text
+        if not isinstance(starts, list):  # a number is the start of the first text
             starts = [None if is_blank(starts) else starts, *[None] * len(texts)][: len(texts)]
     if len(texts) != len(starts):
         raise DataError("answer-starts-differ")
     if not all(isinstance(text, str) for text in texts):
-        raise DataError("answer-is-no-text")
-    places = [_place(text, start, context) for text, start in zip(texts, starts, strict=True)]
-    return {"text": texts, "answer_start": places}
+        raise DataError("answer-not-text")
+    starts = [_find_start(text, start, context) for text, start in zip(texts, starts, strict=True)]
+    return {"text": texts, "answer_start": starts}
 
 
-def _place(text: str, start: object, context: str) -> int:
-    """The character that an answer begins at; -1 where the passage does not contain it."""
+def _find_start(text: str, start: object, context: str) -> int:
+    """The first character of an answer in the passage: `start`, or where it first occurs; -1 if it does not occur."""
     if start is None:
         return context.find(text)
     try:
@@ -289,5 +295,5 @@ def _place(text: str, start: object, context: str) -> int:
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not value.is_integer():
-        raise DataError("cell-is-no-number", cell=repr(start)[:80])
+        raise DataError("cell-not-number", cell=repr(start)[:80])
     return int(value)

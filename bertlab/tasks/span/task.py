@@ -1,4 +1,4 @@
-"""Spans: the answer to a question as a span of a passage (Devlin et al. 2019, sections 4.2 and 4.3).
+"""Question answering: the answer is a span of a passage (Devlin et al. 2019, sections 4.2 and 4.3).
 
 Shape legend: B batch, T tokens, W windows, S spans, P tokens of the passage, H hidden, C candidates.
 """
@@ -21,15 +21,15 @@ from bertlab.config.languages import detect_language
 from bertlab.config.tasks import TaskSpec, span_task
 from bertlab.nn.bert import Bert
 from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
-from bertlab.tasks.labelled_task import choose_split
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.probe import Probe
 from bertlab.tasks.span.answer import answer_questions
 from bertlab.tasks.span.error_analysis import analyse_questions
-from bertlab.tasks.span.metrics import script_of, squad, squad_with_threshold
-from bertlab.tasks.span.squad import is_labelled, keep_labelled, read_predictions, read_rows, read_scores
+from bertlab.tasks.span.metrics import choose_script, score_squad, score_with_threshold
+from bertlab.tasks.span.squad import is_labelled, read_predictions, read_rows, read_scores, select_scorable_rows
 from bertlab.tasks.span.unanswerable import add_unanswerable
-from bertlab.tasks.span.windows import SpanFeatures, keep_answer_in_place, span_features
+from bertlab.tasks.span.windows import SpanFeatures, make_span_features, select_trainable_rows
+from bertlab.tasks.splits import choose_split
 from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
 from bertlab.tasks.training_data import TrainingData, TrainingOptions, checksum
 from bertlab.text.batch import SpanBatch, collate
@@ -49,13 +49,13 @@ class Questions(Sequence):
     """Rows with the columns of SQuAD; see `tasks.span.squad`."""
 
     name: str
-    """Where they come from, for messages."""
+    """The source, as shown in messages."""
     spec: TaskSpec
-    """The task, with a language to compare answers in."""
+    """The task, with the language that decides how answers are compared."""
     rows: list[dict]
     """The questions."""
     labelled: bool
-    """Whether answers can be scored on them."""
+    """Whether answers can be scored on these questions; see `is_labelled`."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -63,8 +63,8 @@ class Questions(Sequence):
     def __getitem__(self, row):
         return self.rows[row]
 
-    def of(self, rows: Sequence[int]) -> "Questions":
-        """Only these rows."""
+    def select(self, rows: Sequence[int]) -> "Questions":
+        """The questions at these indices."""
         return replace(self, rows=[self.rows[row] for row in rows])
 
 
@@ -75,15 +75,16 @@ class SpanPredictions:
     answers: dict[str, str]
     """The best span of each question."""
     no_answer: dict[str, float] | None
-    """A score of "no answer" for each question; from a model, its margin over the best span."""
+    """The no-answer score of each question; for a model's answers, its margin over the best span. None: no scores."""
     threshold: float | None
-    """tau: a higher score means "no answer". None: tune it on these rows, or, for answers from a file, apply none."""
+    """The threshold tau: a higher no-answer score means "no answer". None tunes tau on these rows if the answers come
+    from a model, and applies no threshold if they come from a file."""
     from_model: bool = True
-    """Whether a model made them, rather than a file."""
+    """Whether the answers come from a model, not from a file."""
 
 
 def span_loss(model: nn.Module, batch: SpanBatch) -> Loss:
-    """Mean of the start and end cross-entropies; padding cannot be chosen."""
+    """Mean of the start and end cross-entropies over all tokens except padding."""
     inputs = batch.inputs
     logits_BT2 = model.span(model(inputs).hidden_BTH).float()
     logits_BT2 = logits_BT2.masked_fill(~inputs.attention_mask_BT[..., None], float("-inf"))
@@ -95,10 +96,10 @@ def span_loss(model: nn.Module, batch: SpanBatch) -> Loss:
     return Loss((start + end) / 2, {"exact": hits}, inputs.attention_mask_BT.sum())
 
 
-def span_batches(
+def make_span_batches(
     features: SpanFeatures, pad_id: int, batch_size: int, seed: int, share: tuple[int, int] = (0, 1)
 ) -> ShuffledSampler:
-    """Endless shuffled batches of windows and the places of their answers."""
+    """Make endless shuffled batches of windows with the positions of their answers."""
     windows = features.windows
 
     def make(rows: np.ndarray) -> SpanBatch:
@@ -109,7 +110,7 @@ def span_batches(
 
 
 def with_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
-    """The task with a language to compare answers in: its own or, where it has none, that of the questions."""
+    """The task with a language, which is detected from the questions if the task has none."""
     return spec if spec.language else spec.replace(language=detect_language([row["question"] for row in rows]))
 
 
@@ -121,19 +122,19 @@ def answer_metrics(
     threshold: float | None = None,
     **options,
 ) -> dict:
-    """The task's metrics of a model's answers; where questions may lack an answer, with tau tuned on these rows.
+    """Compute the task's metrics of a model's answers.
 
     Args:
-        threshold: tau; None tunes it.
-        options: as for `answer_questions`.
+        threshold: tau, for tasks with unanswerable questions; None tunes it on these rows.
+        options: keyword arguments of `answer_questions`.
     """
-    return squad_with_threshold(
+    return score_with_threshold(
         *_by_id(rows, answer_questions(model, tokenizer, rows, **options)), rows, spec, threshold
     )
 
 
 def _by_id(rows: Sequence[dict], decoded: Sequence) -> tuple[dict[str, str], dict[str, float]]:
-    """The best answers and the no-answer margins, by id."""
+    """Map the id of each question to its best answer, and to its no-answer margin."""
     ids = [row["id"] for row in rows]
     answers = {id: spans.text for id, spans in zip(ids, decoded, strict=True)}
     return answers, {id: spans.no_answer_margin for id, spans in zip(ids, decoded, strict=True)}
@@ -175,21 +176,21 @@ class SpanTask(FinetuneTaskType):
     # -- training --------------------------------------------------------------------------------------------------
 
     def read_training_data(self, spec: TaskSpec, loaded: Checkpoint, options: TrainingOptions) -> TrainingData:
-        """A row whose answer is not at its place is reported as invalid."""
+        """Read the rows of a fine-tuning run; a row whose answer is not at its stated position is invalid."""
         source, invalid_rows = options.data or spec.hub_id, InvalidRows(options.invalid)
         rows = read_rows(source, "train", invalid_rows, spec, training=True)
         spec = with_language(spec, rows)
         if options.make_unanswerable is not None:
-            # questions made from an answer need its place to be right
-            rows, _ = keep_answer_in_place(rows, spec.unanswerable, invalid_rows)
+            # unanswerable questions are made from answers whose positions are correct
+            rows, _ = select_trainable_rows(rows, spec.unanswerable, invalid_rows)
             rows = add_unanswerable(rows, options.make_unanswerable, options.seed)
         validation = options.validation
         if validation is None and (options.data is None or has_split(options.data, "validation")):
             validation = source
         held_out = read_rows(validation, "validation", invalid_rows, spec) if validation else []
         if held_out:
-            held_out = keep_labelled(held_out, validation, spec.unanswerable, invalid_rows)
-        features = span_features(
+            held_out = select_scorable_rows(held_out, validation, spec.unanswerable, invalid_rows)
+        features = make_span_features(
             loaded.tokenizer, rows, options.max_tokens, options.stride, unanswerable=spec.unanswerable,
             invalid_rows=invalid_rows,
         )  # fmt: skip
@@ -198,14 +199,14 @@ class SpanTask(FinetuneTaskType):
 
         def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
             all_rows = limit is None or limit >= len(held_out)
-            own = held_out if all_rows else [held_out[i] for i in choose_evenly(len(held_out), limit)]
+            sample = held_out if all_rows else [held_out[i] for i in choose_evenly(len(held_out), limit)]
             return answer_metrics(
-                model, loaded.tokenizer, own, spec, max_tokens=options.max_tokens, stride=options.stride,
+                model, loaded.tokenizer, sample, spec, max_tokens=options.max_tokens, stride=options.stride,
                 progress=progress,
             )  # fmt: skip
 
-        def batches(batch_size: int, seed: int, share: tuple[int, int]) -> ShuffledSampler:
-            return span_batches(features, loaded.tokenizer.pad_id, batch_size, seed, share)
+        def make_batches(batch_size: int, seed: int, share: tuple[int, int]) -> ShuffledSampler:
+            return make_span_batches(features, loaded.tokenizer.pad_id, batch_size, seed, share)
 
         facts = {"examples": len(rows), "skipped": len(invalid_rows)}
         if held_out:
@@ -215,7 +216,7 @@ class SpanTask(FinetuneTaskType):
             (inputs.question_ids.flat, inputs.question_ids.start, inputs.passage_ids.flat, features.start_W,
              features.end_W)
         )  # fmt: skip
-        return TrainingData(self, spec, loaded, (), batches, measure if held_out else None, facts, options, digest)
+        return TrainingData(self, spec, loaded, (), make_batches, measure if held_out else None, facts, options, digest)
 
     # -- evaluation ------------------------------------------------------------------------------------------------
 
@@ -227,7 +228,7 @@ class SpanTask(FinetuneTaskType):
         spec = with_language(spec, rows)
         labelled = is_labelled(rows, spec.unanswerable)
         if labelled:
-            rows = keep_labelled(rows, options.source, spec.unanswerable, invalid_rows)
+            rows = select_scorable_rows(rows, options.source, spec.unanswerable, invalid_rows)
         return Questions(options.source, spec, rows[: options.limit], labelled)
 
     def predict(
@@ -263,14 +264,14 @@ class SpanTask(FinetuneTaskType):
         write_atomically(path, json.dumps(answers, ensure_ascii=False))
 
     def compute_metrics(self, examples: Questions, predictions: SpanPredictions) -> dict:
-        """SQuAD's metrics, see `span.metrics.squad`; only the number of questions where there are no answers."""
+        """SQuAD's metrics in percent, and the number of questions; see `span.metrics.score_squad`."""
         spec, rows = examples.spec, examples.rows
         if not predictions.from_model:
             version = "2.0" if spec.unanswerable else "1.1"
-            return squad(
-                predictions.answers, rows, version, predictions.no_answer, predictions.threshold, script_of(spec)
+            return score_squad(
+                predictions.answers, rows, version, predictions.no_answer, predictions.threshold, choose_script(spec)
             )
-        return squad_with_threshold(predictions.answers, predictions.no_answer, rows, spec, predictions.threshold)
+        return score_with_threshold(predictions.answers, predictions.no_answer, rows, spec, predictions.threshold)
 
     # -- error analysis --------------------------------------------------------------------------------------------
 
@@ -288,41 +289,41 @@ class SpanTask(FinetuneTaskType):
         self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows
     ) -> Questions:
         spec = with_language(spec, rows.rows)
-        # which answers are missing decides how they are scored; see `analyse`
+        # `analyse_questions` scores these rows as v2.0 if any of them has no answer
         return Questions(rows.name, spec, list(rows.rows), is_labelled(rows.rows, unanswerable=True))
 
     def analyse(self, loaded: Checkpoint, examples: Questions, progress: Callable) -> TaskAnalysis:
         return analyse_questions(loaded, examples.rows, examples.spec, self.max_tokens, progress)
 
-    def attention_texts(self, row: ScoredRow, joint: str, predict: Callable) -> tuple[str, str]:
-        # of a long passage, the window that the answer was found in
+    def attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
+        # a passage may be too long for one input, so show the window that contains the answer
         question, passage = row.texts
         answers = predict(question, passage)
         start, end = answers.windows[answers.best_window]
         return question, passage[start:end]
 
-    # -- one prediction to watch -----------------------------------------------------------------------------------
+    # -- probe -------------------------------------------------------------------------------------------------
 
     def probe(self, model: Bert, tokenizer: Tokenizer, encoding: Encoding, pair: str | None, mask: int) -> Probe:
-        """Every span of at most 30 tokens of the passage and, last, no answer; each scored S.T_i + E.T_j."""
+        """A probe whose candidates are all spans of up to 30 passage tokens, followed by "no answer"."""
         passage = [
             position
             for position, (segment, special) in enumerate(zip(encoding.token_type_ids, encoding.special, strict=True))
             if segment == 1 and not special
         ]
-        spans = [(first, last) for at, first in enumerate(passage) for last in passage[at : at + MAX_ANSWER_TOKENS]]
-        read = (0, *passage)
-        place_of = {position: place for place, position in enumerate(read)}
-        start_S, end_S = torch.tensor([(place_of[first], place_of[last]) for first, last in [*spans, (0, 0)]]).T
+        spans = [(first, last) for i, first in enumerate(passage) for last in passage[i : i + MAX_ANSWER_TOKENS]]
+        positions = (0, *passage)
+        index_of = {position: index for index, position in enumerate(positions)}
+        start_S, end_S = torch.tensor([(index_of[first], index_of[last]) for first, last in [*spans, (0, 0)]]).T
 
-        def logits(hidden_BPH: torch.Tensor) -> torch.Tensor:
+        def compute_logits(hidden_BPH: torch.Tensor) -> torch.Tensor:
             logits_BP2 = model.span(hidden_BPH)
             return logits_BP2[:, start_S, 0] + logits_BP2[:, end_S, 1]
 
-        def label(candidate: int) -> str:
+        def text_of(candidate: int) -> str:
             if candidate == len(spans):
                 return NO_ANSWER
             first, last = spans[candidate]
             return pair[encoding.offsets[first][0] : encoding.offsets[last][1]]
 
-        return Probe(self.name, encoding, read, logits, label)
+        return Probe(self.name, encoding, positions, compute_logits, text_of)

@@ -3,7 +3,7 @@
 The unanswerable questions of v2.0 were written by people, who changed a question until its own paragraph no longer
 answered it (Rajpurkar et al. 2018, table 1: negation, antonym, swapped entity, mutual exclusion, no information). The
 methods here imitate that, because a question with an unrelated paragraph is too easy to recognise. Some generated
-questions are answerable after all, as 7 % of those in v2.0 are. The word list is English.
+questions can still be answered, as can 7 % of those in v2.0. The word lists are English.
 """
 
 import re
@@ -59,7 +59,7 @@ for _pair in _OPPOSITE_PAIRS.split():
 
 
 def add_unanswerable(rows: Sequence[Mapping], per_answered: float, seed: int = 0) -> list[dict]:
-    """Append unanswerable questions, `per_answered` of them for each answerable question.
+    """Append generated unanswerable questions, about `per_answered` of them for each answerable question.
 
     A generated row has the columns of the original row, no answers, and an id that names the method: "ID.removed" (the
     sentence with the answer is removed), "ID.elsewhere" (with the paragraph of the article that shares most words with

@@ -1,7 +1,7 @@
-"""Answers as spans of a passage: windows over it and their labels. `decoding` turns scores into text.
+"""Split passages into windows, and locate the answer in each window for training.
 
-Follows Devlin et al. 2019, section 4.2, and `run_squad.py` of google-research/bert. No model is needed
-here.
+`decoding` turns the scores of a model into text. No model is needed here. Source: Devlin et al. 2019, section 4.2, and
+`run_squad.py` of google-research/bert.
 
 Shape legend: T tokens of a window, W windows, K windows of one question, P passages (distinct), Q questions.
 """
@@ -17,12 +17,12 @@ from bertlab.tasks.span.squad import row_error
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-_TOKENISED_AT_ONCE = 2000
+TEXTS_AT_ONCE = 2000  # texts tokenised together, which bounds the memory
 
 
 @dataclass(frozen=True)
 class Window:
-    """[CLS] question [SEP] as much of the passage as fits [SEP]; collates like an `Encoding`."""
+    """An input [CLS] question [SEP] passage [SEP] with a part of the passage; collates like an `Encoding`."""
 
     ids: np.ndarray
     """The token ids, int [T]."""
@@ -48,20 +48,20 @@ class Window:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of different lengths, end to end: row i is flat[start[i] : start[i + 1]].
+    """Rows of different lengths in one flat array: row i is flat[start[i] : start[i + 1]].
 
-    >>> Ragged.of([[5, 6], [], [7]])[2].tolist()
+    >>> Ragged.from_rows([[5, 6], [], [7]])[2].tolist()
     [7]
     """
 
     flat: np.ndarray
     """The values of all rows."""
     start: np.ndarray
-    """Where each row begins in `flat`, and at last the length of `flat`: int64 [rows + 1]."""
+    """Where each row begins in `flat`, followed by the length of `flat`: int64 [rows + 1]."""
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
-        """Lay rows of integers end to end, as int32."""
+    def from_rows(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
+        """Concatenate rows of integers, as int32."""
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         flat = np.fromiter((id for row in rows for id in row), np.int32, lengths.sum())
         return cls(flat, np.concatenate([[0], np.cumsum(lengths)]))
@@ -104,7 +104,7 @@ class SpanWindows(Sequence):
         return len(self.question_W)
 
     def of_question(self, question: int) -> slice:
-        """The windows of one question."""
+        """The indices of the windows of one question."""
         first, stop = np.searchsorted(self.question_W, [question, question + 1])
         return slice(int(first), int(stop))
 
@@ -120,8 +120,8 @@ class SpanWindows(Sequence):
         w %= len(self)
         question = self.question_W[w]
         question_ids = self.question_ids[question]
-        place = self.passage_ids.start[self.passage_Q[question]] + self.first_W[w]
-        shown = slice(place, place + self.length_W[w])
+        first = self.passage_ids.start[self.passage_Q[question]] + self.first_W[w]
+        shown = slice(first, first + self.length_W[w])
         ids = np.concatenate([[self.cls_id], question_ids, [self.sep_id], self.passage_ids.flat[shown], [self.sep_id]])
         passage = slice(len(question_ids) + 2, len(ids) - 1)
         token_type_ids = np.zeros(len(ids), np.int64)
@@ -130,14 +130,16 @@ class SpanWindows(Sequence):
         offsets_T2[passage, 0] = self.begin[shown]
         offsets_T2[passage, 1] = self.end[shown]
         is_max_context_T = np.zeros(len(ids), bool)
-        own = self.of_question(question)
-        is_max_context_T[passage] = max_context(self.first_W[own], self.length_W[own], w - own.start)
+        neighbours = self.of_question(question)
+        is_max_context_T[passage] = find_max_context(
+            self.first_W[neighbours], self.length_W[neighbours], w - neighbours.start
+        )
         return Window(ids, token_type_ids, offsets_T2, is_max_context_T, len(question_ids), int(self.first_W[w]))
 
 
 @dataclass(frozen=True)
 class SpanFeatures:
-    """Windows and the positions of the answer in each."""
+    """Windows and the position of the answer in each window."""
 
     windows: SpanWindows
     """The windows of all questions."""
@@ -154,7 +156,7 @@ class SpanFeatures:
         return len(self.windows)
 
 
-def windows(
+def make_windows(
     tokenizer: Tokenizer,
     question: str,
     passage: str,
@@ -162,26 +164,26 @@ def windows(
     stride: int = 128,
     max_question: int = 64,
 ) -> list[Window]:
-    """The windows of one question over one passage.
+    """Split one passage into windows for one question.
 
     Args:
-        max_tokens: the most tokens of a window, including the question and the special tokens.
-        stride: the number of passage tokens between the starts of two windows, as in `run_squad.py`. (Some tools use
-            the word for the overlap.)
-        max_question: the most tokens of the question; the rest is cut off.
+        max_tokens: maximum number of tokens in a window, including the question and the special tokens.
+        stride: number of passage tokens between the starts of two windows, as in `run_squad.py`. (Some tools use the
+            word for the overlap.)
+        max_question: maximum number of tokens in the question; a longer question is truncated.
 
     Raises:
         TextError: the question or the passage is empty, or the question leaves no space for the passage.
     """
-    found = span_windows(tokenizer, [question], [passage], max_tokens, stride, max_question)
-    if not len(found.question_ids.flat):
+    windows = make_span_windows(tokenizer, [question], [passage], max_tokens, stride, max_question)
+    if not len(windows.question_ids.flat):
         raise TextError("question-empty")
-    if not len(found.passage_ids.flat):
+    if not len(windows.passage_ids.flat):
         raise TextError("passage-empty")
-    return list(found)
+    return list(windows)
 
 
-def span_windows(
+def make_span_windows(
     tokenizer: Tokenizer,
     questions: Sequence[str],
     passages: Sequence[str],
@@ -189,43 +191,44 @@ def span_windows(
     stride: int = 128,
     max_question: int = 64,
 ) -> SpanWindows:
-    """The windows of a data set; a passage that occurs several times is tokenised once.
+    """Split the passages of a data set into windows; a passage that occurs several times is tokenised once.
 
     Args:
-        questions: one for each row.
+        questions: one question for each row.
         passages: the passage of each question.
-        max_tokens, stride, max_question: as for `windows`.
+        max_tokens, stride, max_question: as for `make_windows`.
 
     Raises:
-        TextError: a number is below 1, or a question leaves no space for the passage.
+        TextError: `stride` or `max_question` is below 1, or a question leaves no space for the passage.
     """
     if stride < 1 or max_question < 1:
-        raise TextError("window-numbers-below-one", stride=stride, max_question=max_question)
-    distinct = {passage: number for number, passage in enumerate(dict.fromkeys(passages))}
-    passage_Q = np.fromiter((distinct[passage] for passage in passages), np.int64, len(passages))
-    question_ids = Ragged.of([ids[:max_question] for ids in tokenizer.encode_ids(questions)])
-    passage_ids, begin, end = _tokenised(tokenizer, list(distinct))
+        raise TextError("window-settings-below-one", stride=stride, max_question=max_question)
+    passage_index = {passage: index for index, passage in enumerate(dict.fromkeys(passages))}
+    passage_Q = np.fromiter((passage_index[passage] for passage in passages), np.int64, len(passages))
+    question_ids = Ragged.from_rows([ids[:max_question] for ids in tokenizer.encode_ids(questions)])
+    passage_ids, begin, end = _tokenise_passages(tokenizer, list(passage_index))
     question_tokens_Q, tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
-    room_Q = max_tokens - 3 - question_tokens_Q
-    if len(room_Q) and room_Q.min() < 1:
+    # the number of passage tokens that fit into a window
+    capacity_Q = max_tokens - 3 - question_tokens_Q
+    if len(capacity_Q) and capacity_Q.min() < 1:
         raise TextError("passage-window-too-short", max_tokens=max_tokens, question=int(question_tokens_Q.max()))
-    step_Q = np.minimum(stride, room_Q)
-    windows_Q = 1 + np.maximum(0, -(-(tokens_Q - room_Q) // step_Q))
+    step_Q = np.minimum(stride, capacity_Q)
+    windows_Q = 1 + np.maximum(0, -(-(tokens_Q - capacity_Q) // step_Q))
     question_W = np.repeat(np.arange(len(passage_Q)), windows_Q)
-    nth_W = np.arange(len(question_W)) - np.repeat(np.cumsum(windows_Q) - windows_Q, windows_Q)
-    first_W = nth_W * step_Q[question_W]
-    length_W = np.minimum(room_Q[question_W], tokens_Q[question_W] - first_W)
+    window_in_question_W = np.arange(len(question_W)) - np.repeat(np.cumsum(windows_Q) - windows_Q, windows_Q)
+    first_W = window_in_question_W * step_Q[question_W]
+    length_W = np.minimum(capacity_Q[question_W], tokens_Q[question_W] - first_W)
     return SpanWindows(
-        question_ids, passage_ids, begin, end, tuple(distinct), passage_Q, question_W, first_W, length_W,
+        question_ids, passage_ids, begin, end, tuple(passage_index), passage_Q, question_W, first_W, length_W,
         tokenizer.cls_id, tokenizer.sep_id,
     )  # fmt: skip
 
 
-def max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray:
-    """For each token of window k, whether k is the window that shows the token with the most context.
+def find_max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray:
+    """Find the tokens of window k that no other window shows with more context.
 
-    The context of a token is min(tokens to its left, tokens to its right) + 0.01 x window length; of windows with equal
-    context, the first one counts.
+    The context of a token is min(tokens to its left, tokens to its right) + 0.01 x window length. If several windows
+    show a token with the same context, the first of them counts.
 
     Args:
         first_K: the first passage token of each window of a question.
@@ -237,29 +240,30 @@ def max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray
 
     Source: `_check_is_max_context` of `run_squad.py`.
 
-    >>> max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # tokens 0 to 3, the other shows 2 to 5
+    >>> find_max_context(np.array([0, 2]), np.array([4, 4]), 0).tolist()  # window 1 shows tokens 2 to 5
     [True, True, True, False]
     """
     if len(first_K) == 1:
         return np.ones(length_K[k], bool)
     token_T = np.arange(first_K[k], first_K[k] + length_K[k])
-    near = (first_K < first_K[k] + length_K[k]) & (first_K + length_K > first_K[k])
-    near[k] = True  # an empty window overlaps nothing, not even itself
-    left_KT = token_T - first_K[near, None]
-    right_KT = length_K[near, None] - 1 - left_KT
-    around_KT = np.minimum(left_KT, right_KT)
-    score_KT = np.where(around_KT >= 0, around_KT + 0.01 * length_K[near, None], -np.inf)
-    return score_KT.argmax(0) == np.count_nonzero(near[:k])
+    overlaps_K = (first_K < first_K[k] + length_K[k]) & (first_K + length_K > first_K[k])
+    overlaps_K[k] = True  # the comparison above is False for an empty window, even with itself
+    left_KT = token_T - first_K[overlaps_K, None]
+    right_KT = length_K[overlaps_K, None] - 1 - left_KT
+    smaller_side_KT = np.minimum(left_KT, right_KT)
+    context_KT = np.where(smaller_side_KT >= 0, smaller_side_KT + 0.01 * length_K[overlaps_K, None], -np.inf)
+    return context_KT.argmax(0) == np.count_nonzero(overlaps_K[:k])
 
 
-def _tokenised(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarray, np.ndarray]:
-    """Token ids of each text, first character of each token and the character after it.
+def _tokenise_passages(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarray, np.ndarray]:
+    """Tokenise texts.
 
-    The texts are tokenised in parts, which bounds the memory.
+    Returns:
+        The token ids of each text, the first character of each token, and the character after each token.
     """
     flat, offsets, lengths = [], [], []
-    for i in range(0, len(texts), _TOKENISED_AT_ONCE):
-        for row in tokenizer.encode_segments(texts[i : i + _TOKENISED_AT_ONCE]):
+    for i in range(0, len(texts), TEXTS_AT_ONCE):
+        for row in tokenizer.encode_segments(texts[i : i + TEXTS_AT_ONCE]):
             flat.append(np.array(row.ids, np.int32))
             offsets.append(np.array(row.offsets, np.int32).reshape(-1, 2))
             lengths.append(len(row))
@@ -272,7 +276,7 @@ def _tokenised(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarr
 # -- training labels --------------------------------------------------------------------------------------------
 
 
-def span_features(
+def make_span_features(
     tokenizer: Tokenizer,
     rows: Sequence[Mapping],
     max_tokens: int = 384,
@@ -281,59 +285,62 @@ def span_features(
     unanswerable: bool = False,
     invalid_rows: InvalidRows | None = None,
 ) -> SpanFeatures:
-    """Windows of SQuAD rows (context, question, answers: text, answer_start) with the first answer's place in each.
+    """Make the training windows of SQuAD rows, with the position of the first answer in each window.
 
     Args:
-        max_tokens, stride, max_question: as for `windows`.
-        unanswerable: whether a row may have no answer (SQuAD v2.0); it then points at [CLS] everywhere.
-        invalid_rows: what happens to a row without answer (where it needs one), or whose answer is not at its place; it
-            stops if None.
+        rows: rows with context, question and answers (text, answer_start).
+        max_tokens, stride, max_question: as for `make_windows`.
+        unanswerable: whether a row may have no answer (SQuAD v2.0); all its windows are then labelled with [CLS].
+        invalid_rows: receives the rows that cannot be trained on, see `select_trainable_rows`; None stops at the first.
 
     Raises:
-        DataError: a row lacks a column, or it is to stop at one that is wrong.
+        DataError: a row lacks a column, or `invalid_rows` stops at an invalid row.
     """
-    kept, numbers = keep_answer_in_place(rows, unanswerable, invalid_rows)
-    answers = [row["answers"] for row in kept]
+    trainable, indices = select_trainable_rows(rows, unanswerable, invalid_rows)
+    answers = [row["answers"] for row in trainable]
     begins = [answer["answer_start"][0] if len(answer["text"]) else -1 for answer in answers]
     lengths = [len(answer["text"][0]) if len(answer["text"]) else 0 for answer in answers]
-    questions, contexts = [row["question"] for row in kept], [row["context"] for row in kept]
-    found = span_windows(tokenizer, questions, contexts, max_tokens, stride, max_question)
+    questions, contexts = [row["question"] for row in trainable], [row["context"] for row in trainable]
+    windows = make_span_windows(tokenizer, questions, contexts, max_tokens, stride, max_question)
     begin_Q = np.array(begins, np.int64)
-    start_W, end_W = _labels(found, begin_Q, begin_Q + np.array(lengths, np.int64))
-    return SpanFeatures(found, start_W, end_W, np.array(numbers, np.int64), len(rows) - len(kept))
+    start_W, end_W = _locate_answers(windows, begin_Q, begin_Q + np.array(lengths, np.int64))
+    return SpanFeatures(windows, start_W, end_W, np.array(indices, np.int64), len(rows) - len(trainable))
 
 
-def keep_answer_in_place(
+def select_trainable_rows(
     rows: Sequence[Mapping], unanswerable: bool = False, invalid_rows: InvalidRows | None = None
 ) -> tuple[list[Mapping], list[int]]:
-    """The SQuAD rows whose first answer stands where it says, and their places in `rows`, from 0.
+    """Select the SQuAD rows whose first answer is at its stated position in the passage.
 
     Args:
-        unanswerable, invalid_rows: as for `span_features`.
+        unanswerable, invalid_rows: as for `make_span_features`.
 
     Raises:
-        DataError: a row lacks a column, or it is to stop at one that is wrong; it is called by its "where", see
-            `tasks.span.squad`, or else by its number from 1.
+        DataError: a row lacks a column, or `invalid_rows` stops at an invalid row. The error names the row by its
+            "where" (see `tasks.span.squad`) or, without one, by its number from 1.
+
+    Returns:
+        The selected rows, and their indices in `rows`.
     """
     invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
-    kept, numbers = [], []
-    for number, row in enumerate(rows):
+    trainable, indices = [], []
+    for index, row in enumerate(rows):
         try:
             context, _, answers = row["context"], row["question"], row["answers"]
             texts, starts = answers["text"], answers["answer_start"]
         except (KeyError, TypeError) as error:
-            raise DataError("row-not-squad", row=number + 1, reason=repr(error)) from None
-        reason = _misplaced(context, texts, starts, unanswerable)
+            raise DataError("row-not-squad", row=index + 1, reason=repr(error)) from None
+        reason = _find_answer_error(context, texts, starts, unanswerable)
         if reason:
-            invalid_rows.report(row_error(row, reason, number + 1))
+            invalid_rows.report(row_error(row, reason, index + 1))
         else:
-            kept.append(row)
-            numbers.append(number)
-    return kept, numbers
+            trainable.append(row)
+            indices.append(index)
+    return trainable, indices
 
 
-def _misplaced(context: str, texts: Sequence[str], starts: Sequence[int], unanswerable: bool) -> Message | None:
-    """Why the first answer of a row cannot be learned from; None where it can."""
+def _find_answer_error(context: str, texts: Sequence[str], starts: Sequence[int], unanswerable: bool) -> Message | None:
+    """The reason why a row cannot be trained on; None if it can."""
     if not len(texts):
         return None if unanswerable else Message("row-without-answer")
     if not texts[0]:
@@ -345,15 +352,23 @@ def _misplaced(context: str, texts: Sequence[str], starts: Sequence[int], unansw
     return Message("answer-not-in-passage", answer=repr(texts[0]))
 
 
-def _labels(found: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Characters of each answer -> positions in each window; an answer cut by the window's edge counts as outside."""
+def _locate_answers(windows: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find the first and last token of each question's answer in each window; 0 if a window lacks any part of it.
+
+    Args:
+        begin_Q: the first character of each answer in its passage; -1 for no answer.
+        end_Q: the character after each answer.
+    """
     first_Q, last_Q = np.zeros_like(begin_Q), np.full_like(end_Q, -1)
     for q in np.flatnonzero(begin_Q >= 0):
-        p = found.passage_Q[q]
-        tokens = slice(found.passage_ids.start[p], found.passage_ids.start[p + 1])
-        first_Q[q] = np.searchsorted(found.end[tokens], begin_Q[q], side="right")
-        last_Q[q] = np.searchsorted(found.begin[tokens], end_Q[q], side="left") - 1
-    first_W, last_W = first_Q[found.question_W] - found.first_W, last_Q[found.question_W] - found.first_W
-    inside_W = (first_W >= 0) & (last_W >= first_W) & (last_W < found.length_W)
-    before_W = np.diff(found.question_ids.start)[found.question_W] + 2
-    return np.where(inside_W, first_W + before_W, 0), np.where(inside_W, last_W + before_W, 0)
+        p = windows.passage_Q[q]
+        tokens = slice(windows.passage_ids.start[p], windows.passage_ids.start[p + 1])
+        first_Q[q] = np.searchsorted(windows.end[tokens], begin_Q[q], side="right")
+        last_Q[q] = np.searchsorted(windows.begin[tokens], end_Q[q], side="left") - 1
+    first_W, last_W = first_Q[windows.question_W] - windows.first_W, last_Q[windows.question_W] - windows.first_W
+    is_inside_W = (first_W >= 0) & (last_W >= first_W) & (last_W < windows.length_W)
+    passage_start_W = np.diff(windows.question_ids.start)[windows.question_W] + 2
+    return (
+        np.where(is_inside_W, first_W + passage_start_W, 0),
+        np.where(is_inside_W, last_W + passage_start_W, 0),
+    )

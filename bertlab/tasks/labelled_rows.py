@@ -1,0 +1,187 @@
+"""Read and validate the rows of tasks with one target per row: labels, values, choices or tags."""
+
+from abc import abstractmethod
+from pathlib import Path
+
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import BertlabError, DataError
+from bertlab.config.tasks import TaskSpec
+from bertlab.tasks.error_analysis import AnalysisRows
+from bertlab.tasks.examples import Example, Examples, read_text
+from bertlab.tasks.splits import choose_split
+from bertlab.tasks.task_type import FinetuneTaskType
+from bertlab.text.readers.data_file import Limits
+from bertlab.text.readers.invalid_rows import InvalidRows, invalid_row
+from bertlab.text.readers.rows import Rows, is_blank, row_id, value_of
+from bertlab.text.readers.splits import read_split
+
+
+class LabelledRowReader(FinetuneTaskType):
+    """The part of a labelled task type that converts rows to `Examples`."""
+
+    # -- hooks: contents of a row -----------------------------------------------------------------------------------
+
+    def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
+        """Read the texts of a row. Raises DataError."""
+        return tuple(read_text(row, column) for column in spec.text)
+
+    def check_texts(self, texts: tuple[str, ...], first: tuple[str, ...]) -> None:
+        """Raise DataError if the texts of a row cannot be used, such as empty texts.
+
+        Args:
+            first: the texts of the first valid row.
+        """
+        if not any(text.strip() for text in texts):
+            raise DataError("row-empty")
+
+    @abstractmethod
+    def read_target(
+        self, cell: object, labels: tuple[str, ...], names_by_number: tuple[str, ...], texts: tuple[str, ...]
+    ):
+        """Read the target in a cell.
+
+        Args:
+            labels: the names of the labels, which targets index.
+            names_by_number: the names that numbers in the column stand for, in order.
+            texts: the texts of the row.
+
+        Raises:
+            DataError: the cell is not a target of this type.
+        """
+
+    def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
+        """Find the labels: those of the task, of the data source, or all that occur in the cells of the column."""
+        return spec.labels
+
+    def adapt_spec(self, spec: TaskSpec, labels: tuple[str, ...]) -> TaskSpec:
+        """Adapt the task to its labels, for example its metrics."""
+        return spec
+
+    def distinct_targets(self, examples: Examples) -> set:
+        """The distinct targets of the examples."""
+        return {row.target for row in examples}
+
+    def format_target(self, examples: Examples, target: int | float) -> object:
+        """Convert a target to the form that messages show."""
+        return target
+
+    def requires_distinct_targets(self, examples: Examples) -> bool:
+        """Whether training rows must have at least two distinct targets."""
+        return True
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def read_examples(
+        self,
+        data: Rows,
+        spec: TaskSpec,
+        labels: tuple[str, ...] = (),
+        invalid_rows: InvalidRows | None = None,
+        training: bool = False,
+    ) -> Examples:
+        """Convert rows to examples.
+
+        Args:
+            labels: the names of the labels, which targets index, such as the labels of a checkpoint; without any, see
+                `find_labels`.
+            invalid_rows: receives the invalid rows; None stops at the first.
+            training: whether the rows need labels, and at least two distinct ones.
+
+        Raises:
+            DataError: a column is missing, a row is invalid, no valid row is left, or training needs (other) labels.
+        """
+        invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
+        data.require_columns((*spec.text, *([spec.start] if spec.start else [])))
+        column = data.find_label_column(spec.label, training)
+        cells = [] if column is None else [value_of(row, column) for row in data.rows]
+        has_label = [not is_blank(cell) for cell in cells]
+        label_cells = [cell for cell, is_labelled in zip(cells, has_label, strict=True) if is_labelled]
+        # -1 in every row means hidden labels, unless the checkpoint has a label of this name
+        if "-1" not in labels and all(_is_hidden_label(cell) for cell in label_cells):
+            label_cells, has_label = [], [False] * len(cells)
+        labels = labels or self.find_labels(data, spec, column, label_cells)
+        spec = self.adapt_spec(spec, labels)
+        if not any(has_label):
+            column = None
+        if column is None and training:
+            raise DataError("training-rows-without-labels", name=data.name)
+        rows = self._read_rows(data, spec, labels, column, has_label, invalid_rows)
+        if not rows:
+            raise DataError("no-usable-row", name=data.name, count=len(data))
+        examples = Examples(data.name, spec, labels, tuple(rows))
+        if training:
+            self._require_distinct_targets(examples)
+        return examples
+
+    def _read_rows(
+        self, data: Rows, spec: TaskSpec, labels: tuple, column: str | None, has_label: list, invalid_rows: InvalidRows
+    ) -> list[Example]:
+        rows: list[Example] = []
+        number_of_id: dict[str, int] = {}
+        names_by_number = (data.names.get(column) or spec.labels) if column is not None else ()
+        for index, (number, row) in enumerate(data.number_rows()):
+            id = None
+            try:
+                id = row_id(row, spec.id, number)
+                texts = self.read_texts(row, spec)
+                self.check_texts(texts, rows[0].texts if rows else texts)
+                target = None
+                if column is not None:
+                    if not has_label[index]:
+                        raise DataError("row-without-label", column=repr(column))
+                    target = self.read_target(value_of(row, column), labels, names_by_number, texts)
+                if spec.id in row and number_of_id.setdefault(id, number) != number:
+                    raise DataError("row-id-repeated", row=number_of_id[id])
+                rows.append(Example(id, texts, target))
+            except DataError as error:
+                invalid_rows.report(invalid_row(data.name, number, error, id if spec.id in row else None))
+        return rows
+
+    def _require_distinct_targets(self, examples: Examples) -> None:
+        targets = self.distinct_targets(examples)
+        if len(targets) > 1 or not self.requires_distinct_targets(examples):
+            return
+        (target,) = targets
+        raise DataError("one-label-only", name=examples.name, label=repr(self.format_target(examples, target)))
+
+    def match_labels(self, spec: TaskSpec, labels: tuple[str, ...]) -> tuple[str, ...]:
+        """Convert a checkpoint's labels to the task's spelling, in the checkpoint's order.
+
+        Labels without names ("LABEL_0") are assumed to be in the task's order.
+
+        Args:
+            labels: the labels of the checkpoint.
+
+        Raises:
+            BertlabError: the checkpoint lacks a label of the task.
+        """
+        if not spec.labels or not self.uses_labels:
+            return labels
+        if len(labels) == len(spec.labels) and all(name == f"LABEL_{number}" for number, name in enumerate(labels)):
+            return spec.labels
+        task_spelling = {name.lower(): name for name in spec.labels}
+        lowercase_labels = {name.lower() for name in labels}
+        if missing := [name for name in spec.labels if name.lower() not in lowercase_labels]:
+            raise BertlabError("checkpoint-lacks-labels", labels=labels, missing=missing)
+        return tuple(task_spelling.get(name.lower(), name) for name in labels)
+
+    # -- error analysis --------------------------------------------------------------------------------------------
+
+    def read_analysis_rows(
+        self, source: str | Path, split: str, spec: TaskSpec, limits: Limits | None = None
+    ) -> AnalysisRows:
+        split = choose_split(source, split, spec)
+        rows = read_split(source, split, limits)
+        return AnalysisRows(rows.name, rows.columns, rows.rows, rows.names)
+
+    def read_analysis_examples(
+        self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows
+    ) -> Examples:
+        labels = self.match_labels(spec, loaded.config.labels)
+        spec = spec if spec.labels else spec.replace(labels=labels)
+        return self.read_examples(rows, spec, labels if self.uses_labels else (), invalid_rows)
+
+
+def _is_hidden_label(value: object) -> bool:
+    """Whether a label is -1, which GLUE uses in test sets with hidden labels."""
+    return str(value).strip() in ("-1", "-1.0")

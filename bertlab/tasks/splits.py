@@ -1,0 +1,34 @@
+"""Choose the splits of a data set that a task trains on and evaluates."""
+
+from pathlib import Path
+
+from bertlab.config.errors import DataError
+from bertlab.config.tasks import TaskSpec
+from bertlab.text.readers.splits import available_splits, find_split, has_split
+
+
+def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
+    """Choose the first split of a kind, such as validation, that a file or directory has.
+
+    Raises:
+        DataError: there is no such split.
+    """
+    names = {"validation": spec.validation, "test": spec.test}.get(split) or (split,)
+    split = next((name for name in names if has_split(source, name)), split)
+    if not find_split(source, split):
+        raise DataError("rows-not-found", path=source)
+    return split
+
+
+def find_held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
+    """Find the splits to evaluate during fine-tuning: those of --validation, or those next to the training rows.
+
+    Args:
+        data: the path or hub id of --data; None for the task's own data set.
+        validation: the path or hub id of --validation, if given.
+    """
+    if validation:
+        return available_splits(validation, spec.validation, "validation") or spec.validation[:1]
+    if data is None:
+        return spec.validation
+    return () if Path(data).is_file() else available_splits(data, spec.validation, "validation")
