@@ -1,4 +1,4 @@
-"""The measures, by hand-computed cases and against a second writing of the official definitions."""
+"""Metrics of question answering, against values computed by hand and a reference implementation."""
 
 import math
 import os
@@ -19,13 +19,13 @@ def gold(id, *texts):
     return {"id": id, "answers": {"text": list(texts), "answer_start": [0] * len(texts)}}
 
 
-# -- a second writing, word by word and character by character
+# -- reference implementation
 
 
 def reference_words(text):
-    kept = "".join(" " if c.isspace() else c for c in text.lower() if c not in string.punctuation)
-    # An article is one only between characters that are not word characters, which need not be spaces.
-    return re.sub(r"(?<!\w)(?:the|an|a)(?!\w)", " ", kept).split()
+    lower = "".join(" " if c.isspace() else c for c in text.lower() if c not in string.punctuation)
+    # an article is a whole word, but the characters around it need not be spaces
+    return re.sub(r"(?<!\w)(?:the|an|a)(?!\w)", " ", lower).split()
 
 
 def reference_f1(prediction, answer, version):
@@ -50,9 +50,9 @@ def reference_v2_at(predictions, golds, scores, threshold):
             exact += not row["answers"]["text"]
             f1 += not row["answers"]["text"]
         else:
-            given = predictions[row["id"]]
-            exact += max(reference_words(given) == reference_words(t) for t in texts)
-            f1 += max(reference_f1(given, t, "2.0") for t in texts)
+            prediction = predictions[row["id"]]
+            exact += max(reference_words(prediction) == reference_words(t) for t in texts)
+            f1 += max(reference_f1(prediction, t, "2.0") for t in texts)
     return 100 * exact / len(golds), 100 * f1 / len(golds)
 
 
@@ -64,7 +64,7 @@ def random_answer(rng):
 
 
 @pytest.mark.parametrize("version", ["1.1", "2.0"])
-def test_squad_agrees_with_the_second_writing(version):
+def test_score_squad_agrees_with_the_reference(version):
     rng = random.Random(5)
     golds = [gold(str(i), *(random_answer(rng) for _ in range(rng.randrange(version == "1.1", 4)))) for i in range(400)]
     predictions = {row["id"]: random_answer(rng) for row in golds}
@@ -95,7 +95,7 @@ def test_squad_agrees_with_the_second_writing(version):
         ("", ""),
     ],
 )
-def test_normalisation(text, expected):
+def test_answers_are_normalised(text, expected):
     assert normalise_answer(text) == expected
 
 
@@ -111,11 +111,11 @@ def test_normalisation(text, expected):
         ("one two three", "three two four five", 4 / 7),
     ],
 )
-def test_f1_by_hand(prediction, answer, expected):
+def test_f1_equals_values_computed_by_hand(prediction, answer, expected):
     assert answer_f1(prediction, answer) == pytest.approx(expected)
 
 
-def test_v1_takes_the_best_gold_and_counts_missing_answers_as_zero():
+def test_v1_uses_the_best_gold_answer_and_scores_missing_answers_0():
     golds = [gold("a", "green tea", "tea"), gold("b", "kettle"), gold("c", "iron cup")]
     assert score_squad({"a": "the tea", "c": "iron", "zzz": "else"}, golds) == pytest.approx(
         {"exact_match": 100 / 3, "f1": 100 * (1 + 2 / 3) / 3, "total": 3, "missing": 1}
@@ -123,7 +123,7 @@ def test_v1_takes_the_best_gold_and_counts_missing_answers_as_zero():
     assert exact_match("a", "the") == 1.0, "both without a word are the same text, though their v1.1 F1 is 0"
 
 
-def test_v2_by_hand():
+def test_v2_equals_metrics_computed_by_hand():
     golds = [gold("has", "green tea"), gold("has2", "cup"), gold("none"), gold("none2"), gold("odd", "the")]
     predictions = {"has": "tea", "has2": "", "none": "", "none2": "kettle", "odd": ""}
     result = score_squad(predictions, golds, "2.0")
@@ -136,22 +136,24 @@ def test_v2_by_hand():
     assert score_squad({"has": "green tea"}, golds, "2.0")["missing"] == 4
 
 
-def test_the_best_threshold_is_the_best_of_all_thresholds():
+def test_the_best_threshold_beats_all_other_thresholds():
     rng = random.Random(7)
     for trial in range(30):
         golds = [gold(str(i), *(["green tea"] * rng.randrange(2))) for i in range(12)]
         predictions = {row["id"]: rng.choice(["green tea", "tea", "kettle"]) for row in golds}
         scores = {row["id"]: rng.uniform(-3, 3) for row in golds}
         result = score_squad(predictions, golds, "2.0", no_answer=scores)
-        every = [reference_v2_at(predictions, golds, scores, t) for t in [*scores.values(), min(scores.values()) - 1]]
+        metrics_at = [
+            reference_v2_at(predictions, golds, scores, t) for t in [*scores.values(), min(scores.values()) - 1]
+        ]
         for place, name in enumerate(("exact_match", "f1")):
-            assert result[f"best_{name}"] == pytest.approx(max(e[place] for e in every)), trial
+            assert result[f"best_{name}"] == pytest.approx(max(metrics[place] for metrics in metrics_at)), trial
             threshold = result[f"best_{name}_threshold"]
             assert reference_v2_at(predictions, golds, scores, threshold)[place] == pytest.approx(
                 result[f"best_{name}"]
             )
-            at = score_squad(predictions, golds, "2.0", no_answer=scores, threshold=threshold)
-            assert at[name] == pytest.approx(result[f"best_{name}"])
+            metrics = score_squad(predictions, golds, "2.0", no_answer=scores, threshold=threshold)
+            assert metrics[name] == pytest.approx(result[f"best_{name}"])
 
 
 @pytest.mark.parametrize(
@@ -166,19 +168,19 @@ def test_the_best_threshold_is_the_best_of_all_thresholds():
         (({"a": "tea"}, [gold("a", "tea")], "2.0", None, 0.5), "threshold-needs-scores", {}),
     ],
 )
-def test_questions_that_cannot_be_scored_are_refused(arguments, id, params):
+def test_questions_that_cannot_be_scored_raise_an_error(arguments, id, params):
     with raises_error(DataError, id, **params):
         score_squad(*arguments)
 
 
-def test_bits_per_character():
+def test_bits_per_character_of_a_uniform_guess():
     # A uniform guess among 256 tokens of one character each costs 8 bits a character.
     assert bits_per_character(10 * math.log(256), 10) == pytest.approx(8.0)
     with pytest.raises(DataError):
         bits_per_character(1.0, 0)
 
 
-def test_the_real_golds_score_themselves_perfectly():
+def test_real_gold_answers_score_100_against_themselves():
     if "BERTLAB_DATA" not in os.environ:
         pytest.skip("BERTLAB_DATA names no data directory")
     from bertlab.tasks.span.squad import read_squad

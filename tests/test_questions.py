@@ -1,4 +1,4 @@
-"""Question answering from rows to "no answer": damaged rows, the threshold, KorQuAD's measure, a run of SQuAD v2.0."""
+"""Question answering: invalid rows, tables of questions, the threshold of "no answer", KorQuAD and KLUE."""
 
 import collections
 import csv
@@ -41,10 +41,10 @@ def _qa(row: dict) -> dict:
     }
 
 
-# -- rows that cannot be used
+# -- invalid rows
 
 
-def spoilt() -> list[dict]:
+def invalid_questions() -> list[dict]:
     rows = [question_row(number) for number in range(6)]
     rows[1]["id"] = "0"
     rows[2]["context"] = " \n"
@@ -61,31 +61,31 @@ def spoilt() -> list[dict]:
         (3, "cell-blank"),
     ],
 )
-def test_a_row_that_is_no_question_stops_by_its_name(tmp_path, row, id):
-    rows = spoilt()
+def test_an_invalid_question_raises_an_error_with_its_row(tmp_path, row, id):
+    rows = invalid_questions()
     with raises_row_error(id, row=2):
         read_squad(write(tmp_path / "rows.json", [rows[0], rows[row]]))
 
 
-def test_or_is_left_out_and_named(tmp_path, capsys):
-    complaints = InvalidRows("skip", max_printed=2)
-    kept = read_squad(write(tmp_path / "rows.json", spoilt()), complaints)
-    assert [row["id"] for row in kept] == ["0", "4", "5"]
-    assert len(complaints) == 3
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 3
-    assert "row 2 (id 0): repeats" in said[0]
-    assert said[2].endswith("not printed")
+def test_invalid_questions_are_skipped_and_reported(tmp_path, capsys):
+    skipped_rows = InvalidRows("skip", max_printed=2)
+    questions = read_squad(write(tmp_path / "rows.json", invalid_questions()), skipped_rows)
+    assert [row["id"] for row in questions] == ["0", "4", "5"]
+    assert len(skipped_rows) == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert "row 2 (id 0): repeats" in lines[0]
+    assert lines[2].endswith("not printed")
     with raises_error(DataError, "no-questions"):
-        read_squad(write(tmp_path / "none.json", spoilt()[2:3]), InvalidRows("skip"))
+        read_squad(write(tmp_path / "none.json", invalid_questions()[2:3]), InvalidRows("skip"))
 
 
 # -- tables of questions
 
 
 def table(path, rows: list[dict], **columns: list):
-    """Stories as a flat table in CSV or JSON lines, under names of its own."""
-    flat = [{"text": row["context"], "asked": row["question"], "said": row["answers"]["text"][0]} for row in rows]
+    """Write questions as a table in CSV or JSON lines, with the columns of `CUSTOM_SPEC`."""
+    flat = [{"text": row["context"], "query": row["question"], "reply": row["answers"]["text"][0]} for row in rows]
     for name, values in columns.items():
         for row, value in zip(flat, values, strict=True):
             row[name] = value
@@ -99,44 +99,46 @@ def table(path, rows: list[dict], **columns: list):
     return path
 
 
-MINE = SQUAD.replace(text=("text", "asked"), label=("said",))
+CUSTOM_SPEC = SQUAD.replace(text=("text", "query"), label=("reply",))
 
 
 @pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl", "mine.json"])
 def test_a_table_of_questions_is_read_by_its_columns(tmp_path, name):
     stories = [question_row(number) for number in range(4)]
     path = table(tmp_path / name, stories)
-    read = read_squad(path, spec=MINE)
-    kept = ("id", "context", "question", "answers")
-    assert [{key: row[key] for key in kept} for row in read] == [{key: row[key] for key in kept} for row in stories]
+    read = read_squad(path, spec=CUSTOM_SPEC)
+    keys = ("id", "context", "question", "answers")
+    assert [{key: row[key] for key in keys} for row in read] == [{key: row[key] for key in keys} for row in stories]
     assert read[1]["where"] == (str(path), 2, None)
     (tmp_path / "list.json").write_text(json.dumps([{**row, "answers": row["answers"]["text"]} for row in stories]))
     assert [row["answers"] for row in read_squad(tmp_path / "list.json")] == [row["answers"] for row in stories]
 
 
 @pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl"])
-def test_an_answer_stands_where_its_column_says(tmp_path, name):
-    """Of an answer that comes twice; an empty cell leaves it to the first, and without answer none is there."""
+def test_an_answer_starts_at_the_character_in_answer_start(tmp_path, name):
+    """The answer occurs twice; without answer_start it is placed at the first occurrence."""
     stories = [{**question_row(0), "context": "tea or tea", "answers": {"text": [text]}} for text in ("tea", "tea", "")]
     path = table(tmp_path / name, stories, answer_start=[7, "", ""], key=["x", "y", "z"])
-    read = read_squad(path, spec=MINE.replace(id="key"))
+    read = read_squad(path, spec=CUSTOM_SPEC.replace(id="key"))
     assert [row["answers"]["answer_start"] for row in read] == [[7], [0], []]
     assert [row["id"] for row in read] == ["x", "y", "z"]
 
 
-def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path):
+def test_answers_missing_from_their_passage_are_evaluated_but_not_trained_on(tmp_path):
     stories = [question_row(number) for number in range(4)]
     stories[2]["answers"]["text"] = ["a unicorn"]
-    rows = read_squad(table(tmp_path / "mine.csv", stories), spec=MINE)
-    said = {row["id"]: row["answers"]["text"][0] for row in rows}
-    assert score_squad(said, rows)["exact_match"] == 100.0
+    rows = read_squad(table(tmp_path / "mine.csv", stories), spec=CUSTOM_SPEC)
+    predictions = {row["id"]: row["answers"]["text"][0] for row in rows}
+    assert score_squad(predictions, rows)["exact_match"] == 100.0
     with raises_row_error("answer-not-in-passage", row=3, answer="'a unicorn'"):
         select_trainable_rows(rows, False)
-    kept, _ = select_trainable_rows(rows, False, complaints := InvalidRows("skip", max_printed=0))
-    assert [row["where"][1] for row in kept] == [1, 2, 4]
-    assert len(complaints) == 1
+    trainable, _ = select_trainable_rows(rows, False, skipped_rows := InvalidRows("skip", max_printed=0))
+    assert [row["where"][1] for row in trainable] == [1, 2, 4]
+    assert len(skipped_rows) == 1
     with raises_row_error("cell-not-number", row=4):
-        read_squad(table(tmp_path / "mine.csv", [question_row(0)] * 4, answer_start=[*[""] * 3, "here"]), spec=MINE)
+        read_squad(
+            table(tmp_path / "mine.csv", [question_row(0)] * 4, answer_start=[*[""] * 3, "here"]), spec=CUSTOM_SPEC
+        )
 
 
 @pytest.mark.parametrize(
@@ -148,13 +150,13 @@ def test_answers_that_are_not_in_their_passage_measure_and_do_not_teach(tmp_path
         ({"text": ["tea"], "answer_start": [True]}, "cell-not-number"),
     ],
 )
-def test_answers_of_another_form_are_named(tmp_path, answers, id):
+def test_malformed_answers_raise_an_error_with_their_row(tmp_path, answers, id):
     (tmp_path / "mine.json").write_text(json.dumps([{**question_row(0), "answers": answers}]))
     with raises_row_error(id, row=1):
         read_squad(tmp_path / "mine.json")
 
 
-def test_a_row_keeps_its_number_through_every_filter(tmp_path, tiny_checkpoint, capsys):
+def test_skipped_rows_are_reported_with_their_number_in_the_file(tmp_path, tiny_checkpoint, capsys):
     stories = [question_row(number) for number in range(6)]
     stories[1]["question"] = " "
     stories[3]["answers"] = {"text": ["a unicorn"], "answer_start": [3]}
@@ -174,23 +176,23 @@ def config(tmp_path, base, **changes) -> FinetuneConfig:
     return FinetuneConfig(**{**settings, **changes})
 
 
-def test_finetune_stops_at_an_answer_that_is_not_there_or_leaves_it_out(tmp_path, tiny_checkpoint):
-    spoilt_file = write(tmp_path / "spoilt.json", spoilt()[4:])
+def test_finetune_stops_at_a_missing_answer_or_skips_it(tmp_path, tiny_checkpoint):
+    invalid_file = write(tmp_path / "invalid_questions.json", invalid_questions()[4:])
     with raises_row_error("answer-not-in-passage"):
-        list(finetune(config(tmp_path, tiny_checkpoint, data=spoilt_file)))
-    list(finetune(config(tmp_path, tiny_checkpoint, data=spoilt_file, invalid="skip")))
+        list(finetune(config(tmp_path, tiny_checkpoint, data=invalid_file)))
+    list(finetune(config(tmp_path, tiny_checkpoint, data=invalid_file, invalid="skip")))
     assert checkpoint.load(tmp_path / "run" / "checkpoint").record["skipped"] == 1
-    only = write(tmp_path / "only.json", spoilt()[4:5])
+    only = write(tmp_path / "only.json", invalid_questions()[4:5])
     with raises_error(DataError, "no-row-to-learn"):
         list(finetune(config(tmp_path, tiny_checkpoint, data=only, invalid="skip", out=tmp_path / "none")))
 
 
-def test_made_questions_need_a_task_that_allows_them(tmp_path, tiny_checkpoint):
+def test_make_unanswerable_needs_a_task_with_unanswerable_questions(tmp_path, tiny_checkpoint):
     with raises_error(BertlabError, "flag-needs-unanswerable", flag="--make-unanswerable"):
         list(finetune(config(tmp_path, tiny_checkpoint, task="squad", make_unanswerable=0.5)))
 
 
-def unanswered(path, count: int = 6, **more) -> str:
+def write_unanswered(path, count: int = 6, **more) -> str:
     """Questions in a file of JSON lines, none of which has an answer."""
     rows = [{**question_row(number), "answers": {"text": [], "answer_start": []}, **more} for number in range(count)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -198,41 +200,41 @@ def unanswered(path, count: int = 6, **more) -> str:
 
 
 @pytest.mark.parametrize("name", ["squad", "squad_v2"])
-def test_a_dev_set_without_answers_is_refused(tmp_path, name):
+def test_a_dev_set_without_answers_cannot_be_evaluated(tmp_path, name):
     with raises_error(DataError, "questions-without-answers"):
         score_squad({"1": ""}, [{**question_row(1), "answers": {"text": [], "answer_start": []}}], "1.1")
-    said = tmp_path / "said.json"
-    said.write_text("{}")
+    predictions = tmp_path / "predictions.json"
+    predictions.write_text("{}")
     with raises_error(BertlabError, "evaluate-rows-without-labels"):
-        evaluate(EvaluateConfig(name, data=unanswered(tmp_path / "dev.jsonl"), predictions=said))
+        evaluate(EvaluateConfig(name, data=write_unanswered(tmp_path / "dev.jsonl"), predictions=predictions))
 
 
-def test_questions_that_say_they_have_no_answer_are_measured(tmp_path):
-    data = unanswered(tmp_path / "dev.jsonl", 4, is_impossible=True)
-    said = tmp_path / "said.json"
-    said.write_text(json.dumps({"0": "", "1": "", "2": "", "3": "tea"}))
-    found = evaluate(EvaluateConfig("squad_v2", data=data, predictions=said))
-    assert (found["exact_match"], found["f1"], found["no_answer_total"]) == (75.0, 75.0, 4)
-    assert "has_answer_f1" not in found
+def test_questions_marked_impossible_are_evaluated(tmp_path):
+    data = write_unanswered(tmp_path / "dev.jsonl", 4, is_impossible=True)
+    predictions = tmp_path / "predictions.json"
+    predictions.write_text(json.dumps({"0": "", "1": "", "2": "", "3": "tea"}))
+    metrics = evaluate(EvaluateConfig("squad_v2", data=data, predictions=predictions))
+    assert (metrics["exact_match"], metrics["f1"], metrics["no_answer_total"]) == (75.0, 75.0, 4)
+    assert "has_answer_f1" not in metrics
     rows = read_squad(data)
     tuned = score_with_threshold(
         {row["id"]: "tea" for row in rows}, {row["id"]: 1.0 for row in rows}, rows, task("squad_v2")
     )
     assert tuned["f1"] == 100.0
     with raises_error(BertlabError, "evaluate-rows-without-labels"):
-        evaluate(EvaluateConfig("squad", data=data, predictions=said))
+        evaluate(EvaluateConfig("squad", data=data, predictions=predictions))
 
 
-@pytest.mark.parametrize("said", [True, "True", "1", 1, 1.0, False, "False", "0", None, ""])
-def test_what_is_impossible_is_read_in_every_spelling(tmp_path, said):
-    (tmp_path / "mine.json").write_text(json.dumps([{**question_row(0), "is_impossible": said}]))
+@pytest.mark.parametrize("cell", [True, "True", "1", 1, 1.0, False, "False", "0", None, ""])
+def test_is_impossible_is_read_in_every_spelling(tmp_path, cell):
+    (tmp_path / "mine.json").write_text(json.dumps([{**question_row(0), "is_impossible": cell}]))
     (row,) = read_squad(tmp_path / "mine.json")
-    assert row.get("is_impossible", False) is (not row["answers"]["text"]) is (said in (True, "True", "1", 1.0))
+    assert row.get("is_impossible", False) is (not row["answers"]["text"]) is (cell in (True, "True", "1", 1.0))
 
 
 @pytest.mark.parametrize("name", ["squad", "squad_v2"])
-def test_nothing_is_learned_from_questions_without_answers(tmp_path, tiny_checkpoint, name):
-    data = unanswered(tmp_path / "train.jsonl", is_impossible=True)
+def test_questions_without_answers_cannot_be_trained_on(tmp_path, tiny_checkpoint, name):
+    data = write_unanswered(tmp_path / "train.jsonl", is_impossible=True)
     with raises_error(DataError, "training-rows-without-labels"):
         read_data(config(tmp_path, tiny_checkpoint, task=name, data=data))
 
@@ -240,13 +242,13 @@ def test_nothing_is_learned_from_questions_without_answers(tmp_path, tiny_checkp
 # -- the threshold
 
 
-def test_the_head_that_answers_goes_along_and_others_stay(tiny_model):
+def test_a_span_head_is_kept_and_other_heads_are_dropped(tiny_model):
     taken = add_task_head(tiny_model, "span", 0.0).state_dict()
     assert set(tiny_model.state_dict()) > set(taken)
     assert all((tensor == tiny_model.state_dict()[name]).all() for name, tensor in taken.items())
 
 
-def test_the_margin_is_held_against_the_threshold():
+def test_the_margin_is_compared_with_the_threshold():
     rows = [question_row(0), {**question_row(1), "answers": {"text": [], "answer_start": []}}]
     answers, margins = {"0": rows[0]["answers"]["text"][0], "1": "a boat"}, {"0": -2.0, "1": 1.0}
     for tau, f1 in ((2.0, 50.0), (1.0, 50.0), (0.9, 100.0), (-2.0, 100.0), (-2.1, 50.0)):
@@ -258,7 +260,7 @@ def test_the_margin_is_held_against_the_threshold():
 
 
 def official_best_threshold(scores, margins, has_answer, given):
-    """`find_best_thresh` of evaluate-v2.0.py, by its own loop."""
+    """`find_best_thresh` of evaluate-v2.0.py, written as a loop."""
     best = current = sum(not has for has in has_answer.values())
     threshold = 0.0
     for id in sorted(margins, key=lambda id: margins[id]):
@@ -269,7 +271,7 @@ def official_best_threshold(scores, margins, has_answer, given):
     return 100 * best / len(scores), threshold
 
 
-def test_best_figures_and_thresholds_are_those_of_the_official_loop():
+def test_best_metrics_and_thresholds_equal_those_of_the_official_loop():
     rng = random.Random(11)
     for _ in range(40):
         rows = [question_row(number) for number in range(30)]
@@ -291,7 +293,7 @@ def test_best_figures_and_thresholds_are_those_of_the_official_loop():
                 assert found[f"best_{name}_threshold"] == threshold
 
 
-def test_a_run_learns_to_refuse_and_its_threshold_is_used(tmp_path, tiny_checkpoint, monkeypatch, capsys):
+def test_a_run_learns_no_answer_and_its_threshold_is_used(tmp_path, tiny_checkpoint, monkeypatch, capsys):
     dev = [question_row(number) for number in range(100, 130)]
     for row in dev[::2]:
         row["answers"] = {"text": [], "answer_start": []}
@@ -304,9 +306,9 @@ def test_a_run_learns_to_refuse_and_its_threshold_is_used(tmp_path, tiny_checkpo
     opened = bertlab.load(tmp_path / "run" / "checkpoint")
     record = opened.record
     assert record["made_unanswerable"] == 0.5
-    figures = record["validation"]
-    assert figures["f1"] == pytest.approx(figures["best_f1"])
-    assert record["null_threshold"] == figures["null_threshold"] >= figures["best_f1_threshold"]
+    metrics = record["validation"]
+    assert metrics["f1"] == pytest.approx(metrics["best_f1"])
+    assert record["null_threshold"] == metrics["null_threshold"] >= metrics["best_f1_threshold"]
     assert "no answer" in (tmp_path / "run" / "checkpoint" / "README.md").read_text()
 
     found = opened.answer(dev[0]["question"], dev[0]["context"])
@@ -314,30 +316,30 @@ def test_a_run_learns_to_refuse_and_its_threshold_is_used(tmp_path, tiny_checkpo
     margin = found.no_answer_margin
     assert margin == pytest.approx(found.no_answer_score - found.answers[0].score)
     for tau, refused in ((margin + 1e-3, False), (margin - 1e-3, True)):
-        asked = opened.answer(dev[0]["question"], dev[0]["context"], null_threshold=tau)
-        assert asked.refused is refused
-        assert asked.text == ("" if refused else found.answers[0].text)
-        assert asked.answers == found.answers, "the spans are shown all the same"
+        answers = opened.answer(dev[0]["question"], dev[0]["context"], null_threshold=tau)
+        assert answers.refused is refused
+        assert answers.text == ("" if refused else found.answers[0].text)
+        assert answers.answers == found.answers, "the threshold does not change the spans"
 
-    asked = EvaluateConfig("squad_v2", data=validation, checkpoint=str(opened.path), max_tokens=64, json=True)
-    again = evaluate(asked)
-    assert again == pytest.approx(figures, abs=0.01), "the checkpoint keeps half precision"
-    never = evaluate(replace(asked, threshold=1e9, out=tmp_path / "answers.json"))
+    evaluate_config = EvaluateConfig("squad_v2", data=validation, checkpoint=str(opened.path), max_tokens=64, json=True)
+    again = evaluate(evaluate_config)
+    assert again == pytest.approx(metrics, abs=0.01), "the checkpoint keeps half precision"
+    never = evaluate(replace(evaluate_config, threshold=1e9, out=tmp_path / "answers.json"))
     assert never["no_answer_f1"] == 0.0
     assert all(json.loads((tmp_path / "answers.json").read_text()).values())
-    always = evaluate(replace(asked, threshold=-1e9, out=tmp_path / "answers.json"))
+    always = evaluate(replace(evaluate_config, threshold=-1e9, out=tmp_path / "answers.json"))
     assert always["no_answer_f1"] == 100.0
     assert not any(json.loads((tmp_path / "answers.json").read_text()).values())
 
-    told = {key: value for key, value in record.items() if key != "null_threshold"}
-    checkpoint.write_record(opened.path, told, "")
+    record_without_threshold = {key: value for key, value in record.items() if key != "null_threshold"}
+    checkpoint.write_record(opened.path, record_without_threshold, "")
     assert bertlab.load(opened.path).answer(dev[0]["question"], dev[0]["context"]).null_threshold is None
-    assert evaluate(asked)["null_threshold"] == 0.0
-    run_evaluate(replace(asked, record=True))
-    assert checkpoint.load(opened.path).null_threshold == pytest.approx(figures["null_threshold"], abs=0.01)
+    assert evaluate(evaluate_config)["null_threshold"] == 0.0
+    run_evaluate(replace(evaluate_config, record=True))
+    assert checkpoint.load(opened.path).null_threshold == pytest.approx(metrics["null_threshold"], abs=0.01)
 
 
-def test_thresholds_are_for_v2_only(tiny_checkpoint):
+def test_thresholds_need_squad_v2(tiny_checkpoint):
     with raises_error(BertlabError, "flag-needs-unanswerable", flag="--threshold"):
         evaluate(EvaluateConfig("squad", checkpoint=str(tiny_checkpoint), threshold=1.0))
 
@@ -373,7 +375,7 @@ def test_korean_answers_are_compared_as_korquad_does():
         choose_script(SQUAD.replace(language="fr"))
 
 
-def test_the_korquad_file_scores_itself(bertlab_data):
+def test_the_korquad_answers_score_100_against_themselves(bertlab_data):
     rows = read_squad(bertlab_data / "tasks/korean/korquad/KorQuAD_v1.0_dev.json.gz")
     found = score_squad({row["id"]: row["answers"]["text"][0] for row in rows}, rows, script="korquad")
     assert (found["exact_match"], found["f1"], found["total"]) == (100.0, 100.0, 5774)
@@ -383,7 +385,7 @@ def test_the_korquad_file_scores_itself(bertlab_data):
 
 
 @pytest.mark.parametrize(
-    ("said", "gold", "worth"),
+    ("prediction", "gold", "expected"),
     [
         ("주전자", "주전자", 1.0),
         ("", "", 1.0),
@@ -399,11 +401,11 @@ def test_the_korquad_file_scores_itself(bertlab_data):
         ("《주전자》", "주전자", 6 / 8),  # its script keeps these brackets
     ],
 )
-def test_rouge_w_by_hand(said, gold, worth):
-    assert rouge_w(said, gold) == pytest.approx(worth)
+def test_rouge_w_equals_values_computed_by_hand(prediction, gold, expected):
+    assert rouge_w(prediction, gold) == pytest.approx(expected)
 
 
-def test_rouge_w_is_the_longest_run_of_all():
+def test_rouge_w_equals_a_brute_force_search():
     rng = random.Random(5)
     for length in (8, 300):
         for _ in range(20):
@@ -414,17 +416,17 @@ def test_rouge_w_is_the_longest_run_of_all():
             assert rouge_w(a, b) == pytest.approx(2 * run / (len(a) + len(b)))
 
 
-def test_klue_mrc_is_measured_as_its_script_does():
+def test_klue_mrc_metrics_equal_those_of_its_script():
     spec = task("klue_mrc")
     texts = {"0": ["파란 주전자", "주전자"], "1": [], "2": ["1874년"], "3": ["《태백산맥》"]}
     rows = [{"id": id, "answers": {"text": golds, "answer_start": [0] * len(golds)}} for id, golds in texts.items()]
     answers = {"0": "주전자", "1": "찻잔", "2": "1874년 봄", "3": "태백산맥"}
     margins = {"0": -3.0, "1": 2.0, "2": -1.0, "3": -2.0}
     found = score_with_threshold(answers, margins, rows, spec, 0.0)
-    worth = [1.0, 1.0, 10 / 12, 8 / 10]
-    assert found["rouge_w"] == pytest.approx(25 * sum(worth))
+    expected = [1.0, 1.0, 10 / 12, 8 / 10]
+    assert found["rouge_w"] == pytest.approx(25 * sum(expected))
     assert found["exact_match"] == 50.0
-    assert found["has_answer_rouge_w"] == pytest.approx(100 * (sum(worth) - 1) / 3)
+    assert found["has_answer_rouge_w"] == pytest.approx(100 * (sum(expected) - 1) / 3)
     assert found["no_answer_rouge_w"] == 100.0
     tuned = score_with_threshold(answers, margins, rows, spec)
     assert tuned["rouge_w"] == pytest.approx(tuned["best_rouge_w"]) == pytest.approx(found["rouge_w"])

@@ -1,4 +1,4 @@
-"""Windows, labels and decoding of answers, against a plain loop over the rules of `run_squad.py`."""
+"""Windows, labels and decoding of answers, against plain loops with the rules of `run_squad.py`."""
 
 import gzip
 import json
@@ -49,16 +49,16 @@ def row(id="q", question=QUESTION, context=PASSAGE, texts=("Blue teapot",), star
             "answers": {"text": list(texts), "answer_start": starts}}  # fmt: skip
 
 
-def google_windows(tokens, room, stride):
+def google_windows(tokens, capacity, stride):
     """(first, length) of every window, by the loop of `convert_examples_to_features`."""
-    found, first = [], 0
+    spans, first = [], 0
     while first < tokens:
-        length = min(tokens - first, room)
-        found.append((first, length))
+        length = min(tokens - first, capacity)
+        spans.append((first, length))
         if first + length == tokens:
             break
         first += min(length, stride)
-    return found
+    return spans
 
 
 def google_is_max_context(spans, k, place):
@@ -74,7 +74,7 @@ def google_is_max_context(spans, k, place):
 
 
 @pytest.mark.parametrize(("max_tokens", "stride"), [(384, 128), (40, 5), (40, 16), (40, 100), (30, 1)])
-def test_windows_are_those_of_run_squad(tokenizer, max_tokens, stride):
+def test_windows_equal_those_of_run_squad(tokenizer, max_tokens, stride):
     passage = PASSAGE * 3
     question, whole = tokenizer.encode_ids([QUESTION])[0], tokenizer.encode(passage)
     found = make_windows(tokenizer, QUESTION, passage, max_tokens, stride)
@@ -97,7 +97,7 @@ def test_windows_are_those_of_run_squad(tokenizer, max_tokens, stride):
     assert sorted(shown.tolist()) == list(range(len(whole) - 2)), "every token has its maximum context exactly once"
 
 
-def test_a_single_window_is_the_encoding_of_the_pair(tokenizer):
+def test_a_single_window_equals_the_encoding_of_the_pair(tokenizer):
     (window,) = make_windows(tokenizer, QUESTION, PASSAGE)
     encoding = tokenizer.encode(QUESTION, PASSAGE)
     assert window.ids.tolist() == list(encoding.ids)
@@ -121,7 +121,7 @@ def test_a_long_question_keeps_its_first_tokens(tokenizer):
         (QUESTION, PASSAGE, {"stride": 0}, "at least 1"),
     ],
 )
-def test_what_gives_no_window_is_named(tokenizer, question, passage, options, message):
+def test_texts_without_a_window_raise_an_error(tokenizer, question, passage, options, message):
     with pytest.raises(TextError, match=message):
         make_windows(tokenizer, question, passage, **options)
 
@@ -144,7 +144,7 @@ def test_a_passage_of_many_questions_is_tokenised_once(tokenizer):
         found[len(found)]
 
 
-# -- what to learn
+# -- training labels
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_passage_of_many_questions_is_tokenised_once(tokenizer):
     ],
 )
 @pytest.mark.parametrize("max_tokens", [384, 40])
-def test_labels_point_at_the_answer(tokenizer, answer, touched, max_tokens):
+def test_start_and_end_labels_mark_the_answer(tokenizer, answer, touched, max_tokens):
     features = make_span_features(tokenizer, [row(texts=[answer])], max_tokens, stride=7)
     inside = 0
     for window, start, end in zip(features.windows, features.start_W, features.end_W, strict=True):
@@ -179,39 +179,41 @@ def test_labels_point_at_the_answer(tokenizer, answer, touched, max_tokens):
     assert len(features) == 1 or inside < len(features)
 
 
-def test_an_answer_elsewhere_is_refused_or_counted(tokenizer):
+def test_a_misplaced_answer_raises_an_error_or_is_skipped(tokenizer):
     rows = [row("good"), row("bad", starts=[1]), row("worse", starts=[-1]), row("last", texts=["Carla"])]
     with raises_row_error("answer-misplaced", row=2, answer="'Blue teapot'", start=1):
         make_span_features(tokenizer, rows)
-    features = make_span_features(tokenizer, rows, invalid_rows=(complaints := InvalidRows("skip")))
-    assert features.skipped == len(complaints) == 2
+    features = make_span_features(tokenizer, rows, invalid_rows=(skipped_rows := InvalidRows("skip")))
+    assert features.skipped == len(skipped_rows) == 2
     assert features.rows_Q.tolist() == [0, 3]
 
 
-def test_unanswerable_rows_point_at_cls_only_when_allowed(tokenizer):
+def test_unanswerable_rows_are_labelled_with_cls_if_allowed(tokenizer):
     with raises_row_error("row-without-answer"):
         make_span_features(tokenizer, [row(texts=[])])
     features = make_span_features(tokenizer, [row(texts=[]), row()], unanswerable=True)
     assert features.start_W[0] == features.end_W[0] == 0 < features.start_W[1]
 
 
-def test_a_row_without_its_columns_is_named(tokenizer):
+def test_a_row_without_columns_raises_an_error_with_its_number(tokenizer):
     with raises_error(DataError, "row-not-squad", row=2):
         make_span_features(tokenizer, [row(), {"id": "x", "question": "owns?"}])
 
 
-# -- scores back to text
+# -- decoding
 
 
-def reference_decoding(found, starts, ends, passage, n_best, longest):
+def reference_decoding(windows, starts, ends, passage, n_best, longest):
     """Every allowed pair of every window, by plain loops."""
     spans, no_answer = [], min(s[0] + e[0] for s, e in zip(starts, ends, strict=True))
-    for k, window in enumerate(found):
+    for k, window in enumerate(windows):
         inside = range(window.passage.start, window.passage.stop)
-        tops = sorted((i for i in inside if window.is_max_context_T[i]), key=lambda i: (-starts[k][i], i))[:n_best]
-        tails = sorted(inside, key=lambda j: (-ends[k][j], j))[:n_best]
-        for i in tops:
-            for j in tails:
+        best_starts = sorted((i for i in inside if window.is_max_context_T[i]), key=lambda i: (-starts[k][i], i))[
+            :n_best
+        ]
+        best_ends = sorted(inside, key=lambda j: (-ends[k][j], j))[:n_best]
+        for i in best_starts:
+            for j in best_ends:
                 if i <= j < i + longest:
                     begin, end = window.offsets_T2[i, 0], window.offsets_T2[j, 1]
                     spans.append((-(starts[k][i] + ends[k][j]), k, begin, end))
@@ -223,7 +225,7 @@ def reference_decoding(found, starts, ends, passage, n_best, longest):
 
 @pytest.mark.parametrize("rounded", [False, True], ids=["distinct", "ties"])
 @pytest.mark.parametrize(("max_tokens", "n_best", "longest"), [(384, 20, 30), (40, 20, 30), (40, 3, 4), (45, 1, 1)])
-def test_decoding_is_the_plain_loop(tokenizer, max_tokens, n_best, longest, rounded):
+def test_decoding_equals_the_reference_loop(tokenizer, max_tokens, n_best, longest, rounded):
     rng = np.random.default_rng(max_tokens + n_best)
     passage = PASSAGE * 2
     found = make_windows(tokenizer, QUESTION, passage, max_tokens, 9)
@@ -239,7 +241,7 @@ def test_decoding_is_the_plain_loop(tokenizer, max_tokens, n_best, longest, roun
     assert all(passage[s.start : s.end] == s.text for s in decoded.spans)
 
 
-def test_padding_is_ignored_and_floats_of_any_width_do(tokenizer):
+def test_decoding_ignores_padding_and_accepts_float16(tokenizer):
     found = make_windows(tokenizer, QUESTION, PASSAGE, 60, 20)
     rng = np.random.default_rng(0)
     starts, ends = ([rng.normal(size=len(w)).astype(np.float16) for w in found] for _ in range(2))
@@ -252,7 +254,7 @@ def test_gold_labels_decode_to_the_gold_answer(tokenizer):
     features = make_span_features(tokenizer, rows, 50, 10)
     starts = [np.eye(1, len(w), s)[0] for w, s in zip(features.windows, features.start_W, strict=True)]
     ends = [np.eye(1, len(w), e)[0] for w, e in zip(features.windows, features.end_W, strict=True)]
-    # Windows without the answer vote for [CLS]; elsewhere they are flat, so the best span is the labelled one.
+    # only the labelled positions have a positive score, so the best span is the labelled one
     decoded = decode_all(features.windows, starts, ends)
     assert [d.text for d in decoded] == ["Blue teapot", "Anna", "주전자", "tea"]
     with pytest.raises(ValueError, match="windows"):
@@ -282,7 +284,7 @@ def as_squad_json(rows):
     return {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
 
 
-def test_every_form_of_squad_gives_the_same_rows(tmp_path):
+def test_every_file_format_of_squad_gives_the_same_rows(tmp_path):
     rows = [row("a"), row("b", texts=["Anna", "red"]), row("c", texts=[], context="주전자")]
     text = json.dumps(as_squad_json(rows))
     (tmp_path / "squad.json").write_text(text, encoding="utf-8")
@@ -316,7 +318,7 @@ def test_every_form_of_squad_gives_the_same_rows(tmp_path):
         (b"\xff\xfe\xfd", "UTF-8"),
     ],
 )
-def test_a_bad_question_file_gets_one_line(tmp_path, content, message):
+def test_an_invalid_question_file_raises_a_one_line_error(tmp_path, content, message):
     path = tmp_path / "squad"
     if content is not None:
         path.write_bytes(content)
@@ -334,7 +336,7 @@ def test_a_bad_question_file_gets_one_line(tmp_path, content, message):
     ],
     ids=["dict", "list", "lines"],
 )
-def test_every_form_of_predictions_opens(tmp_path, content):
+def test_every_file_format_of_predictions_is_read(tmp_path, content):
     (tmp_path / "predictions").write_text(content, encoding="utf-8")
     assert read_predictions(tmp_path / "predictions") == {"a": "tea", "b": ""}
 
@@ -351,13 +353,13 @@ def test_every_form_of_predictions_opens(tmp_path, content):
         ('[{"id": "a", "prediction_text": "x"}, {"id": "a", "prediction_text": "y"}]', "two predictions"),
     ],
 )
-def test_a_bad_predictions_file_gets_one_line(tmp_path, content, message):
+def test_an_invalid_predictions_file_raises_an_error(tmp_path, content, message):
     (tmp_path / "predictions").write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         read_predictions(tmp_path / "predictions")
 
 
-def test_scores_open_or_are_refused(tmp_path):
+def test_no_answer_scores_must_be_numbers(tmp_path):
     (tmp_path / "scores").write_text('{"a": -1, "b": 0.5}', encoding="utf-8")
     assert read_scores(tmp_path / "scores") == {"a": -1.0, "b": 0.5}
     (tmp_path / "scores").write_text('{"a": true}', encoding="utf-8")
@@ -380,7 +382,7 @@ def data() -> Path:
     [("squad/validation.parquet", 5665, False), ("squad_v2/validation.parquet", 6307, True),
      ("korean/korquad/KorQuAD_v1.0_dev.json.gz", 5774, False)],
 )  # fmt: skip
-def test_real_answers_come_back_from_their_labels(data, file, questions, unanswerable):
+def test_labels_of_real_questions_cover_their_answers(data, file, questions, unanswerable):
     rows = read_squad(data / "tasks" / file)
     assert len(rows) == questions
     tokenizer = Tokenizer.from_vocab(data / "vocab" / "bert-base-uncased-vocab.txt")

@@ -1,4 +1,4 @@
-"""Rows from any kind of file, what is wrong with them named by its row, and the integers they become."""
+"""Reading rows of tasks from files, errors that name invalid rows, and the features made from rows."""
 
 import gzip
 import io
@@ -38,7 +38,7 @@ from bertlab.text.readers.splits import find_split, has_split, read_split
 SST2, RTE, STSB, SWAG, WNUT = map(task, ("sst2", "rte", "stsb", "swag", "wnut17"))
 
 
-def refused(*args, **options) -> str:
+def read_error(*args, **options) -> str:
     with pytest.raises(DataError) as error:
         read_examples(*args, **options)
     assert "\n" not in str(error.value)
@@ -122,7 +122,7 @@ def test_a_tab_separated_file_has_no_quotes(tmp_path):
         ("a", "x", "file-format-unknown"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(name, content, id, tmp_path):
+def test_an_unreadable_file_raises_an_error_with_its_name(name, content, id, tmp_path):
     (tmp_path / name).write_text(content)
     with raises_error(DataError, id) as record:
         read_file(tmp_path / name)
@@ -145,14 +145,14 @@ def test_a_file_that_cannot_be_read_is_named(name, content, id, tmp_path):
         ("a.json.gz", "not gzip", 1, "row-not-json"),
     ],
 )
-def test_an_invalid_row_of_a_file_is_named(name, content, row, id, tmp_path):
+def test_an_invalid_row_raises_an_error_with_its_number(name, content, row, id, tmp_path):
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with raises_error(DataError, "invalid-row", source=str(tmp_path / name), row=row) as record:
         read_file(tmp_path / name)
     assert record.value.params["reason"].id == id
 
 
-def test_rows_that_cannot_be_read_are_skipped_and_keep_their_numbers(tmp_path, capsys):
+def test_rows_keep_their_numbers_when_others_are_skipped(tmp_path, capsys):
     long = '{"text": ' + "7" * 5000 + "}\n"
     (tmp_path / "train-00000-of-00002.jsonl").write_text('{"text": "a"}\n{"text": \n{"text": "b"}\n' + long)
     (tmp_path / "train-00001-of-00002.jsonl").write_text('[1]\n{"text": "c"}\n')
@@ -186,7 +186,7 @@ def test_text_of_any_arrow_type_is_text(tmp_path):
         assert [row["text"] for row in read_file(tmp_path / "a.parquet").rows] == texts
 
 
-def test_parquet_with_unusual_content(tmp_path):
+def test_invalid_parquet_content_raises_an_error(tmp_path):
     path = tmp_path / "a.parquet"
     array = pyarrow.array(["a", "b"])
     pyarrow.parquet.write_table(pyarrow.Table.from_arrays([array, array], names=["text", "text"]), path)
@@ -210,7 +210,7 @@ def test_parquet_with_unusual_content(tmp_path):
         assert read_file(path).names == {}
 
 
-def test_a_file_name_that_is_not_utf_8_is_refused(tmp_path):
+def test_a_file_name_that_is_not_utf_8_raises_an_error(tmp_path):
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jsonl"))
     path.write_text('{"text": "Tea."}\n')
     with raises_error(DataError, "file-name-not-utf-8"):
@@ -229,7 +229,7 @@ def test_an_id_that_is_not_unicode_is_an_invalid_row(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.csv.xz", "a.json.zst", "a.txt.gz", "a.parquet.gz"])
-def test_a_file_made_to_exhaust_memory_is_refused(name, tmp_path, monkeypatch):
+def test_a_decompression_bomb_raises_an_error(name, tmp_path, monkeypatch):
     """40 MB of line breaks in a file of a few kB are read no further than the allowed ratio."""
     monkeypatch.setattr(data_file, "FREE_BYTES", 1 << 20)
     content = (b"text\n" if ".csv" in name else b"") + b"\n" * (40 << 20)
@@ -309,7 +309,7 @@ def test_a_registered_format_is_read_everywhere(recipes, tmp_path):
     ]
 
 
-def test_splits_of_a_directory(tmp_path):
+def test_splits_are_found_in_a_directory(tmp_path):
     names = ("train-00000-of-00001.parquet", "dev-v1.1.json", "KorQuAD_v1.0_test.json.gz", "README.md", ".train.json")
     for name in names:
         (tmp_path / name).touch()
@@ -331,7 +331,7 @@ def test_splits_of_a_directory(tmp_path):
             find_split(lost, "train")
 
 
-def test_a_split_in_several_files_is_one(tmp_path):
+def test_several_files_form_one_split(tmp_path):
     names = [f"train-{number:05}-of-00012.jsonl" for number in range(12)]
     for number, name in enumerate(names):
         (tmp_path / name).write_text(json.dumps({"sentence": f"tea {number}", "label": number % 2}) + "\n")
@@ -356,7 +356,7 @@ def test_parts_of_a_split_have_the_same_columns(tmp_path):
         read_split(tmp_path, "train")
 
 
-def test_questions_in_several_files(tmp_path):
+def test_questions_are_read_from_several_files(tmp_path):
     for number, name in enumerate(("train-00000-of-00002.json", "train-00001-of-00002.json")):
         question = {"id": str(number), "question": "Who?", "answers": [{"text": "mill", "answer_start": 4}]}
         data = {"data": [{"title": "A", "paragraphs": [{"context": "The mill.", "qas": [question]}]}]}
@@ -368,22 +368,22 @@ def test_questions_in_several_files(tmp_path):
 
 
 def test_the_hub_and_a_file_give_the_same_examples(tmp_path, monkeypatch):
-    """Numbers of labels mean what the data set itself says."""
+    """The data set itself names the labels that numbers stand for."""
     rows = [{"id": str(n), "tokens": ["the", "mill"], "ner_tags": [1, n % 2]} for n in range(4)]
     names = datasets.ClassLabel(names=["B-X", "O"])
     columns = {
         "id": datasets.Value("string"), "tokens": datasets.List(datasets.Value("string")),
         "ner_tags": datasets.List(names),
     }  # fmt: skip
-    given = datasets.Dataset.from_list(rows, features=datasets.Features(columns))
-    asked = []
-    monkeypatch.setattr(datasets, "load_dataset", lambda *a, **o: asked.append((a, o)) or given)
-    given.to_parquet(tmp_path / "train.parquet")
-    own = TaskSpec("tagging", "", "", ("entity_f1",), "", text=("tokens",), label=("ner_tags",))
-    hub = read_examples(read_split("some/tags:en@v2", "train"), own)
-    assert asked[0][0] == ("some/tags", "en")
-    assert asked[0][1] | {"split": "train", "revision": "v2"} == asked[0][1]
-    file = read_examples(read_split(tmp_path, "train"), own)
+    data_set = datasets.Dataset.from_list(rows, features=datasets.Features(columns))
+    calls = []
+    monkeypatch.setattr(datasets, "load_dataset", lambda *a, **o: calls.append((a, o)) or data_set)
+    data_set.to_parquet(tmp_path / "train.parquet")
+    spec = TaskSpec("tagging", "", "", ("entity_f1",), "", text=("tokens",), label=("ner_tags",))
+    hub = read_examples(read_split("some/tags:en@v2", "train"), spec)
+    assert calls[0][0] == ("some/tags", "en")
+    assert calls[0][1] | {"split": "train", "revision": "v2"} == calls[0][1]
+    file = read_examples(read_split(tmp_path, "train"), spec)
     assert hub.labels == file.labels == ("B-X", "O")
     assert hub.rows == file.rows
     assert hub[1].target == (1, 1)
@@ -405,7 +405,7 @@ def test_an_unreachable_hub_does_not_mean_a_missing_split(monkeypatch, error, re
         has_split("some/tags", "validation")
 
 
-def test_a_missing_split_is_recognised_by_the_error_of_the_library(tmp_path, monkeypatch):
+def test_a_missing_split_is_recognised_by_the_error_of_datasets(tmp_path, monkeypatch):
     (tmp_path / "train.jsonl").write_text('{"text": "Tea."}\n')
     real, files = datasets.load_dataset, {"train": str(tmp_path / "train.jsonl")}
 
@@ -419,11 +419,11 @@ def test_a_missing_split_is_recognised_by_the_error_of_the_library(tmp_path, mon
         hubs.load("some/tags", "validation", streaming=True)
 
 
-# -- what is wrong with a row ------------------------------------------------------------------------------------
+# -- invalid rows ----------------------------------------------------------------------------------------------
 
 
-def spoilt(spec: TaskSpec, **changes) -> Rows:
-    """Good rows, the third changed; None takes a column away from it."""
+def with_invalid_row(spec: TaskSpec, **changes) -> Rows:
+    """Valid rows except the third, in which these cells are changed; ... removes a cell."""
     rows = rows_of(spec)
     rows[2] = {key: value for key, value in (rows[2] | changes).items() if value is not ...}
     return data(rows)
@@ -453,8 +453,8 @@ def spoilt(spec: TaskSpec, **changes) -> Rows:
         (WNUT, {"tokens": ["a", "b"], "ner_tags": ["O", None]}, "tag-empty"),
     ],
 )
-def test_an_invalid_row_stops_or_is_left_out(spec, changes, id, capsys):
-    rows = spoilt(spec, **changes)
+def test_an_invalid_row_stops_reading_or_is_skipped(spec, changes, id, capsys):
+    rows = with_invalid_row(spec, **changes)
     with raises_row_error(id, row=3):
         read_examples(rows, spec)
     skipping = InvalidRows("skip")
@@ -463,7 +463,7 @@ def test_an_invalid_row_stops_or_is_left_out(spec, changes, id, capsys):
     assert "row 3" in capsys.readouterr().err
 
 
-def test_minus_one_hides_labels_only_where_it_stands_alone():
+def test_minus_one_means_hidden_labels_only_if_every_label_is_minus_one():
     moods = data([{"text": sentence, "label": mood} for sentence, mood in zip("abcdef", [-1, 0, 1] * 2, strict=True)])
     own = TaskSpec("classification", "", "", ("accuracy",), "", text=("text",), id="")
     assert read_examples(moods, own, training=True).labels == ("-1", "0", "1")
@@ -471,20 +471,22 @@ def test_minus_one_hides_labels_only_where_it_stands_alone():
     assert [row.target for row in values][:3] == [-1, 0, 1]
     hidden = data([{"text": sentence, "label": -1} for sentence in "abc"])
     assert not read_examples(hidden, own).labelled
-    assert read_examples(hidden, own, ("-1", "0", "1")).labelled, "a checkpoint knows it for a label"
+    assert read_examples(hidden, own, ("-1", "0", "1")).labelled, "the checkpoint has a label of this name"
 
 
 def test_a_pair_may_have_one_empty_text():
-    """Some questions of QQP are; a benchmark wants an answer to them too."""
-    assert len(read_examples(spoilt(RTE, sentence2=""), RTE)) == 24
+    """Some questions of QQP are empty, and GLUE needs predictions for them too."""
+    assert len(read_examples(with_invalid_row(RTE, sentence2=""), RTE)) == 24
 
 
-def test_what_no_skipping_helps():
+def test_some_errors_cannot_be_skipped():
     skip = InvalidRows("skip")
     rows = rows_of(SST2)
-    assert "no column sentence; its columns are idx, text" in refused(data([{"idx": 1, "text": "a", "label": 0}]), SST2)
+    assert "no column sentence; its columns are idx, text" in read_error(
+        data([{"idx": 1, "text": "a", "label": 0}]), SST2
+    )
     unlabelled = data([{"idx": row["idx"], "sentence": row["sentence"]} for row in rows])
-    assert 'no column "label" to train on' in refused(unlabelled, SST2, training=True)
+    assert 'no column "label" to train on' in read_error(unlabelled, SST2, training=True)
     assert not read_examples(unlabelled, SST2).labelled
     assert not read_examples(data(rows_of(SST2, labelled=False)), SST2).labelled
     with raises_error(DataError, "training-rows-without-labels"):
@@ -506,8 +508,8 @@ def test_what_no_skipping_helps():
         read_examples(data([{"context": "a", "choices": "b", "label": 0}]), choices)
 
 
-def test_a_label_inside_of_a_column_and_a_point_in_its_name():
-    """KLUE-STS has its value at labels.label; a user's column may just be called so."""
+def test_a_label_is_read_from_a_nested_column_or_a_column_with_a_dot():
+    """KLUE-STS has its value at labels.label; a column name may also contain a dot."""
     rows = [{"guid": str(n), "sentence1": "a", "sentence2": "b", "labels": {"label": n / 2}} for n in range(3)]
     assert [row.target for row in read_examples(data(rows), task("klue_sts"))] == [0.0, 0.5, 1.0]
     own = TaskSpec("classification", "", "", ("accuracy",), "", text=("text",), label=("my.mood",))
@@ -515,7 +517,7 @@ def test_a_label_inside_of_a_column_and_a_point_in_its_name():
     assert [named.labels[row.target] for row in named] == ["good", "bad"]
 
 
-def test_own_labels_are_found_in_order():
+def test_labels_of_a_custom_task_are_found_and_sorted():
     own = TaskSpec("classification", "", "", ("accuracy",), "", text=("text",))
     for cells, labels in (
         ([10, 9, 2.0, "2"], ("2", "9", "10")),
@@ -525,7 +527,7 @@ def test_own_labels_are_found_in_order():
         found = read_examples(data([{"text": f"t{n}", "label": cell} for n, cell in enumerate(cells)]), own)
         assert found.labels == labels
     many = data([{"text": f"t{n}", "label": n / 7} for n in range(50)])
-    assert "50 different values in 'label' for 50 rows" in refused(many, own)
+    assert "50 different values in 'label' for 50 rows" in read_error(many, own)
 
 
 def test_held_out_rows_are_never_trained_on():
@@ -537,7 +539,7 @@ def test_held_out_rows_are_never_trained_on():
         hold_out(whole, 0.001, np.random.default_rng(3).permutation)
 
 
-# -- integers ----------------------------------------------------------------------------------------------------
+# -- features ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("spec", [SST2, RTE], ids=["single", "pair"])
@@ -547,66 +549,66 @@ def test_inputs_equal_those_of_transformers(spec, max_tokens, tiny_tokenizer, tm
     for number, row in enumerate(rows):
         row[spec.text[0]] += " the potter set tea" * (number % 4)
     examples = read_examples(data(rows), spec)
-    found = features_of(tiny_tokenizer, examples, max_tokens)
+    features = features_of(tiny_tokenizer, examples, max_tokens)
     tiny_tokenizer.save(tmp_path)
-    theirs = BertTokenizerFast.from_pretrained(tmp_path)
+    reference = BertTokenizerFast.from_pretrained(tmp_path)
     for number, row in enumerate(examples):
-        own = [theirs(text, add_special_tokens=False)["input_ids"] for text in row.texts]
-        whole = theirs(*row.texts, truncation=len(row.texts) == 1, max_length=max_tokens)
+        text_ids = [reference(text, add_special_tokens=False)["input_ids"] for text in row.texts]
+        whole = reference(*row.texts, truncation=len(row.texts) == 1, max_length=max_tokens)
         ids, types = whole["input_ids"], whole["token_type_ids"]
-        if len(ids) > max_tokens:  # where a pair is cut, transformers cuts equal lengths otherwise than Google
-            a, b = truncated_lengths(len(own[0]), len(own[1]), max_tokens - 3)
-            ids = [ids[0], *own[0][:a], ids[-1], *own[1][:b], ids[-1]]
+        if len(ids) > max_tokens:  # transformers truncates pairs of equal length differently from Google
+            a, b = truncated_lengths(len(text_ids[0]), len(text_ids[1]), max_tokens - 3)
+            ids = [ids[0], *text_ids[0][:a], ids[-1], *text_ids[1][:b], ids[-1]]
             types = [0] * (a + 2) + [1] * (b + 1)
-        assert found[number].ids.tolist() == ids
-        assert found[number].token_type_ids.tolist() == types
+        assert features[number].ids.tolist() == ids
+        assert features[number].token_type_ids.tolist() == types
 
 
-def test_kept_gives_tokens_as_google_does():
+def test_truncated_lengths_equal_those_of_google():
     for a in range(12):
         for b in range(12):
-            for room in range(2, 14):
+            for limit in range(2, 14):
                 one, other = a, b
-                while one + other > room:  # `_truncate_seq_pair` of run_classifier.py
+                while one + other > limit:  # `_truncate_seq_pair` of run_classifier.py
                     one, other = (one - 1, other) if one > other else (one, other - 1)
-                assert truncated_lengths(a, b, room) == (one, other)
+                assert truncated_lengths(a, b, limit) == (one, other)
 
 
-def test_tags_lie_on_the_first_token_of_each_word(tiny_tokenizer):
+def test_the_first_token_of_each_word_predicts_its_tag(tiny_tokenizer):
     rows = [
         {"tokens": ["lanterns", "\u200d", "Mill", "x" * 120, "tea"], "ner_tags": ["B-person", "O", "O", "O", "I-group"]}
     ]
     examples = read_examples(data(rows), WNUT)
-    found = features_of(tiny_tokenizer, examples, 64)
-    batch = found.batch(np.array([0]))
-    tokens = tiny_tokenizer.tokens(found[0].ids)
-    told = batch.labels_B[0] != IGNORED
-    firsts = [token for token, first in zip(tokens, told.tolist(), strict=True) if first]
-    assert not any(token.startswith("##") for token in firsts)
-    assert len(firsts) == 4, "a lone joiner has no token"
-    names = [WNUT.labels[tag] for tag in batch.labels_B[0][told].tolist()]
+    features = features_of(tiny_tokenizer, examples, 64)
+    batch = features.batch(np.array([0]))
+    tokens = tiny_tokenizer.tokens(features[0].ids)
+    has_tag = batch.labels_B[0] != IGNORED
+    first_tokens = [token for token, tagged in zip(tokens, has_tag.tolist(), strict=True) if tagged]
+    assert not any(token.startswith("##") for token in first_tokens)
+    assert len(first_tokens) == 4, "a lone zero-width joiner has no token"
+    names = [WNUT.labels[tag] for tag in batch.labels_B[0][has_tag].tolist()]
     assert names == ["B-person", "O", "O", "I-group"]
-    assert not told[0]
-    assert not told[-1]
+    assert not has_tag[0]
+    assert not has_tag[-1]
 
 
 @pytest.mark.parametrize("name", ["wnut17", "klue_ner"])
-def test_long_sentences_are_parted_and_nothing_is_lost(name, tiny_tokenizer):
+def test_long_sentences_are_split_without_losing_words(name, tiny_tokenizer):
     spec = task(name)
     rows = rows_of(spec, 6)
     for row in rows:
         row["tokens"], row["ner_tags"] = row["tokens"] * 9, row["ner_tags"] * 9
     examples = read_examples(data(rows), spec)
-    whole, parted = (features_of(tiny_tokenizer, examples, size) for size in (4000, 16))
-    assert len(parted) > len(whole) == 6
-    assert max(map(len, parted.ids)) <= 16
+    whole, split = (features_of(tiny_tokenizer, examples, size) for size in (4000, 16))
+    assert len(split) > len(whole) == 6
+    assert max(map(len, split.ids)) <= 16
     for number in range(6):
-        units = [parted.unit_I[i] for i in np.flatnonzero(parted.example_I == number)]
+        units = [split.unit_I[i] for i in np.flatnonzero(split.example_I == number)]
         assert np.concatenate([u[1:-1] for u in units]).tolist() == whole.unit_I[number][1:-1].tolist()
 
 
-def test_tags_of_characters_come_back():
-    """What a token's first character says holds for the token; a space inside a name belongs to it."""
+def test_tags_of_tokens_become_tags_of_characters():
+    """A token has the tag of its first character; a space inside a name belongs to the name."""
     characters = list("김 철수가 서울에서")
     gold = ["B-PS", "I-PS", "I-PS", "I-PS", "O", "O", "B-LC", "I-LC", "O", "O"]
     tokens = {0: "B-PS", 2: "I-PS", 4: "O", 6: "B-LC", 8: "O"}
@@ -615,8 +617,8 @@ def test_tags_of_characters_come_back():
 
 
 @pytest.mark.parametrize("name", ["sst2", "stsb", "swag", "comve", "conll2003", "klue_ner"])
-def test_micro_batches_weigh_as_one_batch(name, tiny_model, tiny_tokenizer, tmp_path):
-    """Gradients taken part by part are those of the whole batch: every loss is a mean of the items it counts."""
+def test_micro_batches_have_the_gradients_of_one_batch(name, tiny_model, tiny_tokenizer, tmp_path):
+    """Gradients summed over micro-batches equal those of the whole batch."""
     import torch
 
     from bertlab.tasks.training_data import add_task_head
@@ -637,10 +639,10 @@ def test_micro_batches_weigh_as_one_batch(name, tiny_model, tiny_tokenizer, tmp_
     torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-6)
 
 
-def test_a_batch_is_as_varied_as_the_rows_are():
+def test_batches_are_shuffled_over_all_rows():
     sampler = ShuffledSampler(1000, 16, seed=0, make_batch=lambda rows: rows)
     epoch = [next(sampler) for _ in range(len(sampler))]
     assert sorted(np.concatenate(epoch)) == list(range(1000))
-    # rows stand as they are given, often sorted by something; random batches have about 280
+    # rows are often sorted in the file; the standard deviation within a random batch is about 280
     assert np.mean([rows.std() for rows in epoch[:-1]]) > 250
     assert next(sampler).tolist() != epoch[0].tolist(), "another epoch, another order"

@@ -1,4 +1,4 @@
-"""Measures equal to scikit-learn's, scipy's and seqeval's on random answers, ties and degenerate ones included."""
+"""Metrics equal those of scikit-learn, SciPy and seqeval on random predictions, ties and degenerate cases."""
 
 import math
 import warnings
@@ -32,12 +32,12 @@ LABELLINGS = [
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", range(len(LABELLINGS)))
-def test_labels(case):
-    gold, said = LABELLINGS[case]
-    assert accuracy(gold, said) == pytest.approx(sklearn.metrics.accuracy_score(gold, said))
-    assert matthews(gold, said) == pytest.approx(sklearn.metrics.matthews_corrcoef(gold, said))
-    wanted = sklearn.metrics.f1_score(gold == 1, said == 1, zero_division=0)
-    assert f1(gold, said) == pytest.approx(wanted)
+def test_label_metrics_equal_those_of_scikit_learn(case):
+    gold, predicted = LABELLINGS[case]
+    assert accuracy(gold, predicted) == pytest.approx(sklearn.metrics.accuracy_score(gold, predicted))
+    assert matthews(gold, predicted) == pytest.approx(sklearn.metrics.matthews_corrcoef(gold, predicted))
+    expected = sklearn.metrics.f1_score(gold == 1, predicted == 1, zero_division=0)
+    assert f1(gold, predicted) == pytest.approx(expected)
 
 
 VALUES = [
@@ -52,18 +52,18 @@ VALUES = [
 
 
 @pytest.mark.parametrize("case", range(len(VALUES)))
-def test_values(case):
-    gold, said = VALUES[case]
+def test_correlations_equal_those_of_scipy(case):
+    gold, predicted = VALUES[case]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        wanted = (scipy.stats.pearsonr(gold, said).statistic, scipy.stats.spearmanr(gold, said).statistic)
-    found = (pearson(gold, said), spearman(gold, said))
-    assert found == pytest.approx(wanted, nan_ok=True)
+        expected = (scipy.stats.pearsonr(gold, predicted).statistic, scipy.stats.spearmanr(gold, predicted).statistic)
+    found = (pearson(gold, predicted), spearman(gold, predicted))
+    assert found == pytest.approx(expected, nan_ok=True)
 
 
-def test_f1_from_3():
-    gold, said = np.array([0.0, 3.0, 4.2, 2.9]), np.array([3.1, 3.0, 1.0, 0.0])
-    assert f1_from_3(gold, said) == pytest.approx(sklearn.metrics.f1_score(gold >= 3, said >= 3))
+def test_f1_from_3_equals_that_of_scikit_learn():
+    gold, predicted = np.array([0.0, 3.0, 4.2, 2.9]), np.array([3.1, 3.0, 1.0, 0.0])
+    assert f1_from_3(gold, predicted) == pytest.approx(sklearn.metrics.f1_score(gold >= 3, predicted >= 3))
 
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B", "E-A", "S-B", "B", "I"]
@@ -75,37 +75,37 @@ def sentences(seed: int, tags=TAGS):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_entities(seed):
+def test_entity_metrics_equal_those_of_seqeval(seed):
     tags = TAGS[:5] if seed % 2 else TAGS
     gold = sentences(seed, tags)
     rng = np.random.default_rng(seed)
-    said = [[tag if rng.random() < 0.6 else tags[rng.integers(len(tags))] for tag in row] for row in gold]
-    for row in (*gold, *said):
+    predicted = [[tag if rng.random() < 0.6 else tags[rng.integers(len(tags))] for tag in row] for row in gold]
+    for row in (*gold, *predicted):
         assert entity_spans(row) == get_entities(row)
-    found = entity_metrics(gold, said)
+    found = entity_metrics(gold, predicted)
     for name in ("precision", "recall", "f1"):
-        wanted = getattr(seqeval.metrics, f"{name}_score")(gold, said, zero_division=0)
-        assert found[name] == pytest.approx(wanted), name
-    macro = seqeval.metrics.f1_score(gold, said, average="macro", zero_division=0)
+        expected = getattr(seqeval.metrics, f"{name}_score")(gold, predicted, zero_division=0)
+        assert found[name] == pytest.approx(expected), name
+    macro = seqeval.metrics.f1_score(gold, predicted, average="macro", zero_division=0)
     assert found["f1_macro"] == pytest.approx(macro)
-    flat, other = ([tag for row in rows for tag in row] for rows in (gold, said))
-    kinds = sorted({*flat, *other} - {"O"})
-    wanted = sklearn.metrics.f1_score(flat, other, labels=kinds, average="macro", zero_division=0)
-    assert character_f1_macro(gold, said) == pytest.approx(wanted)
+    flat, other = ([tag for row in rows for tag in row] for rows in (gold, predicted))
+    tags = sorted({*flat, *other} - {"O"})
+    expected = sklearn.metrics.f1_score(flat, other, labels=tags, average="macro", zero_division=0)
+    assert character_f1_macro(gold, predicted) == pytest.approx(expected)
 
 
-def test_nothing_to_find():
+def test_metrics_are_0_without_entities():
     found = entity_metrics([["O", "O"]], [["O", "O"]])
     assert set(found.values()) == {0.0}
     assert character_f1_macro([["O"]], [["O"]]) == 0.0
 
 
-def test_unequal_sizes():
-    for measure in (accuracy, f1, matthews, pearson, spearman):
+def test_predictions_of_another_size_raise_an_error():
+    for metric in (accuracy, f1, matthews, pearson, spearman):
         with raises_error(DataError, "predictions-count-differs", predictions=1, rows=2):
-            measure(np.array([0, 1]), np.array([0]))
+            metric(np.array([0, 1]), np.array([0]))
         with pytest.raises(DataError):
-            measure(np.array([]), np.array([]))
+            metric(np.array([]), np.array([]))
     with raises_error(DataError, "tag-predictions-count-differs", sentence=0, tags=2, predicted=1):
         entity_metrics([["O", "O"]], [["O"]])
     assert math.isnan(pearson(np.array([1.0]), np.array([1.0])))

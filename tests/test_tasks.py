@@ -1,4 +1,4 @@
-"""Every task of the table from its rows to a checkpoint, its figures and its predictions; seeds, grids, own data."""
+"""Fine-tuning and evaluation of every task, custom tasks, repeated seeds and grids."""
 
 import copy
 import csv
@@ -47,11 +47,11 @@ def config(tmp_path, tiny_checkpoint, name, **changes) -> FinetuneConfig:
 
 
 @pytest.fixture(scope="module")
-def taught(tmp_path_factory, tiny_checkpoint):
-    """taught(task) -> the directory of its rows and the checkpoint that learned them, once for all tests here."""
+def finetuned(tmp_path_factory, tiny_checkpoint):
+    """finetuned(task) -> the directory of its rows and a checkpoint fine-tuned on them, made once."""
     made: dict[str, tuple[Path, Path]] = {}
 
-    def taught(name: str) -> tuple[Path, Path]:
+    def finetuned(name: str) -> tuple[Path, Path]:
         if name not in made:
             place = tmp_path_factory.mktemp(name)
             data = directory_of(place / "data", task(name))
@@ -59,25 +59,25 @@ def taught(tmp_path_factory, tiny_checkpoint):
             made[name] = data, place / "run" / "checkpoint"
         return made[name]
 
-    return taught
+    return finetuned
 
 
-def test_a_head_is_not_the_one_that_its_checkpoint_began_with(tiny_model):
-    """With the same seed it would be, so that labels in another order would begin upside down."""
+def test_a_new_head_differs_from_the_initial_head_of_its_checkpoint(tiny_model):
+    """Otherwise labels in another order would start from weights trained for the opposite labels."""
 
-    def drawn(encoder):
+    def new_head(encoder):
         torch.manual_seed(0)
         return add_task_head(encoder, "classify", 0.0, ("bad", "good"))
 
-    first, again = drawn(tiny_model), drawn(tiny_model)
+    first, again = new_head(tiny_model), new_head(tiny_model)
     assert torch.equal(first.heads["classify"].weight, again.heads["classify"].weight)
     with torch.no_grad():
-        taught = copy.deepcopy(first)
-        for weight in taught.parameters():
+        finetuned = copy.deepcopy(first)
+        for weight in finetuned.parameters():
             weight.add_(1e-3 * torch.randn_like(weight))
-    taught.config = taught.config.replace(labels=("negative", "positive"))
-    anew = drawn(taught)
-    rows = [model.heads["classify"].weight for model in (first, anew)]
+    finetuned.config = finetuned.config.replace(labels=("negative", "positive"))
+    second = new_head(finetuned)
+    rows = [model.heads["classify"].weight for model in (first, second)]
     assert abs(F.cosine_similarity(rows[0].flatten(), rows[1].flatten(), 0)) < 0.4
 
 
@@ -85,11 +85,11 @@ def data_of(rows: list[dict]) -> Rows:
     return Rows("mine.csv", tuple(rows[0]), rows)
 
 
-# -- the table ---------------------------------------------------------------------------------------------------
+# -- the table of tasks --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_row_says_all(name):
+def test_every_task_row_is_complete(name):
     row = task(name)
     assert row.source
     assert row.language in ("en", "ko")
@@ -101,7 +101,7 @@ def test_a_row_says_all(name):
         assert len(set(row.labels)) == len(row.labels) > 1
 
 
-def test_the_paper_s_tasks_are_all_there():
+def test_the_tasks_of_the_paper_exist():
     paper = {"mnli", "qqp", "qnli", "sst2", "cola", "stsb", "mrpc", "rte", "squad", "squad_v2", "swag", "conll2003"}
     assert paper <= TASKS.keys()
     with raises_error(BertlabError, "task-excluded", task="WNLI"):
@@ -114,95 +114,97 @@ def test_the_paper_s_tasks_are_all_there():
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_every_task_from_a_directory(name, tmp_path, taught):
+def test_every_task_is_trained_and_evaluated_from_a_directory(name, tmp_path, finetuned):
     spec = task(name)
-    data, path = taught(name)
+    data, path = finetuned(name)
     opened = bertlab.load(path)
     assert opened.heads == (TASK_TYPES[spec.kind].head,)
     assert opened.labels == spec.labels
-    figures = opened.record["validation"]
-    assert set(spec.metrics) <= set(figures)
-    assert all(-100 <= figures[metric] <= 100 for metric in spec.metrics)
-    asked = EvaluateConfig(name, data=str(data), checkpoint=str(opened.path), max_tokens=48, json=True, device="cpu")
-    again = evaluate(asked)
+    metrics = opened.record["validation"]
+    assert set(spec.metrics) <= set(metrics)
+    assert all(-100 <= metrics[metric] <= 100 for metric in spec.metrics)
+    settings = EvaluateConfig(name, data=str(data), checkpoint=str(opened.path), max_tokens=48, json=True, device="cpu")
+    again = evaluate(settings)
     assert {k: v for k, v in again.items() if "thresh" not in k} == pytest.approx(
-        {k: v for k, v in figures.items() if "thresh" not in k}, abs=9
-    ), "stored in sixteen bits, a figure may move by a row"
+        {k: v for k, v in metrics.items() if "thresh" not in k}, abs=9
+    ), "weights are stored in 16 bits, so the prediction of one row may change"
     if spec.test and spec.kind != "span":
-        told = evaluate(replace(asked, split="test", out=tmp_path / "said"))
-        assert told["examples"] == 12
-        written = sorted(path.name for path in (tmp_path / "said").iterdir())
+        test_result = evaluate(replace(settings, split="test", out=tmp_path / "predicted"))
+        assert test_result["examples"] == 12
+        written = sorted(path.name for path in (tmp_path / "predicted").iterdir())
         assert written == sorted(spec.submission or [f"{name}.{'conll' if spec.kind == 'tagging' else 'tsv'}"])
 
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("name", ["sst2", "stsb", "comve", "wnut17", "squad_v2"])
-def test_cuda_learns_and_says_what_the_processor_does(name, tmp_path, tiny_checkpoint, taught):
-    data, path = taught(name)
+def test_cuda_trains_and_predicts_like_the_cpu(name, tmp_path, tiny_checkpoint, finetuned):
+    data, path = finetuned(name)
     there = replace(config(tmp_path, tiny_checkpoint, name, data=str(data)), device="cuda")
     losses = [report.loss for report in finetune(there)]
     rows = [json.loads(line) for line in (path.parent / "log.jsonl").read_text().splitlines()]
     assert losses == pytest.approx([row["loss"] for row in rows if "loss" in row], rel=1e-3)
-    asked = EvaluateConfig(name, data=str(data), checkpoint=str(path), max_tokens=48, json=True)
-    on_cuda, on_cpu = (evaluate(replace(asked, device=device)) for device in ("cuda", "cpu"))
+    settings = EvaluateConfig(name, data=str(data), checkpoint=str(path), max_tokens=48, json=True)
+    on_cuda, on_cpu = (evaluate(replace(settings, device=device)) for device in ("cuda", "cpu"))
     assert on_cuda == pytest.approx(on_cpu, abs=0.1)
 
 
 @pytest.mark.parametrize("name", ["sst2", "stsb", "comve", "wnut17", "klue_ner", "squad"])
-def test_written_predictions_score_as_the_checkpoint_does(name, tmp_path, taught):
-    data, path = taught(name)
-    asked = EvaluateConfig(name, data=str(data), checkpoint=str(path), json=True)
-    out = tmp_path / "said.json" if name == "squad" else tmp_path / "said.tsv"
-    figures = evaluate(replace(asked, out=out))
+def test_written_predictions_have_the_metrics_of_the_checkpoint(name, tmp_path, finetuned):
+    data, path = finetuned(name)
+    settings = EvaluateConfig(name, data=str(data), checkpoint=str(path), json=True)
+    out = tmp_path / "predicted.json" if name == "squad" else tmp_path / "predicted.tsv"
+    metrics = evaluate(replace(settings, out=out))
     scored = evaluate(EvaluateConfig(name, data=str(data), predictions=out))
     # a value is written with three decimals
-    assert {k: scored[k] for k in figures} == pytest.approx(figures, abs=1.0 if name == "stsb" else 1e-9)
+    assert {k: scored[k] for k in metrics} == pytest.approx(metrics, abs=1.0 if name == "stsb" else 1e-9)
 
 
 @pytest.mark.parametrize("name", GLUE)
-def test_glue_files(name, tmp_path, taught):
+def test_prediction_files_have_the_format_of_glue(name, tmp_path, finetuned):
     spec = task(name)
-    data, path = taught(name)
-    asked = EvaluateConfig(name, data=str(data), checkpoint=str(path), json=True)
-    evaluate(replace(asked, split="test", out=tmp_path / "glue"))
+    data, path = finetuned(name)
+    settings = EvaluateConfig(name, data=str(data), checkpoint=str(path), json=True)
+    evaluate(replace(settings, split="test", out=tmp_path / "glue"))
     lines = (tmp_path / "glue" / GLUE[name]).read_text().splitlines()
     assert lines[0] == "index\tprediction"
-    index, said = zip(*(line.split("\t") for line in lines[1:]), strict=True)
+    index, predicted = zip(*(line.split("\t") for line in lines[1:]), strict=True)
     assert index == tuple(map(str, range(12)))
     if name == "stsb":
-        assert all(0 <= float(value) <= 5 and len(value.split(".")[1]) == 3 for value in said)
-        assert bertlab.load(path).value_range == (0.0, 5.0), "the values it has learned from"
+        assert all(0 <= float(value) <= 5 and len(value.split(".")[1]) == 3 for value in predicted)
+        assert bertlab.load(path).value_range == (0.0, 5.0), "the range of the training values"
     else:
-        assert set(said) <= (set(spec.labels) if name in ("qnli", "rte") else {"0", "1"})
+        assert set(predicted) <= (set(spec.labels) if name in ("qnli", "rte") else {"0", "1"})
 
 
-def test_mnli_has_two_of_everything(tmp_path, taught):
-    data, path = taught("mnli")
+def test_mnli_has_two_validation_and_two_test_splits(tmp_path, finetuned):
+    data, path = finetuned("mnli")
     assert {"accuracy", "mismatched_accuracy"} <= checkpoint.load(path).record["validation"].keys()
-    asked = EvaluateConfig("mnli", data=str(data), checkpoint=str(path), split="test", out=tmp_path / "glue", json=True)
-    evaluate(asked)
+    settings = EvaluateConfig(
+        "mnli", data=str(data), checkpoint=str(path), split="test", out=tmp_path / "glue", json=True
+    )
+    evaluate(settings)
     for name in ("MNLI-m.tsv", "MNLI-mm.tsv"):
-        said = {line.split("\t")[1] for line in (tmp_path / "glue" / name).read_text().splitlines()[1:]}
-        assert said <= {"entailment", "neutral", "contradiction"}
+        predicted = {line.split("\t")[1] for line in (tmp_path / "glue" / name).read_text().splitlines()[1:]}
+        assert predicted <= {"entailment", "neutral", "contradiction"}
     with raises_error(BertlabError, "out-needs-directory"):
-        evaluate(replace(asked, out=tmp_path / "one.tsv"))
-    evaluate(replace(asked, split="test_mismatched", out=tmp_path / "other"))
+        evaluate(replace(settings, out=tmp_path / "one.tsv"))
+    evaluate(replace(settings, split="test_mismatched", out=tmp_path / "other"))
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["MNLI-mm.tsv"]
 
 
-@pytest.mark.parametrize(("name", "said"), [("sst2", "-1"), ("comve", "-1"), ("stsb", "nan")])
-def test_predictions_that_are_no_answer(name, said, tmp_path, taught):
-    data, _ = taught(name)
+@pytest.mark.parametrize(("name", "predicted"), [("sst2", "-1"), ("comve", "-1"), ("stsb", "nan")])
+def test_an_invalid_prediction_raises_an_error_with_its_row(name, predicted, tmp_path, finetuned):
+    data, _ = finetuned(name)
     mine = tmp_path / "mine.tsv"
-    mine.write_text(f"index\tprediction\n{'id0' if task(name).id == 'id' else 0}\t{said}\n")
+    mine.write_text(f"index\tprediction\n{'id0' if task(name).id == 'id' else 0}\t{predicted}\n")
     with raises_error(BertlabError, "prediction-invalid", row=1):
         evaluate(EvaluateConfig(name, data=str(data), predictions=mine))
 
 
 @pytest.mark.parametrize("row", ['{"index": 0}', '{"prediction": 1}', '{"index": 0, "prediction": null}'])
-def test_a_prediction_without_its_cells_is_an_invalid_row(row, tmp_path, taught):
-    data, _ = taught("sst2")
+def test_a_prediction_with_a_missing_cell_is_an_invalid_row(row, tmp_path, finetuned):
+    data, _ = finetuned("sst2")
     mine = tmp_path / "mine.jsonl"
     mine.write_text(row + '\n{"index": 1, "prediction": 1}\n')
     with raises_error(BertlabError, "invalid-row", row=1):
@@ -211,8 +213,8 @@ def test_a_prediction_without_its_cells_is_an_invalid_row(row, tmp_path, taught)
 
 @pytest.mark.parametrize("digits", [400, 5000])
 @pytest.mark.parametrize("name", ["sst2", "stsb"])
-def test_a_prediction_of_too_many_digits_is_refused(name, digits, tmp_path, taught):
-    data, _ = taught(name)
+def test_a_prediction_with_too_many_digits_is_invalid(name, digits, tmp_path, finetuned):
+    data, _ = finetuned(name)
     number = "1" + "0" * digits
     (tmp_path / "mine.tsv").write_text(f"index\tprediction\n0\t{number}\n")
     with raises_error(BertlabError, "prediction-invalid", row=1):
@@ -223,51 +225,53 @@ def test_a_prediction_of_too_many_digits_is_refused(name, digits, tmp_path, taug
 
 
 @pytest.mark.parametrize(("name", "label"), [("stsb", "1" + "0" * 400), ("stsb", "7" * 5000), ("sst2", "1" * 4000)])
-def test_fine_tuning_skips_and_counts_rows_it_cannot_use(name, label, tmp_path, tiny_checkpoint):
+def test_fine_tuning_skips_and_counts_invalid_rows(name, label, tmp_path, tiny_checkpoint):
     data = jsonl(tmp_path / "train.jsonl", rows_of(task(name)))
     columns = dict.fromkeys(task(name).text, "Tea.")
     row = json.dumps(columns)[:-1] + f', "label": {label}}}\n'
     data.write_text('{"not JSON\n' + row + data.read_text())
-    asked = config(tmp_path, tiny_checkpoint, name, data=str(data))
+    settings = config(tmp_path, tiny_checkpoint, name, data=str(data))
     with raises_row_error("row-not-json", row=1):
-        read_data(asked)
-    facts = read_data(replace(asked, invalid="skip")).facts
+        read_data(settings)
+    facts = read_data(replace(settings, invalid="skip")).facts
     assert facts["skipped"] == 2
     assert facts["examples"] + facts["held_out"] == 24
 
 
 @pytest.mark.parametrize("name", ["squad", "squad_v2"])
-def test_questions_without_answers_are_only_predicted(name, tmp_path, taught):
-    _, path = taught(name)
-    asked = rows_of(task("squad"), 6)
+def test_questions_without_answers_are_predicted_but_not_scored(name, tmp_path, finetuned):
+    _, path = finetuned(name)
+    questions = rows_of(task("squad"), 6)
     data = tmp_path / "test.json"
     data.write_text(json.dumps({"data": [{"paragraphs": [
-        {"context": row["context"], "qas": [{"id": row["id"], "question": row["question"]}]} for row in asked
+        {"context": row["context"], "qas": [{"id": row["id"], "question": row["question"]}]} for row in questions
     ]}]}))  # fmt: skip
     config = EvaluateConfig(name, data=str(data), checkpoint=str(path), json=True)
     with raises_error(BertlabError, "evaluate-rows-without-labels"):
         evaluate(config)
-    said = tmp_path / "said.json"
-    assert evaluate(replace(config, out=said)) == {"questions": 6}
+    predicted = tmp_path / "predicted.json"
+    assert evaluate(replace(config, out=predicted)) == {"questions": 6}
     before = (path / "bertlab.json").read_text()
     with raises_error(BertlabError, "record-needs-labels"):
-        run_evaluate(replace(config, out=said, record=True))
+        run_evaluate(replace(config, out=predicted, record=True))
     assert (path / "bertlab.json").read_text() == before
-    assert json.loads(said.read_text()).keys() == {row["id"] for row in asked}
+    assert json.loads(predicted.read_text()).keys() == {row["id"] for row in questions}
     # a column of empty answers, or no such column, is the same
-    empty = [row | {"answers": {"text": [], "answer_start": []}} for row in asked]
-    bare = [{key: row[key] for key in ("id", "context", "question")} for row in asked]
+    empty = [row | {"answers": {"text": [], "answer_start": []}} for row in questions]
+    bare = [{key: row[key] for key in ("id", "context", "question")} for row in questions]
     for rows in (empty, bare):
-        assert evaluate(replace(config, data=str(jsonl(tmp_path / "rows.jsonl", rows)), out=said)) == {"questions": 6}
+        assert evaluate(replace(config, data=str(jsonl(tmp_path / "rows.jsonl", rows)), out=predicted)) == {
+            "questions": 6
+        }
     if name == "squad_v2":
         for threshold, silent in ((1e9, False), (-1e9, True)):
-            evaluate(replace(config, out=said, threshold=threshold))
-            assert [not text for text in json.loads(said.read_text()).values()] == [silent] * 6
+            evaluate(replace(config, out=predicted, threshold=threshold))
+            assert [not text for text in json.loads(predicted.read_text()).values()] == [silent] * 6
         record = json.loads(before)
         checkpoint.write_record(path, record | {"null_threshold": -1e8}, "")
-        evaluate(replace(config, out=said))
+        evaluate(replace(config, out=predicted))
         checkpoint.write_record(path, record, "")
-        assert not any(json.loads(said.read_text()).values()), "the stored threshold is used"
+        assert not any(json.loads(predicted.read_text()).values()), "the stored threshold is used"
 
 
 @pytest.mark.parametrize(
@@ -278,7 +282,7 @@ def test_questions_without_answers_are_only_predicted(name, tmp_path, taught):
         ("squad_v2", range(12), "no question of .* has an answer, so it cannot be used for evaluation"),
     ],
 )
-def test_a_held_out_question_without_answer_is_named_before_anything_is_learned(
+def test_a_validation_question_without_answer_is_reported_before_training(
     name, without, line, tmp_path, tiny_checkpoint
 ):
     rows = rows_of(task("squad"), 12)
@@ -288,29 +292,29 @@ def test_a_held_out_question_without_answer_is_named_before_anything_is_learned(
         rows[number]["answers"] = {"text": [], "answer_start": []}
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows_of(task("squad"))), place / "train.parquet")
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), place / "validation.parquet")
-    asked = config(tmp_path, tiny_checkpoint, name, data=str(place))
+    settings = config(tmp_path, tiny_checkpoint, name, data=str(place))
     with pytest.raises(BertlabError, match=line):
-        read_data(asked)
+        read_data(settings)
     if len(without) == 1:
-        assert read_data(replace(asked, invalid="skip")).facts["skipped"] == 1
+        assert read_data(replace(settings, invalid="skip")).facts["skipped"] == 1
 
 
-def test_questions_are_made_of_answers_that_are_where_they_say(tmp_path, tiny_checkpoint):
+def test_unanswerable_questions_are_made_from_correctly_placed_answers(tmp_path, tiny_checkpoint):
     passage = "The mill was built by John Carter on the east bank. In 1850 Mary Ellis bought it."
     about = {"title": "Mill", "context": passage, "question": "Who built the mill?"}
     rows = [about | {"id": f"q{n}", "answers": {"text": ["John Carter"], "answer_start": [22]}} for n in range(8)]
     rows[2] = rows[2] | {"answers": {"text": ["a kettle"], "answer_start": [500]}}
     place = tmp_path / "train.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), place)
-    asked = config(tmp_path, tiny_checkpoint, "squad_v2", data=str(place), make_unanswerable=0.5)
+    settings = config(tmp_path, tiny_checkpoint, "squad_v2", data=str(place), make_unanswerable=0.5)
     with raises_row_error("answer-not-in-passage"):
-        read_data(asked)
-    facts = read_data(replace(asked, invalid="skip")).facts
+        read_data(settings)
+    facts = read_data(replace(settings, invalid="skip")).facts
     assert facts["skipped"] == 1
     assert facts["examples"] > 7
 
 
-def test_it_learns(tmp_path, tiny_checkpoint):
+def test_fine_tuning_learns_the_task(tmp_path, tiny_checkpoint):
     rows = rows_of(task("sst2"), 240)
     data = jsonl(tmp_path / "train.jsonl", rows)
     settings = config(tmp_path, tiny_checkpoint, "sst2", data=str(data), epochs=6, optim=OptimConfig(lr=3e-3))
@@ -321,9 +325,9 @@ def test_it_learns(tmp_path, tiny_checkpoint):
     assert measured[-1].metrics["examples"] == 24, "a tenth was held out"
 
 
-# -- own data ----------------------------------------------------------------------------------------------------
+# -- custom tasks --------------------------------------------------------------------------------------------------
 
-OWN = {
+COLUMN_FLAGS = {
     "classification": ["--text-column", "review", "--label-column", "stars"],
     "regression": ["--text-column", "review", "--pair-column", "other", "--label-column", "score"],
     "multiple_choice": ["--text-column", "review", "--choice-columns", "a", "b", "--label-column", "right"],
@@ -332,7 +336,7 @@ OWN = {
 }
 
 
-def own_csv(path):
+def write_custom_csv(path):
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ["review", "other", "stars", "score", "a", "b", "right", "tags", "first"])
         writer.writeheader()
@@ -348,12 +352,22 @@ def own_csv(path):
     return path
 
 
-@pytest.mark.parametrize("kind", OWN)
-def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
-    data = own_csv(tmp_path / "mine.csv")
-    flags = ["finetune", "own", "--kind", kind, *OWN[kind], "--data", str(data), "--from", str(tiny_checkpoint)]
+@pytest.mark.parametrize("kind", COLUMN_FLAGS)
+def test_a_custom_task_is_trained_and_evaluated(kind, tmp_path, tiny_checkpoint, capsys):
+    data = write_custom_csv(tmp_path / "mine.csv")
+    flags = [
+        "finetune",
+        "own",
+        "--kind",
+        kind,
+        *COLUMN_FLAGS[kind],
+        "--data",
+        str(data),
+        "--from",
+        str(tiny_checkpoint),
+    ]
     flags += ["--out", str(tmp_path / "run"), "--epochs", "1", "--batch-size", "8", "--device", "cpu"]
-    if kind == "span":  # of questions nothing is held out
+    if kind == "span":  # no questions are held out
         flags += ["--validation", str(data)]
     assert main(flags) == 0, capsys.readouterr().err
     counted = "total" if kind == "span" else "examples"
@@ -367,11 +381,20 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
         assert bertlab.load(path).labels == ("1", "2", "3")
     assert bertlab.load(path).texts == {"classification": 1, "regression": 2}.get(kind)
     assert (bertlab.load(path).value_range is not None) == (kind == "regression")
-    # the checkpoint knows what it was taught, so no flag is said again
-    ask = ["evaluate", "custom", "--checkpoint", str(path), "--data", str(data), "--out", str(tmp_path / "said.csv")]
-    assert main([*ask, "--json"]) == 0, capsys.readouterr().err
+    # the checkpoint records its task, so no flag is needed
+    words = [
+        "evaluate",
+        "custom",
+        "--checkpoint",
+        str(path),
+        "--data",
+        str(data),
+        "--out",
+        str(tmp_path / "predicted.csv"),
+    ]
+    assert main([*words, "--json"]) == 0, capsys.readouterr().err
     assert json.loads(capsys.readouterr().out)[counted] == 40
-    assert (tmp_path / "said.csv").stat().st_size
+    assert (tmp_path / "predicted.csv").stat().st_size
 
 
 @pytest.mark.parametrize(
@@ -384,8 +407,11 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
         (["--kind", "tag", "--text-column", "review", "--pair-column", "other"], "--pair-column is for"),
         (["--kind", "span", "--choice-columns", "a"], "--choice-columns is for multiple_choice"),
         (["--kind", "span"], "no column context, question; its columns are review, other"),
-        ([*("--kind", "span"), *OWN["span"][:4]], 'no column "answers" to train on'),
-        (["--kind", "span", *OWN["span"][:5], "a"], "row 1: has an answer, 'tea', that does not occur in its passage"),
+        ([*("--kind", "span"), *COLUMN_FLAGS["span"][:4]], 'no column "answers" to train on'),
+        (
+            ["--kind", "span", *COLUMN_FLAGS["span"][:5], "a"],
+            "row 1: has an answer, 'tea', that does not occur in its passage",
+        ),
         (["--kind", "classify", "--text-column", "reviews"], "no column reviews; its columns are review, other"),
         (["--kind", "classify", "--text-column", "review"], 'no column "label" to train on'),
         (["--kind", "classify", "--text-column", "review", "--label-column", "score"], "--type regress"),
@@ -393,8 +419,8 @@ def test_own_rows_become_a_task(kind, tmp_path, tiny_checkpoint, capsys):
         (["--kind", "classify", "--text-column", "review", "--label-column", "a"], "at least two labels"),
     ],
 )
-def test_own_rows_that_cannot_be(flags, message, tmp_path, tiny_checkpoint, capsys):
-    data = own_csv(tmp_path / "mine.csv")
+def test_an_invalid_custom_task_prints_one_line(flags, message, tmp_path, tiny_checkpoint, capsys):
+    data = write_custom_csv(tmp_path / "mine.csv")
     words = ["finetune", "custom", *flags, "--data", str(data), "--from", str(tiny_checkpoint)]
     assert main([*words, "--out", str(tmp_path / "run")]) == 2
     error = capsys.readouterr().err
@@ -403,16 +429,16 @@ def test_own_rows_that_cannot_be(flags, message, tmp_path, tiny_checkpoint, caps
     assert not (tmp_path / "run").exists()
 
 
-def test_questions_of_one_s_own_are_compared_in_their_own_language(tmp_path, tiny_checkpoint):
+def test_custom_questions_are_scored_in_their_own_language(tmp_path, tiny_checkpoint):
     rows = [{"context": f"방앗간은 {n}년에 지었다.", "question": "언제 지었나?", "answer": f"{n}년"} for n in range(20)]
     data = str(jsonl(tmp_path / "mine.jsonl", rows))
     settings = config(tmp_path, tiny_checkpoint, "own", kind="span", data=data, validation=data)
     list(finetune(settings))
     record = bertlab.load(tmp_path / "run" / "checkpoint").record
     assert record["task"]["language"] == "ko"
-    said = tmp_path / "said.json"
-    said.write_text(json.dumps({str(n): f"{n}일" for n in range(20)}))
-    found = evaluate(EvaluateConfig("own", kind="span", data=data, predictions=said))
+    predicted = tmp_path / "predicted.json"
+    predicted.write_text(json.dumps({str(n): f"{n}일" for n in range(20)}))
+    found = evaluate(EvaluateConfig("own", kind="span", data=data, predictions=predicted))
     assert found["exact_match"] == 0
     assert found["f1"] > 50, "characters are counted in Korean"
 
@@ -421,7 +447,7 @@ def test_questions_of_one_s_own_are_compared_in_their_own_language(tmp_path, tin
     ("old", "new"),
     [("classify", "classification"), ("regress", "regression"), ("choose", "multiple_choice"), ("tag", "tagging")],
 )
-def test_old_names_of_task_types_are_read(old, new):
+def test_old_names_of_task_types_are_accepted(old, new):
     """In --kind and in the `bertlab.json` of older checkpoints."""
     assert TASK_TYPES[old] is TASK_TYPES[new]
     assert old not in list(TASK_TYPES)
@@ -430,7 +456,7 @@ def test_old_names_of_task_types_are_read(old, new):
     assert flags.spec("own").kind == new
 
 
-def test_other_columns_of_a_known_task(tmp_path, tiny_checkpoint):
+def test_flags_rename_the_columns_of_a_known_task(tmp_path, tiny_checkpoint):
     rows = [{"review": row["sentence"], "mood": task("sst2").labels[row["label"]]} for row in rows_of(task("sst2"))]
     data = jsonl(tmp_path / "mine.jsonl", rows)
     settings = config(tmp_path, tiny_checkpoint, "sst2", data=str(data), text_column="review", label_column="mood")
@@ -440,19 +466,19 @@ def test_other_columns_of_a_known_task(tmp_path, tiny_checkpoint):
         read_data(replace(settings, kind="tag"))
 
 
-def test_tags_that_mark_no_entities_are_counted_one_by_one(tmp_path, tiny_checkpoint):
+def test_tags_that_mark_no_entities_are_scored_by_accuracy(tmp_path, tiny_checkpoint):
     rows = [{"words": "the kettle sings", "tags": "DET NOUN VERB"}, {"words": "rain fell", "tags": "NOUN VERB"}] * 10
     settings = config(
         tmp_path, tiny_checkpoint, "own", data=str(jsonl(tmp_path / "mine.jsonl", rows)), kind="tag",
         text_column="words", label_column="tags", epochs=30, optim=OptimConfig(lr=3e-3),
     )  # fmt: skip
     list(finetune(settings))
-    figures = bertlab.load(tmp_path / "run" / "checkpoint").record["validation"]
-    assert figures == {"accuracy": pytest.approx(100), "examples": 2}
+    metrics = bertlab.load(tmp_path / "run" / "checkpoint").record["validation"]
+    assert metrics == {"accuracy": pytest.approx(100), "examples": 2}
 
 
-def test_held_out_rows_under_a_plain_name_are_found(tmp_path, tiny_checkpoint):
-    """NSMC's are called test and MNLI's matched; a directory of one's own has `validation`, and a hub what it has."""
+def test_validation_rows_are_found_under_the_name_validation(tmp_path, tiny_checkpoint):
+    """The validation split of NSMC is called test on the hub, but a user's directory may call it validation."""
     place = tmp_path / "mine"
     place.mkdir()
     for split, count in (("train", 24), ("validation", 12)):
@@ -461,7 +487,7 @@ def test_held_out_rows_under_a_plain_name_are_found(tmp_path, tiny_checkpoint):
     assert (facts["examples"], facts["held_out"]) == (24, 12)
 
 
-def test_a_data_set_of_the_hub_brings_its_own_held_out_rows(tmp_path, tiny_checkpoint, monkeypatch):
+def test_a_hub_data_set_is_evaluated_on_its_validation_splits(tmp_path, tiny_checkpoint, monkeypatch):
     import datasets
 
     there = {"train": 24, "validation_matched": 9, "validation_mismatched": 6}
@@ -491,41 +517,41 @@ def test_a_data_set_of_the_hub_brings_its_own_held_out_rows(tmp_path, tiny_check
         (["--ema", "1"], "--ema is 1.0"),
     ],
 )
-def test_numbers_that_no_run_can_have(flag, line, tmp_path, capsys):
+def test_numbers_out_of_range_print_one_line(flag, line, tmp_path, capsys):
     assert main(["pretrain", str(tmp_path), "--out", str(tmp_path / "run"), *flag]) == 2
     error = capsys.readouterr().err
     assert line in error
     assert error.count("\n") == 1
 
 
-# -- labels of others --------------------------------------------------------------------------------------------
+# -- labels of the checkpoint --------------------------------------------------------------------------------------
 
 
-def test_labels_in_another_order_are_told_by_name(tmp_path, taught):
+def test_labels_in_another_order_are_matched_by_name(tmp_path, finetuned):
     """A published MNLI checkpoint may begin with contradiction."""
     spec = task("mnli")
-    data, path = taught("mnli")
-    asked = EvaluateConfig("mnli", data=str(data), checkpoint=str(path), json=True)
-    figures = evaluate(asked)
-    # the same model with its rows and names turned round
+    data, path = finetuned("mnli")
+    settings = EvaluateConfig("mnli", data=str(data), checkpoint=str(path), json=True)
+    metrics = evaluate(settings)
+    # the same model with its labels in another order
     loaded = checkpoint.load(path)
     model, order = loaded.model, [2, 0, 1]
     head = model.heads["classify"]
     head.weight.data, head.bias.data = head.weight.data[order], head.bias.data[order]
     model.config = model.config.replace(labels=tuple(spec.labels[number].upper() for number in order))
-    turned = checkpoint.save(tmp_path / "turned", model, loaded.tokenizer, {})
-    assert evaluate(replace(asked, checkpoint=str(turned))) == pytest.approx(figures)
-    evaluate(replace(asked, checkpoint=str(turned), split="test", out=tmp_path / "glue"))
+    reordered = checkpoint.save(tmp_path / "reordered", model, loaded.tokenizer, {})
+    assert evaluate(replace(settings, checkpoint=str(reordered))) == pytest.approx(metrics)
+    evaluate(replace(settings, checkpoint=str(reordered), split="test", out=tmp_path / "glue"))
 
 
-def test_f1_is_of_the_task_s_label_whatever_order_a_checkpoint_has():
+def test_f1_refers_to_label_1_of_the_task_in_any_label_order():
     spec, rows = task("mrpc"), data_of(rows_of(task("mrpc"), 8))
-    ordinary, turned = read_examples(rows, spec), read_examples(rows, spec, spec.labels[::-1])
-    said = [1, 1, 1, 1, 0, 1, 0, 0]
-    assert metrics_of(ordinary, said) == metrics_of(turned, [1 - answer for answer in said])
+    ordinary, reordered = read_examples(rows, spec), read_examples(rows, spec, spec.labels[::-1])
+    predicted = [1, 1, 1, 1, 0, 1, 0, 0]
+    assert metrics_of(ordinary, predicted) == metrics_of(reordered, [1 - answer for answer in predicted])
 
 
-def test_a_checkpoint_of_another_task_is_refused():
+def test_a_checkpoint_of_another_task_is_rejected():
     row = task("rte")
     assert TASK_TYPES[row.kind].match_labels(row, ("LABEL_0", "LABEL_1")) == row.labels
     with raises_error(BertlabError, "checkpoint-lacks-labels"):
@@ -539,20 +565,20 @@ def test_a_checkpoint_of_another_task_is_refused():
     )
 
 
-def test_the_head_goes_along_only_with_the_same_labels(tmp_path, taught):
-    _, path = taught("qnli")
+def test_a_head_is_kept_only_if_the_labels_are_the_same(tmp_path, finetuned):
+    _, path = finetuned("qnli")
     old = checkpoint.load(path).model.heads["classify"].weight
     for name, same in (("qnli", True), ("sst2", False)):
         other = directory_of(tmp_path / name, task(name))
-        material = read_data(config(tmp_path, path, name, data=str(other), out=tmp_path / f"{name}-run"))
-        assert np.allclose(material.new_model(0.0).heads["classify"].weight.detach(), old.detach()) is same
+        training_data = read_data(config(tmp_path, path, name, data=str(other), out=tmp_path / f"{name}-run"))
+        assert np.allclose(training_data.new_model(0.0).heads["classify"].weight.detach(), old.detach()) is same
 
 
-# -- going on, seeds and grids -----------------------------------------------------------------------------------
+# -- resuming, seeds and grids -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["stsb", "swag", "wnut17"])
-def test_a_stopped_run_goes_on_bit_for_bit(name, tmp_path, tiny_checkpoint):
+def test_a_stopped_run_resumes_with_identical_losses(name, tmp_path, tiny_checkpoint):
     data = str(directory_of(tmp_path / "data", task(name)))
     settings = config(tmp_path, tiny_checkpoint, name, data=data, epochs=3, dropout=0.1, save_minutes=0.0)
     whole = [report.loss for report in finetune(replace(settings, out=tmp_path / "whole"))]
@@ -576,14 +602,14 @@ def grid_words(tmp_path, tiny_checkpoint, *flags):
     return [*words, "--batch-size", "8", "--epochs", "1", "--max-tokens", "32", "--device", "cpu", *flags]
 
 
-def test_a_grid_tells_rates_apart():
+def test_a_grid_table_shows_distinct_learning_rates():
     done = [{"setting": {"lr": lr, "batch_size": 8, "epochs": 3.0}, "figures": {"f1": lr}} for lr in (1e-4, 1.5e-4)]
     head, *lines = hyperparameter_search.format_table(done, "f1")
     assert [line.split()[0] for line in lines] == ["0.00015", "0.0001"]
     assert {len(line) for line in lines} == {len(head)}
 
 
-def test_seeds_and_a_grid(tmp_path, tiny_checkpoint, capsys):
+def test_a_grid_runs_every_setting_with_every_seed(tmp_path, tiny_checkpoint, capsys):
     words = grid_words(tmp_path, tiny_checkpoint, "--seeds", "2", "--grid-rates", "1e-3", "1e-2")
     assert main(words) == 0, capsys.readouterr().err
     shown = capsys.readouterr().out
@@ -597,9 +623,9 @@ def test_seeds_and_a_grid(tmp_path, tiny_checkpoint, capsys):
     record = checkpoint.load(tmp_path / "grid" / "checkpoint").record
     assert record["validation"]["accuracy"] == best
     left = sorted(path.name for path in next((tmp_path / "grid" / "runs").iterdir()).iterdir())
-    assert left == [".lock", "log.jsonl", "run.json"], "a finished run leaves its log and no weights"
+    assert left == [".lock", "log.jsonl", "run.json"], "a finished run keeps its log but no weights"
 
-    # a grid that was stopped goes on: only the run that is missing is made
+    # a stopped grid is resumed: only the missing run is made
     (tmp_path / "grid" / "grid.jsonl").write_text("".join(json.dumps(row) + "\n" for row in done[:-1]))
     assert main(words) == 0
     again = capsys.readouterr().out
@@ -611,7 +637,7 @@ def test_seeds_and_a_grid(tmp_path, tiny_checkpoint, capsys):
 
 
 @pytest.mark.parametrize("more", [(), ("--seeds", "2")], ids=["one run", "several"])
-def test_what_is_under_way_is_not_started_again(tmp_path, tiny_checkpoint, capsys, more):
+def test_a_run_in_progress_is_not_started_again(tmp_path, tiny_checkpoint, capsys, more):
     words = grid_words(tmp_path, tiny_checkpoint, *more)
     with exclusive_lock(tmp_path / "grid" / ".lock", "another"):
         assert main(words) == 2
@@ -619,7 +645,7 @@ def test_what_is_under_way_is_not_started_again(tmp_path, tiny_checkpoint, capsy
     assert [path.name for path in (tmp_path / "grid").iterdir()] == [".lock"]
 
 
-def test_the_paper_s_grid(tmp_path, tiny_checkpoint):
+def test_grid_tries_the_settings_of_the_paper(tmp_path, tiny_checkpoint):
     settings = config(tmp_path, tiny_checkpoint, "rte", grid=True)
     tried = hyperparameter_search.list_settings(settings)
     assert len(tried) == 18
@@ -628,26 +654,26 @@ def test_the_paper_s_grid(tmp_path, tiny_checkpoint):
     assert {row["epochs"] for row in tried} == {2, 3, 4}
 
 
-def test_a_grid_is_looked_through_before_it_begins(tmp_path, tiny_checkpoint, capsys):
+def test_a_grid_is_validated_before_it_starts(tmp_path, tiny_checkpoint, capsys):
     assert main(grid_words(tmp_path, tiny_checkpoint, "--grid-batches", "8", "0")) == 2
     assert "--grid-batches is 0; it must be at least 1" in capsys.readouterr().err
     assert not (tmp_path / "grid").exists()
 
 
-def test_a_grid_needs_something_to_judge_by(tmp_path, tiny_checkpoint, capsys):
+def test_a_grid_needs_validation_rows(tmp_path, tiny_checkpoint, capsys):
     data = jsonl(tmp_path / "train.jsonl", rows_of(task("sst2")))
     words = ["finetune", "sst2", "--data", str(data), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "grid")]
     assert main([*words, "--seeds", "2", "--hold-out", "0"]) == 2
     assert "--validation" in capsys.readouterr().err
 
 
-def test_what_is_left_out_says_why(tmp_path, tiny_checkpoint, capsys):
+def test_an_excluded_task_explains_why(tmp_path, tiny_checkpoint, capsys):
     assert main(["finetune", "wnli", "--from", str(tiny_checkpoint), "--out", str(tmp_path / "run")]) == 2
     assert main(["evaluate", "wnli", "--checkpoint", str(tiny_checkpoint)]) == 2
     assert capsys.readouterr().err.count("WNLI is excluded: the paper excludes it too") == 2
 
 
-def test_no_network_is_one_line(tmp_path, tiny_checkpoint, monkeypatch, capsys):
+def test_a_missing_network_prints_one_line(tmp_path, tiny_checkpoint, monkeypatch, capsys):
     import datasets
 
     def refuse(*args, **options):
@@ -663,7 +689,7 @@ def test_no_network_is_one_line(tmp_path, tiny_checkpoint, monkeypatch, capsys):
     assert "not on the hub" in capsys.readouterr().err
 
 
-# -- from outside of the package ---------------------------------------------------------------------------------
+# -- from outside the package --------------------------------------------------------------------------------------
 
 
 class ReversedClassification(ClassificationTask):
@@ -689,8 +715,8 @@ def test_a_task_and_a_task_type_are_added_from_outside(tmp_path, tiny_checkpoint
         assert opened.record["task"]["kind"] == "reversed_classification"
         assert opened.classify("The boats stayed in.").best.label in ("negative", "positive")
         out = tmp_path / "predictions.tsv"
-        asked = EvaluateConfig("toy", data=str(data), checkpoint=str(path), json=True, device="cpu", out=out)
-        found = evaluate(asked)
+        settings = EvaluateConfig("toy", data=str(data), checkpoint=str(path), json=True, device="cpu", out=out)
+        found = evaluate(settings)
         assert found["examples"] == 12
         assert evaluate(EvaluateConfig("toy", data=str(data), predictions=out)) == found
     finally:

@@ -1,4 +1,4 @@
-"""Questions made unanswerable: what each way may and may not do, and that the same seed makes the same ones."""
+"""Generated unanswerable questions: what each method changes, and reproducibility by seed."""
 
 import re
 
@@ -17,7 +17,7 @@ PASSAGES = [
     "A school stands where the market of the valley once was. Anna Price taught there until 1902. "
     "The school has forty pupils and a garden.",
 ]
-ASKED = [
+QUESTIONS = [
     (0, "Who built the mill in 1787?", "John Carter"),
     (0, "In what year was the mill bought by Mary Ellis?", "1850"),
     (0, "Where did the largest stone of the mill come from?", "Wales"),
@@ -39,88 +39,95 @@ def rows() -> list[dict]:
             "question": question,
             "answers": {"text": [answer], "answer_start": [PASSAGES[p].index(answer)]},
         }
-        for number, (p, question, answer) in enumerate(ASKED)
+        for number, (p, question, answer) in enumerate(QUESTIONS)
     ]
 
 
 @pytest.fixture(scope="module")
-def made() -> list[tuple[dict, dict, str]]:
-    """Origin, made row and way, over many seeds."""
-    found, by_id = [], {row["id"]: row for row in rows()}
+def generated() -> list[tuple[dict, dict, str]]:
+    """(original row, generated row, method), over many seeds."""
+    triples, by_id = [], {row["id"]: row for row in rows()}
     for seed in range(60):
-        for row in add_unanswerable(rows(), 1.0, seed)[len(ASKED) :]:
-            id, way = row["id"].split(".", 1)
-            found.append((by_id[id], row, way))
-    return found
+        for row in add_unanswerable(rows(), 1.0, seed)[len(QUESTIONS) :]:
+            id, method = row["id"].split(".", 1)
+            triples.append((by_id[id], row, method))
+    return triples
 
 
-def test_rows_stay_and_as_many_come_as_asked():
-    for share, more in ((1.0, 9), (0.5, 4), (1 / 9, 1)):
+def test_the_requested_number_of_rows_is_appended():
+    for share, count in ((1.0, 9), (0.5, 4), (1 / 9, 1)):
         out = add_unanswerable(rows(), share, seed=3)
-        assert out[: len(ASKED)] == rows()
-        assert len(out) == len(ASKED) + more
+        assert out[: len(QUESTIONS)] == rows()
+        assert len(out) == len(QUESTIONS) + count
         assert len({row["id"] for row in out}) == len(out)
-        assert all(row["answers"] == {"text": [], "answer_start": []} for row in out[len(ASKED) :])
+        assert all(row["answers"] == {"text": [], "answer_start": []} for row in out[len(QUESTIONS) :])
 
 
-def test_the_same_seed_makes_the_same_and_another_others():
+def test_the_seed_determines_the_generated_rows():
     assert add_unanswerable(rows(), 0.5, seed=1) == add_unanswerable(rows(), 0.5, seed=1)
     assert add_unanswerable(rows(), 0.5, seed=1) != add_unanswerable(rows(), 0.5, seed=2)
 
 
-def test_every_way_is_taken(made):
-    assert {way for _, _, way in made} >= {"removed", "elsewhere", "elsewhere.fitted", "swapped", "opposite", "negated"}
+def test_every_method_is_used(generated):
+    assert {method for _, _, method in generated} >= {
+        "removed",
+        "elsewhere",
+        "elsewhere.fitted",
+        "swapped",
+        "opposite",
+        "negated",
+    }
 
 
-def test_what_each_way_does(made):
-    for origin, row, way in made:
-        answer, changed = origin["answers"]["text"][0], row["question"] != origin["question"]
-        if way == "removed":
+def test_each_method_changes_only_its_part_of_the_row(generated):
+    for original, row, method in generated:
+        answer, changed = original["answers"]["text"][0], row["question"] != original["question"]
+        if method == "removed":
             assert not changed, row
             assert answer not in row["context"], row
             assert row["context"] == row["context"].strip()
-            assert len(row["context"]) < len(origin["context"])
-        elif way.startswith("elsewhere"):
-            assert row["context"] != origin["context"], row
+            assert len(row["context"]) < len(original["context"])
+        elif method.startswith("elsewhere"):
+            assert row["context"] != original["context"], row
             assert answer not in row["context"], row
-            assert changed == (way == "elsewhere.fitted"), row
+            assert changed == (method == "elsewhere.fitted"), row
         else:
             assert changed, row
-            assert row["context"] == origin["context"], row
-        if way == "elsewhere.fitted":
+            assert row["context"] == original["context"], row
+        if method == "elsewhere.fitted":
             names = re.findall(r"\d+|(?<=\s)[A-Z]\w+", row["question"])
             assert names, row
             assert all(name in row["context"] for name in names), row
-        if way == "swapped":
-            new = set(row["question"].split()) - set(origin["question"].split())
+        if method == "swapped":
+            new = set(row["question"].split()) - set(original["question"].split())
             assert new, row
             assert all(word.strip("?.,") not in answer for word in new), row
 
 
-def test_negation_reads_as_english(made):
-    questions = {row["question"] for _, row, way in made if way == "negated"}
+def test_negated_questions_are_grammatical(generated):
+    questions = {row["question"] for _, row, method in generated if method == "negated"}
     assert any(re.search(r"\bdidn't\b", question) for question in questions)
     assert not any(re.search(r"\b(did|does|do) (not|never)\b", question) for question in questions), questions
 
 
 @pytest.mark.parametrize("share", [0, -0.5, 1.01, float("nan")])
-def test_a_share_out_of_range_is_refused(share):
+def test_a_share_out_of_range_raises_an_error(share):
     with raises_error(DataError, "unanswerable-share-invalid"):
         add_unanswerable(rows(), share)
 
 
-def test_rows_that_nothing_fits_are_refused():
+def test_rows_without_a_possible_change_raise_an_error():
     row = {"id": "k", "title": "", "context": "물이 끓는다.", "question": "무엇이 끓는가?"}
     with raises_error(DataError, "unanswerable-none-made"):
         add_unanswerable([{**row, "answers": {"text": ["물"], "answer_start": [0]}}], 1.0)
 
 
-def test_on_real_rows_no_answer_is_left_where_it_was_taken_out(bertlab_data):
-    own = read_squad(bertlab_data / "tasks/squad/validation.parquet")[:800]
-    by_id = {row["id"]: row for row in own}
-    new = add_unanswerable(own, 0.5)[len(own) :]
+def test_removed_answers_do_not_occur_in_real_passages(bertlab_data):
+    original = read_squad(bertlab_data / "tasks/squad/validation.parquet")[:800]
+    by_id = {row["id"]: row for row in original}
+    new = add_unanswerable(original, 0.5)[len(original) :]
     assert len(new) == 400
     for row in new:
-        id, way = row["id"].split(".", 1)
-        if way.startswith(("removed", "elsewhere")):
+        id, method = row["id"].split(".", 1)
+        if method.startswith(("removed", "elsewhere")):
             assert by_id[id]["answers"]["text"][0] not in row["context"], row
