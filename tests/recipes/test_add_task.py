@@ -1,6 +1,7 @@
 """Recipes of CONTRIBUTING.md: a task of a known type, and a task type with its own output layer, both from outside the
 package; each is fine-tuned and evaluated by the commands."""
 
+import csv
 import json
 from collections import Counter
 
@@ -78,7 +79,7 @@ def strength(monkeypatch):
     register(StrengthTask())
     linear = HeadSpec(
         lambda config: nn.Linear(config.hidden_size, 1), Message("head-regress"),
-        Message("head-remedy-finetune", task="wind"), "BertModel", {"": "strength"}, pooled=True,
+        Message("head-remedy-finetune", task="custom --type strength"), "BertModel", {"": "strength"}, pooled=True,
     )  # fmt: skip
     register_head("strength", linear)
     register_task("wind", WEATHER.replace(kind="strength", labels=(), label=("force",), metrics=("spearman",)))
@@ -93,7 +94,23 @@ def test_a_new_task_type(strength, tmp_path, tiny_checkpoint, capsys):
     assert -100 <= measured["spearman"] <= 100
 
 
-def test_an_inherited_alias_still_means_the_parent(strength):
+def test_a_new_task_type_is_trained_as_a_custom_task(strength, shipped, tmp_path, capsys):
+    """The command line of CONTRIBUTING.md."""
+    with (tmp_path / "wind.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ("id", "report", "force"))
+        writer.writeheader()
+        writer.writerows(rows("force", (7.0, 1.0)))
+    words = ["finetune", "custom", "--type", "strength", "--text-column", "report", "--label-column", "force"]
+    words += ["--data", str(tmp_path / "wind.csv"), "--from", "scratch", "--out", str(tmp_path / "wind")]
+    assert main([*words, "--device", "cpu", "--precision", "float32", "--threads", "1"]) == 0
+    capsys.readouterr()
+    checkpoint = str(tmp_path / "wind" / "checkpoint")
+    words = ["evaluate", "custom", "--checkpoint", checkpoint, "--data", str(tmp_path / "wind.csv"), "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["examples"] == 24
+
+
+def test_an_inherited_alias_names_the_parent_type(strength):
     assert TASK_TYPES["regress"].name == "regression"
 
 
