@@ -39,7 +39,7 @@ def run(runs, tmp_path):
 
 def test_each_moment_is_what_its_snapshot_says_alone(runs):
     told = []
-    seen = timeline(runs / "learner", TEXT, PAIR, done=lambda *so_far: told.append(so_far))
+    seen = timeline(runs / "learner", TEXT, PAIR, on_progress=lambda *so_far: told.append(so_far))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert [snapshot.step for snapshot in seen.snapshots] == [0, 10, 30, 40]
     assert [snapshot.tokens for snapshot in seen.snapshots] == [0, 1000, 3000, 4000]

@@ -20,12 +20,12 @@ from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import device_of
 from bertlab.tasks.registry import TASK_TYPES
 
-MAX_PROBS = 10_000_000  # maximum number of attention probabilities in all moments together
+MAX_PROBS = 10_000_000  # maximum number of attention probabilities in all readings together
 TOP = 6  # number of most probable tokens that are kept for each mask in each snapshot
 
 
 @dataclass(frozen=True)
-class Moment:
+class SnapshotReading:
     """Attention and predictions of one snapshot for a text."""
 
     snapshot: Snapshot
@@ -79,8 +79,8 @@ def timeline(
     text: str,
     pair: str | None = None,
     *,
-    ask: Callable[[Snapshot, int, str, str | None], Moment] | None = None,
-    done: Callable[[int, int], None] = lambda finished, total: None,
+    read: Callable[[Snapshot, int, str, str | None], SnapshotReading] | None = None,
+    on_progress: Callable[[int, int], None] = lambda finished, total: None,
 ) -> Timeline:
     """Run every snapshot of a run on one text.
 
@@ -88,31 +88,34 @@ def timeline(
         run: the run directory.
         text: sentence A, with or without [MASK].
         pair: sentence B.
-        ask: (snapshot, number of snapshots, text, pair) -> Moment, `moment` by default; the app caches it.
-        done: called after each snapshot with the number of finished snapshots and of all.
+        read: (snapshot, number of snapshots, text, pair) -> SnapshotReading. The default is `load_and_read_snapshot`; the app
+            passes a function with a cache.
+        on_progress: called after each snapshot with the number of finished snapshots and the number of all.
 
     Raises:
         DataError: there are no snapshots, or they differ in vocabulary or size and so are not of one run.
         TextError: the text is empty, or too long for the model or for so many snapshots.
         CheckpointError: a snapshot is damaged.
     """
-    ask = ask or moment
+    read = read or load_and_read_snapshot
     snapshots = find_snapshots(Path(run).expanduser())
-    moments: list[Moment] = []
+    readings: list[SnapshotReading] = []
     for number, snapshot in enumerate(snapshots, 1):
-        moments.append(ask(snapshot, len(snapshots), text, pair))
-        _check_same_run(moments[0], moments[-1])
-        done(number, len(snapshots))
-    return assemble(moments)
+        readings.append(read(snapshot, len(snapshots), text, pair))
+        _check_same_run(readings[0], readings[-1])
+        on_progress(number, len(snapshots))
+    return join_readings(readings)
 
 
-def moment(snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> Moment:
+def load_and_read_snapshot(snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> SnapshotReading:
     """Load one of `count` snapshots and run it on a text; the errors are those of `timeline`."""
     return read_snapshot(load(snapshot.path), snapshot, count, text, pair)
 
 
 @torch.inference_mode()
-def read_snapshot(session: Session, snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> Moment:
+def read_snapshot(
+    session: Session, snapshot: Snapshot, count: int, text: str, pair: str | None = None
+) -> SnapshotReading:
     """Run a loaded snapshot, one of `count`, on a text; the errors are those of `timeline`."""
     encoding = encode(session.tokenizer, text, pair, session.config)
     rows = make_token_rows(encoding)
@@ -130,7 +133,7 @@ def read_snapshot(session: Session, snapshot: Snapshot, count: int, text: str, p
     if pair is not None and TASK_TYPES["sentence_pair"].head in session.heads:
         follows = float(model.nsp(encoded.pooled_BH)[0].softmax(-1)[0])
     probs_LNTT = torch.cat(trace["probs"]).half().cpu().numpy()
-    return Moment(snapshot, session.tokenizer.digest, rows, probs_LNTT, masks, words_MV, best_M, follows)
+    return SnapshotReading(snapshot, session.tokenizer.digest, rows, probs_LNTT, masks, words_MV, best_M, follows)
 
 
 def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
@@ -145,37 +148,37 @@ def check_fits(config: ModelConfig, tokens: int, count: int) -> None:
         raise TextError("timeline-text-too-long", tokens=tokens, snapshots=count, heads=heads, limit=limit)
 
 
-def assemble(moments: Sequence[Moment]) -> Timeline:
-    """Join the moments of one text into a timeline.
+def join_readings(readings: Sequence[SnapshotReading]) -> Timeline:
+    """Join the readings of one text into a timeline.
 
     Raises:
-        DataError: the moments are not of one run.
+        DataError: the readings are not of one run.
     """
-    first = moments[0]
-    for other in moments[1:]:
+    first = readings[0]
+    for other in readings[1:]:
         _check_same_run(first, other)
     tracks = []
-    if all(moment.words_MV is not None for moment in moments):
+    if all(reading.words_MV is not None for reading in readings):
         for mask, position in enumerate(first.positions):
-            probs_SV = np.stack([moment.words_MV[mask] for moment in moments]).astype(np.float32)
-            best = {id: token for moment in moments for id, token in moment.best_M[mask].items()}
+            probs_SV = np.stack([reading.words_MV[mask] for reading in readings]).astype(np.float32)
+            best = {id: token for reading in readings for id, token in reading.best_M[mask].items()}
             ids = sorted(best, key=lambda id: -probs_SV[-1, id])
             tracks.append(Track(position, tuple(best[id] for id in ids), probs_SV[:, ids]))
-    follows = tuple(moment.follows for moment in moments)
+    follows = tuple(reading.follows for reading in readings)
     return Timeline(
         tokens=first.tokens,
-        snapshots=tuple(moment.snapshot for moment in moments),
-        probs=tuple(moment.probs_LNTT for moment in moments),
+        snapshots=tuple(reading.snapshot for reading in readings),
+        probs=tuple(reading.probs_LNTT for reading in readings),
         tracks=tuple(tracks),
         follows=None if None in follows else follows,
     )
 
 
-def _check_same_run(first: Moment, other: Moment) -> None:
-    """Raise DataError if two moments differ in vocabulary or size."""
+def _check_same_run(first: SnapshotReading, other: SnapshotReading) -> None:
+    """Raise DataError if two readings differ in vocabulary or size."""
     names = {"first": first.snapshot.path.name, "second": other.snapshot.path.name}
     if first.digest != other.digest:
         raise DataError("snapshots-vocabularies-differ", **names)
     if first.probs_LNTT.shape != other.probs_LNTT.shape:
-        sizes = [f"{moment.probs_LNTT.shape[0]} x {moment.probs_LNTT.shape[1]}" for moment in (first, other)]
+        sizes = [f"{reading.probs_LNTT.shape[0]} x {reading.probs_LNTT.shape[1]}" for reading in (first, other)]
         raise DataError("snapshots-sizes-differ", **names, first_size=sizes[0], second_size=sizes[1])

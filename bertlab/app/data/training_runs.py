@@ -174,7 +174,7 @@ def compute_timeline(
     def read_snapshot(snapshot, count, text, pair):
         return _read_snapshot(find_checkpoint(str(snapshot.path)), count, text, pair, snapshot)
 
-    return timeline.timeline(run, first, second, ask=read_snapshot, done=progress)
+    return timeline.timeline(run, first, second, read=read_snapshot, on_progress=progress)
 
 
 def pack_timeline(run: Path, first: str, second: str | None, snapshots: timeline.Timeline, options: dict) -> bytes:
@@ -195,7 +195,9 @@ def _pack_timeline(
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
-def _read_snapshot(checkpoint: Checkpoint, count: int, text: str, pair: str | None, _snapshot) -> timeline.Moment:
+def _read_snapshot(
+    checkpoint: Checkpoint, count: int, text: str, pair: str | None, _snapshot
+) -> timeline.SnapshotReading:
     return timeline.read_snapshot(_open_snapshot(checkpoint), _snapshot, count, text, pair)
 
 
