@@ -88,8 +88,8 @@ def timeline(
         run: the run directory.
         text: sentence A, with or without [MASK].
         pair: sentence B.
-        read: (snapshot, number of snapshots, text, pair) -> SnapshotReading. The default is `load_and_read_snapshot`; the app
-            passes a function with a cache.
+        read: (snapshot, number of snapshots, text, pair) -> SnapshotReading. The default is `load_and_read_snapshot`;
+            the app passes a function with a cache.
         on_progress: called after each snapshot with the number of finished snapshots and the number of all.
 
     Raises:

@@ -51,10 +51,10 @@ class EvaluateConfig(TaskFlags):
     """A task, as `bertlab finetune --help` lists them; `pretraining` for masked tokens and sentence pairs; or `custom`
     for your own rows, of the type that the checkpoint was fine-tuned on."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
-    """A corpus of `bertlab prepare`, or a task's rows: a file, directory or hub id; the task's own by default."""
+    """A corpus of `bertlab prepare`, or rows of a task: a file, directory or hub id. Default: the task's data set."""
     split: str = "validation"
-    """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored;
-    the same holds for questions if none of them has an answer or the field is_impossible."""
+    """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored. Questions
+    count as unlabelled if none of them has an answer or the field is_impossible."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint to evaluate: a directory, a shipped name or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None

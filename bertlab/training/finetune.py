@@ -63,9 +63,10 @@ class FinetuneConfig(TaskFlags, RunConfig):
     }
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
-    """The task. Classification of one text: sst2, cola, nsmc; of two: mnli, qqp, qnli, mrpc, rte, klue_nli. Regression:
-    stsb, klue_sts. Question answering: squad, squad_v2, korquad, klue_mrc. Multiple choice: swag, comve. Named-entity
-    tagging: conll2003, wnut17, wikiann_en, klue_ner. Your own rows: custom, with --type and their columns."""
+    """The task. Classification of one text: sst2, cola, nsmc. Classification of two texts: mnli, qqp, qnli, mrpc, rte,
+    klue_nli. Regression: stsb, klue_sts. Question answering: squad, squad_v2, korquad, klue_mrc. Multiple choice: swag,
+    comve. Named-entity tagging: conll2003, wnut17, wikiann_en, klue_ner. Your own rows: custom, with --type and their
+    columns."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, a shipped name or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
