@@ -30,7 +30,7 @@ def no_unforeseen_exceptions(monkeypatch, tmp_path_factory):
     Both show it as one line and go on, so that a test might not notice.
     """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
-    log = crash_log.log_path()
+    log = crash_log.find_log_path()
     log.unlink(missing_ok=True)
     yield
     assert not log.exists(), log.read_text(encoding="utf-8")

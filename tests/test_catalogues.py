@@ -34,7 +34,7 @@ def messages(code: str) -> dict[str, set[str]]:
     Fails on an id that stands twice and on what Fluent cannot read.
     """
     found: dict[str, set[str]] = {}
-    for path in languages.message_files(code):
+    for path in languages.find_message_files(code):
         for entry in FluentParser().parse(path.read_text(encoding="utf-8")).body:
             assert not isinstance(entry, ftl.Junk), f"{path}: {entry.content[:80]!r}"
             if isinstance(entry, ftl.Message):

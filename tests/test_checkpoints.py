@@ -24,8 +24,8 @@ from support.errors import raises_error
 
 import bertlab
 from bertlab.checkpoints import checkpoint, history, locate, weight_files
-from bertlab.checkpoints.assets import asset_directory
-from bertlab.checkpoints.average import average, weight_similarity
+from bertlab.checkpoints.assets import find_asset_directory
+from bertlab.checkpoints.average import average, measure_weight_similarity
 from bertlab.checkpoints.maps import hf_names, hf_to_state, state_to_hf
 from bertlab.cli import main
 from bertlab.config.config import ModelConfig
@@ -710,7 +710,7 @@ def test_shipped_checkpoints_and_runs_are_in_the_directory_of_assets(shipped, sh
     assert locate.find("squad") == assets / "checkpoints" / "squad"
     assert history.shipped_runs() == {"learner": assets / "runs" / "learner"}
     monkeypatch.delenv("BERTLAB_ASSETS")
-    assert asset_directory("runs") == Path(bertlab.__file__).parents[1] / "assets" / "runs"
+    assert find_asset_directory("runs") == Path(bertlab.__file__).parents[1] / "assets" / "runs"
 
 
 # -- saving ------------------------------------------------------------------------------------------------------
@@ -866,10 +866,12 @@ def test_an_average_lies_between_the_two():
 
 def test_similarity_recognises_a_shared_initialisation():
     one, other = fresh(("mlm", "nsp")), fresh(("mlm", "nsp"), seed=1)
-    assert weight_similarity(one, one) == pytest.approx(1)
-    assert abs(weight_similarity(one, other)) < 0.1
-    assert weight_similarity(one, average(one, other, 0.3)) == pytest.approx(0.7 / (0.7**2 + 0.3**2) ** 0.5, abs=0.05)
-    assert weight_similarity(one, fresh(("nsp",))) < 0.1, "what only one has does not count"
+    assert measure_weight_similarity(one, one) == pytest.approx(1)
+    assert abs(measure_weight_similarity(one, other)) < 0.1
+    assert measure_weight_similarity(one, average(one, other, 0.3)) == pytest.approx(
+        0.7 / (0.7**2 + 0.3**2) ** 0.5, abs=0.05
+    )
+    assert measure_weight_similarity(one, fresh(("nsp",))) < 0.1, "what only one has does not count"
 
 
 def test_averaging_unrelated_checkpoints_prints_a_warning(saved, tokenizer, tmp_path, capsys):
@@ -901,7 +903,7 @@ def test_dropout_does_not_matter_for_an_average():
     other = FastBert(CONFIG.replace(hidden_dropout=0.3, attention_dropout=0.0, initializer_range=0.1), ("mlm", "nsp"))
     mean = average(one, other)
     assert mean.config == one.config
-    assert weight_similarity(one, mean) > 0.1
+    assert measure_weight_similarity(one, mean) > 0.1
 
 
 def test_an_average_of_two_vocabularies_is_refused(saved, tokenizer, tmp_path):

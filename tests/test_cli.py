@@ -428,7 +428,7 @@ def test_a_bug_is_reported_where_no_log_can_be_written(run, monkeypatch, tmp_pat
 
 def test_a_large_crash_log_is_rotated(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    log = crash_log.log_path()
+    log = crash_log.find_log_path()
     log.parent.mkdir()
     log.write_bytes(b"x" * (crash_log.MAX_BYTES + 1))
     assert crash_log.log_unexpected_error(ValueError("new"), "test").id == "unexpected-error"

@@ -7,7 +7,7 @@ from support.pages import errors, open_page
 
 from bertlab.app import server
 from bertlab.app.data import sessions
-from bertlab.config.crash_log import log_path
+from bertlab.config.crash_log import find_log_path
 
 
 class Panic(BaseException):
@@ -29,7 +29,7 @@ def test_an_unforeseen_exception_becomes_one_line_with_an_id(shipped, monkeypatc
     (line,) = errors(app)
     assert "secret" not in line
     assert "Traceback" not in line
-    log = log_path().read_text()
+    log = find_log_path().read_text()
     id = next(word for word in log.split() if len(word) == 6 and word in line)
     assert f"{id} page {page}" in log
     assert "secret detail" in log

@@ -210,7 +210,7 @@ def test_invalid_watched_rows_are_ignored():
         {"step": 1, "watched": row}
         for row in (None, 3, "text", [4, {"guesses": []}, {"text": "x", "guesses": [["a"]]}])
     ]
-    assert history.watched_predictions([*rows, {"step": 1}]) == []
+    assert history.read_watched_predictions([*rows, {"step": 1}]) == []
 
 
 def test_curves_put_measurements_where_their_steps_are():

@@ -230,7 +230,11 @@ def run(config: PretrainBenchConfig) -> None:
     results = [
         make_ratio_result(f"{topic}, same padded pairs", measurements, peer=peer, **details),
         make_ratio_result(
-            f"{topic}, beside full rows", measurements, "ratio_to_full_rows", peer=f"{peer}, no padding", **details
+            f"{topic}, compared with full rows",
+            measurements,
+            "ratio_to_full_rows",
+            peer=f"{peer}, no padding",
+            **details,
         ),
     ]
     report(measurements, results, config)

@@ -13,7 +13,7 @@ DIRECTORY_VARIABLES = {"checkpoints": "BERTLAB_CHECKPOINTS", "runs": "BERTLAB_RU
 REPOSITORY = Path(__file__).parents[2]
 
 
-def asset_directory(kind: str) -> Path:
+def find_asset_directory(kind: str) -> Path:
     """Return the directory of the shipped checkpoints or runs, whether or not it exists.
 
     Args:

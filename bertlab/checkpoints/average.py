@@ -16,7 +16,7 @@ TRAINING_FIELDS = {"hidden_dropout", "attention_dropout", "initializer_range"}  
 
 
 @torch.no_grad()
-def weight_similarity(model: Bert, other: Bert) -> float:
+def measure_weight_similarity(model: Bert, other: Bert) -> float:
     """Return the cosine similarity of two models over all weight matrices that both of them have.
 
     Runs of this library from the same initial weights reach 0.7 or more, runs from different random weights at most

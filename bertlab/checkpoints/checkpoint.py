@@ -18,7 +18,7 @@ from bertlab.checkpoints.files import CARD, CONFIG, INDEX, OLD_WEIGHTS, RECORD, 
 from bertlab.checkpoints.maps import find_classifier, hf_to_state, state_to_hf
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.files import read_json_object, system_reason, write_atomically
+from bertlab.config.files import describe_system_error, read_json_object, write_atomically
 from bertlab.nn.bert import Bert, Pooler
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.heads import HEADS, find_conflicting_heads
@@ -186,7 +186,7 @@ def save(
             # safetensors creates a file that only its owner can read.
             (new / WEIGHTS).chmod((new / CONFIG).stat().st_mode)
     except (OSError, UnicodeError, SafetensorError, BertlabError) as error:
-        reason = error.params.get("reason", error) if isinstance(error, BertlabError) else system_reason(error)
+        reason = error.params.get("reason", error) if isinstance(error, BertlabError) else describe_system_error(error)
         raise CheckpointError("checkpoint-not-saved", path=directory, reason=reason) from None
     return target
 

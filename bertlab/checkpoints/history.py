@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bertlab.checkpoints.assets import asset_directory
+from bertlab.checkpoints.assets import find_asset_directory
 from bertlab.config.errors import DataError
-from bertlab.config.files import system_reason
+from bertlab.config.files import describe_system_error
 from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
 
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
@@ -73,7 +73,7 @@ class WatchedPrediction:
 
 def shipped_runs() -> dict[str, Path]:
     """Return the shipped runs by name; {} if there are none. See `bertlab.checkpoints.assets` for where they are."""
-    return find_runs(asset_directory("runs"))
+    return find_runs(find_asset_directory("runs"))
 
 
 def find_runs(directory: str | Path) -> dict[str, Path]:
@@ -145,7 +145,7 @@ def read_log(run: Path) -> list[dict]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise DataError("run-log-not-readable", path=run / LOG, reason=system_reason(error)) from None
+        raise DataError("run-log-not-readable", path=run / LOG, reason=describe_system_error(error)) from None
     rows = []
     for line in text.splitlines():
         try:
@@ -181,11 +181,11 @@ def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict
     return sorted([*steps, *map(dict, others)], key=lambda row: row["step"])
 
 
-def watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
+def read_watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
     """Return the watched predictions in a log, in order; invalid entries are skipped.
 
     >>> row = {"step": 10, "watched": [{"text": "Hot [MASK].", "guesses": [[["tea", 0.5], ["milk", 0.2]]]}]}
-    >>> watched_predictions([row])
+    >>> read_watched_predictions([row])
     [WatchedPrediction(step=10, text='Hot [MASK].', guesses=((('tea', 0.5), ('milk', 0.2)),))]
     """
     found = []
@@ -201,10 +201,10 @@ def watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]:
     return found
 
 
-def recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) -> float | None:
+def compute_recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) -> float | None:
     """Return the mean of a metric over the last steps of a log; None if no step has it.
 
-    >>> recent_mean([{"step": 1, "loss": 9.0}, {"step": 2, "loss": 2.0}, {"step": 3, "loss": 1.0}], "loss", 2)
+    >>> compute_recent_mean([{"step": 1, "loss": 9.0}, {"step": 2, "loss": 2.0}, {"step": 3, "loss": 1.0}], "loss", 2)
     1.5
     """
     values = [row[name] for row in rows if is_step(row) and is_number(row.get(name))][-steps:]

@@ -18,7 +18,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
 )
 
-from bertlab.checkpoints.assets import asset_directory
+from bertlab.checkpoints.assets import find_asset_directory
 from bertlab.checkpoints.files import INDEX, OLD_WEIGHTS, WEIGHTS, read_config
 from bertlab.config.errors import CheckpointError, first_line
 from bertlab.config.languages import Message
@@ -52,11 +52,11 @@ def download(hub_id: str, weights: bool = True) -> Path:
     except GatedRepoError:
         raise CheckpointError("hub-model-gated", name=hub_id) from None
     except RepositoryNotFoundError:
-        raise CheckpointError("hub-model-not-found", name=hub_id, shipped=asset_directory("checkpoints")) from None
+        raise CheckpointError("hub-model-not-found", name=hub_id, shipped=find_asset_directory("checkpoints")) from None
     except HFValidationError:
         raise CheckpointError("hub-name-invalid", name=hub_id) from None
     except (LocalEntryNotFoundError, OfflineModeIsEnabled):
-        raise CheckpointError("hub-unreachable", name=hub_id, shipped=asset_directory("checkpoints")) from None
+        raise CheckpointError("hub-unreachable", name=hub_id, shipped=find_asset_directory("checkpoints")) from None
     except (OSError, httpx2.HTTPError) as error:
         reason = getattr(error, "strerror", None) or first_line(error)
         raise CheckpointError("hub-download-failed", name=hub_id, reason=reason) from None
@@ -69,7 +69,7 @@ def _download_weights(hub_id: str, directory: Path) -> Path:
     except DryRunError:  # the hub cannot be reached, but the weights may be in the cache
         if any(directory.glob("*.safetensors")) or (directory / OLD_WEIGHTS).exists():
             return directory
-        raise CheckpointError("hub-unreachable", name=hub_id, shipped=asset_directory("checkpoints")) from None
+        raise CheckpointError("hub-unreachable", name=hub_id, shipped=find_asset_directory("checkpoints")) from None
     if safetensors := [file for file in files if file.filename != OLD_WEIGHTS]:
         files = safetensors
     missing = sum(file.file_size or 0 for file in files if file.will_download)

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from bertlab.checkpoints import history, hub
-from bertlab.checkpoints.assets import ASSETS_VARIABLE, asset_directory
+from bertlab.checkpoints.assets import ASSETS_VARIABLE, find_asset_directory
 from bertlab.config.errors import CheckpointError
 
 
@@ -16,11 +16,11 @@ def shipped() -> dict[str, Path]:
 
     See `bertlab.checkpoints.assets` for where they are.
     """
-    directory = asset_directory("checkpoints")
+    directory = find_asset_directory("checkpoints")
     return {path.parent.name: path.parent for path in sorted(directory.glob("[!.]*/config.json"))}
 
 
-def first_shipped(names: Iterable[str]) -> Path:
+def find_first_shipped(names: Iterable[str]) -> Path:
     """Return the directory of the first of these checkpoints that is shipped.
 
     Raises:
@@ -31,7 +31,7 @@ def first_shipped(names: Iterable[str]) -> Path:
         if name in found:
             return found[name]
     raise CheckpointError(
-        "checkpoint-not-shipped", names=names, directory=asset_directory("checkpoints"), variable=ASSETS_VARIABLE
+        "checkpoint-not-shipped", names=names, directory=find_asset_directory("checkpoints"), variable=ASSETS_VARIABLE
     )
 
 

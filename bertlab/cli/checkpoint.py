@@ -214,7 +214,7 @@ def _read_pruned_heads(record: dict) -> set[tuple[int, int]]:
 
 
 def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:
-    from bertlab.checkpoints.average import MIN_SIMILARITY, weight_similarity
+    from bertlab.checkpoints.average import MIN_SIMILARITY, measure_weight_similarity
     from bertlab.explore.session import load
 
     other = load(config.average)
@@ -226,7 +226,7 @@ def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:
         licences = filter(None, (record.get("attribution") for record in records))
         fields |= {"data": list(dict.fromkeys(names)), "attribution": "; ".join(dict.fromkeys(licences))}
     summary = f"{1 - config.share:g} of {session.name} and {config.share:g} of {other.name}, not evaluated yet"
-    if (similarity := weight_similarity(session.model, other.model)) < MIN_SIMILARITY:
+    if (similarity := measure_weight_similarity(session.model, other.model)) < MIN_SIMILARITY:
         summary += (
             f" (these checkpoints share no initialisation: the cosine of their weights is {similarity:.2f}, "
             "and their average is unlikely to work)"

@@ -1,1 +1,1 @@
-"""Plain data and the helpers of all other packages: configuration, presets, tasks, limits, errors, languages."""
+"""Plain data that all other packages use: configuration, presets, tasks, limits, errors and languages."""

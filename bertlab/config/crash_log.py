@@ -15,7 +15,7 @@ from bertlab.config.errors import BertlabError, first_line
 MAX_BYTES = 1_000_000  # a larger log is renamed to errors.log.1 before the next entry
 
 
-def log_path() -> Path:
+def find_log_path() -> Path:
     """Return the path of the log, whether or not the file exists."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "bertlab" / "errors.log"
@@ -37,7 +37,7 @@ def log_unexpected_error(error: BaseException, where: str) -> BertlabError:
     reason = f"{type(error).__name__}: {first_line(error)}"
     entry = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {id} {where}\n{stack}\n"
     try:
-        path = log_path()
+        path = find_log_path()
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size > MAX_BYTES:
             path.replace(path.with_name(f"{path.name}.1"))

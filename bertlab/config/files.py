@@ -41,7 +41,7 @@ def write_atomically(path: Path, text: str) -> None:
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()
-        raise BertlabError("file-not-writable", path=path, reason=system_reason(error)) from error
+        raise BertlabError("file-not-writable", path=path, reason=describe_system_error(error)) from error
 
 
 def read_text(path: Path) -> str:
@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError:
         raise CheckpointError("file-not-utf8", path=path) from None
     except (OSError, ValueError) as error:  # ValueError: the path contains a null character
-        raise CheckpointError("file-not-readable", path=path, reason=system_reason(error)) from None
+        raise CheckpointError("file-not-readable", path=path, reason=describe_system_error(error)) from None
 
 
 def read_json_object(path: Path) -> dict:
@@ -75,10 +75,10 @@ def read_json_object(path: Path) -> dict:
     return fields
 
 
-def system_reason(error: BaseException) -> Message | str:
+def describe_system_error(error: BaseException) -> Message | str:
     """Return the reason why an operation on a file failed, as a parameter for an error message.
 
-    >>> str(system_reason(OSError(errno.ENOSPC, "No space left on device")))
+    >>> str(describe_system_error(OSError(errno.ENOSPC, "No space left on device")))
     'No space left on device'
     """
     if isinstance(error, OSError) and error.errno in _REASONS:

@@ -201,7 +201,7 @@ def message_ids(language: str = DEFAULT) -> frozenset[str]:
     return frozenset(_bundle(language)._messages)
 
 
-def message_files(language: str) -> list[Path]:
+def find_message_files(language: str) -> list[Path]:
     """Return the Fluent files of a language: those of its directory, then those that other directories add to it."""
     own = languages()[language].directory
     directories = [own, *(root / language for root in _locale_roots() if root / language != own)]
@@ -222,7 +222,7 @@ def _bundle(code: str):
         return None
     # Fluent would put invisible marks around parameters, which a user would copy together with a path in a message.
     bundle = FluentBundle([code], functions={"FORMAT": _format_number}, use_isolating=False)
-    for path in message_files(code):
+    for path in find_message_files(code):
         bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
     return bundle
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.files import system_reason
+from bertlab.config.files import describe_system_error
 from bertlab.config.languages import Message
 
 try:
@@ -34,7 +34,7 @@ def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a")
     except (OSError, ValueError) as error:  # ValueError: the path contains a null character
-        raise BertlabError("file-not-writable", path=path, reason=system_reason(error)) from error
+        raise BertlabError("file-not-writable", path=path, reason=describe_system_error(error)) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,7 +14,7 @@ import torch
 
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.average import average
-from bertlab.checkpoints.locate import first_shipped
+from bertlab.checkpoints.locate import find_first_shipped
 from bertlab.checkpoints.locate import shipped as shipped
 from bertlab.checkpoints.prune import prune
 from bertlab.config.errors import BertlabError, CheckpointError, TextError
@@ -68,7 +68,7 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
         CheckpointError: no such checkpoint is shipped.
     """
     task_types = types_of_command(command)
-    return first_shipped(shipped_checkpoints(task_types[0].name if task_types else "", language))
+    return find_first_shipped(shipped_checkpoints(task_types[0].name if task_types else "", language))
 
 
 class Session(Predictor):

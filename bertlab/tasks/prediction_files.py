@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bertlab.config.errors import DataError
-from bertlab.config.files import system_reason, write_atomically
+from bertlab.config.files import describe_system_error, write_atomically
 from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.examples import Examples
@@ -116,7 +116,7 @@ def read_conll(path: Path, examples: Examples) -> list[list[str]]:
     except UnicodeDecodeError:
         raise DataError("predictions-not-utf8", path=path) from None
     except OSError as error:
-        raise DataError("predictions-unreadable", path=path, reason=system_reason(error)) from None
+        raise DataError("predictions-unreadable", path=path, reason=describe_system_error(error)) from None
     sentences = [[line for line in block.split("\n") if line] for block in blocks]
     sentences = [sentence for sentence in sentences if sentence]
     if len(sentences) != len(examples):

@@ -15,7 +15,7 @@ import tyro
 from bertlab.checkpoints import history
 from bertlab.checkpoints.files import CARD, CONFIG, RECORD, WEIGHTS
 from bertlab.config.errors import BertlabError, DataError
-from bertlab.config.files import system_reason
+from bertlab.config.files import describe_system_error
 
 FILES = (CONFIG, WEIGHTS, RECORD, CARD, "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 
@@ -78,7 +78,7 @@ def export_run(config: ExportRunConfig) -> Path:
         (unfinished / history.SETTINGS).write_text(json.dumps(settings | {"exported": state}, indent=2) + "\n")
         unfinished.rename(config.out)
     except OSError as error:
-        raise BertlabError("file-not-writable", path=config.out, reason=system_reason(error)) from error
+        raise BertlabError("file-not-writable", path=config.out, reason=describe_system_error(error)) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return config.out

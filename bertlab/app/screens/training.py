@@ -49,7 +49,7 @@ def status_table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]
         "tokens": [display.format_or_dash(last[name].get("tokens"), ",") for name in ends],
         "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in ends],
         "speed": [display.format_or_dash(history.tokens_per_second(rows[name]), ",.0f") for name in ends],
-        "recent": [display.format_or_dash(history.recent_mean(rows[name], "loss"), ".3f") for name in ends],
+        "recent": [display.format_or_dash(history.compute_recent_mean(rows[name], "loss"), ".3f") for name in ends],
         "held-out": [held_out_metric(rows[name]) for name in ends],
     }
     states = [t(f"training-state-{end.state}") for end in ends.values()]
@@ -118,7 +118,7 @@ def show_runs() -> None:
         of_finetuning = [metric for metric in metrics if metric in curves.MEASURES]
         others = [metric for metric in metrics if metric in NUMBERS and metric not in of_finetuning]
         display.explain(*others, *evaluation.explanations(of_finetuning))
-    latest = {name: history.watched_predictions(rows[name])[::-1][:MAX_WATCHED_ROWS] for name in thin}
+    latest = {name: history.read_watched_predictions(rows[name])[::-1][:MAX_WATCHED_ROWS] for name in thin}
     watched = {name: predictions for name, predictions in latest.items() if predictions}
     if watched:
         st.subheader(t("training-watched-sentences"), anchor=False)
