@@ -183,7 +183,7 @@ def test_finetune_stops_at_a_missing_answer_or_skips_it(tmp_path, tiny_checkpoin
     list(finetune(config(tmp_path, tiny_checkpoint, data=invalid_file, invalid="skip")))
     assert checkpoint.load(tmp_path / "run" / "checkpoint").record["skipped"] == 1
     only = write(tmp_path / "only.json", invalid_questions()[4:5])
-    with raises_error(DataError, "no-row-to-learn"):
+    with raises_error(DataError, "no-trainable-row"):
         list(finetune(config(tmp_path, tiny_checkpoint, data=only, invalid="skip", out=tmp_path / "none")))
 
 

@@ -410,7 +410,7 @@ def test_a_custom_task_is_trained_and_evaluated(kind, tmp_path, tiny_checkpoint,
         ([*("--kind", "span"), *COLUMN_FLAGS["span"][:4]], 'no column "answers" to train on'),
         (
             ["--kind", "span", *COLUMN_FLAGS["span"][:5], "a"],
-            "row 1: has an answer, 'tea', that does not occur in its passage",
+            "row 1: has the answer 'tea', which does not occur in its passage",
         ),
         (["--kind", "classify", "--text-column", "reviews"], "no column reviews; its columns are review, other"),
         (["--kind", "classify", "--text-column", "review"], 'no column "label" to train on'),

@@ -45,8 +45,8 @@ class PretrainingLoss:
     def make_targets(self, batch) -> tuple:
         """Mask a batch and return its inputs, the positions to predict [P] and their labels [P].
 
-        With `left_to_right`, nothing is masked and the labels are the next tokens.
-        See `mask_tokens` and `label_next_tokens`.
+        With `left_to_right`, nothing is masked and the labels are the next tokens. See `mask_tokens` and
+        `label_next_tokens`.
         """
         if self.left_to_right:
             return label_next_tokens(batch.inputs)
@@ -59,12 +59,12 @@ class PretrainingLoss:
         cls_R = torch.arange(B if pair else 0, device=index_P.device) * T
         hidden_RH = model.encode_positions(inputs, torch.cat([cls_R, index_P]))
         head = model.heads["mlm"]
-        mlm, plain, hits = decoded_cross_entropy(
+        loss, loss_of_labels, hits = decoded_cross_entropy(
             head.transform(hidden_RH[len(cls_R) :]), model.embeddings.token.weight, head.bias, labels_P,
             self._teacher_logits(inputs, index_P, len(model.embeddings.token.weight)), self.teacher_share,
         )  # fmt: skip
-        metrics = {"mlm_loss": plain, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
-        parts = {"mlm": mlm}
+        metrics = {"mlm_loss": loss_of_labels, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
+        parts = {"mlm": loss}
         if pair:
             logits_B2 = model.head(pair.head)(model.pooler(hidden_RH[:B, None])).float()
             parts[pair.name] = pair_loss = F.cross_entropy(logits_B2, batch.nsp_labels_B)
@@ -101,7 +101,7 @@ class Candidate:
     id: int
     """The token id."""
     probability: float
-    """In 0..1."""
+    """The probability, in 0..1."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ class Original:
     id: int
     """The token id."""
     probability: float
-    """In 0..1."""
+    """The probability, in 0..1."""
     rank: int
-    """Its place among all tokens by probability; 1 is the most probable."""
+    """The rank of the token by probability; 1 is the most probable."""
 
 
 @dataclass(frozen=True)

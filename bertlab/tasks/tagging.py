@@ -186,7 +186,7 @@ def _tokenise_words(tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]):
 
 
 def _tokenise_characters(tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]):
-    """Tokenise sentences given as characters; a token predicts the tag of its first character.."""
+    """Tokenise sentences given as characters; a token predicts the tag of its first character."""
     encoded = tokenizer.encode_segments(["".join(characters) for characters in sentences])
     for characters, row in zip(sentences, encoded, strict=True):
         unit_of = np.repeat(np.arange(len(characters)), [len(character) for character in characters])

@@ -179,9 +179,9 @@ def answer_questions(
     decoded: list[Decoded] = []
     with inference(model):
         for first in progress(range(0, len(rows), QUESTIONS_AT_ONCE)):
-            part = rows[first : first + QUESTIONS_AT_ONCE]
+            chunk = rows[first : first + QUESTIONS_AT_ONCE]
             inputs = make_span_windows(
-                tokenizer, [r["question"] for r in part], [r["context"] for r in part], max_tokens, stride
+                tokenizer, [row["question"] for row in chunk], [row["context"] for row in chunk], max_tokens, stride
             )
             decoded += decode_all(inputs, *score_spans(inputs, compute_logits, tokenizer.pad_id, batch_size))
     return decoded

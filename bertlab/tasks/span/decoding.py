@@ -27,7 +27,7 @@ class Span:
     score: float
     """S.T_i + E.T_j, a logit."""
     window: int
-    """The index of the window that it was found in."""
+    """The index of the window that contains it."""
 
 
 @dataclass(frozen=True)

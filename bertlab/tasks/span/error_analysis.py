@@ -39,10 +39,10 @@ def analyse_questions(
     unanswerable = any(not row["answers"]["text"] for row in rows)
     spec = spec.replace(unanswerable=unanswerable)
     decoded: list[Decoded] = []
-    windows = {"max_tokens": loaded.max_tokens_for(max_tokens), "stride": loaded.stride}
+    window_options = {"max_tokens": loaded.max_tokens_for(max_tokens), "stride": loaded.stride}
     for first in progress(range(0, len(rows), QUESTIONS_AT_ONCE)):
-        part = rows[first : first + QUESTIONS_AT_ONCE]
-        decoded += answer_questions(loaded.model, loaded.tokenizer, part, **windows)
+        chunk = rows[first : first + QUESTIONS_AT_ONCE]
+        decoded += answer_questions(loaded.model, loaded.tokenizer, chunk, **window_options)
     answers = {row["id"]: spans.text for row, spans in zip(rows, decoded, strict=True)}
     margins = {row["id"]: spans.no_answer_margin for row, spans in zip(rows, decoded, strict=True)}
     tau = (loaded.null_threshold or 0.0) if unanswerable else None

@@ -195,7 +195,7 @@ class SpanTask(FinetuneTaskType):
             invalid_rows=invalid_rows,
         )  # fmt: skip
         if not len(features):
-            raise DataError("no-row-to-learn")
+            raise DataError("no-trainable-row")
 
         def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
             all_rows = limit is None or limit >= len(held_out)

@@ -61,11 +61,17 @@ for _pair in _OPPOSITE_PAIRS.split():
 def add_unanswerable(rows: Sequence[Mapping], per_answered: float, seed: int = 0) -> list[dict]:
     """Append generated unanswerable questions, about `per_answered` of them for each answerable question.
 
-    A generated row has the columns of the original row, no answers, and an id that names the method: "ID.removed" (the
-    sentence with the answer is removed), "ID.elsewhere" (with the paragraph of the article that shares most words with
-    the question and does not contain the answer; ".fitted": names missing there are replaced by names that it has),
-    "ID.swapped" (a name, number or noun of the question is replaced by another of the same shape), "ID.opposite",
-    "ID.negated". The result is a pure function of the arguments.
+    A generated row has the columns of the original row, no answers, and an id that names the method:
+
+    - "ID.removed": the sentence with the answer is removed.
+    - "ID.elsewhere": the passage is replaced by the paragraph of the article that shares most words with the question
+      and does not contain the answer.
+    - "ID.elsewhere.fitted": in addition, names of the question that this paragraph lacks are replaced by names from it.
+    - "ID.swapped": a name, number or noun of the question is replaced by another of the same shape.
+    - "ID.opposite": a word of the question is replaced by its opposite.
+    - "ID.negated": the auxiliary verb of the question is negated.
+
+    The result depends only on the arguments.
 
     Args:
         rows: SQuAD columns with title; rows with the same title belong to one article.
@@ -80,14 +86,14 @@ def add_unanswerable(rows: Sequence[Mapping], per_answered: float, seed: int = 0
     """
     if not 0 < per_answered <= 1:
         raise DataError("unanswerable-share-invalid", share=per_answered)
-    articles = _articles(rows)
+    articles = _group_by_article(rows)
     answerable = [number for number, row in enumerate(rows) if row["answers"]["text"]]
     count, generated = round(per_answered * len(answerable)), []
-    for place in np.random.default_rng([seed, 2018]).permutation(len(answerable)):
+    for index in np.random.default_rng([seed, 2018]).permutation(len(answerable)):
         if len(generated) == count:
             break
-        row = rows[answerable[place]]
-        rng = np.random.default_rng([seed, answerable[place]])
+        row = rows[answerable[index]]
+        rng = np.random.default_rng([seed, answerable[index]])
         for method in rng.choice(len(_METHODS), len(_METHODS), replace=False, p=_METHOD_PROBABILITIES):
             change = _METHODS[method](row, articles[row.get("title", "")], rng)
             if change is not None:
@@ -113,25 +119,28 @@ class _Article:
 
     @cached_property
     def words(self) -> dict[str, set[str]]:
-        return {paragraph: _words(paragraph) for paragraph in self.paragraphs}
+        """The words of each paragraph."""
+        return {paragraph: _long_words(paragraph) for paragraph in self.paragraphs}
 
     @cached_property
     def lower(self) -> dict[str, str]:
+        """Each paragraph in lower case."""
         return {paragraph: paragraph.lower() for paragraph in self.paragraphs}
 
     @cached_property
     def names(self) -> dict[str, dict[str, list[str]]]:
         """The names and numbers of each paragraph, by shape."""
-        return {paragraph: _group_by_shape(names(paragraph)) for paragraph in self.paragraphs}
+        return {paragraph: _group_by_shape(find_names(paragraph)) for paragraph in self.paragraphs}
 
     @cached_property
     def all_names(self) -> dict[str, list[str]]:
+        """The names and numbers of all paragraphs, by shape."""
         return _group_by_shape(
             dict.fromkeys(name for shapes in self.names.values() for group in shapes.values() for name in group)
         )
 
 
-def _articles(rows: Sequence[Mapping]) -> dict[str, _Article]:
+def _group_by_article(rows: Sequence[Mapping]) -> dict[str, _Article]:
     articles: dict[str, _Article] = defaultdict(_Article)
     for row in rows:
         articles[row.get("title", "")].paragraphs[row["context"]] = None
@@ -141,32 +150,32 @@ def _articles(rows: Sequence[Mapping]) -> dict[str, _Article]:
 def _group_by_shape(names: Iterable[str]) -> dict[str, list[str]]:
     shapes: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        shapes[shape(name)].append(name)
+        shapes[name_shape(name)].append(name)
     return shapes
 
 
-def _words(text: str) -> set[str]:
+def _long_words(text: str) -> set[str]:
     return set(re.findall(r"\w{3,}", text.lower()))
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
-    """The begin and end of each sentence in characters, without the space after it.
+def split_sentences(text: str) -> list[tuple[int, int]]:
+    """Find the first character of each sentence and the character after its last, without the space that follows.
 
-    >>> [(a, b) for a, b in sentences("It rained. We left! Why?")]
+    >>> [(a, b) for a, b in split_sentences("It rained. We left! Why?")]
     [(0, 10), (11, 19), (20, 24)]
     """
-    cuts = [(m.start(), m.end()) for m in _SENTENCE_END.finditer(text)]
-    begins, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)]
+    gaps = [(match.start(), match.end()) for match in _SENTENCE_END.finditer(text)]
+    begins, ends = [0, *(end for _, end in gaps)], [*(start for start, _ in gaps), len(text)]
     return list(zip(begins, ends, strict=True))
 
 
-def names(text: str) -> list[str]:
+def find_names(text: str) -> list[str]:
     """Find numbers and runs of capitalised words, except single words at the beginning of a sentence.
 
-    >>> names("Rain fell on New York. Later, in May 1987, 3.5 million left the Bank of Chicago.")
+    >>> find_names("Rain fell on New York. Later, in May 1987, 3.5 million left the Bank of Chicago.")
     ['New York', 'May', '1987', '3.5', 'Bank of Chicago']
     """
-    begins = {begin for begin, _ in sentences(text)}
+    begins = {begin for begin, _ in split_sentences(text)}
     result = []
     for match in _NAME.finditer(text):
         starts_sentence = match.start() in begins or text[match.start() - 1] in "\"'(“"
@@ -178,10 +187,10 @@ def names(text: str) -> list[str]:
     return result
 
 
-def shape(name: str) -> str:
-    """The class of a name; a name is only replaced by another of the same shape.
+def name_shape(name: str) -> str:
+    """The shape of a name, such as "year"; a name is only replaced by another name of the same shape.
 
-    >>> [shape(name) for name in ("1987", "3.5", "May", "Chinese", "New York", "Paris")]
+    >>> [name_shape(name) for name in ("1987", "3.5", "May", "Chinese", "New York", "Paris")]
     ['year', 'number', 'month', 'people', 'name 2', 'name 1']
     """
     if name[0].isdigit():
@@ -202,16 +211,16 @@ def _remove_sentence(row: Mapping, article: _Article, rng: np.random.Generator) 
     """Remove the sentence with the answer, if the rest of the passage does not contain the answer."""
     context, begin = row["context"], row["answers"]["answer_start"][0]
     answer = row["answers"]["text"][0]
-    removed = [span for span in sentences(context) if span[0] < begin + len(answer) and span[1] > begin]
+    removed = [span for span in split_sentences(context) if span[0] < begin + len(answer) and span[1] > begin]
     rest = (context[: removed[0][0]] + context[removed[-1][1] :].lstrip()).strip()
-    if len(sentences(rest)) < 2 or answer.strip().lower() in rest.lower():
+    if len(split_sentences(rest)) < 2 or answer.strip().lower() in rest.lower():
         return None
     return "removed", row["question"], rest
 
 
 def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
-    """Replace the passage by the paragraph of the article with most words of the question and without any answer."""
-    question_words, answers = _words(row["question"]), [text.strip().lower() for text in row["answers"]["text"]]
+    """Replace the passage by the paragraph that shares most words with the question and contains no answer."""
+    question_words, answers = _long_words(row["question"]), [text.strip().lower() for text in row["answers"]["text"]]
     others = [
         (len(question_words & words), paragraph)
         for paragraph, words in article.words.items()
@@ -220,12 +229,12 @@ def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator)
     most, paragraph = max(others, key=itemgetter(0), default=(0, ""))
     if most < 2:
         return None
-    missing = [name for name in names(row["question"]) if name not in paragraph]
+    missing = [name for name in find_names(row["question"]) if name not in paragraph]
     if not missing:
         return "elsewhere", row["question"], paragraph
     question = row["question"]
     for name in missing:
-        replacements = _replacements(name, article.names[paragraph][shape(name)], question)
+        replacements = _replacements(name, article.names[paragraph][name_shape(name)], question)
         if not replacements:
             return None
         question = _replace_word(question, name, replacements[rng.integers(len(replacements))])
@@ -238,12 +247,12 @@ def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Cha
     The sentence of the answer is not used: with a name from there, the question could be answerable.
     """
     context, question, begin = row["context"], row["question"], row["answers"]["answer_start"][0]
-    answer_sentence = next(context[a:b] for a, b in sentences(context) if b > begin)
+    answer_sentence = next(context[a:b] for a, b in split_sentences(context) if b > begin)
     answers = " ".join(row["answers"]["text"])
     choices = []
-    for name in names(question):
-        in_passage = [other for other in article.names[context][shape(name)] if other not in answer_sentence]
-        in_article = [other for other in article.all_names[shape(name)] if other not in context]
+    for name in find_names(question):
+        in_passage = [other for other in article.names[context][name_shape(name)] if other not in answer_sentence]
+        in_article = [other for other in article.all_names[name_shape(name)] if other not in context]
         for source in (in_passage, in_article):
             choices.append([(name, other) for other in _replacements(name, source, f"{question} {answers}")])
     nouns = [word for word in dict.fromkeys(_NOUN_AFTER_THE.findall(context)) if word not in answer_sentence]
@@ -287,7 +296,7 @@ _METHOD_PROBABILITIES = (0.2, 0.2, 0.3, 0.2, 0.1)
 
 
 def _replacements(name: str, others: Iterable[str], text: str) -> list[str]:
-    """Filter names that can replace `name`: not a part of `text`, and without `name` in them."""
+    """Select the names that can replace `name`: they do not occur in `text` and do not contain `name`."""
     text = text.lower()
     return [other for other in others if other.lower() not in text and name not in other]
 
