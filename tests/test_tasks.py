@@ -379,7 +379,7 @@ def test_a_custom_task_is_trained_and_evaluated(kind, tmp_path, tiny_checkpoint,
     assert "differ" not in capsys.readouterr().err
     if kind == "classification":
         assert bertlab.load(path).labels == ("1", "2", "3")
-    assert bertlab.load(path).texts == {"classification": 1, "regression": 2}.get(kind)
+    assert bertlab.load(path).num_texts == {"classification": 1, "regression": 2}.get(kind)
     assert (bertlab.load(path).value_range is not None) == (kind == "regression")
     # the checkpoint records its task, so no flag is needed
     words = [

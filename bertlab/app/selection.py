@@ -62,7 +62,7 @@ def examples_for(prediction: str) -> Examples:
 
 def needs_pair(checkpoint: sessions.Checkpoint, prediction: str) -> bool:
     """Whether a prediction needs two texts, since the checkpoint was trained on text pairs only."""
-    return prediction == "classify" and sessions.open_session(checkpoint).texts == 2
+    return prediction == "classify" and sessions.open_session(checkpoint).num_texts == 2
 
 
 def describe_size(config: ModelConfig) -> str:

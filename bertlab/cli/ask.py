@@ -132,8 +132,8 @@ def classify(config: Classify) -> None:
     texts = read_texts(config.text, *([] if config.pair is None else [config.pair]))
     session = open_session(config, "classify", *texts)
     prediction = session.classify(*texts)
-    if session.texts not in (None, len(texts)):
-        expected = "single texts" if session.texts == 1 else "pairs of texts"
+    if session.num_texts not in (None, len(texts)):
+        expected = "single texts" if session.num_texts == 1 else "pairs of texts"
         print(f"{session.name} was fine-tuned on {expected}, so this prediction is unreliable", file=sys.stderr)
     label = {} if prediction.best is None else {"label": prediction.best.label}
     print_result(config, session, prediction, lambda: terminal.classification_lines(texts, prediction), **label)

@@ -52,13 +52,18 @@ class CheckpointInfo:
         return recorded if isinstance(recorded, str) and recorded else self.tokenizer.language
 
     @property
-    def texts(self) -> int | None:
+    def num_texts(self) -> int | None:
         """The number of texts in one input of `classify`, 1 or 2; None if the record does not contain it."""
         task = self.record.get("task")
         kind = task.get("kind") if isinstance(task, dict) else None
         task_type = TASK_TYPES.get(kind) if isinstance(kind, str) else None
         columns = task.get("text") if task_type in types_of_command("classify") else None
         return len(columns) if isinstance(columns, list) and len(columns) in (1, 2) else None
+
+    @property
+    def texts(self) -> int | None:
+        """The older name of `num_texts`."""
+        return self.num_texts
 
     @property
     def value_range(self) -> tuple[float, float] | None:

@@ -53,7 +53,7 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
 def fill_jointly(
     model: Bert, tokenizer: Tokenizer, encoding: Encoding, text: str, pair: str | None = None, beams: int = 5
 ) -> JointFill:
-    """Fill all masks together by beam search from left to right, each token given those already filled in.
+    """Fill all masks together by beam search from left to right; each token is predicted from those filled in before.
 
     BERT defines no joint probability; this is the product p(first) p(second | first) ... in that order, and another
     order would give another product. With as many beams as tokens in the vocabulary the search would be exhaustive.

@@ -58,7 +58,7 @@ def load(source: str | Path, device: str = "cpu") -> "Session":
 
 
 def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> Path:
-    """The shipped checkpoint for a command: a pre-trained one unless the command's task type names its own.
+    """Find the shipped checkpoint for a command: a pre-trained one, unless the command's task type names another.
 
     Args:
         command: such as "answer", "classify" or "fill-mask".

@@ -216,7 +216,7 @@ def _train(
     remaining_marks = None
     with trainer.save_on_interrupt():
         for report in trainer:
-            log.write(report.log_row())
+            log.write(report.make_log_row())
             yield report
             if remaining_marks is None:  # a resumed run does not repeat its earlier evaluations
                 remaining_marks = [mark for mark in EVALUATE_AT if mark > report.progress]

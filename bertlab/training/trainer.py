@@ -72,8 +72,8 @@ class StepReport:
     data_seconds: float = 0.0
     """The part of the step time in which the trainer waited for the batch."""
 
-    def log_row(self) -> dict:
-        """The report as a flat row of `log.jsonl`."""
+    def make_log_row(self) -> dict:
+        """Convert the report to a flat row of `log.jsonl`."""
         row = asdict(self)
         return {**row.pop("metrics"), **row}
 

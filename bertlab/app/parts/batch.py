@@ -103,7 +103,7 @@ def _selected_texts(table: Rows, question: str, checkpoint: sessions.Checkpoint)
     text = fields.column(left, t("batch-text-column"), text, table.columns, f"text-{question}")
     pair = ""
     if "pair_column" in types_of_command(question)[0].column_flags:
-        trained_texts = sessions.open_session(checkpoint).texts
+        trained_texts = sessions.open_session(checkpoint).num_texts
         unnamed = "2" if trained_texts == 2 and table.columns == ("1", "2") else ""
         pair = "" if trained_texts == 1 else guess_column(table.columns, PAIR_NAMES) or unnamed
         pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{question}")

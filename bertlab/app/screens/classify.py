@@ -80,7 +80,7 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
 
 
 reader, examples = selection.find_session("classify"), selection.examples_for("classify")
-trained_texts = reader.texts if reader else None
+trained_texts = reader.num_texts if reader else None
 first_example, second_example = examples.similar_pair if trained_texts == 2 else (examples.review, "")
 frame.heading("classify-value" if reader and selection.predicts_value(reader) else "classify")
 text = fields.text_line(st, t("classify-text"), first_example, key="judged")

@@ -84,7 +84,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
     try:
         with trainer.save_on_interrupt():
             for report in trainer:
-                artifacts.write_row(report.log_row())
+                artifacts.write_row(report.make_log_row())
                 artifacts.write_after_step(report.step)
                 # A signal that arrives while the caller processes the report is handled after the next step.
                 with trainer.signals.defer():
