@@ -242,7 +242,7 @@ LONG = "tea " * 200
         (lambda s: s.attention("tea", " "), TextError, "the second text is empty"),
         (lambda s: s.attention(LONG), TextError, r"\d\d\d tokens, the model reads at most 64"),
         (lambda s: s.embed(["tea", LONG]), TextError, "at most 64"),
-        (lambda s: s.embed("tea"), TextError, "in a list"),
+        (lambda s: s.embed("tea"), TextError, "into a list"),
         (lambda s: s.fill_mask(["one [MASK]", "two"]), TextError, "one text at a time"),
         (lambda s: s.answer(None, PASSAGE), TextError, "one text at a time"),
         (lambda s: s.fill_mask("no mask"), TextError, r"write \[MASK\]"),
@@ -274,7 +274,7 @@ def test_a_pair_on_a_model_with_one_token_type_is_refused(session):
 @pytest.mark.parametrize(
     ("ask", "head"),
     [
-        (lambda s: s.fill_mask("no mask either"), "masked-word"),
+        (lambda s: s.fill_mask("no mask either"), "masked-token"),
         (lambda s: s.next_sentence(LONG, B), "next-sentence"),
         (lambda s: s.answer(QUESTION, PASSAGE), "question-answering"),
     ],

@@ -312,7 +312,7 @@ def test_the_last_good_state_is_saved_before_any_process_ends(corpus, tmp_path):
     assert process.returncode != 0
     assert checkpoint.load(tmp_path / "run" / "last-good").record["steps"] == 4, err
     line = "the loss is nan at step 6; the state of step 4 is saved"
-    assert f"bertlab: {line}: try a lower --optim.lr in another --out, starting with --from" in err
+    assert f"bertlab: {line}: try a lower --optim.lr with another --out, and start with --from" in err
     assert f"process 1: {line}" in err or "process 1" not in err
     assert "nothing was saved" not in err
 
