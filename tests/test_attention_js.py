@@ -580,7 +580,7 @@ import json, sys
 from bertlab.tasks.masked_lm import Candidate, MaskFill
 from bertlab.views import assets, figures
 drawn = figures.mask_bars(MaskFill(1, 0, 6, (Candidate("tea", 5, 0.4),)))
-print(json.dumps([list(drawn.data[0].marker.color), assets.module("attention"), assets.css()]))
+print(json.dumps([list(drawn.data[0].marker.color), assets.bundle_module("attention"), assets.css()]))
 """
 
 
@@ -604,11 +604,8 @@ def test_another_palette_changes_figures_and_canvas_views(tmp_path):
 @pytest.mark.parametrize("sight", SIGHTS)
 @pytest.mark.parametrize("dark", [False, True])
 def test_heads_are_told_apart_with_every_kind_of_sight(visit, sight, dark):
-    page = visit(
-        f"<!doctype html><script type=module>{assets.module('attention')}; Object.assign(globalThis, {{ headColours }})"
-        "</script>",
-        ready="globalThis.headColours",
-    )
+    script = f"{assets.bundle_module('attention')}; globalThis.headColours = headColours;"
+    page = visit(f"<!doctype html><script type=module>{script}</script>", ready="globalThis.headColours")
     for count in (12, 16):
         colours = page.evaluate("([count, dark]) => headColours(count, dark)", [count, dark])
         assert len(set(colours)) == count
@@ -722,7 +719,7 @@ def test_bertviz_works_from_disk_without_a_network(visit):
 
 
 def adapter_page(host):
-    module = json.dumps(assets.hosted("attention", host))
+    module = json.dumps(assets.bundle_for_host("attention", host))
     return (
         f"<!doctype html><style>{assets.css()}</style><div id=host></div><script type=module>"
         f"const file = new Blob([{module}], {{ type: 'text/javascript' }});"

@@ -170,7 +170,7 @@ def test_the_figures_show_the_numbers(one, two):
     np.testing.assert_allclose(np.array(matrix.data[0].z), found.difference_UU(1, 1), atol=1e-4)
     drift = differences.layer_drift(found)
     np.testing.assert_allclose(drift.data[0].y, np.diagonal(found.cka_LM), atol=1e-4)
-    bars = differences.moved_most(found, top=3)
+    bars = differences.most_changed_tokens(found, top=3)
     assert list(bars.data[0].x) == sorted(bars.data[0].x)
     assert bars.data[0].x[-1] == pytest.approx(found.drift_LU[-1].max(), abs=1e-4)
 

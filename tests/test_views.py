@@ -62,7 +62,7 @@ def test_12_x_12_x_128_fits_a_megabyte_within_the_promised_error():
 @pytest.mark.parametrize("power", payload.POWERS)
 def test_every_scale_keeps_its_promise(power):
     probs = np.concatenate([np.linspace(0, 1, 5001), np.geomspace(1e-6, 1, 2000)]).astype(np.float32)
-    codes = payload._table(power)[payload._fine(probs)]
+    codes = payload._make_code_table(power)[payload._quantise(probs)]
     back = decode(codes.tobytes(), {"bytes": 1, "power": power})
     assert np.abs(back - probs).max() <= 0.0041
     if power == 0.5:
@@ -217,7 +217,7 @@ def test_bertviz_page_is_small_rounded_and_for_short_inputs():
 @pytest.mark.parametrize("view", ["attention", "neuron"])
 @pytest.mark.parametrize("host", ["streamlit", "jupyter", "page"])
 def test_bundles_are_one_module_that_fetches_nothing(view, host):
-    source = assets.hosted(view, host)
+    source = assets.bundle_for_host(view, host)
     source = source.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
     assert not re.search(r"^import |import\(|fetch\(|innerHTML|https?:|\beval\(", source, re.MULTILINE)
     assert len(re.findall(r"^function render\(", source, re.MULTILINE)) == 1

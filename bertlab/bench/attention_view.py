@@ -193,7 +193,7 @@ def measure_bertlab(page: Page, attention: AttentionMap, limit: float) -> list[t
     page.evaluate("window.layerBytes = []")
     hover_time = timer.time_repeatedly(HOVER, HOVERS)
     first_view = ("bertlab, first view", size, f"{len(first_bytes):,}", packing_time, paint_time, hover_time)
-    if pack.whole:
+    if pack.is_unsplit:
         return [(*first_view, timer.time_repeatedly(SWITCH_LAYER, LAYER_SWITCHES))]
     layers = [pack.bytes({"view": "lines", "layer": n}) for n in range(LAYER_SWITCHES)]
     last_layer, packing_time = time_call(lambda: pack.bytes({"view": "lines", "layer": LAYER_SWITCHES}))
@@ -221,7 +221,9 @@ def measure_bertviz(page: Page, attention: AttentionMap, limit: float) -> list[t
     tokens = [row.token for row in attention.tokens]
     view, building_time = time_call(lambda: head_view(probs, tokens, second_start, html_action="return").data)
     row = ("bertviz, head view", str(len(tokens)), f"{len(view.encode()):,}", building_time)
-    libraries = f"{assets.static('vendor/jquery.slim.min.js')}\n{assets.static('vendor/d3.min.js')}\n{LOCAL_REQUIRE}"
+    libraries = (
+        f"{assets.read_static('vendor/jquery.slim.min.js')}\n{assets.read_static('vendor/d3.min.js')}\n{LOCAL_REQUIRE}"
+    )
     view, replaced = REQUIRE_FROM_CDN.subn(lambda _: f"<script>{libraries}</script>", view)
     if not replaced:
         raise BertlabError("bench-bertviz-changed")

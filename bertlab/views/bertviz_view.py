@@ -1,8 +1,8 @@
 """bertviz's head view as one offline HTML page, for short texts.
 
 bertviz loads its three libraries from a CDN, repeats the numbers for each pair of sentences and writes them with
-sixteen digits. Here the page contains the libraries, the numbers are written once with three decimals, and no token can
-end the script. bertviz's own drawing script is read as a file, since importing bertviz would import transformers.
+sixteen digits. This page contains the libraries and has every number once, with three decimals, and no token can end
+the script. bertviz's own drawing script is read as a file, because importing bertviz would import transformers.
 
 For long texts and for export use the attention view (`payload`, `html`).
 """
@@ -21,7 +21,7 @@ from bertlab.views.token_labels import token_labels
 MAX_TOKENS = 64
 _ROOT = "bertviz"
 
-# Stands in for require.js: the two libraries that the script asks for are already there.
+# Replaces require.js: the two libraries that the script requires are already loaded.
 _REQUIRE = "const require = {config() {}}; const requirejs = (names, run) => run(jQuery, d3);"
 
 # The script reads one table of numbers per filter. Expanding the filters here, from the one table, keeps them out
@@ -120,8 +120,8 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0, lang: str = DEFAU
         lang=lang,
         layer_name=escape(render("figure-layer", lang)),
         root=_ROOT,
-        jquery=assets.static("vendor/jquery.slim.min.js"),
-        d3=assets.static("vendor/d3.min.js"),
+        jquery=assets.read_static("vendor/jquery.slim.min.js"),
+        d3=assets.read_static("vendor/d3.min.js"),
         params=_inline(params),
         filters=_FILTERS,
         require=_REQUIRE,
@@ -130,7 +130,7 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0, lang: str = DEFAU
 
 
 def _inline(value) -> str:
-    """JSON that can stand inside a script element whatever the strings in it say."""
+    """Write JSON that can be put inside a script element, whatever its strings contain."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 

@@ -1,7 +1,7 @@
-"""Facts -> the columns of a CSV file, one row for each value: layer, head, position, token, value.
+"""Convert results to the columns of a CSV file, one row for each value: layer, head, position, token, value.
 
-A figure shows these values as colours or lengths; `export.tidy` makes them JSON. Layers and heads are counted from 0;
-what comes before layer 0 is called "embeddings".
+A figure shows these values as colours or lengths; `export.tidy` converts them to JSON. Layers and heads are counted
+from 0; the hidden states before layer 0 are called "embeddings".
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def prediction_change(change: PredictionChange) -> Columns:
 
 
 def lens(lens_result: Lens) -> Columns:
-    """For every layer and position: the prediction there, and how the last layer's prediction fares."""
+    """For every layer and position: the prediction there, and the rank of the last layer's prediction there."""
     layers, positions = lens_result.probs_LT.shape
     tokens = token_labels(lens_result.tokens)
     indices = [(layer, position) for layer in range(layers) for position in range(positions)]
@@ -112,7 +112,7 @@ def layer_similarity(comparison: Comparison) -> Columns:
     }
 
 
-def moved_most(comparison: Comparison, layer: int) -> Columns:
+def most_changed_tokens(comparison: Comparison, layer: int) -> Columns:
     """The cosine distance of every token in one layer, largest first."""
     order = np.argsort(-comparison.drift_LU[layer], kind="stable").tolist()
     return {

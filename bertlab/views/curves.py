@@ -12,46 +12,47 @@ from bertlab.config.tasks import TASKS
 from bertlab.views.export import Columns
 from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, escape_markup
 
-# when all colours are used up, they repeat with the next dash
+# after the last colour, the colours repeat with the next dash
 DASHES = ["solid", "dash", "dot", "dashdot"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """Where the log of a run holds the values of a curve, and how they are drawn."""
+    """Where the log of a run has the values of a curve, and how they are drawn."""
 
-    step: str
-    """Key in the row of a training step; "" if steps do not have it."""
-    measured: tuple[str, ...] = ()
-    """Keys in a measurement on held-out text; the curve shows their sum."""
-    percent: bool = False
+    step_key: str
+    """The key in the row of a training step; "" if such rows do not have the metric."""
+    held_out_keys: tuple[str, ...] = ()
+    """The keys in a measurement on held-out text; the curve shows the sum of their values."""
+    is_percent: bool = False
     """Whether the y axis shows percentages."""
-    noisy: bool = True
-    """Whether the value of each step is drawn faintly under the running mean."""
-    hundredths: bool = False
-    """Whether measurements are logged in percent, unlike steps."""
+    is_noisy: bool = True
+    """Whether steps vary so much that the curve shows their running mean, with the values drawn faintly behind it."""
+    is_logged_in_percent: bool = False
+    """Whether measurements on held-out text are logged in percent, while steps are logged as shares."""
 
 
-# keys of fine-tuning metrics in the row of a step
+# fine-tuning metric -> its key in the row of a step
 _STEPS = {"accuracy": "accuracy", "exact_match": "exact"}
-# fine-tuning metrics by the names that evaluation uses
-MEASURES = {
-    name: Metric(_STEPS.get(name, ""), (name,), percent=True, hundredths=True)
+# fine-tuning metrics, by the names that `bertlab evaluate` uses
+TASK_METRICS = {
+    name: Metric(_STEPS.get(name, ""), (name,), is_percent=True, is_logged_in_percent=True)
     for name in dict.fromkeys(name for task in TASKS.values() for name in task.metrics)
 }
 METRICS = {
     "loss": Metric("loss", ("mlm_loss", "nsp_loss", "order_loss")),
-    "masked_accuracy": Metric("mlm_accuracy", ("masked_accuracy",), percent=True),
-    "nsp_accuracy": Metric("nsp_accuracy", ("nsp_accuracy",), percent=True),
-    "order_accuracy": Metric("order_accuracy", ("order_accuracy",), percent=True),
+    "masked_accuracy": Metric("mlm_accuracy", ("masked_accuracy",), is_percent=True),
+    "nsp_accuracy": Metric("nsp_accuracy", ("nsp_accuracy",), is_percent=True),
+    "order_accuracy": Metric("order_accuracy", ("order_accuracy",), is_percent=True),
     "bits_per_character": Metric("", ("bits_per_character",)),
-    **MEASURES,
-    "tag_accuracy": Metric("tag_accuracy", percent=True),
+    **TASK_METRICS,
+    "tag_accuracy": Metric("tag_accuracy", is_percent=True),
     "error": Metric("error"),
-    "learning_rate": Metric("learning_rate", noisy=False),
+    "learning_rate": Metric("learning_rate", is_noisy=False),
 }
-PLACES = ("tokens", "step", "seconds")
-# pixels: height of a figure; of its legend: height of a line, width of a mark with its margins, of a letter, of all
+X_AXES = ("tokens", "step", "seconds")
+# In pixels: the height of a figure; of its legend the height of a line, and the widths of a mark with its margins, of a
+# letter, and of the whole legend.
 HEIGHT, LEGEND_LINE, LEGEND_MARK, LEGEND_LETTER, LEGEND_WIDTH = 300, 26, 52, 8, 440
 
 
@@ -59,7 +60,7 @@ def has_metric(rows: Iterable[Mapping], metric: str) -> bool:
     """Whether any row has a value of this metric."""
     spec = METRICS.get(metric)
     return spec is not None and any(
-        row.get(spec.step) is not None or _measurement(row, spec) is not None for row in rows
+        row.get(spec.step_key) is not None or _read_held_out(row, spec) is not None for row in rows
     )
 
 
@@ -73,12 +74,12 @@ def run_curves(
     axes: tuple[str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """One metric of several runs; runs that lack it are left out.
+    """Draw one metric of several runs; runs without it are left out.
 
     Args:
         runs: the rows of each run's log, by its name.
         metric: a key of `METRICS`.
-        x: an item of `PLACES`.
+        x: one of `X_AXES`.
         log: whether the x axis is logarithmic.
         held_out: name of the diamonds in the legend.
         axes: titles of x and y; None for that of x alone.
@@ -88,15 +89,15 @@ def run_curves(
     axes = axes or (render(f"figure-x-{x}", lang), "")
     figure = go.Figure(layout={"template": TEMPLATE})
     spec = METRICS[metric]
-    form = ".1%" if spec.percent else ".4g"
+    form = ".1%" if spec.is_percent else ".4g"
     for number, (name, rows) in enumerate(runs.items()):
         rows = list(rows)
-        steps = _step_points(rows, spec, x)
+        steps = _find_step_points(rows, spec, x)
         line = {
             "color": COLOURS[number % len(COLOURS)], "width": 2, "dash": DASHES[number // len(COLOURS) % len(DASHES)]
         }  # fmt: skip
         positions, values = [position for position, _ in steps], [value for _, value in steps]
-        if steps and spec.noisy:
+        if steps and spec.is_noisy:
             figure.add_scatter(
                 x=positions, y=values, legendgroup=name, showlegend=False, mode="lines", line={**line, "width": 1},
                 opacity=0.25, hoverinfo="skip",
@@ -108,7 +109,7 @@ def run_curves(
                 mode="lines" if len(steps) > 1 else "markers",
                 line=line, hovertemplate=f"{escape_markup(name)}: %{{y:{form}}}",
             )  # fmt: skip
-        held_out_points = _measured_points(rows, spec, x)
+        held_out_points = _find_held_out_points(rows, spec, x)
         if held_out_points:
             # without steps, a line connects the measurements
             figure.add_scatter(
@@ -124,22 +125,22 @@ def run_curves(
     figure.update_xaxes(
         title={"text": escape_markup(axes[0]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID,
         type="log" if log else "linear", nticks=6, tickformat=".3~s", hoverformat=",.0f",
-        dtick=_log_ticks(figure) if log else None,
+        dtick=_choose_log_ticks(figure) if log else None,
     )  # fmt: skip
     figure.update_yaxes(
         title={"text": escape_markup(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6
     )
-    figure.update_yaxes(exponentformat="power")  # not 150µ for 0.00015
-    if spec.percent:
+    figure.update_yaxes(exponentformat="power")  # otherwise Plotly writes 150µ for 0.00015
+    if spec.is_percent:
         figure.update_yaxes(tickformat=PERCENT_TICKS, rangemode="tozero")
-    # a longer legend makes the figure higher, so that the curves keep their height
-    figure.update_layout(height=HEIGHT + LEGEND_LINE * (_legend_lines(figure) - 1), legend={"maxheight": 0.9})
+    # with more lines in the legend the figure is higher, so that the height of the curves stays the same
+    figure.update_layout(height=HEIGHT + LEGEND_LINE * (_count_legend_lines(figure) - 1), legend={"maxheight": 0.9})
     figure.update_layout(hovermode="x unified", margin={"t": 36}, showlegend=True)
     return figure
 
 
 def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "tokens") -> Columns:
-    """The points of `run_curves` as columns: run, split (training or held-out), place on the x axis, and value.
+    """Return the points of `run_curves` as columns: run, split (training or held-out), x, and value.
 
     >>> rows = [{"step": 1, "tokens": 64, "loss": 8.5}, {"step": 1, "tokens": 64, "validation": {"mlm_loss": 8.0}}]
     >>> curve_points({"tiny": rows}, "loss")
@@ -149,23 +150,23 @@ def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "t
     points = []
     for name, logged in runs.items():
         rows = list(logged)
-        points += [(name, "training", *point) for point in _step_points(rows, spec, x)]
-        points += [(name, "held-out", *point) for point in _measured_points(rows, spec, x)]
+        points += [(name, "training", *point) for point in _find_step_points(rows, spec, x)]
+        points += [(name, "held-out", *point) for point in _find_held_out_points(rows, spec, x)]
     columns = zip(*points, strict=True) if points else ((), (), (), ())
     return {title: list(values) for title, values in zip(("run", "split", x, metric), columns, strict=True)}
 
 
 def last_held_out(rows: Iterable[Mapping]) -> tuple[str, float] | None:
-    """The first metric except the loss that was measured on held-out text, with its last value; or None."""
+    """Return the first metric that was measured on held-out text, except the loss, with its last value; or None."""
     rows = list(rows)
     for name, metric in METRICS.items():
-        values = [value for row in rows if (value := _measurement(row, metric)) is not None]
+        values = [value for row in rows if (value := _read_held_out(row, metric)) is not None]
         if values and name != "loss":
             return name, values[-1]
     return None
 
 
-def _legend_lines(figure: go.Figure) -> int:
+def _count_legend_lines(figure: go.Figure) -> int:
     """Estimate the number of lines in the legend of a figure that is half a page wide."""
     names = [trace.name for trace in figure.data if trace.showlegend is not False]
     per_line = max(1, LEGEND_WIDTH // (LEGEND_MARK + LEGEND_LETTER * max(map(len, names), default=0)))
@@ -173,7 +174,7 @@ def _legend_lines(figure: go.Figure) -> int:
 
 
 def smooth(values: list[float], reach: int = 10) -> list[float]:
-    """Running mean over `2 * reach + 1` values, over fewer at both ends.
+    """Compute the running mean over `2 * reach + 1` values, and over fewer at both ends.
 
     >>> smooth([1.0, 2.0, 6.0], 1)
     [1.5, 3.0, 4.0]
@@ -184,50 +185,58 @@ def smooth(values: list[float], reach: int = 10) -> list[float]:
     return ((sums[ends] - sums[starts]) / (ends - starts)).tolist()
 
 
-def _step_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[float, float]]:
-    """(x, value) of every training step."""
-    return [(row[x], row[metric.step]) for row in rows if _number(row.get(metric.step)) and _number(row.get(x))]
-
-
-def _measured_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[float, float]]:
-    """(x, value) of every measurement on held-out text."""
+def _find_step_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[float, float]]:
+    """Find (x, value) of every training step."""
     return [
-        (position, value)
-        for row, position in zip(rows, _places(rows, x), strict=True)
-        if position is not None and (value := _measurement(row, metric)) is not None
+        (row[x], row[metric.step_key])
+        for row in rows
+        if _is_number(row.get(metric.step_key)) and _is_number(row.get(x))
     ]
 
 
-def _places(rows: list[Mapping], x: str) -> list[float | None]:
-    """The x value of each row; measurements are logged without a time and get that of their step."""
-    logged = [(row["step"], row[x]) for row in rows if _number(row.get("step")) and _number(row.get(x))]
+def _find_held_out_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[float, float]]:
+    """Find (x, value) of every measurement on held-out text."""
+    return [
+        (position, value)
+        for row, position in zip(rows, _find_x(rows, x), strict=True)
+        if position is not None and (value := _read_held_out(row, metric)) is not None
+    ]
+
+
+def _find_x(rows: list[Mapping], x: str) -> list[float | None]:
+    """Find the x value of each row; measurements are logged without a time and get the time of their step."""
+    logged = [(row["step"], row[x]) for row in rows if _is_number(row.get("step")) and _is_number(row.get(x))]
     if not logged:
         return [None] * len(rows)
     steps, positions = zip(*sorted(logged), strict=True)
-    return [
-        row[x] if _number(row.get(x)) else float(np.interp(row["step"], steps, positions)) if _number(row.get("step"))
-        else None
-        for row in rows
-    ]  # fmt: skip
+
+    def find_x(row: Mapping) -> float | None:
+        if _is_number(row.get(x)):
+            return row[x]
+        return float(np.interp(row["step"], steps, positions)) if _is_number(row.get("step")) else None
+
+    return list(map(find_x, rows))
 
 
-def _measurement(row: Mapping, metric: Metric) -> float | None:
-    """The value of a metric that a row has from held-out text, or None."""
+def _read_held_out(row: Mapping, metric: Metric) -> float | None:
+    """Read the value of a metric on held-out text from a row; None if there is none."""
     logged = row.get("validation")
     if not isinstance(logged, Mapping):
         return None
-    values = [logged[key] for key in metric.measured if _number(logged.get(key))]
-    return sum(values) / (100 if metric.hundredths else 1) if values else None
+    values = [logged[key] for key in metric.held_out_keys if _is_number(logged.get(key))]
+    return sum(values) / (100 if metric.is_logged_in_percent else 1) if values else None
 
 
-def _log_ticks(figure: go.Figure) -> int | str | None:
-    """The `dtick` of a logarithmic axis: powers of ten if it covers two decades or more, also 2 and 5 if it covers
-    one; below that None, Plotly's choice.
+def _choose_log_ticks(figure: go.Figure) -> int | str | None:
+    """Choose the `dtick` of a logarithmic axis.
+
+    Powers of ten if the axis covers two decades or more, also their multiples 2 and 5 if it covers one, else None
+    (Plotly chooses).
     """
     positions = [position for trace in figure.data for position in trace.x if position and position > 0]
     decades = math.log10(max(positions) / min(positions)) if positions else 0.0
     return 1 if decades >= 2 else "D2" if decades >= 1 else None
 
 
-def _number(value) -> bool:
+def _is_number(value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

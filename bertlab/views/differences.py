@@ -1,6 +1,6 @@
 """Figures of a comparison of two models or two texts.
 
-Blue, dark and + mean more on the second side; orange, light and − mean less; zero is transparent.
+Blue, dark cells and + mean more on the second side; orange, light cells and − mean less; zero is transparent.
 
 Shape legend: U units, N heads, L layers (of the first), M layers (of the second).
 """
@@ -59,7 +59,7 @@ def head_differences(
         figure.add_shape(
             type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5, line={"color": GREY, "width": 3}
         )
-    # Plotly reports no clicks on a heat map, so transparent marks lie on its cells
+    # Plotly reports no clicks on a heat map, so transparent marks are drawn on its cells
     heads_of_layers = [(layer, head) for layer in range(layers) for head in range(signed_LN.shape[1])]
     clear = {"marker": {"opacity": 0}}
     figure.add_scatter(
@@ -183,7 +183,7 @@ def layer_similarity(
     return figure
 
 
-def moved_most(
+def most_changed_tokens(
     comparison: Comparison, layer: int = -1, *, top: int = 12, axis: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
     """The `top` tokens with the largest cosine distance in one layer, largest first.
@@ -231,3 +231,7 @@ def _bar(title: str) -> dict:
 
 def _figure(height: int) -> go.Figure:
     return go.Figure(layout={"template": TEMPLATE, "height": height})
+
+
+moved_most = most_changed_tokens
+"""The older name of `most_changed_tokens`."""

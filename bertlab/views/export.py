@@ -1,6 +1,6 @@
 """Figures as files: their numbers as columns, and the Python lines that draw them again.
 
-The browser makes SVG, PNG, CSV and HTML files of these (`static/save.js`).
+The browser makes the SVG, PNG, CSV and HTML files (`static/save.js`).
 """
 
 import math
@@ -12,8 +12,9 @@ Columns = dict[str, list]
 
 
 def tidy(rows: Columns) -> Columns:
-    """Columns as JSON can carry them: plain Python values, numbers of six significant digits, None for what is no
-    number, and text without lone surrogates.
+    """Convert columns to values that JSON can hold.
+
+    Numbers get six significant digits, NaN and infinity become None, and lone surrogates become "?".
 
     >>> tidy({"word": ["tea"], "probability": [np.float32(1 / 3)]})
     {'word': ['tea'], 'probability': [0.333333]}
@@ -22,8 +23,10 @@ def tidy(rows: Columns) -> Columns:
 
 
 def python_lines(source: str, steps: Iterable[str]) -> str:
-    """A script that draws a figure again: it opens the checkpoint as `session`, then takes the steps, which name
-    `figures` freely; a `figure = ...` among them is shown. Steps that begin with "import" or "from" go to the top.
+    """Write a script that draws a figure again: it opens the checkpoint as `session`, then runs the steps.
+
+    The steps may use `figures` without importing it. Steps that begin with "import" or "from" go to the top. A figure
+    that a step assigns to `figure` is shown.
 
     >>> print(python_lines("strongest", ["figure = figures.nsp_gauge(session.next_sentence('Tea?', 'Yes.'))"]))
     import bertlab

@@ -1,7 +1,7 @@
-"""Plotly figures of facts, for light and dark themes.
+"""Plotly figures of results, for light and dark themes.
 
 Backgrounds are transparent and the font's colour is left to the host. Colours can be distinguished with every kind of
-colour vision and never carry meaning alone. All text is escaped, since Plotly reads some HTML. The words on the axes
+colour vision and never have a meaning alone. All text is escaped, since Plotly reads some HTML. The words on the axes
 are those of the interface language `lang`, or what the caller passes.
 """
 
@@ -50,9 +50,9 @@ TEMPLATE = go.layout.Template(
         "bargap": 0.35,
     }
 )
-# without a mode of its own a second axis borrows the first one's places
 # at most three significant digits, so that close ticks stay distinct: 0.05%, 0.1%, 0.15%
 PERCENT_TICKS = ".3~p"
+# "tickmode" is set because a second axis would otherwise use the ticks of the first
 _PERCENTS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
 _SHOWN_DIMENSIONS = 96
 
@@ -69,7 +69,7 @@ def mask_bars(
         fill: one item of `Session.fill_mask`.
         title: text above the bars.
         zoom: end the axis at the longest bar instead of 100 %.
-        original: what stands beside the bar of the original token; {} is its rank.
+        original: the text beside the bar of the original token, with {} for its rank.
         lang: language of this text if it is not given.
     """
     original = original or render("figure-original-rank", lang, rank="{}")
@@ -117,7 +117,7 @@ def bar_range(probabilities: Sequence[float], zoom: bool, *, space: float) -> li
     Args:
         probabilities: the lengths of the bars, in 0..1.
         zoom: whether the longest bar takes the whole length.
-        space: how many times the length of a full bar there is, so that texts fit behind it.
+        space: the length of the axis relative to the longest bar, so that a text fits behind the bar.
     """
     return [0, (max(probabilities, default=1.0) or 1.0) * space if zoom else space]
 
@@ -203,13 +203,13 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
     parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
     tokens = [escape_markup(token) for token in token_labels(embeddings.tokens)]
     rows = list(range(len(tokens)))
-    # a minimum height, so that what follows does not move while a user types
+    # a minimum height, so that the page below does not move while a user types
     figure = empty_figure(height=96 + max(600, 17 * len(tokens)))
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
         dimensions = np.asarray(values_TH, float)[:, :_SHOWN_DIMENSIONS]
-        # one outlying dimension must not bleach all others
+        # the 99 % quantile, so that a single large dimension does not make all others pale
         limit = float(np.quantile(np.abs(dimensions), 0.99)) if dimensions.size else 1.0
         figure.add_heatmap(
             z=dimensions.round(4),
@@ -295,7 +295,7 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) ->
 
     Args:
         answer: from `Session.next_sentence`.
-        labels: names of the two outcomes; None for those of the fact.
+        labels: names of the two outcomes; None for those of `answer`.
     """
     figure = empty_figure(height=112)
     shares = (answer.probability, 1 - answer.probability)

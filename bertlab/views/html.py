@@ -1,4 +1,4 @@
-"""Views as one HTML file each, which contains payload, script and style and needs no network or server."""
+"""Write a view as one HTML file, which contains payload, script and style and needs no network or server."""
 
 import base64
 from html import escape
@@ -62,7 +62,7 @@ def _page(view: assets.View, data: bytes, title: str | None, options: dict | Non
 def packed_html(view: assets.View, data: bytes, title: str, lang: str = DEFAULT) -> str:
     """A view of a payload as one offline page, with its title and language."""
     # base64 has no "<", so no token can end the script element; the title is text
-    script, encoded = assets.hosted(view, "page"), base64.b64encode(data).decode()
+    script, encoded = assets.bundle_for_host(view, "page"), base64.b64encode(data).decode()
     return _PAGE.format(
         lang=escape(lang), title=escape(title), **PALETTE["themes"], css=assets.css(), data=encoded, script=script
     )

@@ -1,4 +1,4 @@
-"""Predictions of fine-tuned models as figures: label probabilities, effects of words, entities in their text."""
+"""Figures of the predictions of fine-tuned models: label probabilities, effects of words, entities in their text."""
 
 from collections.abc import Sequence
 from html import escape
@@ -140,7 +140,7 @@ def tagged_html(text: str, tags: Tags) -> str:
             f"color: inherit; background: {transparent(colour, 0.2)}; border-bottom: 3px {line} {colour}; "
             f"border-radius: 4px 4px 0 0; padding: 2px 3px;"
         )
-        tip = escape(" | ".join(_top(shares) for shares in inside))
+        tip = escape(" | ".join(_format_top_labels(shares) for shares in inside))
         name = f'<small style="font-weight: 600; opacity: 0.85; margin-left: 4px;">{escape_html(label)}</small>'
         parts.append(escape_html(text[cursor:start]))
         parts.append(f'<mark tabindex="0" style="{style}" title="{tip}">{escape_html(text[start:end])}{name}</mark>')
@@ -184,6 +184,6 @@ def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
     )  # fmt: skip
 
 
-def _top(shares: dict[str, float]) -> str:
+def _format_top_labels(shares: dict[str, float]) -> str:
     best = sorted(shares.items(), key=lambda item: -item[1])[:3]
     return ", ".join(f"{label} {percent(probability)}" for label, probability in best)

@@ -1,6 +1,6 @@
 """The colours of every view: one file, `static/palette.json`, read here and, through `assets`, by JavaScript.
 
-Blue helps, is positive or comes first; orange hurts, is negative or comes second; grey is for comparison. The
+Blue means helpful, positive or first; orange means harmful, negative or second; grey is for comparison. The
 environment variable `BERTLAB_PALETTE` names a JSON file whose entries replace those of the shipped palette.
 
     blue, orange, grey   the colours with a meaning
@@ -23,9 +23,7 @@ from pathlib import Path
 
 
 def load_palette(replacement: str | Path | None = None) -> dict:
-    """The shipped palette, with the entries of a replacement file in place of its own; themes are replaced entry by
-    entry too.
-    """
+    """Load the shipped palette; entries of a replacement file replace its entries, also inside themes."""
     palette = json.loads(files(__package__).joinpath("static", "palette.json").read_text(encoding="utf-8"))
     if replacement:
         replacements = json.loads(Path(replacement).read_text(encoding="utf-8"))

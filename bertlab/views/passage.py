@@ -1,4 +1,4 @@
-"""Marked texts as HTML; every text is escaped.
+"""Write texts with marks as HTML; every text is escaped.
 
 Marks have a half-transparent colour and a border, so that they are readable in light and dark themes and without colour
 vision. Styles are inline, since a host that sanitises HTML may drop style elements.
@@ -14,7 +14,7 @@ from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.token_labels import token_labels
 
-# a colour, and a line that tells it from the others without colour vision
+# a colour, and a line style for readers who cannot tell the colours apart
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double"), strict=False))
 _SEGMENTS = _MARKS[:2]
 FONT = "line-height: 1.9; overflow-wrap: anywhere; word-break: keep-all; white-space: pre-wrap;"
@@ -68,6 +68,5 @@ def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
 
 
 def escape_html(text: str) -> str:
-    """Escape a text for HTML; a lone surrogate becomes "?"."""
-    # a lone surrogate cannot be sent as UTF-8
+    """Escape a text for HTML; a lone surrogate, which UTF-8 cannot encode, becomes "?"."""
     return escape(text.encode("utf-8", "replace").decode())

@@ -1,10 +1,10 @@
-"""Payloads of the canvas views: a JSON header and compressed blocks of numbers in one byte string.
+"""Make the payloads of the canvas views: a JSON header and compressed blocks of numbers in one byte string.
 
 Layout: b"BLAB", the size of the header (uint32, little endian), the header (JSON, ASCII), then the blocks that the
-header lists, each a zlib stream. One block is one layer or one head, so that a browser inflates only what it draws.
+header lists, each a zlib stream. One block is one layer or one head, so that a browser decompresses only what it draws.
 `static/payload.js` reads this layout.
 
-Shape legend: T tokens, N heads, L layers, S side of a thumbnail.
+Shape legend: T tokens, N heads, L layers, S rows or columns of a thumbnail.
 """
 
 import hashlib
@@ -21,17 +21,19 @@ from bertlab.explore.timeline import Timeline
 from bertlab.views.token_labels import token_labels, word_numbers
 
 MAGIC = b"BLAB"
-WHOLE = 12 * 12 * 128 * 128  # maps of at most this many probabilities are sent at once, larger ones in parts
-BUDGET = 940_000  # most bytes for the blocks of a map that is sent at once
-EXACT = BUDGET // 2  # maps of at most this many probabilities are sent with 16 bits each
+# maps of at most this many probabilities are sent as a whole, larger ones in parts
+MAX_UNSPLIT_SIZE = 12 * 12 * 128 * 128
+MAX_UNSPLIT_BYTES = 940_000  # maximum size of the blocks of a map that is sent as a whole
+# maps of at most this many probabilities are sent with 16 bits per probability
+MAX_16_BIT_SIZE = MAX_UNSPLIT_BYTES // 2
 POWERS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
-SIDE = 64  # rows and columns of a thumbnail
+THUMBNAIL_SIDE = 64  # rows and columns of a thumbnail
 
 
 class AttentionPack:
-    """An attention map in a quarter of its size or less, to be sent at once or a few heads at a time. Immutable.
+    """A packed attention map, at most a quarter of its size, to send as a whole or a few heads at a time. Immutable.
 
-    Packing takes one pass over the probabilities; sending a part then costs only the compression of that part.
+    Packing takes one pass over the probabilities; sending a part then only takes the compression of that part.
 
     Up to 470,000 probabilities (12 x 12 heads and 57 tokens), the largest error of a probability p is 0.00001. Above,
     one byte holds round(255 p^power) with the smallest power in 0.5 .. 1 that fits the budget, since small powers
@@ -47,59 +49,65 @@ class AttentionPack:
 
     def __init__(self, attention: AttentionMap):
         probs_LNTT = np.asarray(attention.probs_LNTT, np.float32)
-        self.layers, self.heads, size = _shape(attention)
-        self.whole = probs_LNTT.size <= WHOLE
-        header = {"kind": "attention", **_about(attention.tokens), "layers": self.layers, "heads": self.heads}
+        self.layers, self.heads, size = _check_shape(attention)
+        self.is_unsplit = probs_LNTT.size <= MAX_UNSPLIT_SIZE
+        header = {"kind": "attention", **_token_fields(attention.tokens), "layers": self.layers, "heads": self.heads}
         # a weighted sum over the keys depends on every probability and is much faster to hash than all of them
         weights_T = np.sin(np.arange(1, size + 1, dtype=np.float32))
-        header["id"] = _digest(json.dumps(header).encode(), np.ascontiguousarray(probs_LNTT @ weights_T).tobytes())
+        header["id"] = _hash(json.dumps(header).encode(), np.ascontiguousarray(probs_LNTT @ weights_T).tobytes())
         coder = _Coder(probs_LNTT)
         self._header = header | {"scale": coder.scale, "error": coder.error}
-        overview = not self.whole and size > SIDE
-        self._thumbs = [({"kind": "thumbs", "side": SIDE}, _squeeze(coder(_thumbs(probs_LNTT))))] if overview else []
-        # a map that is sent at once is stored compressed; a longer one is not, since few of its heads are ever sent
+        self._thumbnails = []
+        if not self.is_unsplit and size > THUMBNAIL_SIDE:
+            thumbnails = _compress(coder(_make_thumbnails(probs_LNTT)))
+            self._thumbnails = [({"kind": "thumbs", "side": THUMBNAIL_SIDE}, thumbnails)]
+        # A map that is sent as a whole is stored compressed. A longer one is not, because few of its heads are sent.
         self._layers = [coder(probs_NTT) for probs_NTT in probs_LNTT]
-        if self.whole:
-            self._layers = [_squeeze(codes) for codes in self._layers]
+        if self.is_unsplit:
+            self._layers = [_compress(codes) for codes in self._layers]
 
     def bytes(self, state: dict | None = None, options: dict | None = None) -> bytes:
-        """The payload that the view needs to show `state`.
+        """Return the payload that the view needs to show `state`.
 
-        A map of at most 12 x 12 x 128 x 128 probabilities is sent at once, in 1 MB or less. For a longer one, the
+        A map of at most 12 x 12 x 128 x 128 probabilities is sent as a whole, in 1 MB or less. For a longer one, the
         payload has the overview (every head reduced to 64 x 64 by maxima) and the heads of one layer that the state
-        shows in full; when the user opens others, the view reports its new state, to be passed to another call.
+        shows in full; when the user opens others, the view reports a new state, which the host passes to another call.
 
         Args:
             state: the state that the view reports; invalid values count as the default.
             options: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines} for the view.
         """
-        if self.whole:
+        if self.is_unsplit:
             return self.complete_bytes(options)
         layer, heads = self.visible_heads(state or {})
         codes = memoryview(self._layers[layer])
-        area = len(codes) // self.heads  # a map this long has one byte for each probability
+        area = len(codes) // self.heads  # a map of this length has one byte per probability
         parts = [(n, codes[n * area : (n + 1) * area]) for n in heads]
-        blocks = [({"kind": "head", "layer": layer, "head": n}, _squeeze(part)) for n, part in parts]
-        return _envelope(dict(self._header), [*self._thumbs, *blocks], options)
+        blocks = [({"kind": "head", "layer": layer, "head": n}, _compress(part)) for n, part in parts]
+        return _assemble(dict(self._header), [*self._thumbnails, *blocks], options)
 
     def complete_bytes(self, options: dict | None = None) -> bytes:
-        """A payload with every layer, whatever its length, for a file that cannot load more later."""
-        layers = self._layers if self.whole else map(_squeeze, self._layers)
+        """Return a payload with every layer, whatever its length, for a file that cannot load more later."""
+        layers = self._layers if self.is_unsplit else map(_compress, self._layers)
         blocks = [({"kind": "layer", "layer": n}, packed) for n, packed in enumerate(layers)]
-        return _envelope(dict(self._header), [*self._thumbs, *blocks], options)
+        return _assemble(dict(self._header), [*self._thumbnails, *blocks], options)
 
     def visible_heads(self, state: dict) -> tuple[int, tuple[int, ...]]:
-        """The layer and its heads that a state shows in full: the selected ones as lines, else the opened one."""
-        layer, head = (_whole(state.get(name), limit) for name, limit in (("layer", self.layers), ("head", self.heads)))
-        if self.whole or (state.get("view") != "lines" and (self._thumbs or state.get("view") in ("grid", "matrix"))):
+        """Return the layer and the heads that a state shows in full: the selected ones as lines, or the opened one."""
+        layer, head = (
+            _clamp_index(state.get(name), limit) for name, limit in (("layer", self.layers), ("head", self.heads))
+        )
+        if self.is_unsplit or (
+            state.get("view") != "lines" and (self._thumbnails or state.get("view") in ("grid", "matrix"))
+        ):
             return layer, (head,)
-        shown = state.get("heads")
-        shown = [n for n in range(self.heads) if n in shown] if isinstance(shown, list) else []
-        return layer, tuple(shown or range(self.heads))
+        selected = state.get("heads")
+        selected = [n for n in range(self.heads) if n in selected] if isinstance(selected, list) else []
+        return layer, tuple(selected or range(self.heads))
 
 
 def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
-    """The payload of the neuron view: queries, keys, scores and probabilities of one head in float32.
+    """Return the payload of the neuron view: queries, keys, scores and probabilities of one head in float32.
 
     Raises:
         BertlabError: the numbers of tokens and of rows in the arrays differ.
@@ -115,33 +123,35 @@ def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
     raw = {name: np.ascontiguousarray(array, "<f4").tobytes() for name, array in arrays.items()}
     header = {
         "kind": "neuron",
-        **_about(neuron.tokens),
+        **_token_fields(neuron.tokens),
         "layer": neuron.layer,
         "head": neuron.head,
         "dimensions": neuron.query_TD.shape[1],
     }
-    header["id"] = _digest(json.dumps(header).encode(), *raw.values())
-    return _envelope(header, [({"name": name}, zlib.compress(data, 1)) for name, data in raw.items()], options)
+    header["id"] = _hash(json.dumps(header).encode(), *raw.values())
+    return _assemble(header, [({"name": name}, zlib.compress(data, 1)) for name, data in raw.items()], options)
 
 
 def timeline_bytes(
     timeline: Timeline, *, title: str = "", log: Iterable[Mapping] = (), options: dict | None = None
 ) -> bytes:
-    """The payload of the time machine: for every snapshot the attention of all heads, the candidates for each mask and
-    the probability that B follows A; and the training curve.
+    """Return the payload of the time machine.
+
+    It has the training curve and, for every snapshot, the attention of all heads, the candidates for each mask and the
+    probability that B follows A.
 
     A byte holds round(255 sqrt(p)), so that the error of a probability p is at most sqrt(p) / 255.
 
     Args:
         timeline: from `explore.timeline`.
         title: the name of the run.
-        log: rows of its log, thinned; their steps and losses are drawn.
+        log: rows of its log, of which the steps and losses are drawn.
         options: as for `AttentionPack.bytes`.
     """
     layers, heads = timeline.probs[0].shape[:2]
     curve = [row for row in log if "loss" in row]
     header = {
-        "kind": "timeline", **_about(timeline.tokens), "layers": layers, "heads": heads, "title": title,
+        "kind": "timeline", **_token_fields(timeline.tokens), "layers": layers, "heads": heads, "title": title,
         "moments": [
             {"step": snapshot.step, "tokens": snapshot.tokens, "validation": dict(snapshot.validation)}
             for snapshot in timeline.snapshots
@@ -152,28 +162,28 @@ def timeline_bytes(
         ],
         "follows": timeline.follows,
         # JSON has no NaN, which a diverged run logs: it becomes null
-        "curve": {name: [_finite(row.get(name)) for row in curve] for name in ("step", "loss", "mlm_loss")},
+        "curve": {name: [_round_finite(row.get(name)) for row in curve] for name in ("step", "loss", "mlm_loss")},
     }  # fmt: skip
-    table = _table(0.5)
-    codes = [table[_fine(np.asarray(probs_LNTT, np.float32))].tobytes() for probs_LNTT in timeline.probs]
-    header["id"] = _digest(json.dumps(header).encode(), *codes)
-    return _envelope(header, [({"moment": at}, _squeeze(raw)) for at, raw in enumerate(codes)], options)
+    table = _make_code_table(0.5)
+    codes = [table[_quantise(np.asarray(probs_LNTT, np.float32))].tobytes() for probs_LNTT in timeline.probs]
+    header["id"] = _hash(json.dumps(header).encode(), *codes)
+    return _assemble(header, [({"moment": at}, _compress(raw)) for at, raw in enumerate(codes)], options)
 
 
 def with_options(payload: bytes, options: dict | None) -> bytes:
     """Replace the options in the header of a payload; fast, since the blocks are not decompressed."""
-    header, body = _open(payload)
+    header, body = _split_header(payload)
     header["options"] = options or {}
-    return _seal(header, body)
+    return _join(header, body)
 
 
 def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
-    """The header and the decompressed blocks of a payload.
+    """Return the header and the decompressed blocks of a payload.
 
     Raises:
         BertlabError: it is not a payload.
     """
-    header, body = _open(payload)
+    header, body = _split_header(payload)
     blocks, at = [], 0
     for block in header["blocks"]:
         blocks.append(zlib.decompress(body[at : at + block["bytes"]]))
@@ -181,25 +191,25 @@ def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
     return header, blocks
 
 
-def _shape(attention: AttentionMap) -> tuple[int, int, int]:
+def _check_shape(attention: AttentionMap) -> tuple[int, int, int]:
     shape = attention.probs_LNTT.shape
     if len(shape) != 4 or shape[2] != shape[3] or shape[2] != len(attention.tokens):
         raise BertlabError("view-shape-mismatch", tokens=len(attention.tokens), shape=str(shape))
     return shape[0], shape[1], shape[2]
 
 
-def _about(tokens: tuple[TokenRow, ...]) -> dict:
+def _token_fields(tokens: tuple[TokenRow, ...]) -> dict:
     numbers = word_numbers(tokens)
     return {
         "tokens": token_labels(tokens),
         "segments": [row.segment for row in tokens],
         "hideable": [row.position for row in tokens if row.special and row.start == row.end],
-        # only if some word has several tokens
+        # only if a word has several tokens
         **({"words": numbers} if numbers and numbers[-1] + 1 < len(numbers) else {}),
     }
 
 
-def _whole(value, limit: int) -> int:
+def _clamp_index(value, limit: int) -> int:
     return min(max(value, 0), limit - 1) if type(value) is int else 0
 
 
@@ -207,75 +217,79 @@ class _Coder:
     """Encodes probabilities as bytes on the finest scale that fits the budget."""
 
     def __init__(self, probs_LNTT: np.ndarray):
-        if probs_LNTT.size <= EXACT:
+        if probs_LNTT.size <= MAX_16_BIT_SIZE:
             self.scale, self.error = {"bytes": 2, "power": 1.0}, 1e-5
             return
         power = POWERS[0]
-        if probs_LNTT.size <= WHOLE:
+        if probs_LNTT.size <= MAX_UNSPLIT_SIZE:
             # the compressed size is estimated by the entropy of the codes that each power gives
-            counts = np.bincount(_fine(probs_LNTT).ravel(), minlength=65536)
-            fitting = (p for p in POWERS if _entropy(np.bincount(_table(p), counts, 256)) / 8 <= BUDGET)
+            counts = np.bincount(_quantise(probs_LNTT).ravel(), minlength=65536)
+            fitting = (
+                p
+                for p in POWERS
+                if _total_entropy(np.bincount(_make_code_table(p), counts, 256)) / 8 <= MAX_UNSPLIT_BYTES
+            )
             power = next(fitting, POWERS[-1])
-        self.scale, self.error, self.table = {"bytes": 1, "power": power}, 0.004, _table(power)
+        self.scale, self.error, self.table = {"bytes": 1, "power": power}, 0.004, _make_code_table(power)
 
     def __call__(self, probs: np.ndarray) -> bytes:
         if self.scale["bytes"] == 2:
             codes = np.rint(probs.ravel() * 65535).clip(0, 65535).astype(np.uint16)
             return (codes >> 8).astype(np.uint8).tobytes() + (codes & 255).astype(np.uint8).tobytes()
-        return self.table[_fine(probs)].tobytes()
+        return self.table[_quantise(probs)].tobytes()
 
 
-def _fine(probs: np.ndarray) -> np.ndarray:
+def _quantise(probs: np.ndarray) -> np.ndarray:
     return (np.sqrt(probs) * 65535 + 0.5).clip(0, 65535).astype(np.uint16)
 
 
-def _table(power: float) -> np.ndarray:
+def _make_code_table(power: float) -> np.ndarray:
     return np.rint((np.arange(65536) / 65535) ** (2 * power) * 255).astype(np.uint8)
 
 
-def _entropy(counts: np.ndarray) -> float:
-    """The entropy of symbols with these counts, times their number: the bits that they need together."""
+def _total_entropy(counts: np.ndarray) -> float:
+    """Return the bits that symbols with these counts need together: their entropy times their number."""
     counts = counts[counts > 0]
     return float(-(counts * np.log2(counts / counts.sum())).sum())
 
 
-def _thumbs(probs_LNTT: np.ndarray) -> np.ndarray:
+def _make_thumbnails(probs_LNTT: np.ndarray) -> np.ndarray:
     size = probs_LNTT.shape[-1]
-    # token i is in bin floor(i * SIDE / size), the same rule as in static/data.js
-    starts = -(-np.arange(SIDE) * size // SIDE)
+    # token i is in bin floor(i * THUMBNAIL_SIDE / size), the same rule as in static/data.js
+    starts = -(-np.arange(THUMBNAIL_SIDE) * size // THUMBNAIL_SIDE)
     return np.maximum.reduceat(np.maximum.reduceat(probs_LNTT, starts, axis=3), starts, axis=2)
 
 
-def _squeeze(raw: bytes) -> bytes:
-    # attention codes repeat in runs rather than patterns: run-length matching compresses as well as a full search and
-    # is five times faster
+def _compress(raw: bytes) -> bytes:
+    # Attention codes repeat in runs, not in patterns. Run-length matching compresses them as well as a full search and
+    # is five times faster.
     packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
     return packer.compress(raw) + packer.flush()
 
 
-def _finite(value) -> float | None:
+def _round_finite(value) -> float | None:
     return round(float(value), 4) if isinstance(value, int | float) and np.isfinite(value) else None
 
 
-def _digest(*parts: bytes) -> str:
+def _hash(*parts: bytes) -> str:
     digest = hashlib.blake2b(digest_size=12)
     for part in parts:
         digest.update(part)
     return digest.hexdigest()
 
 
-def _envelope(header: dict, blocks: list[tuple[dict, bytes]], options: dict | None) -> bytes:
+def _assemble(header: dict, blocks: list[tuple[dict, bytes]], options: dict | None) -> bytes:
     header["blocks"] = [{**about, "bytes": len(packed)} for about, packed in blocks]
     header["options"] = options or {}
-    return _seal(header, b"".join(packed for _, packed in blocks))
+    return _join(header, b"".join(packed for _, packed in blocks))
 
 
-def _seal(header: dict, body: bytes) -> bytes:
+def _join(header: dict, body: bytes) -> bytes:
     text = json.dumps(header, separators=(",", ":")).encode()
     return MAGIC + struct.pack("<I", len(text)) + text + body
 
 
-def _open(payload: bytes) -> tuple[dict, bytes]:
+def _split_header(payload: bytes) -> tuple[dict, bytes]:
     if payload[:4] != MAGIC or len(payload) < 8:
         raise BertlabError("view-payload-invalid")
     size = struct.unpack("<I", payload[4:8])[0]

@@ -1,6 +1,6 @@
-"""Predictions and attention as lines for a terminal: aligned columns, bars, and an answer marked in its passage.
+"""Format predictions and attention as lines for a terminal: aligned columns, bars, answers marked in their passage.
 
-Control characters in a user's text are replaced, so that it cannot move the cursor or change a colour.
+Control characters in a text are replaced, so that it cannot move the cursor or change a colour.
 
 Shape legend: T tokens, N heads, L layers.
 """
@@ -45,7 +45,7 @@ def next_sentence_lines(first: str, second: str, prediction: NextSentence) -> li
 
 
 def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
-    """The best answer marked in its passage, or a line that the question is not answered; then all candidates.
+    """The passage with the best answer marked, or a line that there is no answer; then all candidates.
 
     Args:
         passage: the text that was searched.
@@ -54,10 +54,10 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
     """
     lines = []
     if answers.refused:
-        lead, least_lead = -answers.no_answer_margin, -answers.null_threshold
+        margin, min_margin = -answers.no_answer_margin, -answers.null_threshold
         lines = [
-            f"no answer: the best span scores {lead:+.2f} relative to no answer; this checkpoint requires "
-            f"{least_lead:+.2f}",
+            f"no answer: the best span scores {margin:+.2f} relative to no answer; this checkpoint requires "
+            f"{min_margin:+.2f}",
             "",
         ]
     elif answers.answers:
@@ -89,7 +89,7 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
 
 
 def classification_lines(texts: Sequence[str], prediction: Classification) -> list[str]:
-    """The text or the pair, then the labels, most probable first; for a regression the value."""
+    """The text or the pair, then the labels, most probable first, or the value of a regression."""
     names = ("",) if len(texts) == 1 else ("A  ", "B  ")
     lines = [name + make_printable(text) for name, text in zip(names, texts, strict=True)]
     if prediction.value is not None:
@@ -111,7 +111,7 @@ def tag_lines(text: str, tags: Tags, words: bool = False) -> list[str]:
     Args:
         text: the text that was tagged.
         tags: from `Session.tag`.
-        words: one row for each word instead; always so for tags that do not mark entities.
+        words: show one row for each word instead; tags that do not mark entities are always shown that way.
     """
     marked, end = "", 0
     for entity in tags.entities:
@@ -134,7 +134,7 @@ def tag_lines(text: str, tags: Tags, words: bool = False) -> list[str]:
 
 
 def attention_lines(
-    attention: AttentionMap, layer: int | None = None, head: int | None = None, specials: bool = False
+    attention: AttentionMap, layer: int | None = None, head: int | None = None, special_tokens: bool = False
 ) -> list[str]:
     """The largest attention probability of every head; for a single head, the top three keys of every token.
 
@@ -142,10 +142,10 @@ def attention_lines(
         attention: from `Session.attention`.
         layer: show only this layer; None for all.
         head: show only this head of every layer; None for all.
-        specials: include [CLS] and [SEP], which receive most of the attention of many heads.
+        special_tokens: include [CLS] and [SEP], which receive most of the attention of many heads.
     """
     names = [make_printable(label) for label in token_labels(attention.tokens)]
-    positions = [row.position for row in attention.tokens if specials or not row.special]
+    positions = [row.position for row in attention.tokens if special_tokens or not row.special]
     probs_LNTT = attention.probs_LNTT[:, :, positions][:, :, :, positions]
     names = [names[position] for position in positions]
     if layer is not None and head is not None:
@@ -165,7 +165,7 @@ def attention_lines(
 
 
 def bar(share: float, width: int = BAR_WIDTH) -> str:
-    """Draw a share in 0..1 as a bar of at most `width` columns; NaN, which a model that overflows gives, as none.
+    """Draw a share in 0..1 as a bar of at most `width` columns; NaN, the output of a model that overflows, as "".
 
     >>> bar(0.5, 3), bar(1.0, 3), bar(float("nan"))
     ('█▌', '███', '')

@@ -1,4 +1,4 @@
-"""Head effects, interventions and the logit lens as lines for a terminal; `terminal` has the other results.
+"""Format head effects, interventions and the logit lens as lines for a terminal; `terminal` has the other results.
 
 Shape legend: T tokens, N heads, L layers.
 """
@@ -39,7 +39,7 @@ def prediction_change_lines(change: PredictionChange) -> list[str]:
 
 
 def lens_lines(lens: Lens) -> list[str]:
-    """A row for each position, a column for each layer: the likeliest token and the rank of the final prediction."""
+    """A row for each position, a column for each layer: the top token and the rank of the final prediction."""
     names = ["token", "embeddings", *(f"layer {n}" for n in range(len(lens.tokens_LT) - 1))]
     rows = [names]
     for at, label in enumerate(token_labels(lens.tokens)):

@@ -1,4 +1,4 @@
-"""Tokens as text for readers, and the words they belong to."""
+"""Show tokens as readable text, and number the words that they belong to."""
 
 from collections.abc import Iterable
 
@@ -17,8 +17,10 @@ def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
     """
     rows = list(tokens)
     plain = [row.token for row in rows if not row.special]
-    bytelike = any("Ġ" in token for token in plain) and all(letter in _BYTES for token in plain for letter in token)
-    return [_visible(_from_bytes(row.token) if bytelike and not row.special else row.token) for row in rows]
+    is_byte_level = any("Ġ" in token for token in plain) and all(
+        letter in _BYTES for token in plain for letter in token
+    )
+    return [_visible(_from_bytes(row.token) if is_byte_level and not row.special else row.token) for row in rows]
 
 
 def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:

@@ -17,10 +17,10 @@ from bertlab.views.payload import AttentionPack, neuron_bytes, timeline_bytes
 class AttentionWidget(anywidget.AnyWidget):
     """The attention view of an AttentionMap.
 
-    `state` holds the user's choices and can be set: `widget.state = {"layer": 3, "heads": [5]}`.
+    `state` is the state of the view, which can be set: `widget.state = {"layer": 3, "heads": [5]}`.
     """
 
-    _esm = assets.hosted("attention", "jupyter")
+    _esm = assets.bundle_for_host("attention", "jupyter")
     _css = assets.css()
     payload = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
@@ -32,7 +32,7 @@ class AttentionWidget(anywidget.AnyWidget):
         self.observe(self._send_visible_heads, "state")
 
     def show(self, attention: AttentionMap) -> None:
-        """Draw the attention of another input; the user's choices stay."""
+        """Show the attention of another input; the state of the view stays."""
         self.payload = self._pack_attention(attention).bytes(self.state, self._options)
 
     def figure(self) -> go.Figure:
@@ -51,14 +51,14 @@ class AttentionWidget(anywidget.AnyWidget):
 
     def _send_visible_heads(self, change) -> None:
         visible = self._pack.visible_heads(change["new"])
-        if visible != self._pack.visible_heads(change["old"]) and not self._pack.whole:
+        if visible != self._pack.visible_heads(change["old"]) and not self._pack.is_unsplit:
             self.payload = self._pack.bytes(change["new"], self._options)
 
 
 class NeuronWidget(anywidget.AnyWidget):
     """The neuron view of a NeuronMap; `state["token"]` is the position of the query token."""
 
-    _esm = assets.hosted("neuron", "jupyter")
+    _esm = assets.bundle_for_host("neuron", "jupyter")
     _css = assets.css()
     payload = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
@@ -68,7 +68,7 @@ class NeuronWidget(anywidget.AnyWidget):
         super().__init__(payload=neuron_bytes(neuron, options=self._options), state=state or {}, **options)
 
     def show(self, neuron: NeuronMap) -> None:
-        """Draw another head or input; the position of the query token stays."""
+        """Show another head or input; the position of the query token stays."""
         self._neuron = neuron
         self.payload = neuron_bytes(neuron, options=self._options)
 
@@ -91,7 +91,7 @@ class TimelineWidget(anywidget.AnyWidget):
         lang: the language of the texts.
     """
 
-    _esm = assets.hosted("timeline", "jupyter")
+    _esm = assets.bundle_for_host("timeline", "jupyter")
     _css = assets.css()
     payload = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)

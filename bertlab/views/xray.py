@@ -1,7 +1,8 @@
-"""Figures of the answer x-ray: start and end probabilities of every word, overlapping spans, the no-answer threshold,
-the windows of a passage, and the heads between question and answer.
+"""Figures of the answer x-ray.
 
-As in `passage` and `figures`, text is escaped, and no meaning is carried by colour alone.
+They show the start and end probabilities of every token, overlapping answer spans, the no-answer threshold, the windows
+of a passage, and the attention between question and answer. As in `passage` and `figures`, text is escaped, and colour
+never has a meaning alone.
 """
 
 from collections.abc import Sequence
@@ -62,36 +63,37 @@ def columns_html(
     height_2T = np.stack([reading.start_probs_T, reading.end_probs_T]) / highest
     if logarithmic:
         height_2T = np.clip(1 + np.log10(np.maximum(height_2T * highest, 1e-9)) / 5, 0, 1)
-    shown = [token for token in reading.tokens if token.segment == 1 and not token.special and token.end > token.start]
-    spans = iter(find_words(passage))
-    word, html, cursor = (
-        next(spans, None),
-        [_column(reading, reading.tokens[0], "[CLS]", height_2T, labels)],
-        reading.start,
-    )
-    inside: list[str] = []
+    passage_tokens = [
+        token for token in reading.tokens if token.segment == 1 and not token.special and token.end > token.start
+    ]
+    word_spans = iter(find_words(passage))
+    word, cursor = next(word_spans, None), reading.start
+    html = [_make_column(reading, reading.tokens[0], "[CLS]", height_2T, labels)]
+    columns: list[str] = []  # of the current word
 
-    def close() -> None:
-        if inside:
-            html.append(f'<span style="white-space: nowrap;">{"".join(inside)}</span>')
-            inside.clear()
+    def end_word() -> None:
+        if columns:
+            html.append(f'<span style="white-space: nowrap;">{"".join(columns)}</span>')
+            columns.clear()
 
-    for token in shown:
+    for token in passage_tokens:
         while word and word[1] <= token.start:
-            close()
-            word = next(spans, None)
+            end_word()
+            word = next(word_spans, None)
         gap = passage[cursor : token.start]
         if gap:
-            close()
+            end_word()
             html.append(escape_html(gap))
         # the tokens of one character have the same offsets
-        inside.append(_column(reading, token, passage[max(token.start, cursor) : token.end], height_2T, labels))
+        columns.append(_make_column(reading, token, passage[max(token.start, cursor) : token.end], height_2T, labels))
         cursor = max(cursor, token.end)
-    close()
+    end_word()
     return f'<div class="bl-columns" dir="auto" style="{FONT} line-height: 1.3;">{html[0]} {"".join(html[1:])}</div>'
 
 
-def _column(reading: WindowReading, token: TokenRow, text: str, height_2T: np.ndarray, labels: tuple[str, str]) -> str:
+def _make_column(
+    reading: WindowReading, token: TokenRow, text: str, height_2T: np.ndarray, labels: tuple[str, str]
+) -> str:
     up_height, down_height = COLUMN_HEIGHT * height_2T[:, token.position]
     start, end = float(reading.start_probs_T[token.position]), float(reading.end_probs_T[token.position])
     best = reading.answer and token.segment == 1 and reading.answer[0] <= token.start < reading.answer[1]
@@ -122,17 +124,17 @@ def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str
     (2, True, True)
     """
     spans = [(rank, answer) for rank, answer in enumerate(answers[:show]) if answer.start < answer.end]
-    lane = _lanes([(answer.start, answer.end) for _, answer in spans])
+    lane = _assign_lanes([(answer.start, answer.end) for _, answer in spans])
     depth = LANE_HEIGHT * (max(lane, default=0) + 1)
     edges = sorted({0, len(passage), *(a.start for _, a in spans), *(a.end for _, a in spans)})
     html = []
     for start, end in pairwise(edges):
-        badges = "".join(_badge(rank, a) for rank, a in spans if a.start == start)
+        badges = "".join(_make_badge(rank, a) for rank, a in spans if a.start == start)
         over = [(lane[i], rank) for i, (rank, a) in enumerate(spans) if a.start <= start and end <= a.end]
         if not over:
             html.append(escape_html(passage[start:end]))
             continue
-        strokes = ", ".join(_stroke(place, rank, depth) for place, rank in over)
+        strokes = ", ".join(_make_stroke(place, rank, depth) for place, rank in over)
         is_best = any(rank == 0 for _, rank in over)
         weight, best = (600, ' class="bl-best"') if is_best else (400, "")
         style = f"color: inherit; background: {strokes}; padding-bottom: {depth + 2}px; font-weight: {weight};"
@@ -141,7 +143,7 @@ def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str
     return f'<div class="bl-spans" dir="auto" style="{FONT} {height}">{"".join(html)}</div>'
 
 
-def _badge(rank: int, answer: Answer) -> str:
+def _make_badge(rank: int, answer: Answer) -> str:
     colour = _STROKES[rank % len(_STROKES)][0]
     style = (
         f"border: 1px solid {colour}; border-radius: 8px; padding: 0 4px; margin: 0 2px; font-size: 0.68em; "
@@ -150,16 +152,16 @@ def _badge(rank: int, answer: Answer) -> str:
     return f'<sup style="{style}" title="{percent(answer.probability)}">{rank + 1} · {answer.score:.1f}</sup>'
 
 
-def _stroke(lane: int, rank: int, depth: int) -> str:
+def _make_stroke(lane: int, rank: int, depth: int) -> str:
     colour, dash, gap = _STROKES[rank % len(_STROKES)]
     line = f"repeating-linear-gradient(90deg, {colour} 0 {dash}px, transparent {dash}px {dash + gap}px)"
     return f"{line} 0 calc(100% - {depth - LANE_HEIGHT * (lane + 1)}px) / 100% 3px no-repeat"
 
 
-def _lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
+def _assign_lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
     """For each span, the first lane in which no earlier span overlaps it.
 
-    >>> _lanes([(0, 4), (2, 6), (5, 9)])
+    >>> _assign_lanes([(0, 4), (2, 6), (5, 9)])
     [0, 1, 0]
     """
     lanes: list[int] = []
@@ -382,4 +384,4 @@ def attended_tokens_html(attention: SpanAttention, layer: int, head: int, *, fro
             f"background: {transparent(BLUE, round(0.85 * share / largest, 3))}; {under}"
         )
         html.append(f'<bdi style="{style}" title="{percent(share)}">{escape_html(label)}</bdi>')
-    return f'<div class="bl-looks" style="overflow-wrap: anywhere; line-height: 1.6;">{" ".join(html)}</div>'
+    return f'<div class="bl-attended" style="overflow-wrap: anywhere; line-height: 1.6;">{" ".join(html)}</div>'

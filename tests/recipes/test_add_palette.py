@@ -10,7 +10,7 @@ import json
 from bertlab.tasks.masked_lm import Candidate, MaskFill
 from bertlab.views import assets, figures
 figure = figures.mask_bars(MaskFill(1, 0, 6, (Candidate("tea", 5, 0.4),)))
-print(json.dumps([list(figure.data[0].marker.color), assets.module("attention")]))
+print(json.dumps([list(figure.data[0].marker.color), assets.bundle_module("attention")]))
 """
 
 

@@ -84,7 +84,7 @@ def layers(comparison: calls.Expression) -> None:
         st.subheader(t("compare-changed-tokens"), anchor=False)
         last = len(found.drift_LU) - 1
         layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last, last, key="moved")
-        _draw("moved-most", differences.moved_most, comparison, layer, lang=language())
+        _draw("moved-most", differences.most_changed_tokens, comparison, layer, lang=language())
     display.explain("cka", "cosine_distance")
 
 

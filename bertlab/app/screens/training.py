@@ -32,7 +32,7 @@ picked = url.multiple_choice(
 )  # fmt: skip
 left, right = st.columns(2)
 x = url.choice(
-    left.segmented_control, t("training-x-axis"), list(curves.PLACES), key="over", required=True,
+    left.segmented_control, t("training-x-axis"), list(curves.X_AXES), key="over", required=True,
     format_func=lambda name: t(f"figure-x-{name}"),
 )  # fmt: skip
 scale = url.choice(
@@ -73,12 +73,12 @@ def held_out_metric(rows: list[dict]) -> str:
     if (found := curves.last_held_out(rows)) is None:
         return "–"
     metric, value = found
-    return f"{percent(value) if curves.METRICS[metric].percent else format(value, '.3f')} {metric_name(metric)}"
+    return f"{percent(value) if curves.METRICS[metric].is_percent else format(value, '.3f')} {metric_name(metric)}"
 
 
 def metric_name(metric: str) -> str:
     """The name of a metric on screen; those of fine-tuning have the same names as on the evaluation page."""
-    return t(f"metric-{metric}") if metric in curves.MEASURES else t(f"training-{metric}")
+    return t(f"metric-{metric}") if metric in curves.TASK_METRICS else t(f"training-{metric}")
 
 
 def log_expression(run: Path) -> calls.Expression:
@@ -115,7 +115,7 @@ def show_runs() -> None:
             plots.draw(f"curve-{metric}", curves.run_curves, logs, metric, data=points, **options)
     if metrics:
         st.caption(t("training-legend"))
-        of_finetuning = [metric for metric in metrics if metric in curves.MEASURES]
+        of_finetuning = [metric for metric in metrics if metric in curves.TASK_METRICS]
         others = [metric for metric in metrics if metric in NUMBERS and metric not in of_finetuning]
         display.explain(*others, *evaluation.explanations(of_finetuning))
     latest = {name: history.read_watched_predictions(rows[name])[::-1][:MAX_WATCHED_ROWS] for name in thin}
