@@ -333,7 +333,7 @@ def test_hostile_texts_are_printed_safely(run, text):
         (["answer", "", PASSAGE], "question is empty"),
         (["attend", A, "--layer", "2"], "no layer 2: layers go from 0 to 1"),
         (["attend", A, "--head", "-1"], "no head -1"),
-        (["app", "--port", "0"], "no port 0"),
+        (["app", "--port", "0"], "0 is not a valid port"),
         (["evaluate", "squad"], "--checkpoint"),
         (["evaluate", "squad", "--predictions", "/no/such", "--data", __file__], "not JSON"),
         (["pretrain", "/no/such", "--out", "/no/where"], "/no/such"),

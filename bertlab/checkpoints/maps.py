@@ -56,7 +56,7 @@ TIED_COPIES = {
 }
 
 
-def _modules() -> dict[str, tuple[str, ...]]:
+def _all_modules() -> dict[str, tuple[str, ...]]:
     """Return `MODULES` with the modules of the task heads (`nn.heads.HEADS`)."""
     heads = {
         f"heads.{name}{module and '.'}{module}": (hf_module,)
@@ -75,7 +75,7 @@ def hf_names(name: str) -> tuple[str, ...]:
     layer = re.search(r"\.(\d+)\.", name)
     number = layer[1] if layer else ""
     module, _, parameter = re.sub(r"\.\d+\.", ".{}.", name).rpartition(".")
-    return tuple(f"{hf_module.format(number)}.{parameter}" for hf_module in _modules()[module])
+    return tuple(f"{hf_module.format(number)}.{parameter}" for hf_module in _all_modules()[module])
 
 
 def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
@@ -153,11 +153,10 @@ def hf_to_state(
         CheckpointError: a tensor is missing or unused, has a wrong shape or type, or differs from the tensor that it
             must equal.
     """
-    unused = _canonical(tensors)
+    unused = _rename_tensors(tensors)
     layers = {found[1] for name in unused if (found := re.match(r"bert\.encoder\.layer\.(\d{1,9})\.", name))}
-    if (
-        len(layers) != config.num_layers
-    ):  # checked before the model is built, which would take minutes for a forged number
+    # Checked before the model is built, which would take minutes for a forged number of layers.
+    if len(layers) != config.num_layers:
         raise CheckpointError("weights-layer-count", layers=config.num_layers, stored=len(layers))
     heads = tuple(
         name
@@ -175,9 +174,8 @@ def hf_to_state(
         names = hf_names(own_name)
         for name, part in zip(names, meta.chunk(len(names)), strict=True):
             dim, remaining = _remaining_indices(name, config)
-            _check_tensor(
-                name, unused.get(name), part if remaining is None else part.index_select(dim, remaining.to("meta"))
-            )
+            stored_part = part if remaining is None else part.index_select(dim, remaining.to("meta"))
+            _check_tensor(name, unused.get(name), stored_part)
             if remaining is not None:
                 unused[name] = unused[name].new_zeros(part.shape).index_copy(dim, remaining, unused[name])
         parts = [unused.pop(name) for name in names]
@@ -200,7 +198,7 @@ def _remaining_indices(name: str, config: ModelConfig) -> tuple[int, torch.Tenso
     return 0, None
 
 
-def _canonical(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def _rename_tensors(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return the tensors under the names in `MODULES`, without ignored buffers and copies of tied tensors."""
     canonical = {}
     for stored_name, tensor in tensors.items():
@@ -222,7 +220,7 @@ def _has_part(tensors: Mapping[str, torch.Tensor], part: str) -> bool:
     """Return whether any of these tensors belongs to a part of the model, such as "pooler"."""
     hf_modules = {
         hf_module
-        for module, own_hf_modules in _modules().items()
+        for module, own_hf_modules in _all_modules().items()
         if f"{module}.".startswith(f"{part}.")
         for hf_module in own_hf_modules
     }
