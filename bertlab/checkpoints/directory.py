@@ -27,13 +27,13 @@ def replace_directory(target: Path, owned: Iterable[str]) -> Iterator[Path]:
         new.mkdir()
         yield new
         for path in [*new.iterdir(), new]:
-            _flush(path)
+            flush(path)
         _swap(new, target, set(owned))
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Wait until a file or directory is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -59,4 +59,4 @@ def _swap(new: Path, target: Path, owned: set[str]) -> None:
             if path.name not in owned | written:
                 path.rename(target / path.name)
         shutil.rmtree(old, ignore_errors=True)
-    _flush(target.parent)
+    flush(target.parent)

@@ -3,7 +3,6 @@
 A run is one directory, as in `bertlab pretrain`. Everything that depends on the type of the task is in `bertlab.tasks`.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
@@ -23,7 +22,7 @@ from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed
 from bertlab.training.model_card import render_card
 from bertlab.training.optimizers import OptimConfig
-from bertlab.training.progress import evaluation_bar, show_progress
+from bertlab.training.progress import evaluation_bar, print_result, show_progress
 from bertlab.training.run_directory import (
     RunConfig,
     RunLog,
@@ -276,12 +275,7 @@ def run(config: FinetuneConfig) -> None:
         return
     data = read_data(config)
     show_progress(print_evaluations(run_with_evaluations(config, data, tqdm.write)), *data.task_type.progress_metric)
-    if not distributed.is_main_process():
-        return
-    record = json.loads((config.out / "checkpoint" / "bertlab.json").read_text())
-    print(f"{config.out / 'checkpoint'}: {record['steps']:,} steps, {record['tokens']:,} tokens")
-    for name, value in record["validation"].items():
-        print(f"  {name:20} {value:,.2f}" if isinstance(value, float) else f"  {name:20} {value:,}")
+    print_result(config.out / "checkpoint", decimals=2)
 
 
 def print_evaluations(reports: Iterable[StepReport | Evaluation]) -> Iterator[StepReport]:

@@ -1,7 +1,9 @@
-"""Progress bars: of a run (loss, metric, tokens per second, time left) and of an evaluation."""
+"""What the terminal shows of a run: a bar (loss, metric, tokens per second, time left), and the final metrics."""
 
+import json
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -50,3 +52,18 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
     finally:
         if bar is not None:
             bar.close()
+
+
+def print_result(checkpoint: Path, *, decimals: int) -> None:
+    """Print the path, the steps, the tokens and the metrics of a trained checkpoint, on the main process alone.
+
+    Args:
+        checkpoint: its directory.
+        decimals: digits of a metric after the point.
+    """
+    if not distributed.is_main_process():
+        return
+    record = json.loads((checkpoint / "bertlab.json").read_text(encoding="utf-8"))
+    print(f"{checkpoint}: {record['steps']:,} steps, {record['tokens']:,} tokens")
+    for name, value in record["validation"].items():
+        print(f"  {name:20} {value:,.{decimals}f}" if isinstance(value, float) else f"  {name:20} {value:,}")

@@ -13,6 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from bertlab.checkpoints.directory import flush
 from bertlab.config.errors import CheckpointError, first_line
 
 METADATA_KEY = "trainer"
@@ -33,10 +34,10 @@ def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -
     try:
         save_file(tensors, temporary, metadata={METADATA_KEY: json.dumps(values)})
         # Without this, the file may be empty after a power failure.
-        _flush(temporary)
+        flush(temporary)
         os.replace(temporary, path)
         with suppress(OSError):  # a directory cannot be flushed on every system
-            _flush(path.parent)
+            flush(path.parent)
     except (OSError, SafetensorError) as error:
         with suppress(OSError):
             temporary.unlink()
@@ -78,11 +79,3 @@ def _read_metadata(path: Path, file) -> dict:
     if not isinstance(values, dict):
         raise CheckpointError("run-state-damaged", path=path, reason=f"{METADATA_KEY} is not an object")
     return values
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

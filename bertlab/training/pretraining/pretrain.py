@@ -4,7 +4,6 @@ A run is one directory: run.json (its settings), log.jsonl (a row per step), sta
 continues), snapshots/ (checkpoints at log-spaced steps) and checkpoint/ (the result).
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -24,7 +23,7 @@ from bertlab.training.pretraining.config import RANDOM_INIT_SETTINGS, PretrainCo
 from bertlab.training.pretraining.recipes import RECIPES
 from bertlab.training.pretraining.setup import open_inputs
 from bertlab.training.pretraining.tensorboard import TensorBoardLog
-from bertlab.training.progress import show_progress
+from bertlab.training.progress import print_result, show_progress
 from bertlab.training.run_directory import is_finished, open_run, prepare_machine, report_finished, report_resumed
 from bertlab.training.trainer import StepReport
 
@@ -140,9 +139,4 @@ def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
 def run(config: PretrainConfig) -> None:
     """Train behind a progress bar, then print the final metrics and the path of the checkpoint."""
     show_progress(pretrain(config, tqdm.write), "mlm_accuracy", "masked")
-    if not distributed.is_main_process():
-        return
-    record = json.loads((config.out / "checkpoint" / "bertlab.json").read_text())
-    print(f"{config.out / 'checkpoint'}: {record['steps']:,} steps, {record['tokens']:,} tokens")
-    for name, value in record["validation"].items():
-        print(f"  {name:20} {value:,.4f}" if isinstance(value, float) else f"  {name:20} {value:,}")
+    print_result(config.out / "checkpoint", decimals=4)
