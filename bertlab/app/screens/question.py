@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from bertlab.app import calls, components, display, fields, frame, plots, selection, url
+from bertlab.app import components, display, fields, frame, plots, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import language, t
+from bertlab.app.parts.reading import read_passage
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
@@ -30,12 +31,8 @@ with right.container(key="answers"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
     if sessions.count_tokens(checkpoint, question) > MAX_QUESTION:
         st.caption(t("question-too-long", limit=MAX_QUESTION))
-    with st.spinner(t("question-reading")):
-        bar = frame.progress_bar(st.empty(), "question-progress")
-        passage_text = calls.assign("passage", text)
-        options = {"n_best": sessions.MAX_ANSWERS, "progress": bar}
-        reading = calls.call_session(checkpoint, "xray", question, passage_text, **options)
-        answers = reading.result.answers
+    passage_text, reading = read_passage(checkpoint, question, text)
+    answers = reading.result.answers
     best, has_threshold = answers.answers[0], answers.null_threshold is not None
     refuses = has_threshold and url.flag(
         st.toggle, t("question-allow-no-answer"), key="refuse", help=t("question-allow-no-answer-help")

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from bertlab.app import calls, fields, frame, selection, url
-from bertlab.app.data import sessions
+from bertlab.app import fields, frame, selection, url
 from bertlab.app.i18n import t
 from bertlab.app.parts import xray
+from bertlab.app.parts.reading import read_passage
 
 frame.heading("xray")
 left, right = st.columns(2, gap="large")
@@ -17,11 +17,7 @@ fields.note_too_long_for_link(left, text)
 seen = None
 with right.container(key="decision"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
-    with st.spinner(t("question-reading")):
-        bar = frame.progress_bar(st.empty(), "question-progress")
-        passage = calls.assign("passage", text)
-        options = {"n_best": sessions.MAX_ANSWERS, "progress": bar}
-        reading = calls.call_session(checkpoint, "xray", question, passage, **options)
+    passage, reading = read_passage(checkpoint, question, text)
     seen = reading.result
     if seen.answers.answers:
         xray.decision(checkpoint, reading)

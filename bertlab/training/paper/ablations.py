@@ -89,7 +89,16 @@ _SENTENCE_COLUMNS = {
 }
 _NER = Column("NER F1, fine-tuned", "finetune", "ner", "CoNLL-2003")
 _NER_FROZEN = Column("NER F1, feature-based", "features", "ner", "CoNLL-2003")
-_FROZEN = {"columns": ("ner-frozen",)}
+
+
+def _frozen(feature_layers: str) -> dict:
+    """The changed fields of a row that takes features of these layers from a frozen encoder."""
+    return {"feature_layers": feature_layers, "columns": ("ner-frozen",)}
+
+
+def _size(layers: int, hidden: int, attention_heads: int) -> dict:
+    """Settings for the size of a model."""
+    return {"layers": layers, "hidden": hidden, "attention_heads": attention_heads}
 
 
 def _mask_shares(mask: float, random: float) -> dict:
@@ -136,12 +145,12 @@ TABLES = {
             l8_h192=("8 x 192, 6 heads (24 x 1024, 16)", 3.23, 87.8, 93.7),
         ),
         {
-            "l1": {"layers": 1, "hidden": 128, "attention_heads": 4},
-            "l2-a1": {"layers": 2, "hidden": 128, "attention_heads": 1},
-            "l2": {"layers": 2, "hidden": 128, "attention_heads": 4},
-            "l4": {"layers": 4, "hidden": 128, "attention_heads": 4},
-            "l4-h192": {"layers": 4, "hidden": 192, "attention_heads": 6},
-            "l8-h192": {"layers": 8, "hidden": 192, "attention_heads": 6},
+            "l1": _size(1, 128, 4),
+            "l2-a1": _size(2, 128, 1),
+            "l2": _size(2, 128, 4),
+            "l4": _size(4, 128, 4),
+            "l4-h192": _size(4, 192, 6),
+            "l8-h192": _size(8, 192, 6),
         },
         reference="l4",
     ),
@@ -152,12 +161,12 @@ TABLES = {
         _make_rows(
             ("ner", "ner-frozen"),
             finetuned=("fine-tuned, all layers", 96.4, None, {"columns": ("ner",)}),
-            embeddings=("embeddings", None, 91.0, {"feature_layers": "embeddings"} | _FROZEN),
-            second=("second-to-last layer", None, 95.6, {"feature_layers": "second-to-last"} | _FROZEN),
-            last=("last layer", None, 94.9, {"feature_layers": "last"} | _FROZEN),
-            sum_4=("weighted sum of the last four", None, 95.9, {"feature_layers": "sum-4"} | _FROZEN),
-            concat_4=("last four concatenated", None, 96.1, {"feature_layers": "concat-4"} | _FROZEN),
-            sum_all=("weighted sum of all layers", None, 95.5, {"feature_layers": "sum-all"} | _FROZEN),
+            embeddings=("embeddings", None, 91.0, _frozen("embeddings")),
+            second=("second-to-last layer", None, 95.6, _frozen("second-to-last")),
+            last=("last layer", None, 94.9, _frozen("last")),
+            sum_4=("weighted sum of the last four", None, 95.9, _frozen("sum-4")),
+            concat_4=("last four concatenated", None, 96.1, _frozen("concat-4")),
+            sum_all=("weighted sum of all layers", None, 95.5, _frozen("sum-all")),
         ),
         reference="last",
     ),

@@ -1,0 +1,25 @@
+"""A passage read by the open checkpoint, with a progress bar for a long one."""
+
+import streamlit as st
+
+from bertlab.app import calls, frame
+from bertlab.app.data import sessions
+from bertlab.app.i18n import t
+
+
+def read_passage(
+    checkpoint: sessions.Checkpoint, question: str, text: str
+) -> tuple[calls.Expression, calls.Expression]:
+    """Find the answers to a question with the prediction for every window.
+
+    Returns:
+        the passage and the result of `Session.xray`, each with its code.
+
+    Raises:
+        BertlabError: what `Session.xray` raises.
+    """
+    with st.spinner(t("question-reading")):
+        bar = frame.progress_bar(st.empty(), "question-progress")
+        passage = calls.assign("passage", text)
+        options = {"n_best": sessions.MAX_ANSWERS, "progress": bar}
+        return passage, calls.call_session(checkpoint, "xray", question, passage, **options)
