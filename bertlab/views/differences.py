@@ -11,14 +11,14 @@ import plotly.graph_objects as go
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import DEFAULT, render, render_all
 from bertlab.explore.compare import Comparison
-from bertlab.views.curves import GRID
 from bertlab.views.figures import (
     BLUE,
     DIVERGING,
     FAINT_TO_BLUE,
     GREY,
+    GRID,
     ORANGE,
-    TEMPLATE,
+    empty_figure,
     escape_markup,
     name_rows,
     signs,
@@ -48,7 +48,7 @@ def head_differences(
     layers = len(signed_LN)
     limit = float(np.abs(signed_LN).max()) or 1.0
     place = f"%{{y}} · {escape_markup(labels[1])} %{{x}}"
-    figure = _figure(130 + min(46, max(22, 560 // layers)) * layers)
+    figure = empty_figure(130 + min(46, max(22, 560 // layers)) * layers)
     figure.add_heatmap(
         z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
         customdata=comparison.farther_LN.round(2), colorbar=_bar(labels[2]), text=signs(signed_LN, limit),
@@ -93,7 +93,7 @@ def head_difference(
     names = [escape_markup(unit.label) for unit in comparison.units]
     positions = list(range(len(names)))
     # the same height for all usual sentences, so that the page below does not move
-    figure = _figure(190 + max(440, 5 * len(names)))
+    figure = empty_figure(190 + max(440, 5 * len(names)))
     figure.add_heatmap(
         z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1, colorbar=_bar(label),
         customdata=[[f"{one} → {other}" for other in names] for one in names],
@@ -134,7 +134,7 @@ def layer_drift(
     labels = labels or render_all(lang, "figure-cka", "figure-cosine-distance")
     axis, embeddings = axis or render("figure-layer-axis", lang), embeddings or render("figure-embeddings", lang)
     layers = list(range(len(comparison.drift_LU)))
-    figure = _figure(300)
+    figure = empty_figure(300)
     values = (np.diagonal(comparison.cka_LM), comparison.drift_LU.mean(1))
     for name, value_L, colour, dash in zip(labels, values, (BLUE, ORANGE), ("solid", "dot"), strict=True):
         figure.add_scatter(
@@ -165,7 +165,7 @@ def layer_similarity(
     """
     axes = axes or render_all(lang, "figure-layer-second", "figure-layer-first")
     embeddings = embeddings or render("figure-embeddings", lang)
-    figure = _figure(150 + 26 * len(comparison.cka_LM))
+    figure = empty_figure(150 + 26 * len(comparison.cka_LM))
     figure.add_heatmap(
         z=comparison.cka_LM.round(4), zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, colorbar=_bar("CKA"),
         hovertemplate="%{y} · %{x}: %{z:.3f}<extra></extra>",
@@ -198,7 +198,7 @@ def most_changed_tokens(
     axis = axis or render("figure-cosine-distance", lang)
     drift_U = comparison.drift_LU[layer]
     order = np.argsort(-drift_U, kind="stable")[:top][::-1]
-    figure = _figure(70 + 30 * top)
+    figure = empty_figure(70 + 30 * top)
     figure.add_bar(
         x=drift_U[order].round(4).tolist(), y=list(range(len(order))), orientation="h",
         marker={"color": BLUE, "cornerradius": 4}, text=[f"{drift_U[at]:.3f}" for at in order],
@@ -227,10 +227,6 @@ def _bar(title: str) -> dict:
         "title": {"text": escape_markup(title), "side": "bottom", "font": {"size": 12}}, "thickness": 10, "nticks": 5,
         "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.8,
     }  # fmt: skip
-
-
-def _figure(height: int) -> go.Figure:
-    return go.Figure(layout={"template": TEMPLATE, "height": height})
 
 
 moved_most = most_changed_tokens
