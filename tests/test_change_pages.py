@@ -50,7 +50,7 @@ def test_every_kind_is_measured_and_shown_before_and_after(shipped, asked):
     data = grid(app)
     assert [len(row) for row in data["effects"]] == [2, 2]
     assert any(abs(effect) > 0.001 for row in data["effects"] for effect in row)
-    assert data["out"] == ["0.1", "1.0", "1.1"]
+    assert data["off"] == ["0.1", "1.0", "1.1"]
     assert len(app.get("plotly_chart")) == 1
 
 
@@ -60,12 +60,12 @@ def test_each_change_can_be_removed_and_the_last_undone(shipped):
     before = said(app)
     app = click(app, "back-r1.0.2")
     assert link(app) == "0.1,r1.0.2-u,p1.2-0.1,r1.0.2"
-    assert grid(app)["out"] == ["0.1"]
+    assert grid(app)["off"] == ["0.1"]
     app = next(button for button in app.button if button.label == text("heads-undo")).click().run()
     assert said(app) == before
     app = next(button for button in app.button if button.label == "Reset").click().run()
     assert "changes" not in app.query_params
-    assert grid(app)["out"] == []
+    assert grid(app)["off"] == []
 
 
 def test_page_sets_attention_row_and_patches_hidden_state(shipped):
@@ -132,7 +132,7 @@ def test_logit_lens_draws_part_of_long_text_and_fills_masks_jointly(shipped):
     app = open_page("depth", masked="Some bread, [MASK] tea [MASK]. " + "Tea. " * 20, at="30")
     assert not app.exception, app.exception[0].message
     assert not errors(app)
-    assert any("; positions " in caption.value for caption in app.caption)
+    assert any("Positions " in caption.value for caption in app.caption)
     assert len(app.get("plotly_chart")) == 2
     assert len(app.dataframe[0].value) == 6
 

@@ -15,8 +15,8 @@ from support.task_rows import jsonl, metrics_of, predictions_of, read_examples, 
 from support.texts import text
 
 import bertlab
-from bertlab.app.parts import evaluation
-from bertlab.app.parts.samples import sample
+from bertlab.app.parts import evaluation_results
+from bertlab.app.parts.samples import format_sample_rows
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TASKS
@@ -171,7 +171,7 @@ def test_the_sample_rows_can_be_tried(shipped, measure, language):
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_sample_rows_of_values_are_graded_pairs(language):
     task = TASKS["stsb" if language == "en" else "klue_sts"]
-    rows = list(csv.DictReader(io.StringIO(sample(task, (), language))))
+    rows = list(csv.DictReader(io.StringIO(format_sample_rows(task, (), language))))
     grades = [float(row[task.label[0]]) for row in rows]
     assert (max(grades), min(grades)) == (5, 0)
     assert len(set(grades)) >= 4
@@ -181,7 +181,7 @@ def test_the_sample_rows_of_values_are_graded_pairs(language):
 def test_the_shipped_judge_of_pairs_agrees_with_the_sample_rows(tmp_path):
     loaded = bertlab.load("stsb").loaded
     spec, path = find_task(loaded), tmp_path / "rows.csv"
-    path.write_text(sample(spec, (), "en"), encoding="utf-8")
+    path.write_text(format_sample_rows(spec, (), "en"), encoding="utf-8")
     assert analyse_errors(loaded, read_labelled_rows(path, spec), spec).metrics["pearson"] > 80
 
 
@@ -216,11 +216,11 @@ def test_invalid_rows_are_counted_and_listed(shipped, tmp_path, language):
     ],
 )
 def test_coverage_of_metrics(monkeypatch, kind, asked, total, useless, id):
-    monkeypatch.setattr(evaluation, "t", lambda key, **values: text(key, **values))
+    monkeypatch.setattr(evaluation_results, "t", lambda key, **values: text(key, **values))
     left_out = ("row 1 is empty",) * useless
     usable = total if kind == "span" else total - useless  # questions are counted without invalid ones
     found = ErrorAnalysis("rows", TASK_TYPES[kind].default_spec(), {}, (None,) * asked, total, usable, left_out)
-    assert evaluation.coverage(found) == text(id, count=asked, total=usable, invalid=useless)
+    assert evaluation_results.describe_coverage(found) == text(id, count=asked, total=usable, invalid=useless)
 
 
 def test_correlations_are_not_percentages(shipped, tmp_path, tiny_model, tiny_tokenizer):

@@ -84,7 +84,7 @@ def test_batch_predictions_report_invalid_texts(judge, tagger):
     assert len(predict_texts(tagger, "tag", [("The potter left.", None)])[0]["tags"].split()) == 4
     with pytest.raises(MissingHead):
         predict_texts(judge, "tag", [("tea", None)])
-    read = list(csv.DictReader(io.StringIO(batch.as_csv(rows).decode("utf-8-sig"))))
+    read = list(csv.DictReader(io.StringIO(batch.encode_csv(rows).decode("utf-8-sig"))))
     assert [row["text"] for row in read] == ["Green tea.", "tea " * 200, "A bowl."]
 
 
@@ -299,7 +299,7 @@ def test_row_without_text_stays_in_order_with_an_error(shipped, screen, language
     table = app.dataframe[-1].value
     assert list(table["text"]) == ["Green tea.", "", "", "", "A bowl.", "0"]
     assert [why in error for error in table["error"]] == [False, True, True, True, False, False]
-    assert any(text("batch-failed-rows", language, count=3, of=6) in body for body in bodies(app))
+    assert any(text("batch-failed-rows", language, count=3, total=6) in body for body in bodies(app))
 
 
 def test_row_without_second_text_has_an_error(shipped):

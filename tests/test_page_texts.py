@@ -201,8 +201,8 @@ def test_every_number_is_explained_in_full():
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_every_page_explains_its_numbers(screen):
-    """On the page or in the pieces that it is built of."""
-    paths = [path for path in (APP / "screens" / f"{screen}.py", APP / "parts" / f"{screen}.py") if path.exists()]
+    """On the page or in its components."""
+    paths = [APP / "screens" / f"{screen}.py", *(APP / "parts").glob(f"{screen}*.py")]
     asked = [call for path in paths for call in calls(path) if callee(call) in ("explain", "number")]
     assert any(getattr(getattr(call.func, "value", None), "id", "") == "display" for call in asked)
 

@@ -124,8 +124,8 @@ def test_many_pairs_are_asked(shipped, comparers):
 @pytest.fixture
 def saves(monkeypatch) -> list[bytes]:
     """The files that the box has offered."""
-    made, write = [], batch.as_csv
-    monkeypatch.setattr(batch, "as_csv", lambda rows: made.append(write(rows)) or made[-1])
+    made, write = [], batch.encode_csv
+    monkeypatch.setattr(batch, "encode_csv", lambda rows: made.append(write(rows)) or made[-1])
     return made
 
 

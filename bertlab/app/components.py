@@ -61,7 +61,7 @@ def draw_words(text: str, masked_words: set[int], *, on_click: Callable[[int], N
         word = text[start:end]
         is_masked = number in masked_words or word == MASK
         before = text[end_of_previous:start]
-        parts.append({"before": before, "word": word, "hidden": is_masked, "mark": not word.isalnum()})
+        parts.append({"before": before, "word": word, "masked": is_masked, "punctuation": not word.isalnum()})
         end_of_previous = end
 
     def report_click() -> None:
@@ -77,7 +77,7 @@ def draw_arcs(picture: dict) -> None:
     """Draw attention as arcs over a sentence.
 
     Args:
-        picture: the result of `bertlab.app.parts.preview.arcs`.
+        picture: the result of `bertlab.app.parts.preview.make_arcs`.
     """
     texts = {word["x"]: word["text"] for word in picture["words"]}
     data = {end: [texts[arc[end]] for arc in picture["arcs"]] for end in ("from", "to")}

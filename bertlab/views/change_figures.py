@@ -21,6 +21,8 @@ from bertlab.views.figures import (
     bar_range,
     empty_figure,
     escape_markup,
+    insert_number,
+    name_layer_and_head,
     name_rows,
     shorten,
     shorten_to_width,
@@ -89,9 +91,9 @@ def head_map(
         odds: title of the colour bar.
         lang: language of the titles that are not given.
     """
+    layer_name, head_name = name_layer_and_head(axes, lang)
     axes = axes or render_all(lang, "figure-head", "figure-layer")
     odds = odds or render("figure-log-odds", lang)
-    head = escape_markup(axes[0])
     limit = max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
     count = effects.effects_LN.shape[1]
     figure = empty_figure(height=130 + 34 * len(effects.layers))
@@ -108,10 +110,10 @@ def head_map(
             "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.7, "thickness": 10, "nticks": 5,
             "title": {"text": escape_markup(odds), "side": "bottom", "font": {"size": 12}},
         },
-        hovertemplate=f"%{{y}}, {head} %{{x}}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
+        hovertemplate=f"%{{y}}, {insert_number(head_name, '%{x}')}: %{{z:+.2f}} (%{{customdata:.1%}})<extra></extra>",
     )  # fmt: skip
-    figure.update_xaxes(title={"text": head, "standoff": 4}, tickvals=list(range(count)), side="top")
-    name_rows(figure, axes[1], effects.layers)
+    figure.update_xaxes(title={"text": escape_markup(axes[0]), "standoff": 4}, tickvals=list(range(count)), side="top")
+    name_rows(figure, layer_name, effects.layers)
     return figure
 
 

@@ -20,6 +20,8 @@ from bertlab.views.figures import (
     ORANGE,
     empty_figure,
     escape_markup,
+    insert_number,
+    name_layer_and_head,
     name_rows,
     signs,
 )
@@ -43,11 +45,12 @@ def head_differences(
         labels: names of a layer and of a head, and the title of the scale.
         lang: language of these texts if they are not given.
     """
+    layer_name, head_name = name_layer_and_head(labels and (labels[1], labels[0]), lang)
     labels = labels or render_all(lang, "figure-layer", "figure-head", "figure-farther")
     signed_LN = comparison.signed_LN
     layers = len(signed_LN)
     limit = float(np.abs(signed_LN).max()) or 1.0
-    place = f"%{{y}} · {escape_markup(labels[1])} %{{x}}"
+    place = f"%{{y}} · {insert_number(head_name, '%{x}')}"
     figure = empty_figure(130 + min(46, max(22, 560 // layers)) * layers)
     figure.add_heatmap(
         z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
@@ -71,7 +74,7 @@ def head_differences(
     figure.update_xaxes(title={"text": escape_markup(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
     # without a range, the marks would widen the axis to heads that do not exist
     figure.update_xaxes(range=[-0.5, signed_LN.shape[1] - 0.5], autorange=False)
-    name_rows(figure, labels[0], range(layers))
+    name_rows(figure, layer_name, range(layers))
     return figure
 
 

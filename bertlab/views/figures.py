@@ -332,12 +332,38 @@ def empty_figure(height: int) -> go.Figure:
     return go.Figure(layout={"template": TEMPLATE, "height": height})
 
 
-def name_rows(figure: go.Figure, word: str, layers: Sequence[int]) -> None:
-    """Label the rows "layer 3", from top to bottom.
+def insert_number(name: str, number: object) -> str:
+    """Put a number into a name, at its {}. Languages place the number differently.
+
+    >>> insert_number("layer {}", 3), insert_number("{}번 레이어", 3)
+    ('layer 3', '3번 레이어')
+    """
+    return escape_markup(name).replace("{}", str(number))
+
+
+def name_layer_and_head(axes: tuple[str, str] | None, lang: str) -> tuple[str, str]:
+    """The names of a layer and a head in a map of heads, with {} for the number.
+
+    Args:
+        axes: words for the columns (heads) and rows (layers); None for the names in the language.
+        lang: the language.
+    """
+    if axes:
+        return f"{axes[1]} {{}}", f"{axes[0]} {{}}"
+    return render("figure-layer-number", lang, layer="{}"), render("figure-head-number", lang, head="{}")
+
+
+def name_rows(figure: go.Figure, name: str, layers: Sequence[int]) -> None:
+    """Label the rows with numbered names such as "layer 3", from top to bottom.
 
     Plotly would rotate a title of the axis, which makes Hangul unreadable.
+
+    Args:
+        figure: the figure.
+        name: the name of a row, with {} for its number.
+        layers: the number of each row.
     """
-    names = [f"{escape_markup(word)} {layer}" for layer in layers]
+    names = [insert_number(name, layer) for layer in layers]
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", ticklabelstandoff=6)
 
 

@@ -25,6 +25,8 @@ from bertlab.views.figures import (
     PERCENT_TICKS,
     empty_figure,
     escape_markup,
+    insert_number,
+    name_layer_and_head,
     name_rows,
     shorten,
 )
@@ -319,6 +321,7 @@ def heads_map(
         labels: names of the share and of its ratio to `even`.
         lang: language of the texts that are not given.
     """
+    layer_name, head_name = name_layer_and_head(axes, lang)
     axes = axes or render_all(lang, "figure-head", "figure-layer")
     labels = labels or render_all(lang, "figure-attention-share", "figure-uniform-attention")
     layers, heads = share_LN.shape
@@ -351,12 +354,12 @@ def heads_map(
         },
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
-        hovertemplate=f"%{{y}} · {escape_markup(axes[0])} %{{x}}<br>{escape_markup(labels[0])} %{{marker.color:.1%}}"
+        hovertemplate=f"%{{y}} · {insert_number(head_name, '%{x}')}<br>{escape_markup(labels[0])} %{{marker.color:.1%}}"
         f"<br>%{{customdata[2]:.1f}} × {escape_markup(labels[1])}<extra></extra>",
     )
     title = {"text": escape_markup(axes[0]), "font": {"size": 13}}
     figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title=title)
-    name_rows(figure, axes[1], range(layers))
+    name_rows(figure, layer_name, range(layers))
     figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)  # the same margin as beside the squares
     return figure
 

@@ -1,1 +1,1 @@
-"""What one page alone is made of, where that is more than a page should hold. What several pages share lies above."""
+"""Components of single pages. Components that several pages share are in `bertlab.app` itself."""

@@ -1,4 +1,4 @@
-"""Predictions for many texts at once: paste or upload them, view the predictions, download them. Computes nothing."""
+"""The panel that predicts many texts at once: paste or upload them, view the predictions, download them."""
 
 import csv
 import io
@@ -17,71 +17,70 @@ from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, read_file
 
-MAX_ROWS = 2_000  # rows predicted per click, because all users share the cores
-Texts = list[tuple[str, str | None]]
-# a prediction's field -> its column; the user's table may have a column `label` of its own
+MAX_ROWS = 2_000  # rows predicted per click, because all users share the CPU cores
+Texts = list[tuple[str, str | None]]  # (text, second text), the second is None for a single text
+# The column name of each field of a prediction. It differs from the field's name, because the user's table may have a
+# column `label` of its own.
 PREDICTION_COLUMNS = {
     "label": "predicted",
     "value": "predicted",
     "entities": "predicted_entities",
     "tags": "predicted_tags",
 }
-TRANSLATED_COLUMNS = (
-    *dict.fromkeys(PREDICTION_COLUMNS.values()),
-    "probability",
-    "error",
-)  # columns with a translated name
+# columns whose name is translated on the page
+TRANSLATED_COLUMNS = (*dict.fromkeys(PREDICTION_COLUMNS.values()), "probability", "error")
 
 
-def batch_panel(checkpoint: sessions.Checkpoint, question: str) -> None:
-    """Draw the panel at the bottom of a page.
+def draw_panel(checkpoint: sessions.Checkpoint, command: str) -> None:
+    """Draw the panel, which stands at the bottom of a page.
 
     Args:
-        question: "classify" or "tag".
+        checkpoint: the checkpoint that predicts.
+        command: "classify" or "tag".
     """
     with st.expander(t("batch"), icon=":material/table_rows:"), frame.show_errors():
         left, right = st.columns(2)
         pasted = url.text(
-            left.text_area, t("batch-paste"), "", key=f"batch-{question}", placeholder=t("batch-paste-help")
+            left.text_area, t("batch-paste"), "", key=f"batch-{command}", placeholder=t("batch-paste-help")
         )
-        upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{question}")
+        upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{command}")
         table = _read_upload(upload) if upload else parse_pasted_table(pasted, TEXT_NAMES)
         if table and not upload:
             id = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-without-header"
             st.caption(t(id, rows=len(table), columns=len(table.columns)))
         texts = (
-            _selected_texts(table, question, checkpoint)
+            _select_texts(table, command, checkpoint)
             if table
             else [(line, None) for line in pasted.splitlines() if line.strip()]
         )
         if not texts:
             st.caption(t("batch-empty"))
             return
-        if all(pair is None for _, pair in texts) and selection.needs_pair(checkpoint, question):
+        if all(pair is None for _, pair in texts) and selection.needs_pair(checkpoint, command):
             frame.note(t("batch-second-text-missing"))
             return
         if len(texts) > MAX_ROWS:
-            frame.note(t("batch-too-many-rows", most=MAX_ROWS, count=len(texts)))
+            frame.note(t("batch-too-many-rows", limit=MAX_ROWS, count=len(texts)))
         has_empty_text = [any(part is not None and not part.strip() for part in row) for row in texts]
         if any(has_empty_text):
             frame.note(t("batch-empty-texts", count=sum(has_empty_text), first=1 + has_empty_text.index(True)))
-        key, query = f"batch-predictions-{question}", (checkpoint, question, tuple(texts[:MAX_ROWS]))
+        key, query = f"batch-predictions-{command}", (checkpoint, command, tuple(texts[:MAX_ROWS]))
         if st.button(
-            t("batch-predict", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{question}"
+            t("batch-predict", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{command}"
         ):
-            predictions = predict_texts(sessions.open_session(checkpoint), question, texts[:MAX_ROWS], _progress)
+            predictions = predict_texts(sessions.open_session(checkpoint), command, texts[:MAX_ROWS], _show_progress)
             st.session_state[key] = (query, predictions)
         stored = st.session_state.get(key)
         if stored and stored[0] == query:
             predictions = [row | {"error": error_text(row["error"]) if row["error"] else ""} for row in stored[1]]
             if failed := sum(bool(row["error"]) for row in predictions):
-                frame.note(t("batch-failed-rows", count=failed, of=len(predictions)))
-            rows = append_predictions(_input_rows(table, texts)[: len(predictions)], predictions)
+                frame.note(t("batch-failed-rows", count=failed, total=len(predictions)))
+            rows = append_predictions(_rows_of_input(table, texts)[: len(predictions)], predictions)
             # the columns of an uploaded table keep their own names
             translated = TRANSLATED_COLUMNS if table else ("text", *TRANSLATED_COLUMNS)
             st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in translated})
             st.download_button(
-                t("batch-download"), as_csv(rows), f"{question}.csv", "text/csv", on_click="ignore",
+                t("batch-download"), encode_csv(rows), f"{command}.csv", "text/csv", on_click="ignore",
                 icon=":material/download:",
             )  # fmt: skip
 
@@ -90,39 +89,40 @@ def _read_upload(upload) -> Rows:
     """Read the rows of an uploaded file.
 
     Raises:
-        DataError: it cannot be read.
+        DataError: the file cannot be read.
     """
     with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
         return read_file(path, UPLOAD_LIMITS)
 
 
-def _selected_texts(table: Rows, question: str, checkpoint: sessions.Checkpoint) -> Texts:
-    """Select the text columns of a table, and return their texts."""
+def _select_texts(table: Rows, command: str, checkpoint: sessions.Checkpoint) -> Texts:
+    """Let the user choose the text columns of a table, and return their texts."""
     left, right = st.columns(2)
     text = guess_column(table.columns, TEXT_NAMES) or table.columns[0]
-    text = fields.column(left, t("batch-text-column"), text, table.columns, f"text-{question}")
+    text = fields.column(left, t("batch-text-column"), text, table.columns, f"text-{command}")
     pair = ""
-    if "pair_column" in types_of_command(question)[0].column_flags:
+    if "pair_column" in types_of_command(command)[0].column_flags:
         trained_texts = sessions.open_session(checkpoint).num_texts
-        unnamed = "2" if trained_texts == 2 and table.columns == ("1", "2") else ""
-        pair = "" if trained_texts == 1 else guess_column(table.columns, PAIR_NAMES) or unnamed
-        pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{question}")
-    return [(_cell(row.get(text)), _cell(row.get(pair)) if pair else None) for row in table.rows]
+        # the columns of a table without column names are called "1" and "2"
+        default = "2" if trained_texts == 2 and table.columns == ("1", "2") else ""
+        pair = "" if trained_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default
+        pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{command}")
+    return [(_cell_text(row.get(text)), _cell_text(row.get(pair)) if pair else None) for row in table.rows]
 
 
-def _input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
-    """The rows of the input: every column of a table, or the typed lines."""
+def _rows_of_input(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
+    """Return the input as rows: all columns of a table, or one column with the pasted lines."""
     if table:
-        return [{column: _cell(row.get(column)) for column in table.columns} for row in table.rows]
+        return [{column: _cell_text(row.get(column)) for column in table.columns} for row in table.rows]
     return [{"text": text} for text, _ in texts]
 
 
 def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> list[dict]:
-    """Append the columns of the predictions to the rows, renamed where a row already has a column of that name.
+    """Append the columns of the predictions to the rows. A name that a row already has gets a number.
 
     Args:
-        rows: the input, one dictionary of columns each.
-        predictions: those of `predict_texts`, one for each row.
+        rows: the rows of the input.
+        predictions: the result of `predict_texts`, one for each row.
 
     >>> append_predictions([{"id": "7", "label": "1"}], [{"text": "Tea.", "label": "no", "error": ""}])
     [{'id': '7', 'label': '1', 'predicted': 'no', 'error': ''}]
@@ -142,21 +142,22 @@ def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> lis
     ]
 
 
-def _cell(value: object) -> str:
-    """A cell as text; "" for a missing cell, null and NaN."""
+def _cell_text(value: object) -> str:
+    """Return a cell as text; "" for a missing cell, null and NaN."""
     return "" if value is None or value != value else str(value)
 
 
-def _progress(texts: Sequence) -> Iterator:
+def _show_progress(texts: Sequence) -> Iterator:
+    """Show a progress bar while the texts are predicted."""
     bar = st.progress(0.0)
     for number, text in enumerate(texts):
-        bar.progress(number / len(texts), t("batch-progress", done=number, count=len(texts)))
+        bar.progress(number / len(texts), t("batch-progress", done=number, total=len(texts)))
         yield text
     bar.empty()
 
 
-def as_csv(rows: Iterable[dict]) -> bytes:
-    """Encode a table as CSV. A byte order mark tells spreadsheets that the file is UTF-8."""
+def encode_csv(rows: Iterable[dict]) -> bytes:
+    """Encode a table as a CSV file. A byte order mark tells spreadsheets that the file is UTF-8."""
     rows, file = list(rows), io.StringIO(newline="")
     writer = csv.DictWriter(file, list(rows[0]))
     writer.writeheader()

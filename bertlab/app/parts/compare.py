@@ -1,4 +1,4 @@
-"""The parts of the comparison page: differences by head, by layer and by token. Computes nothing."""
+"""Components of the Before and after page: differences by head, by layer and by token."""
 
 from collections.abc import Callable
 
@@ -13,53 +13,62 @@ from bertlab.config.config import ModelConfig
 from bertlab.explore.compare import Comparison, compare
 from bertlab.views import columns, differences
 
-MAX_SAVED_TOKENS = 100  # the page of a longer text does not contain the data of its figures
+MAX_SAVED_TOKENS = 100  # for longer texts, the page does not hold the data of the CSV files
 
 
 def compare_inputs(
-    first: sessions.Checkpoint, second: sessions.Checkpoint, texts: tuple[str, str], others: tuple[str, str] | None
+    first: sessions.Checkpoint,
+    second: sessions.Checkpoint,
+    texts: tuple[str, str],
+    second_texts: tuple[str, str] | None,
 ) -> calls.Expression:
-    """Compare two checkpoints on one input, or on one input each.
+    """Compare two checkpoints on the same input, or one checkpoint on two inputs.
 
     Args:
-        first: the checkpoint of one side.
-        second: the checkpoint of the other side.
-        texts: the input of both sides, or of the first.
-        others: the input of the second side; None for the same one.
+        first: the first checkpoint.
+        second: the second checkpoint; it may be the same one.
+        texts: sentence A and B of the input.
+        second_texts: sentence A and B of the second input; None if both checkpoints read `texts`.
 
     Raises:
         BertlabError: what `explore.compare.compare` raises.
     """
-    # `sessions.compare_checkpoints` takes the checkpoints where `compare` takes their sessions
+    # `sessions.compare_checkpoints` is the cached version of `compare`; it takes checkpoints instead of sessions
     session = calls.Expression(first, "session", checkpoint=first)
     other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.short_name(second)!r})",))
-    arguments = [texts[0], texts[1] or None, *((others[0], others[1] or None) if others else ())]
+    arguments = [texts[0], texts[1] or None, *((second_texts[0], second_texts[1] or None) if second_texts else ())]
     call = calls.call_function(compare, session, other, *arguments, implementation=sessions.compare_checkpoints)
     return calls.assign("comparison", call)
 
 
-def notes(found: Comparison, *, of_inputs: bool) -> None:
-    """Show notes on what could not be compared token by token."""
-    if found.by == "words":
+def show_alignment(comparison: Comparison, *, two_texts: bool) -> None:
+    """Show which tokens or words are compared with each other, and how many are left out.
+
+    Args:
+        comparison: the result of `compare_inputs`.
+        two_texts: whether two texts are compared, not two checkpoints.
+    """
+    if comparison.by == "words":
         frame.note(t("compare-by-word"))
-    first, second = found.left_out
+    first, second = comparison.left_out
     if first or second:
         frame.note(t("compare-tokens-left-out", first=first, second=second))
-    elif of_inputs:
-        frame.note(t("compare-same-length"))  # also one line, so that the figures do not move
+    elif two_texts:
+        # this note is as high as the one above, so that the figures do not move while the user types
+        frame.note(t("compare-same-length"))
 
 
-def heads(comparison: calls.Expression, config: ModelConfig) -> None:
-    """Show the difference of every head, and one head in full: by default the one that differs most."""
-    found = comparison.result
-    if not found.same_heads:
+def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
+    """Draw the difference of every head, and the attention of one head; by default the head that differs most."""
+    result = comparison.result
+    if not result.same_heads:
         frame.note(t("compare-different-head-counts"))
         return
-    most = np.unravel_index(int(found.js_LN.argmax()), found.js_LN.shape)
+    most_different = np.unravel_index(int(result.js_LN.argmax()), result.js_LN.shape)
     left, right = st.columns(2, gap="large")
     with right:
         st.subheader(t("compare-head"), anchor=False)
-        chosen = fields.layer_and_head(config, tuple(map(int, most)), "compare.")
+        chosen = fields.layer_and_head(config, tuple(map(int, most_different)), "compare.")
         _draw("head", differences.head_difference, comparison, *chosen, lang=language())
     with left:
         st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
@@ -68,10 +77,13 @@ def heads(comparison: calls.Expression, config: ModelConfig) -> None:
     display.explain("js_distance", "attention_difference")
 
 
-def layers(comparison: calls.Expression) -> None:
-    """Show the drift by layer and the tokens that moved most; unpaired layers are compared each with each."""
-    found = comparison.result
-    if found.drift_LU is None:
+def draw_layers(comparison: calls.Expression) -> None:
+    """Draw the difference of every layer, and the tokens whose hidden states differ most.
+
+    If the two models have different numbers of layers, every layer of one is compared with every layer of the other.
+    """
+    result = comparison.result
+    if result.drift_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
         _draw("similarity", differences.layer_similarity, comparison, lang=language())
         display.explain("cka")
@@ -82,15 +94,15 @@ def layers(comparison: calls.Expression) -> None:
         _draw("drift", differences.layer_drift, comparison, lang=language())
     with right:
         st.subheader(t("compare-changed-tokens"), anchor=False)
-        last = len(found.drift_LU) - 1
+        last = len(result.drift_LU) - 1
         layer = fields.hidden_state(st.select_slider, t("compare-at-layer"), last, last, key="moved")
         _draw("moved-most", differences.most_changed_tokens, comparison, layer, lang=language())
     display.explain("cka", "cosine_distance")
 
 
-def _choose_head(place: list) -> None:
-    """Select the clicked head."""
-    for part, value in zip(("layer", "head"), place[:2], strict=True):
+def _choose_head(customdata: list) -> None:
+    """Select the clicked head, whose layer and number begin the customdata of its mark."""
+    for part, value in zip(("layer", "head"), customdata[:2], strict=True):
         st.session_state[f"neuron.compare.{part}"] = int(value)
 
 
@@ -102,8 +114,8 @@ def _draw(
     on_click: Callable[[list], None] | None = None,
     **options,
 ) -> None:
-    """Draw a figure of the comparison with the columns of its CSV file."""
-    found = comparison.result
-    # every pair of tokens of a long text would slow the page down: the browser then saves the data it drew
-    data = getattr(columns, function.__name__)(found, *values) if len(found.units) <= MAX_SAVED_TOKENS else None
+    """Draw a figure of the comparison. For short texts, add the columns of its CSV file."""
+    result = comparison.result
+    # All token pairs of a long text would slow the page down. Without `data`, the CSV file holds the values drawn.
+    data = getattr(columns, function.__name__)(result, *values) if len(result.units) <= MAX_SAVED_TOKENS else None
     plots.draw(key, function, comparison, *values, data=data, on_click=on_click, **options)

@@ -1,20 +1,20 @@
-"""A small picture of attention for the first page: one layer's heads as arcs over a short sentence."""
+"""The attention picture of the Start page: the heads of one layer as arcs over a short sentence."""
 
 from bertlab.explore.facts import AttentionMap
 
-MIN_WEIGHT = 0.08  # weaker attention is left out
-LETTER, GAP = 11, 20  # widths in the units of the drawing
+MIN_WEIGHT = 0.08  # smaller attention weights are not drawn
+LETTER_WIDTH, WORD_GAP = 11, 20  # in units of the SVG drawing
 
 
-def arcs(attention: AttentionMap, layer: int) -> dict:
-    """The positions of the words, and an arc for each strong attention weight, as `static/arcs.js` draws them.
+def make_arcs(attention: AttentionMap, layer: int) -> dict:
+    """Compute the positions of the words and one arc for each large attention weight, for `static/arcs.js`.
 
-    [CLS], [SEP] and the attention of a word to itself are left out.
+    [CLS], [SEP] and the attention of a token to itself are not drawn.
     """
     words, centres, right = [], {}, 0.0
     for token in attention.tokens:
         if not token.special:
-            width = LETTER * len(token.token) + GAP
+            width = LETTER_WIDTH * len(token.token) + WORD_GAP
             centres[token.position] = right + width / 2
             words.append({"x": right + width / 2, "text": token.token})
             right += width

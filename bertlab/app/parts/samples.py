@@ -1,5 +1,4 @@
-"""Sample rows to try the evaluation page with, in the columns of a task: `samples.toml` in each folder of
-`bertlab/locales`."""
+"""Sample rows for the Evaluation page, in the columns of a task. Their texts are in `locales/*/samples.toml`."""
 
 import csv
 import io
@@ -11,35 +10,39 @@ from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.registry import TASK_TYPES
 
 
-def sample(spec: TaskSpec, labels: Sequence[str], language: str) -> str:
-    """A few labelled rows as CSV, JSON lines or, for questions, SQuAD's JSON.
+def format_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> str:
+    """Return a few labelled rows as CSV, JSON Lines or, for questions, in SQuAD's JSON format.
 
     Args:
-        spec: the task whose columns the rows have.
-        labels: the labels of the checkpoint. Other labels do not occur.
-        language: a language code; English where the language has no samples.
+        spec: the task, which determines the columns.
+        labels: the labels of the checkpoint; the rows have no other labels.
+        language: a language code; a language without samples gets the English ones.
 
     >>> from bertlab.config.tasks import TASKS
-    >>> print(sample(TASKS["sst2"], ("negative", "positive"), "en").splitlines()[1])
+    >>> print(format_sample_rows(TASKS["sst2"], ("negative", "positive"), "en").splitlines()[1])
     A small wonder from the first scene to the last.,positive
     """
-    return _SAMPLES.get(TASK_TYPES[spec.kind].name, _classification)(spec, labels, read_data("samples", language))
+    return _FORMATTERS.get(TASK_TYPES[spec.kind].name, _format_classification)(
+        spec, labels, read_data("samples", language)
+    )
 
 
-def _classification(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+def _format_classification(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
     text, *rest = spec.text or ("text",)
     values = (labels[0], labels[-1]) if labels else (1.0, 4.0)
     second = {rest[0]: texts["second"]} if rest else {}
-    return _csv([{text: one} | second | {spec.label[0]: values[positive]} for one, positive in texts["classification"]])
+    return _format_csv(
+        [{text: one} | second | {spec.label[0]: values[positive]} for one, positive in texts["classification"]]
+    )
 
 
-def _regression(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+def _format_regression(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
     if len(spec.text) != 2:
-        return _classification(spec, labels, texts)
-    return _csv([dict(zip((*spec.text, spec.label[0]), row, strict=True)) for row in texts["regression"]])
+        return _format_classification(spec, labels, texts)
+    return _format_csv([dict(zip((*spec.text, spec.label[0]), row, strict=True)) for row in texts["regression"]])
 
 
-def _multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+def _format_multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
     text, *rest = spec.text or ("text",)
     context, *choices = texts["multiple_choice"]
     row = {text: context} | ({spec.start: ""} if spec.start else {})
@@ -50,22 +53,28 @@ def _multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
     return json.dumps(row | {spec.label[0]: 0}, ensure_ascii=False)
 
 
-def _tagging(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+def _format_tagging(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
     column = spec.text[0] if spec.text else "tokens"
-    return _csv(
-        [{column: tokens, spec.label[0]: " ".join(_tags(tags.split(), labels))} for tokens, tags in texts["tagging"]]
+    return _format_csv(
+        [
+            {column: tokens, spec.label[0]: " ".join(_make_tags(tags.split(), labels))}
+            for tokens, tags in texts["tagging"]
+        ]
     )
 
 
-def _span(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
-    return _squad_json(texts["passage"], texts["questions"])
+def _format_questions(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
+    return _format_squad(texts["passage"], texts["questions"])
 
 
-# task type -> its function; others have the rows of a classification
-_SAMPLES = {"regression": _regression, "multiple_choice": _multiple_choice, "tagging": _tagging, "span": _span}
+# task type -> the function that formats its rows; other task types get the rows of a classification
+_FORMATTERS = {
+    "regression": _format_regression, "multiple_choice": _format_multiple_choice, "tagging": _format_tagging,
+    "span": _format_questions,
+}  # fmt: skip
 
 
-def _csv(table: Sequence[dict]) -> str:
+def _format_csv(table: Sequence[dict]) -> str:
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
     writer.writeheader()
@@ -73,22 +82,22 @@ def _csv(table: Sequence[dict]) -> str:
     return file.getvalue()
 
 
-def _tags(kinds: Sequence[str], labels: Sequence[str]) -> list[str]:
-    """Entity types as the checkpoint's own tags; "O" for those it does not have."""
+def _make_tags(entity_types: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """Convert the entity type of every word to a tag of the checkpoint; "O" if the checkpoint has no such tag."""
     outside = "O" if "O" in labels else labels[0]
-    before, tags = "-", []
-    for kind in kinds:
-        tag = f"{'I' if kind == before else 'B'}-{kind}"
+    previous, tags = "-", []
+    for entity_type in entity_types:
+        tag = f"{'I' if entity_type == previous else 'B'}-{entity_type}"
         tags.append(tag if tag in labels else outside)
-        before = kind
+        previous = entity_type
     return tags
 
 
-def _squad_json(context: str, answered: Sequence[tuple[str, str]]) -> str:
+def _format_squad(context: str, questions_and_answers: Sequence[tuple[str, str]]) -> str:
     questions = [
         {"id": str(number), "question": question,
          "answers": [{"text": answer, "answer_start": context.index(answer)}] if answer else []}
-        for number, (question, answer) in enumerate(answered, 1)
+        for number, (question, answer) in enumerate(questions_and_answers, 1)
     ]  # fmt: skip
     return json.dumps(
         {"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}, ensure_ascii=False, indent=1

@@ -1,4 +1,4 @@
-"""Attention: every head over one input, the computation inside one head, and bertviz for short inputs."""
+"""Attention: all heads for one input, the computation inside one head, and bertviz for short inputs."""
 
 from functools import partial
 
@@ -12,17 +12,17 @@ from bertlab.views import bertviz_view, figures, html, payload
 frame.heading("attention")
 a, b = fields.sentence_pair(*selection.examples_for("attend").pair)
 texts = (a, b or None)
-look = url.choice(
+view = url.choice(
     st.segmented_control, t("view"), ["heads", "neuron", "bertviz"], key="look", required=True,
-    format_func=lambda view: t(f"view-{view}"), label_visibility="collapsed",
+    format_func=lambda name: t(f"view-{name}"), label_visibility="collapsed",
 )  # fmt: skip
-url.enter_view(look)
+url.enter_view(view)
 
 
 @st.fragment
 @frame.show_errors()
-def heads(checkpoint: sessions.Checkpoint) -> None:
-    """All heads on the canvas of bertlab."""
+def draw_heads(checkpoint: sessions.Checkpoint) -> None:
+    """Draw all heads on the attention canvas."""
     state = url.view_state()
     attention = calls.call_session(checkpoint, "attention", *texts)
     code = calls.write_canvas_code(
@@ -30,17 +30,16 @@ def heads(checkpoint: sessions.Checkpoint) -> None:
     )  # fmt: skip
     pack = sessions.pack_attention(checkpoint, *texts, attention.result)
     subject = sessions.describe_query(checkpoint, *texts)
-    components.draw_canvas(
-        "attention", pack.bytes(state, components.canvas_options() | {"code": code, "subject": subject})
-    )
+    options = components.canvas_options() | {"code": code, "subject": subject}
+    components.draw_canvas("attention", pack.bytes(state, options))
     page = partial(sessions.render_attention_page, checkpoint, *texts, components.canvas_options() | {"state": state})
     components.draw_html_button(page, "attention.html")
 
 
 @st.fragment
 @frame.show_errors()
-def neuron(checkpoint: sessions.Checkpoint) -> None:
-    """The computation inside one head, which is chosen above."""
+def draw_head_computation(checkpoint: sessions.Checkpoint) -> None:
+    """Draw the computation inside one head, with fields to choose the head."""
     st.caption(t("view-neuron-lead"))
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config)
     neuron_map = calls.call_session(checkpoint, "neuron", *texts, layer=layer, head=head)
@@ -54,8 +53,8 @@ def neuron(checkpoint: sessions.Checkpoint) -> None:
 
 
 @frame.show_errors()
-def bertviz(checkpoint: sessions.Checkpoint) -> None:
-    """bertviz in an iframe, if the input is short enough."""
+def draw_bertviz(checkpoint: sessions.Checkpoint) -> None:
+    """Draw bertviz in an iframe if the input is short enough."""
     count = len(sessions.compute(checkpoint, "encode", *texts))
     if count > bertviz_view.MAX_TOKENS:
         frame.note(t("bertviz-too-long", limit=bertviz_view.MAX_TOKENS, count=count))
@@ -66,5 +65,6 @@ def bertviz(checkpoint: sessions.Checkpoint) -> None:
 
 
 with st.container(key="picture"), frame.show_errors():
-    {"heads": heads, "neuron": neuron, "bertviz": bertviz}[look](selection.open_checkpoint("attend", a, b))
-    display.explain(*(["attention", "attention_score"] if look == "neuron" else ["attention"]))
+    draw_view = {"heads": draw_heads, "neuron": draw_head_computation, "bertviz": draw_bertviz}[view]
+    draw_view(selection.open_checkpoint("attend", a, b))
+    display.explain(*(["attention", "attention_score"] if view == "neuron" else ["attention"]))

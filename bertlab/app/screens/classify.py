@@ -1,4 +1,4 @@
-"""Classify: the label or the value of a text or a pair as it is typed, and the effect of every word on it."""
+"""Classify: the label or value of a text or text pair, updated while the user types, and the effect of every word."""
 
 import streamlit as st
 
@@ -11,17 +11,18 @@ from bertlab.views import labels
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.passage import escape_html
 
-MAX_IMMEDIATE_WORDS = 40  # word effects of longer texts are computed on a click: each word takes a forward pass
+MAX_IMMEDIATE_WORDS = 40  # each word takes a forward pass, so for longer texts the user must click a button
 
 
-def second_text(texts: int | None, example: str) -> str:
-    """The field of the second text.
+def second_text_field(texts: int | None, example: str) -> str:
+    """Draw the field of the second text and return its text.
 
-    For a checkpoint that was trained on single texts it is hidden until a link has a second text or the user clicks on
-    the button; then it stays, empty or not.
+    If the checkpoint was trained on single texts, the field is hidden until the user clicks a button or a link contains
+    a second text. From then on it stays visible, even when it is empty.
 
     Args:
-        texts: how many texts the checkpoint was trained to read, None if unknown.
+        texts: the number of texts that the checkpoint was trained on, 1 or 2; None if unknown.
+        example: the text at first.
     """
     if texts == 1:
         visible = "1" if url.recall("judged2") else url.recall("two")
@@ -37,7 +38,7 @@ def second_text(texts: int | None, example: str) -> str:
 
 
 def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> None:
-    """Show the prediction for a text or a pair, and the effect of every word on it."""
+    """Show the prediction for a text or text pair, and the effect of every word on it."""
     texts = (text, pair or None)
     classification = calls.call_session(checkpoint, "classify", *texts)
     prediction = classification.result
@@ -47,8 +48,8 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
             best = prediction.best
             st.html(f'<p class="say"><b>{escape_html(best.label)}</b> · {percent(best.probability)}</p>')
             data = {
-                "label": [s.label for s in prediction.labels],
-                "probability": [s.probability for s in prediction.labels],
+                "label": [row.label for row in prediction.labels],
+                "probability": [row.probability for row in prediction.labels],
             }
             plots.draw("labels", labels.label_bars, classification, data=data)
             display.explain("class_probability")
@@ -56,12 +57,12 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
             value_range = sessions.open_session(checkpoint).value_range
             scale = f" · {t('classify-value-range', low=value_range[0], high=value_range[1])}" if value_range else ""
             st.html(f'<p class="say"><b>{SignedNumber(prediction.value):.2f}</b>{scale}</p>')
-            if value_range:  # without it, the scale of the values is unknown
+            if value_range:  # without the range, there is no scale to draw
                 data = {"value": [prediction.value]}
                 plots.draw("value", labels.value_scale, classification, value_range, data=data)
     with right.container(key="effects"):
-        id = "classify" if prediction.value is None else "classify-value"
-        st.subheader(t(f"{id}-words"), anchor=False, help=t(f"{id}-words-help"))
+        heading = "classify-words" if prediction.value is None else "classify-value-words"
+        st.subheader(t(heading), anchor=False, help=t(f"{heading}-help"))
         count = len(find_words(text)) + len(find_words(pair))
         if count <= MAX_IMMEDIATE_WORDS or st.button(
             t("classify-measure-words", count=count), icon=":material/balance:", key="weigh"
@@ -72,23 +73,26 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
             if pair:
                 st.html(labels.word_effects_html(pair, effects, second=True))
             axis = t("classify-log-odds-axis" if prediction.value is None else "classify-value-axis")
-            data = {"word": [w.text for w in effects.words], "effect": [w.effect for w in effects.words]}
+            data = {
+                "word": [word.text for word in effects.words],
+                "effect": [word.effect for word in effects.words],
+            }
             plots.draw("words-effects", labels.word_bars, word_effects, axis=axis, data=data)
             display.explain("word_effect" if prediction.value is None else "word_effect_value")
     if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text, pair)
 
 
-reader, examples = selection.find_session("classify"), selection.examples_for("classify")
-trained_texts = reader.num_texts if reader else None
+session, examples = selection.find_session("classify"), selection.examples_for("classify")
+trained_texts = session.num_texts if session else None  # 1, 2 or None
 first_example, second_example = examples.similar_pair if trained_texts == 2 else (examples.review, "")
-frame.heading("classify-value" if reader and selection.predicts_value(reader) else "classify")
+frame.heading("classify-value" if session and selection.predicts_value(session) else "classify")
 text = fields.text_line(st, t("classify-text"), first_example, key="judged")
-pair = second_text(trained_texts, second_example)
+pair = second_text_field(trained_texts, second_example)
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("classify", text, pair)
     if selection.needs_pair(checkpoint, "classify") and not pair.strip():
         frame.note(t("classify-second-text-missing"))
     else:
         show_prediction(checkpoint, text, pair)
-    batch.batch_panel(checkpoint, "classify")
+    batch.draw_panel(checkpoint, "classify")

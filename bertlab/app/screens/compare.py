@@ -1,4 +1,4 @@
-"""Comparison: two checkpoints on one input, or two inputs of one checkpoint."""
+"""Before and after: compare two checkpoints on one text, or one checkpoint on two texts."""
 
 import streamlit as st
 
@@ -9,34 +9,39 @@ from bertlab.app.examples import read_examples
 from bertlab.app.i18n import language, t
 from bertlab.app.parts import compare
 
-SIDES = {"before": "strongest", "after": "squad"}  # before and after fine-tuning
+DEFAULTS = {"before": "strongest", "after": "squad"}  # the same model before and after fine-tuning
 
 
-def side(place, key: str) -> sessions.Checkpoint:
-    """One of the two checkpoints. It is chosen on this page, not in the sidebar."""
+def choose_checkpoint(place, label: str, key: str) -> sessions.Checkpoint:
+    """Let the user choose one of the two checkpoints. This page does not use the checkpoint of the sidebar.
+
+    Args:
+        place: the column of the field.
+        label: the label of the field.
+        key: its name in the address, a key of `DEFAULTS`.
+    """
     shipped = list(bertlab.shipped())
-    default = SIDES[key] if SIDES[key] in shipped else sessions.AUTO
+    default = DEFAULTS[key] if DEFAULTS[key] in shipped else sessions.AUTO
     picked = url.text(
-        place.selectbox, t(f"compare-checkpoint-{key}"), default, key=key, options=[sessions.AUTO, *shipped],
+        place.selectbox, label, default, key=key, options=[sessions.AUTO, *shipped],
         accept_new_options=True, help=t("checkpoint-help"),
     )  # fmt: skip
-    return (
-        sessions.select_checkpoint("attend", language())
-        if picked == sessions.AUTO
-        else sessions.find_checkpoint(picked)
-    )
+    if picked == sessions.AUTO:
+        return sessions.select_checkpoint("attend", language())
+    return sessions.find_checkpoint(picked)
 
 
 frame.heading("compare")
-between = url.choice(
+compared = url.choice(
     st.segmented_control, t("compare-between"), ["checkpoints", "inputs"], key="between", required=True,
-    format_func=lambda what: t(f"compare-{what}"), label_visibility="collapsed",
+    format_func=lambda kind: t(f"compare-{kind}"), label_visibility="collapsed",
 )  # fmt: skip
 with frame.show_errors():
-    other_texts = None
-    if between == "checkpoints":
+    second_texts = None
+    if compared == "checkpoints":
         left, right = st.columns(2)
-        first, second = side(left, "before"), side(right, "after")
+        first = choose_checkpoint(left, t("compare-checkpoint-before"), "before")
+        second = choose_checkpoint(right, t("compare-checkpoint-after"), "after")
         examples = read_examples(sessions.open_session(first).language)
         texts = fields.sentence_pair(*examples.pair)
     else:
@@ -46,12 +51,12 @@ with frame.show_errors():
         texts = fields.sentence_pair(*examples.pair)
         st.html(f'<p class="small">{t("compare-second-text")}</p>')
         left, right = st.columns(2)
-        other_texts = (
+        second_texts = (
             fields.text_line(left, t("sentence-a"), examples.pair[0], key="a2"),
             fields.text_line(right, t("sentence-b"), examples.changed_second_sentence, key="b2"),
         )
     with st.container(key="comparison"), frame.show_errors(), st.spinner(t("compare-progress")):
-        comparison = compare.compare_inputs(first, second, texts, other_texts)
-        compare.notes(comparison.result, of_inputs=other_texts is not None)
-        compare.heads(comparison, sessions.open_session(first).config)
-        compare.layers(comparison)
+        comparison = compare.compare_inputs(first, second, texts, second_texts)
+        compare.show_alignment(comparison.result, two_texts=second_texts is not None)
+        compare.draw_heads(comparison, sessions.open_session(first).config)
+        compare.draw_layers(comparison)

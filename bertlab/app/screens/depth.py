@@ -1,5 +1,4 @@
-"""Logit lens: the prediction of every layer at every position, the probability of the final prediction by layer, and
-several masks filled jointly."""
+"""Logit lens: predictions of every layer at every position, the final prediction by layer, and joint mask filling."""
 
 import streamlit as st
 
@@ -11,12 +10,13 @@ from bertlab.views import change_figures, columns
 from bertlab.views.passage import escape_html
 from bertlab.views.token_labels import token_labels
 
-CELL = 52  # pixels for a token
-# The grid is as wide as its tokens need. Browsers with `scroll-initial-target` open it at the selected position.
-WIDTH = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ position: relative; }}
+CELL_WIDTH = 52  # pixels of a column of the grid
+NAMES_WIDTH = 110  # pixels of the names of the layers
+# The width of the grid, and the position that it is scrolled to in browsers with `scroll-initial-target`.
+GRID_STYLE = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ position: relative; }}
 .st-key-lens::after {{ content: ""; position: absolute; left: {}px; width: 1px; height: 1px;
 scroll-initial-target: nearest; }}</style>"""
-MAX_COLUMNS = 48  # positions in the grid; a longer text is shown around the selected position
+MAX_COLUMNS = 48  # of a longer text, the grid shows the positions around the selected one
 
 frame.heading("depth")
 text = fields.text_line(
@@ -28,7 +28,7 @@ with frame.show_errors():
     lens_call = calls.call_session(checkpoint, "lens", text)
     lens = lens_call.result
     tokens = token_labels(lens.tokens)
-    masks = [at for at, token in enumerate(tokens) if token == MASK]
+    masks = [index for index, token in enumerate(tokens) if token == MASK]
     default = masks[0] if masks else min(1, len(tokens) - 1)
     position = fields.position(st, t("depth-position"), tokens, default, key="at")
     first = max(0, min(position - MAX_COLUMNS // 2, len(tokens) - MAX_COLUMNS))
@@ -36,14 +36,15 @@ with frame.show_errors():
     if len(shown) < len(tokens):
         st.caption(t("depth-positions-shown", first=shown[0], last=shown[-1], count=len(tokens)))
     grid = {"chosen": position, "first": shown[0], "count": len(shown), "lang": language()}
-    st.html(WIDTH.format(110 + CELL * len(shown), 110 + CELL * (position - shown[0] + 1)))
+    width, right_edge = (NAMES_WIDTH + CELL_WIDTH * count for count in (len(shown), position - shown[0] + 1))
+    st.html(GRID_STYLE.format(width, right_edge))
     plots.draw("lens", change_figures.lens_grid, lens_call, data=columns.lens(lens), **grid)
     display.explain("layer_probability", "rank")
 
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(t("depth-by-layer"), anchor=False)
-        sentence = t("depth-final-prediction", word=escape_html(lens.final_T[position]), at=position)
+        sentence = t("depth-final-prediction", word=escape_html(lens.final_T[position]), position=position)
         st.html(f'<p class="small" dir="auto">{sentence}</p>')
         data = columns.lens_at(lens, position)
         plots.draw("depth", change_figures.lens_depth, lens_call, position, data=data, lang=language())
@@ -54,17 +55,16 @@ with frame.show_errors():
         else:
             beams = url.number(st.slider, t("depth-beam-size"), 1, 20, 5, key="beams")
             filled = sessions.compute(checkpoint, "fill_jointly", text, beams)
+            fillings = (*filled.fillings, filled.alone)
+            together, independently = t("depth-joint-together"), t("depth-joint-independently")
             rows = {
-                t("depth-probability"): [100 * filling.probability for filling in (*filled.fillings, filled.alone)],
-                t("depth-joint-words"): [" · ".join(filling.tokens) for filling in (*filled.fillings, filled.alone)],
-                t("depth-joint-method"): [
-                    *[t("depth-joint-together")] * len(filled.fillings),
-                    t("depth-joint-independently"),
-                ],
+                t("depth-probability"): [100 * filling.probability for filling in fillings],
+                t("depth-joint-words"): [" · ".join(filling.tokens) for filling in fillings],
+                t("depth-joint-method"): [*[together] * len(filled.fillings), independently],
             }
             number = st.column_config.NumberColumn(format="%.3g%%", width=90)
             st.dataframe(rows, hide_index=True, column_config={t("depth-probability"): number})
-            same = filled.alone.tokens == filled.fillings[0].tokens
-            better = filled.fillings[0].probability / max(filled.alone.probability, 1e-300)
-            st.caption(t("depth-joint-same") if same else t("depth-joint-better", times=f"{better:.3g}"))
+            is_same = filled.alone.tokens == filled.fillings[0].tokens
+            ratio = filled.fillings[0].probability / max(filled.alone.probability, 1e-300)
+            st.caption(t("depth-joint-same") if is_same else t("depth-joint-better", ratio=f"{ratio:.3g}"))
             display.explain("joint_probability")

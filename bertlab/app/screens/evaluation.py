@@ -5,35 +5,29 @@ import streamlit as st
 from bertlab.app import frame, selection, url
 from bertlab.app.data import sessions
 from bertlab.app.i18n import t
-from bertlab.app.parts import evaluation
+from bertlab.app.parts import evaluation, evaluation_results, evaluation_source
 from bertlab.training import error_analysis
 
-MAX_ROWS = 500  # rows of one evaluation, because all users share the cores
+MAX_ROWS = 500  # rows of one evaluation, because all users share the CPU cores
 
 frame.heading("evaluation")
 with frame.show_errors():
-    checkpoint = selection.open_checkpoint(evaluation.question())
+    checkpoint = selection.open_checkpoint(evaluation_source.choose_prediction())
     loaded = sessions.open_session(checkpoint).loaded
-    task = evaluation.task(loaded)
+    task = evaluation_source.choose_task(loaded)
     spec = error_analysis.find_task(loaded, task)
-    source = evaluation.source(spec)
+    source = evaluation_source.choose_source(spec)
     if source is None:
-        evaluation.show_sample_rows(spec, loaded.config.labels, sessions.open_session(checkpoint).language)
+        evaluation_source.show_sample_rows(spec, loaded.config.labels, sessions.open_session(checkpoint).language)
     else:
         rows = evaluation.read_rows(checkpoint, loaded, source, task)
-        columns = evaluation.columns(spec, rows.result)
-        most = url.number(
-            st.slider,
-            t("evaluation-max-rows"),
-            50,
-            MAX_ROWS,
-            200,
-            key="most",
-            step=50,
+        columns = evaluation_source.choose_columns(spec, rows.result)
+        max_rows = url.number(
+            st.slider, t("evaluation-max-rows"), 50, MAX_ROWS, 200, key="most", step=50,
             help=t("evaluation-max-rows-help"),
-        )
-        if evaluation.is_requested(checkpoint, source, task, columns, most, len(rows.result)):
-            analysis = evaluation.evaluate(checkpoint, loaded, rows, source, task, columns, most)
-            evaluation.show_metrics(analysis.result)
-            members = evaluation.chart(checkpoint, analysis)
-            evaluation.list_examples(checkpoint, analysis.result, members)
+        )  # fmt: skip
+        if evaluation.is_requested(checkpoint, source, task, columns, max_rows, len(rows.result)):
+            analysis = evaluation.evaluate(checkpoint, loaded, rows, source, task, columns, max_rows)
+            evaluation_results.show_metrics(analysis.result)
+            selected = evaluation_results.draw_chart(checkpoint, analysis)
+            evaluation_results.list_examples(checkpoint, analysis.result, selected)

@@ -1,4 +1,4 @@
-"""Fill mask: mask words by clicking them, and see the predictions for each."""
+"""Fill mask: mask words by clicking them, and see the most probable tokens for each mask."""
 
 import streamlit as st
 
@@ -16,34 +16,37 @@ default = examples.masked_word if text == examples.sentence else ""
 
 
 def store_masked_words(numbers: set[int]) -> None:
-    """Store which words are masked. The address holds them only together with the text."""
+    """Store which words are masked. If the text is too long for the address, the address does not hold them either."""
     url.store("mask", ".".join(map(str, sorted(numbers))), default, in_address=len(text) <= url.MAX_TEXT_LENGTH)
 
 
-# compared as strings: a link may hold any number of digits
+# compared as strings, because a number in a link may have any number of digits
 numbers = set(url.recall("mask", default).split("."))
-now = [text[start:end] for start, end in word_spans]
-before = url.swap_previous("mask", now)
-if before != now:  # the text was edited: a masked word stays masked at its new place
-    carried = update_word_numbers({number for number in range(len(before)) if str(number) in numbers}, before, now)
-    numbers = set(default.split(".")) if default else set(map(str, carried))
-hidden = {number for number, word in enumerate(now) if str(number) in numbers and word != MASK}
-store_masked_words(hidden)
-components.draw_words(text, hidden, on_click=lambda number: store_masked_words(hidden ^ {number}))
+current_words = [text[start:end] for start, end in word_spans]
+previous_words = url.swap_previous("mask", current_words)
+if previous_words != current_words:  # the text was edited: a masked word stays masked at its new place
+    masked_before = {number for number in range(len(previous_words)) if str(number) in numbers}
+    masked_now = update_word_numbers(masked_before, previous_words, current_words)
+    numbers = set(default.split(".")) if default else set(map(str, masked_now))
+masked_words = {number for number, word in enumerate(current_words) if str(number) in numbers and word != MASK}
+store_masked_words(masked_words)
+components.draw_words(text, masked_words, on_click=lambda number: store_masked_words(masked_words ^ {number}))
 left, right = st.columns([3, 2], vertical_alignment="center")
 left.button(
-    t("fill-mask-reset"), on_click=store_masked_words, args=(set(),), disabled=not hidden, icon=":material/undo:"
+    t("fill-mask-reset"), on_click=store_masked_words, args=(set(),), disabled=not masked_words, icon=":material/undo:"
 )
 top_k = url.number(right.slider, t("fill-mask-candidate-count"), 3, 20, 8, key="top")
 
 with st.container(key="proposals"), frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
-    masked = mask_spans(text, [word_spans[number] for number in hidden])
+    masked_text = mask_spans(text, [word_spans[number] for number in masked_words])
     originals = [
-        text[start:end] for number, (start, end) in enumerate(word_spans) if number in hidden or text[start:end] == MASK
+        text[start:end]
+        for number, (start, end) in enumerate(word_spans)
+        if number in masked_words or text[start:end] == MASK
     ]
     options = {"top_k": top_k, "originals": ["" if word == MASK else word for word in originals]}
-    filled = calls.call_session(checkpoint, "fill_mask", masked, **options) if MASK in masked else None
+    filled = calls.call_session(checkpoint, "fill_mask", masked_text, **options) if MASK in masked_text else None
     fills = filled.result if filled else []
     if not fills:
         frame.note(t("fill-mask-no-mask" if word_spans else "fill-mask-empty"))

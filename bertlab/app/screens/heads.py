@@ -1,5 +1,4 @@
-"""Head surgery: knock out heads, set a row of attention or patch a hidden state, and compare one prediction before and
-after; a map of the effect of every head."""
+"""Head surgery: ablate heads, edit attention or patch hidden states, and compare one prediction before and after."""
 
 import streamlit as st
 
@@ -13,26 +12,26 @@ from bertlab.views import change_figures, columns
 TOOLS = ("none", "row", "patch", "keep", "map")
 
 frame.heading("heads")
-probe_input, line = surgery.probe_fields(), surgery.stored_changes()
+probe_input, line = surgery.choose_probe_input(), surgery.recall_changes()
 names = {name: t(f"heads-outcome-{name or 'none'}") for name in ("", "IsNext", "NotNext")}
 with frame.show_errors():
     checkpoint = selection.open_checkpoint(
         TASK_TYPES[probe_input.kind].command, probe_input.text, probe_input.pair or ""
     )
     config = sessions.open_session(checkpoint).config
-    # an error in the text is shown once, before anything is drawn
+    # predict before anything is drawn, so that an error in the text is shown only once
     sessions.compute(checkpoint, "intervene", *probe_input.values, mask=probe_input.mask)
     tokens = sessions.compute(checkpoint, "encode", probe_input.text, probe_input.pair)
     effects = surgery.measured_effects(checkpoint, probe_input)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        surgery.grid(
+        surgery.draw_grid(
             line,
             config,
             effects and effects.result,
             sessions.compute(checkpoint, "head_roles", probe_input.text, probe_input.pair),
         )
-        surgery.change_buttons(line, config)
+        surgery.draw_change_buttons(line, config)
         display.explain("head_effect", "patch_effect")
         progress = st.container(key="heads-progress")
     tool = url.choice(
@@ -43,13 +42,13 @@ with frame.show_errors():
     other = url.recall("other", example)
     with frame.show_errors():
         if tool == "row":
-            surgery.row_tool(line, checkpoint, probe_input, tokens)
+            surgery.edit_attention(line, checkpoint, probe_input, tokens)
         elif tool == "patch":
             st.caption(t("heads-patch-lead"))
             other = fields.text_line(st, t("heads-patch-other"), example, key="other")
-            surgery.patch_tool(line, checkpoint, other, tokens)
+            surgery.patch_hidden_states(line, checkpoint, other, tokens)
         elif tool == "keep":
-            surgery.keep_tool(line, checkpoint)
+            surgery.show_export_command(line, checkpoint)
         elif tool == "map" and effects is not None:
             data = columns.head_effects(effects.result)
             plots.draw("head-map", change_figures.head_map, effects, data=data, lang=language())
@@ -57,10 +56,10 @@ with frame.show_errors():
     with right.container(key="heads-result"), frame.show_errors():
         options = {"changes": line, "other": other, "mask": probe_input.mask}
         change = calls.call_session(checkpoint, "intervene", *probe_input.values, **options)
-        st.html(surgery.prediction_line(change.result, names))
-        words = {"names": names, "zoom": fields.zoom_switch(st), "lang": language()}
+        st.html(surgery.prediction_html(change.result, names))
+        options = {"names": names, "zoom": fields.zoom_switch(st), "lang": language()}
         data = columns.prediction_change(change.result)
-        plots.draw("before-after", change_figures.before_after, change, data=data, **words)
+        plots.draw("before-after", change_figures.before_after, change, data=data, **options)
         if TASK_TYPES[probe_input.kind].probe_covers_all_candidates:
             st.caption(t("heads-span-probabilities"))
     if effects is None:

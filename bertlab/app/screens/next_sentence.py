@@ -9,7 +9,7 @@ from bertlab.views.numbers import percent
 
 
 def fill_fields(first: str, second: str) -> None:
-    """Put both sentences into their fields."""
+    """Replace the text of both fields."""
     st.session_state["first"], st.session_state["second"] = first, second
 
 
@@ -29,8 +29,8 @@ with st.container(key="verdict"), frame.show_errors():
     labels = (t(f"next-sentence-yes-{answer.objective}"), t(f"next-sentence-no-{answer.objective}"))
     probabilities = (answer.probability, 1 - answer.probability)
     parts = [f"{label} {percent(probability)}" for label, probability in zip(labels, probabilities, strict=True)]
-    likelier = probabilities.index(max(probabilities))
-    parts[likelier] = f"<b>{parts[likelier]}</b>"
+    more_probable = probabilities.index(max(probabilities))
+    parts[more_probable] = f"<b>{parts[more_probable]}</b>"
     st.html(f'<p class="say">{" · ".join(parts)}</p>')
     data = {"label": labels, "probability": probabilities}
     plots.draw("gauge", figures.nsp_gauge, prediction, labels=labels, data=data, layout={"showlegend": False})

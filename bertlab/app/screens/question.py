@@ -1,4 +1,4 @@
-"""Question answering: the answer in its passage, the other spans, and the probabilities of start and end."""
+"""Question answering: the answer in its passage, other candidate answers, and start and end probabilities."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
-MAX_QUESTION = 64  # tokens of a question that `Session.answer` reads
+MAX_QUESTION_TOKENS = 64  # `Session.answer` reads no further tokens of a question
 
 frame.heading("question")
 left, right = st.columns(2, gap="large")
@@ -23,38 +23,38 @@ with left:
     fields.note_too_long_for_link(st, text)
     with st.container(horizontal=True, gap="xsmall"):
         for example in examples.questions:
-            fields_of_example = {"question": example, "passage": examples.passage}
-            st.button(example, type="tertiary", on_click=st.session_state.update, args=(fields_of_example,))
+            values = {"question": example, "passage": examples.passage}
+            st.button(example, type="tertiary", on_click=st.session_state.update, args=(values,))
 
 answers = None
 with right.container(key="answers"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
-    if sessions.count_tokens(checkpoint, question) > MAX_QUESTION:
-        st.caption(t("question-too-long", limit=MAX_QUESTION))
-    passage_text, reading = read_passage(checkpoint, question, text)
-    answers = reading.result.answers
+    if sessions.count_tokens(checkpoint, question) > MAX_QUESTION_TOKENS:
+        st.caption(t("question-too-long", limit=MAX_QUESTION_TOKENS))
+    passage_text, span_xray = read_passage(checkpoint, question, text)
+    answers = span_xray.result.answers
     best, has_threshold = answers.answers[0], answers.null_threshold is not None
-    refuses = has_threshold and url.flag(
+    allows_no_answer = has_threshold and url.flag(
         st.toggle, t("question-allow-no-answer"), key="refuse", help=t("question-allow-no-answer-help")
     )
-    threshold = fields.threshold(st, checkpoint) if refuses else None
-    would_refuse = has_threshold and answers.refused
+    threshold = fields.threshold(st, checkpoint) if allows_no_answer else None
+    would_be_no_answer = has_threshold and answers.refused  # at the threshold of the checkpoint
     answers = replace(answers, null_threshold=threshold)
-    faint = " faint" * answers.refused
+    style = " faint" * answers.refused
     line = f"<b>{escape_html(best.text)}</b> · {percent(best.probability)}"
     if answers.refused:
         st.html(f'<p class="say" role="status"><b>{t("question-no-answer")}</b></p>')
         line = f"{t('question-best-span-prefix')} {line}"
-    st.html(f'<p class="{faint or "say"}" dir="auto">{line}</p>')
-    st.html(f'<div class="passage{faint}">{passage.highlight(text, answers.answers)}</div>')
+    st.html(f'<p class="{style or "say"}" dir="auto">{line}</p>')
+    st.html(f'<div class="passage{style}">{passage.highlight(text, answers.answers)}</div>')
     components.scroll_to_answer("answer")
-    if refuses:
+    if allows_no_answer:
         outcome = "question-no-answer-score" if answers.refused else "question-answer-score"
         st.caption(t(outcome, margin=answers.no_answer_margin, tau=threshold))
     if len(answers.windows) > 1:
         st.caption(t("question-windows", count=len(answers.windows), best=answers.best_window + 1))
     st.caption(t("question-no-answer-probability", probability=answers.no_answer_probability))
-    if would_refuse and not refuses:
+    if would_be_no_answer and not allows_no_answer:
         frame.note(t("question-would-give-no-answer"))
     elif not has_threshold and answers.no_answer_probability > best.probability:
         frame.note(t("question-no-answer-likelier"))
@@ -64,11 +64,11 @@ if answers:
     lower, curves = st.columns([5, 4], gap="medium")
     with lower:
         st.subheader(t("question-candidates"), anchor=False, help=t("question-candidates-help"))
-        # the numbers come first: on a narrow screen a long answer is cut off at the right
+        # the numbers come first, because a narrow screen cuts off the right of the table
         rows = {
             t("question-probability"): [100 * answer.probability for answer in answers.answers],
             t("question-score"): [answer.score for answer in answers.answers],
-            # shortened in the middle, so that answers with the same beginning differ; the whole text follows
+            # shortened in the middle, because answers may begin alike; the next column has the full answer
             t("question-answer"): [figures.shorten_to_width(answer.text, 26, tail=10) for answer in answers.answers],
             t("question-full-answer"): [answer.text for answer in answers.answers],
         }
@@ -77,7 +77,7 @@ if answers:
                 format="%.1f%%", min_value=0, max_value=100, width=100
             ),
             t("question-score"): st.column_config.NumberColumn(format="%.2f", width=60),
-            # the table fits beside the curves; a click on a cell shows its whole text
+            # narrow columns, so that the table fits beside the curves; a click on a cell shows its full text
             t("question-answer"): st.column_config.TextColumn(width=190),
             t("question-full-answer"): st.column_config.TextColumn(width=110),
         }
@@ -87,5 +87,5 @@ if answers:
         zoom = fields.zoom_switch(st)
         words = [text[start:end] for start, end in answers.words]
         data = {"word": words, "start": answers.start_probs, "end": answers.end_probs}
-        found = reading.field("answers")
-        plots.draw("curves", figures.span_curves, found, passage_text, zoom=zoom, data=data, lang=language())
+        answers_field = span_xray.field("answers")
+        plots.draw("curves", figures.span_curves, answers_field, passage_text, zoom=zoom, data=data, lang=language())

@@ -1,4 +1,4 @@
-"""Start: what the app is, its pages, and the shipped checkpoints to choose from."""
+"""Start: the attention of a short sentence, links to all pages, and the shipped checkpoints to choose from."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from bertlab.app.parts import preview
 from bertlab.config.languages import message_ids
 from bertlab.views.passage import escape_html
 
-PAGES_IN_A_ROW = 3
+CARDS_PER_ROW = 3
 METRIC_FORMATS = {
     "masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%",
     "accuracy": "{:.1f}%", "entity_f1": "{:.1f}%", "spearman": "{:.1f}",
@@ -24,26 +24,26 @@ def open_checkpoint(name: str) -> None:
     st.session_state["checkpoint"] = name
 
 
-def card(name: str) -> None:
-    """Draw the card of a shipped checkpoint: description, metrics, size, and a button that opens it.
+def draw_card(name: str) -> None:
+    """Draw the card of a shipped checkpoint: description, metrics, size, and a button that selects it.
 
-    If it is open, a link to a page that uses it takes the place of the button.
+    The card of the selected checkpoint has a link to a page that uses it instead of the button.
     """
     config, record = sessions.read_description(name)
-    opened = st.session_state.get("opened") == name
-    mark = f"<span>✓ {t('start-checkpoint-selected')}</span>" if opened else ""
+    is_selected = st.session_state.get("opened") == name
+    mark = f"<span>✓ {t('start-checkpoint-selected')}</span>" if is_selected else ""
     st.html(f'<p class="name">{escape_html(name)}{mark}</p>')
     if f"card-{name}" in message_ids():
         st.html(f'<p class="small">{t(f"card-{name}")}</p>')
     metrics = record.get("validation") or {}
-    shown = [
+    formatted = [
         (form.format(metrics[key]), t(f"card-metric-{key}")) for key, form in METRIC_FORMATS.items() if key in metrics
     ]
-    cells = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in shown[:2])
+    cells = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in formatted[:2])
     st.html(f'<div class="figures">{cells}</div>' if cells else "<div></div>")
     st.html(f'<p class="small">{selection.describe_size(config)}</p>')
     st.space("stretch")  # aligns the buttons of all cards
-    if opened:
+    if is_selected:
         page = find_page(sessions.open_session(sessions.find_checkpoint(name)).heads)
         with st.container(key="chosen"):
             st.page_link(page.script, label=t(page.name), icon=page.icon, width="stretch")
@@ -57,15 +57,15 @@ frame.heading("start")
 with frame.show_errors():
     attention = sessions.compute_attention(selection.open_checkpoint("attend"), selection.examples_for("attend").short)
     layer = len(attention.probs_LNTT) // 2
-    components.draw_arcs(preview.arcs(attention, layer))
+    components.draw_arcs(preview.make_arcs(attention, layer))
     st.caption(t("start-arcs", layer=layer))
 
 for section in SECTIONS[1:]:
     st.html(f'<p class="small">{escape_html(t(f"section-{section}"))}</p>')
-    # separate columns for every row: its cards have the same height, and a phone shows them in the order of the menu
+    # new columns for every row, so that its cards have the same height and a phone shows them in the order of the menu
     pages = list_pages(section)
-    for row in (pages[n : n + PAGES_IN_A_ROW] for n in range(0, len(pages), PAGES_IN_A_ROW)):
-        for page, cell in zip(row, st.columns(PAGES_IN_A_ROW), strict=False):
+    for row in (pages[n : n + CARDS_PER_ROW] for n in range(0, len(pages), CARDS_PER_ROW)):
+        for page, cell in zip(row, st.columns(CARDS_PER_ROW), strict=False):
             with cell.container(border=True, height="stretch", gap="xsmall"):
                 st.page_link(page.script, label=t(page.name), icon=page.icon)
                 st.html(f'<p class="small">{t(f"start-{page.name}")}</p>')
@@ -74,9 +74,9 @@ st.subheader(t("start-choose-checkpoint"), anchor=False)
 shipped = list(bertlab.shipped())
 if not shipped:
     frame.note(t("checkpoint-none-installed"))
-for row in (shipped[n : n + PAGES_IN_A_ROW] for n in range(0, len(shipped), PAGES_IN_A_ROW)):
-    for name, cell in zip(row, st.columns(PAGES_IN_A_ROW), strict=False):
+for row in (shipped[n : n + CARDS_PER_ROW] for n in range(0, len(shipped), CARDS_PER_ROW)):
+    for name, cell in zip(row, st.columns(CARDS_PER_ROW), strict=False):
         with cell.container(border=True, height="stretch"), frame.show_errors():
-            card(name)
+            draw_card(name)
 display.explain(*EXPLAINED)
 st.caption(t("start-own-checkpoint"))

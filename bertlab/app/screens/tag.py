@@ -1,4 +1,4 @@
-"""Tag: the named entities of a text, highlighted in it, and the probability of every tag at each word."""
+"""Tag: the named entities of a text, highlighted in the text, and the probability of every tag for each word."""
 
 import streamlit as st
 
@@ -22,8 +22,8 @@ with frame.show_errors():
                 t("tag-entity-type"): [entity.label for entity in tags.entities],
                 t("tag-probability"): [100 * entity.probability for entity in tags.entities],
             }
-            shown = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=100, width=100)
-            st.dataframe(rows, hide_index=True, column_config={t("tag-probability"): shown})
+            percentage = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=100, width=100)
+            st.dataframe(rows, hide_index=True, column_config={t("tag-probability"): percentage})
         else:
             frame.note(t("tag-no-names"))
     st.subheader(t("tag-all-tags"), anchor=False)
@@ -33,4 +33,4 @@ with frame.show_errors():
     display.explain("tag_probability")
     if st.button(t("open-in-attention"), icon=":material/hub:"):
         selection.open_attention_page(checkpoint, text)
-    batch.batch_panel(checkpoint, "tag")
+    batch.draw_panel(checkpoint, "tag")

@@ -1,4 +1,4 @@
-"""Time machine: the predictions and attention of every snapshot of a training run, with a slider over the steps."""
+"""Time machine: predictions and attention of every snapshot of a training run, with a slider for the step."""
 
 import time
 from functools import partial
@@ -24,12 +24,18 @@ picked = url.text(
 @st.fragment
 @frame.show_errors()
 def show_timeline(run: Path, first: str, second: str) -> None:
-    """Compute the predictions of every snapshot with a progress bar, and draw the view."""
-    place, began = st.empty(), time.monotonic()
+    """Run every snapshot on the texts, with a progress bar, and draw the timeline.
 
-    def show_progress(count: int, of: int) -> None:
-        if time.monotonic() - began > frame.PROGRESS_DELAY:
-            place.progress(count / of, t("time-machine-progress", done=count, of=of))
+    Args:
+        run: the directory of the training run.
+        first: sentence A.
+        second: sentence B; "" for none.
+    """
+    place, start = st.empty(), time.monotonic()
+
+    def show_progress(done: int, total: int) -> None:
+        if time.monotonic() - start > frame.PROGRESS_DELAY:
+            place.progress(done / total, t("time-machine-progress", done=done, total=total))
 
     implementation = partial(training_runs.compute_timeline, progress=show_progress)
     texts = (first, second or None)
@@ -50,7 +56,7 @@ with frame.show_errors():
         run_language = training_runs.read_language(run)
         first, second = read_examples(run_language).time_machine_pair
         left, right = st.columns(2)
-        # one key per language, so that a run of another language opens with its own example
+        # each language has its own keys, so that a run of another language opens with an example in that language
         a = fields.text_line(left, t("time-machine-sentence-a"), first, key=f"then.{run_language}.a")
         b = fields.text_line(
             right, t("sentence-b"), second, key=f"then.{run_language}.b", placeholder=t("sentence-b-optional")

@@ -1,4 +1,4 @@
-"""Training: the curves of the runs in a directory, updated while a run is in progress."""
+"""Training: curves, states and settings of the training runs in a directory, updated while a run is in progress."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from bertlab.app import calls, display, fields, frame, plots, url
 from bertlab.app.data import training_runs
 from bertlab.app.i18n import language, t
 from bertlab.app.numbers import NUMBERS
-from bertlab.app.parts import evaluation
+from bertlab.app.parts import evaluation_results
 from bertlab.checkpoints import history
 from bertlab.views import curves
 from bertlab.views.numbers import percent
@@ -17,15 +17,15 @@ from bertlab.views.passage import escape_html
 RUNS = "runs"  # the default directory of runs
 REFRESH_SECONDS = 5  # between updates of a run in progress
 DEFAULT_RUNS = 4  # runs drawn by default
-MAX_WATCHED_ROWS = 200
+MAX_WATCHED_ROWS = 200  # rows in the table of predictions of each run
 
 frame.heading("training")
 directory = fields.text_line(st, t("training-directory"), RUNS, key="runs", help=t("training-directory-help"))
 known = training_runs.find_runs(directory)
-own = {name: path for name, path in known.items() if name not in history.shipped_runs()}
-if known and not own and directory.strip() not in ("", RUNS):
+own_runs = {name: path for name, path in known.items() if name not in history.shipped_runs()}
+if known and not own_runs and directory.strip() not in ("", RUNS):
     frame.note(t("training-no-runs", directory=directory[:100]), "error")
-default = training_runs.select_latest(own or known, DEFAULT_RUNS, language())
+default = training_runs.select_latest(own_runs or known, DEFAULT_RUNS, language())
 picked = url.multiple_choice(
     st.multiselect, t("training-runs"), list(known), default, key="curves",
     source=directory, placeholder=t("training-choose-runs"),
@@ -41,24 +41,33 @@ scale = url.choice(
 )  # fmt: skip
 
 
-def status_table(ends: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> None:
-    """Show a row for each run: its state and its latest metrics."""
-    last = {name: next((row for row in reversed(rows[name]) if history.is_step(row)), {}) for name in ends}
+def show_status_table(statuses: dict[str, history.RunStatus], rows: dict[str, list[dict]]) -> None:
+    """Show a table with the state and the latest metrics of each run.
+
+    Args:
+        statuses: the status of each run.
+        rows: the log of each run.
+    """
+    last = {name: next((row for row in reversed(rows[name]) if history.is_step(row)), {}) for name in statuses}
     numbers = {
-        "step": [f"{end.step:,}" for end in ends.values()],
-        "tokens": [display.format_or_dash(last[name].get("tokens"), ",") for name in ends],
-        "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in ends],
-        "speed": [display.format_or_dash(history.tokens_per_second(rows[name]), ",.0f") for name in ends],
-        "recent": [display.format_or_dash(history.compute_recent_mean(rows[name], "loss"), ".3f") for name in ends],
-        "held-out": [held_out_metric(rows[name]) for name in ends],
+        "step": [f"{status.step:,}" for status in statuses.values()],
+        "tokens": [display.format_or_dash(last[name].get("tokens"), ",") for name in statuses],
+        "minutes": [f"{last[name].get('seconds', 0) / 60:.1f}" for name in statuses],
+        "speed": [display.format_or_dash(history.tokens_per_second(rows[name]), ",.0f") for name in statuses],
+        "recent": [display.format_or_dash(history.compute_recent_mean(rows[name], "loss"), ".3f") for name in statuses],
+        "held-out": [format_held_out_metric(rows[name]) for name in statuses],
     }
-    states = [t(f"training-state-{end.state}") for end in ends.values()]
-    columns = {"run": list(ends), "state": states} | numbers
+    states = [t(f"training-state-{status.state}") for status in statuses.values()]
+    columns = {"run": list(statuses), "state": states} | numbers
     display.table({t(f"training-{name}", steps=history.RECENT_STEPS): values for name, values in columns.items()})
 
 
-def settings_table(settings: dict[str, list]) -> None:
-    """Show the settings in which the runs differ. The fewer of settings and runs are the columns."""
+def show_settings_table(settings: dict[str, list]) -> None:
+    """Show the settings that differ between the runs. The columns are the settings or the runs, whichever are fewer.
+
+    Args:
+        settings: name of a setting -> its value in each run.
+    """
     texts = [["–" if value is None else str(value) for value in values] for values in settings.values()]
     st.subheader(t("training-differing-settings"), anchor=False)
     if len(settings) <= len(picked):
@@ -68,21 +77,21 @@ def settings_table(settings: dict[str, list]) -> None:
         display.table({t("training-setting"): list(settings), **dict(zip(picked, by_run, strict=True))})
 
 
-def held_out_metric(rows: list[dict]) -> str:
-    """The latest held-out metric of a run, with its name."""
-    if (found := curves.last_held_out(rows)) is None:
+def format_held_out_metric(rows: list[dict]) -> str:
+    """Return the latest held-out metric of a run with its name; a dash if the run has none."""
+    if (latest := curves.last_held_out(rows)) is None:
         return "–"
-    metric, value = found
-    return f"{percent(value) if curves.METRICS[metric].is_percent else format(value, '.3f')} {metric_name(metric)}"
+    metric, value = latest
+    return f"{percent(value) if curves.METRICS[metric].is_percent else format(value, '.3f')} {translate_metric(metric)}"
 
 
-def metric_name(metric: str) -> str:
-    """The name of a metric on screen; those of fine-tuning have the same names as on the evaluation page."""
+def translate_metric(metric: str) -> str:
+    """Return the name of a metric on screen. Metrics of fine-tuning have the same names as on the Evaluation page."""
     return t(f"metric-{metric}") if metric in curves.TASK_METRICS else t(f"training-{metric}")
 
 
-def log_expression(run: Path) -> calls.Expression:
-    """The thinned log of a run, with the code that reads it."""
+def read_thinned_log(run: Path) -> calls.Expression:
+    """Read the log of a run, thinned for drawing, with the code that does the same."""
     log = calls.call_function(history.read_log, calls.make_path_expression(run), implementation=training_runs.read_log)
     return calls.call_function(history.thin_log, log, implementation=lambda _: training_runs.read_thinned_log(run))
 
@@ -91,23 +100,23 @@ def log_expression(run: Path) -> calls.Expression:
 def show_runs() -> None:
     """Show the selected runs in their current state."""
     rows = {name: training_runs.read_log(known[name]) for name in picked}
-    ends = {name: history.run_status(known[name], rows[name]) for name in picked}
-    for name, end in ends.items():
-        if end.state in ("stopped", "diverged"):
-            message = t(f"training-{end.state}", run=name, step=end.step, minutes=end.seconds / 60)
-            frame.note(message, "error" if end.state == "diverged" else "info")
+    statuses = {name: history.run_status(known[name], rows[name]) for name in picked}
+    for name, status in statuses.items():
+        if status.state in ("stopped", "diverged"):
+            message = t(f"training-{status.state}", run=name, step=status.step, minutes=status.seconds / 60)
+            frame.note(message, "error" if status.state == "diverged" else "info")
         elif not rows[name]:
             frame.note(f"{name}: {t('training-empty-log')}")
-    status_table(ends, rows)
+    show_status_table(statuses, rows)
     if differing := history.differing_settings(history.read_settings(known[name]) for name in picked):
-        settings_table(differing)
-    thin = {name: log_expression(known[name]) for name in picked if rows[name]}
+        show_settings_table(differing)
+    thin = {name: read_thinned_log(known[name]) for name in picked if rows[name]}
     logs = calls.assign("runs", thin)
     thin = logs.result
-    metrics = [metric for metric in curves.METRICS if any(curves.has_metric(found, metric) for found in thin.values())]
+    metrics = [metric for metric in curves.METRICS if any(curves.has_metric(log, metric) for log in thin.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "lang": language()}
-        options["axes"] = (t(f"figure-x-{x}"), metric_name(metric))
+        options["axes"] = (t(f"figure-x-{x}"), translate_metric(metric))
         if number % 2 == 0:
             cells = st.columns(2)  # a new row of two charts, so that they keep their order on a narrow screen
         with cells[number % 2]:
@@ -117,7 +126,7 @@ def show_runs() -> None:
         st.caption(t("training-legend"))
         of_finetuning = [metric for metric in metrics if metric in curves.TASK_METRICS]
         others = [metric for metric in metrics if metric in NUMBERS and metric not in of_finetuning]
-        display.explain(*others, *evaluation.explanations(of_finetuning))
+        display.explain(*others, *evaluation_results.explanation_keys(of_finetuning))
     latest = {name: history.read_watched_predictions(rows[name])[::-1][:MAX_WATCHED_ROWS] for name in thin}
     watched = {name: predictions for name, predictions in latest.items() if predictions}
     if watched:
@@ -128,7 +137,7 @@ def show_runs() -> None:
             " | ".join(" · ".join(f"{token} {percent(share)}" for token, share in mask) for mask in row.guesses)
             for row in predictions
         ]
-        # the predictions come first: on a narrow screen a long sentence is cut off at the right
+        # the predictions come first, because a narrow screen cuts off the right of the table
         columns = (t("training-step"), t("training-predictions"), t("training-sentence"))
         values = ([row.step for row in predictions], guesses, [row.text for row in predictions])
         st.dataframe(dict(zip(columns, values, strict=True)), hide_index=True)
@@ -139,10 +148,10 @@ if not known:
 elif not picked:
     frame.note(t("training-no-selection"))
 else:
-    live = any(
+    is_running = any(
         history.run_status(known[name], training_runs.read_log(known[name])).state == "running" for name in picked
     )
-    # the toggle exists because an updated chart loses its zoom
-    watching = live and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
+    # an update resets the zoom of a chart, so the user can switch updates off
+    is_live = is_running and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
     with st.container(key="runs-drawn"):
-        st.fragment(show_runs, run_every=REFRESH_SECONDS if watching else None)()
+        st.fragment(show_runs, run_every=REFRESH_SECONDS if is_live else None)()

@@ -1,4 +1,4 @@
-"""Answer x-ray: start and end probabilities, spans, threshold, windows, and heads."""
+"""Answer x-ray: the threshold, candidate answers, windows, start and end probabilities, and heads behind an answer."""
 
 import streamlit as st
 
@@ -14,18 +14,18 @@ question = fields.text_line(left, t("question-question"), examples.questions[0],
 text = url.text(left.text_area, t("question-passage"), examples.passage, key="passage", height=250)
 fields.note_too_long_for_link(left, text)
 
-seen = None
+xray_result = None
 with right.container(key="decision"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
-    passage, reading = read_passage(checkpoint, question, text)
-    seen = reading.result
-    if seen.answers.answers:
-        xray.decision(checkpoint, reading)
+    passage, span_xray = read_passage(checkpoint, question, text)
+    xray_result = span_xray.result
+    if xray_result.answers.answers:
+        xray.show_result(checkpoint, span_xray)
     else:
         frame.note(t("xray-no-possible-start"))
 
-if seen and seen.answers.answers:
-    xray.spans(text, seen)
-    window = xray.windows(reading, passage)
-    xray.probability_columns(text, seen.readings[window])
-    xray.heads(checkpoint, question, text, seen)
+if xray_result and xray_result.answers.answers:
+    xray.show_candidates(text, xray_result)
+    window = xray.draw_windows(span_xray, passage)
+    xray.draw_probabilities(text, xray_result.readings[window])
+    xray.draw_heads(checkpoint, question, text, xray_result)

@@ -1,4 +1,4 @@
-// Words on a line with arcs over them: one colour per head, and thicker lines for more attention.
+// Draws words on a line and an arc for each attention weight: one colour for each head, thicker arcs for larger weights.
 const HEIGHT = 150;
 
 function element(name, attributes, text = "") {

@@ -1,15 +1,16 @@
-// The grid of layers and heads. A click toggles a head, a double-click keeps only this head of its layer, a click on a layer
-// toggles all its heads. Every message is the complete line of changes (`bertlab.explore.intervention_syntax`), so that a lost
-// or late message does no harm.
-const DOUBLE_CLICK = 230; // milliseconds between the two clicks of a double-click, at most
+// The grid of layers and heads. A click switches a head off or on, a double-click keeps only this head of its layer, and a
+// click on a layer switches all its heads. Every message to Python is the complete line of changes
+// (`bertlab.explore.intervention_syntax`), so nothing is lost if a message does not arrive.
+const DOUBLE_CLICK_MS = 230; // maximum time between the two clicks of a double-click
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".heads");
-  const state = (root.state ??= { log: data.log, out: new Set(), waiting: null, sent: null });
+  const state = (root.state ??= { log: data.log, off: new Set(), pending: null, sent: null });
   root.data = data;
+  // while a message is on its way, the data of Python are older than the state shown here
   if (state.sent === null || data.received === state.sent || data.log === state.sent) {
     state.sent = null;
-    if (!state.waiting) Object.assign(state, { log: data.log, out: new Set(data.out) });
+    if (!state.pending) Object.assign(state, { log: data.log, off: new Set(data.off) });
   }
   if (root.shape !== `${data.layers}.${data.heads}`) build(root, setTriggerValue);
   paint(root);
@@ -47,48 +48,53 @@ function build(root, send) {
   for (const kind of ["pointerleave", "focusout"]) grid.addEventListener(kind, () => { tip.hidden = true; });
 }
 
-const place = (button) => ({ layer: Number(button.dataset.layer), head: button.dataset.head === undefined ? null : Number(button.dataset.head) });
+/** The layer and head of a button; the head is null for the button of a whole layer. */
+const layerAndHead = (button) => ({ layer: Number(button.dataset.layer), head: button.dataset.head === undefined ? null : Number(button.dataset.head) });
 const name = (layer, head) => `${layer}.${head}`;
-const others = (root, layer) => [...Array(root.data.heads).keys()].map((head) => name(layer, head));
+/** The names of all heads of a layer. */
+const headsOf = (root, layer) => [...Array(root.data.heads).keys()].map((head) => name(layer, head));
 
-function handleClick(root, button, byKey, send) {
-  const { state } = root, { layer, head } = place(button);
+function handleClick(root, button, byKeyboard, send) {
+  const { state } = root, { layer, head } = layerAndHead(button);
   if (head === null) {
     flush(root, send);
-    const row = others(root, layer), all = row.every((one) => state.out.has(one));
-    row.forEach((one) => (all ? state.out.delete(one) : state.out.add(one)));
+    const row = headsOf(root, layer), allOff = row.every((item) => state.off.has(item));
+    row.forEach((item) => (allOff ? state.off.delete(item) : state.off.add(item)));
     return apply(root, `${layer}`, send);
   }
   const part = name(layer, head);
-  if (state.waiting?.part === part) {
-    clearTimeout(state.waiting.timer);
-    toggle(state.out, part);
-    state.waiting = null;
+  if (state.pending?.part === part) {
+    clearTimeout(state.pending.timer);
+    toggle(state.off, part);
+    state.pending = null;
     return keepOnly(root, layer, head, send);
   }
   flush(root, send);
-  toggle(state.out, part);
-  state.waiting = { part, timer: setTimeout(() => flush(root, send), byKey ? 0 : DOUBLE_CLICK) };
+  toggle(state.off, part);
+  state.pending = { part, timer: setTimeout(() => flush(root, send), byKeyboard ? 0 : DOUBLE_CLICK_MS) };
   paint(root);
 }
 
+/** Switch off all other heads of the layer, or switch all heads on if that is already so. */
 function keepOnly(root, layer, head, send) {
-  const { out } = root.state, row = others(root, layer), own = name(layer, head);
-  const alone = row.every((one) => out.has(one) !== (one === own));
-  row.forEach((one) => (alone || one === own ? out.delete(one) : out.add(one)));
-  apply(root, alone ? `${layer}s` : `${own}s`, send);
+  const { off } = root.state, row = headsOf(root, layer), own = name(layer, head);
+  const isAlone = row.every((item) => off.has(item) !== (item === own));
+  row.forEach((item) => (isAlone || item === own ? off.delete(item) : off.add(item)));
+  apply(root, isAlone ? `${layer}s` : `${own}s`, send);
 }
 
 const toggle = (set, item) => (set.has(item) ? set.delete(item) : set.add(item));
 
+/** Send a click that was waiting for a second click. */
 function flush(root, send) {
-  const { waiting } = root.state;
-  if (!waiting) return;
-  clearTimeout(waiting.timer);
-  root.state.waiting = null;
-  apply(root, waiting.part, send);
+  const { pending } = root.state;
+  if (!pending) return;
+  clearTimeout(pending.timer);
+  root.state.pending = null;
+  apply(root, pending.part, send);
 }
 
+/** Append a part to the line of changes and send the line. */
 function apply(root, part, send) {
   const { state } = root;
   state.log = state.sent = state.log ? `${state.log},${part}` : part;
@@ -98,14 +104,14 @@ function apply(root, part, send) {
 
 function handleKey(root, button, event, send) {
   if (!button) return;
-  const { layer, head } = place(button), { layers, heads } = root.data;
+  const { layer, head } = layerAndHead(button), { layers, heads } = root.data;
   if (event.key.toLowerCase() === "s" && !event.ctrlKey && !event.metaKey && head !== null) return keepOnly(root, layer, head, send);
   const column = head === null ? -1 : head;
   const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -1 - column], End: [0, heads] };
   if (!steps[event.key]) return;
   event.preventDefault();
-  const to = [layer + steps[event.key][0], column + steps[event.key][1]];
-  const [toLayer, toColumn] = [Math.min(Math.max(to[0], 0), layers - 1), Math.min(Math.max(to[1], -1), heads - 1)];
+  const [down, right] = steps[event.key];
+  const [toLayer, toColumn] = [Math.min(Math.max(layer + down, 0), layers - 1), Math.min(Math.max(column + right, -1), heads - 1)];
   button.tabIndex = -1;
   const next = root.querySelectorAll(".grid button")[toLayer * (heads + 1) + toColumn + 1];
   next.tabIndex = 0;
@@ -116,14 +122,14 @@ const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(valu
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
 const percent = (value) => (value > 0 && value < 0.001 ? "< 0.1%" : `${(100 * value).toFixed(1)}%`);
 
-/** The colour of a head's effect: log-odds that fall without the head mean that it helps. Strong effects have strong colours. */
+/** The colour of a head's effect. A head helps if the log-odds fall when it is off. The larger the effect, the stronger the colour. */
 function colour({ helps, hurts }, value, limit) {
   const share = Math.min(1, 0.06 + 0.86 * Math.abs(value) / limit);
   return `color-mix(in srgb, ${value < 0 ? helps : hurts} ${(100 * share).toFixed(1)}%, transparent)`;
 }
 
-/** The colour of a cell's number: readable on a strong colour in either theme; "" on a weak one, for the theme's own. */
-function ink({ dark, light }, value, limit) {
+/** The colour of a cell's number: dark or light on a strong background, "" (the text colour of the theme) on a weak one. */
+function textColour({ dark, light }, value, limit) {
   const share = Math.abs(value) / limit;
   return value > 0 ? (share > 0.6 ? dark : "") : share > 0.75 ? light : "";
 }
@@ -132,7 +138,7 @@ function describe(root, layer, head) {
   const { effects, probabilities, roles, texts, before } = root.data, lines = [fill(texts.head, { layer, head })];
   if (effects) lines.push(fill(texts.effect, { effect: signed(effects[layer][head]), before: percent(before), after: percent(probabilities[layer][head]) }));
   if (roles) lines.push(fill(texts.role, { role: texts.roles[roles[layer][head][0]], share: percent(roles[layer][head][1]) }));
-  if (root.state.out.has(name(layer, head))) lines.push(texts.off);
+  if (root.state.off.has(name(layer, head))) lines.push(texts.off);
   return lines;
 }
 
@@ -140,23 +146,23 @@ function paint(root) {
   const { data, state } = root, { texts, effects, limit } = data;
   root.querySelector(".grid").setAttribute("aria-label", texts.label);
   for (const button of root.querySelectorAll(".grid button")) {
-    const { layer, head } = place(button);
+    const { layer, head } = layerAndHead(button);
     if (head === null) {
       button.textContent = root.clientWidth < 480 ? `${layer}` : fill(texts.layer, { layer });
       button.title = texts.toggle;
-      button.setAttribute("aria-pressed", others(root, layer).every((one) => state.out.has(one)));
+      button.setAttribute("aria-pressed", headsOf(root, layer).every((item) => state.off.has(item)));
       continue;
     }
-    const out = state.out.has(name(layer, head)), value = effects?.[layer][head];
-    button.className = out ? "out" : "";
-    button.setAttribute("aria-pressed", out);
+    const isOff = state.off.has(name(layer, head)), value = effects?.[layer][head];
+    button.className = isOff ? "off" : "";
+    button.setAttribute("aria-pressed", isOff);
     button.setAttribute("aria-label", describe(root, layer, head).join(" · "));
     button.style.backgroundColor = value === undefined ? "" : colour(data.colours, value, limit);
-    button.style.color = value === undefined ? "" : ink(data.colours, value, limit);
-    // a cell that is too narrow for a number shows its sign, so that colour is never the only difference
+    button.style.color = value === undefined ? "" : textColour(data.colours, value, limit);
+    // a cell that is too narrow for a number shows the sign, so that the colour is not the only difference
     if (value === undefined || Math.abs(value) < 0.05) delete button.dataset.sign;
     else button.dataset.sign = value < 0 ? "−" : "+";
-    button.textContent = out ? "×" : value === undefined || Math.abs(value) < 0.05 ? "" : signed(value, 1);
+    button.textContent = isOff ? "×" : value === undefined || Math.abs(value) < 0.05 ? "" : signed(value, 1);
   }
   const bar = element("i");
   bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((share) => colour(data.colours, share, 1)).join(",")})`;
@@ -169,7 +175,7 @@ function paint(root) {
 
 function showTip(root, button) {
   const tip = root.querySelector(".tip");
-  const { layer, head } = button ? place(button) : { head: null };
+  const { layer, head } = button ? layerAndHead(button) : { head: null };
   tip.hidden = head === null;
   if (head === null) return;
   const [title, ...lines] = describe(root, layer, head);

@@ -1,5 +1,5 @@
-// Scrolls the passage of a page to the best answer in it, each time the passage is drawn anew.
-// The browser's own `scroll-initial-target` does this only once, and only in some browsers.
+// Scrolls a passage to the best answer whenever the passage is drawn.
+// The CSS property `scroll-initial-target` does this only once, and only in some browsers.
 const observers = new WeakMap();
 
 export default function ({ parentElement }) {
@@ -13,7 +13,7 @@ export default function ({ parentElement }) {
       if (!mark || done.has(box) || !box.clientHeight) continue;
       done.add(box);
       const [outer, inner] = [box.getBoundingClientRect(), mark.getBoundingClientRect()];
-      // only the box moves: `scrollIntoView` would also move the page
+      // `scrollIntoView` would also scroll the page
       box.scrollTop += inner.top - outer.top - (box.clientHeight - Math.min(inner.height, box.clientHeight)) / 2;
     }
   };

@@ -1,16 +1,16 @@
-// A text as words to click. Python sends which words are masked; a click reports the number of its word.
+// Draws a text as words to click. Python says which words are masked; a click reports the number of the word.
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".words");
   const focused = [...root.querySelectorAll("button")].indexOf(root.getRootNode().activeElement);
   root.dir = "auto";
   root.replaceChildren();
-  data.words.forEach(({ before, word, hidden, mark }, number) => {
+  data.words.forEach(({ before, word, masked, punctuation }, number) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.className = mark ? "mark" : "";
-    button.textContent = hidden ? "[MASK]" : word;
-    button.title = hidden ? word : "";
-    button.setAttribute("aria-pressed", String(hidden));
+    button.className = punctuation ? "punctuation" : "";
+    button.textContent = masked ? "[MASK]" : word;
+    button.title = masked ? word : "";
+    button.setAttribute("aria-pressed", String(masked));
     button.onclick = () => setTriggerValue("clicked", number);
     root.append(before, button);
   });

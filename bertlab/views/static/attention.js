@@ -201,7 +201,7 @@ class AttentionView {
   message() {
     const { data, state } = this;
     if (!this.positions.rows.length || !this.positions.cols.length) return this.texts.empty;
-    return data.ready(state.layer, this.neededHeads) ? "" : `${this.texts.loading} ${state.layer} …`;
+    return data.ready(state.layer, this.neededHeads) ? "" : this.texts.loading.replace("{}", state.layer);
   }
 
   refresh() {

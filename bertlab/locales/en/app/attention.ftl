@@ -1,6 +1,6 @@
 attention = Attention
 attention-title = Attention between tokens
-attention-lead = Point at a token to see which tokens it attends to. Each colour is a head: click it to switch the head off, double-click to show it alone.
+attention-lead = Point at a token to see which tokens it attends to. Each colour is one head: click a colour to hide the head, double-click to see only that head.
 view = View
 view-heads = Heads
 view-neuron = Inside one head

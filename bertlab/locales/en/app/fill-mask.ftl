@@ -1,10 +1,10 @@
 fill-mask = Fill mask
 fill-mask-title = Predict a masked word
-fill-mask-lead = Click a word to mask it, and see what BERT predicts. Click again to show it.
+fill-mask-lead = Click a word to mask it and see what BERT predicts. Click it again to unmask it.
 fill-mask-text = Text
 fill-mask-text-help = You can also type [MASK] yourself.
-fill-mask-reset = Show all words
-fill-mask-candidate-count = Suggestions shown
+fill-mask-reset = Unmask all words
+fill-mask-candidate-count = Predictions shown
 fill-mask-no-mask = Click a word above to mask it.
 fill-mask-empty = The text is empty: type some words.
 fill-mask-masked-word = “{ $word }” is masked

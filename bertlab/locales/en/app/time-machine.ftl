@@ -1,9 +1,9 @@
 time-machine = Time machine
-time-machine-title = Watch BERT learn
-time-machine-lead = Move the slider through the snapshots of a training run: attention, masked words and next sentence, from random weights to the trained model.
+time-machine-title = Time machine: how BERT learns
+time-machine-lead = Move the slider to step through the snapshots of a training run. Attention, masked words and next-sentence prediction change from random weights to the trained model.
 start-time-machine = Step through a training run, from random weights to the trained model.
 run = Training run
 run-help = Choose one, or type a run directory written by *bertlab pretrain* and press Enter.
-run-none = There is no training run here yet. Type a run directory above, or start a run on a text file or a folder of text files (CORPUS):
+run-none = There is no training run here yet. Type a run directory above, or start a run on a text file or a directory of text files (CORPUS):
 time-machine-sentence-a = Sentence A, with [MASK] for words to predict
-time-machine-progress = Running snapshot { $done } of { $of }
+time-machine-progress = Running snapshot { $done } of { $total }

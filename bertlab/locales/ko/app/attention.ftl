@@ -1,11 +1,11 @@
 attention = 어텐션
 attention-title = 토큰 사이의 어텐션
-attention-lead = 토큰에 마우스를 올리면 어느 토큰에 어텐션을 주는지 보여요. 색 하나가 헤드 하나예요. 누르면 꺼지고, 두 번 누르면 그 헤드만 보여요.
+attention-lead = 토큰에 마우스를 올리면 그 토큰이 어느 토큰에 어텐션을 주는지 보여요. 색 하나가 헤드 하나예요. 색을 누르면 그 헤드를 숨기고, 두 번 누르면 그 헤드만 보여요.
 view = 보기
 view-heads = 헤드
 view-neuron = 헤드 내부
 view-bertviz = bertviz
-view-neuron-lead = 헤드 하나가 어텐션을 계산하는 과정이에요. 토큰의 쿼리와 모든 토큰의 키를 곱하고, 크기를 조정한 뒤 소프트맥스를 적용해요.
+view-neuron-lead = 헤드 하나가 어텐션을 계산하는 과정이에요. 한 토큰의 쿼리와 모든 토큰의 키를 곱하고, 크기를 조정한 뒤 소프트맥스를 적용해요.
 view-bertviz-lead = Jesse Vig가 만든 bertviz의 헤드 보기예요. 짧은 텍스트에 알맞아요.
 layer = 레이어
 head = 헤드

@@ -1,10 +1,10 @@
 fill-mask = 빈칸 채우기
 fill-mask-title = 가린 단어 예측하기
-fill-mask-lead = 단어를 누르면 가려지고 BERT의 예측이 나와요. 다시 누르면 원래대로 돌아와요.
+fill-mask-lead = 단어를 누르면 가려지고 BERT의 예측이 나와요. 다시 누르면 단어가 보여요.
 fill-mask-text = 텍스트
 fill-mask-text-help = [MASK]를 직접 입력해도 돼요.
-fill-mask-reset = 모든 단어 보이기
-fill-mask-candidate-count = 보여 줄 후보 수
+fill-mask-reset = 모든 단어 보기
+fill-mask-candidate-count = 보여 줄 예측 수
 fill-mask-no-mask = 위에서 단어를 눌러 가려 보세요.
 fill-mask-empty = 텍스트가 비어 있어요. 단어를 입력하세요.
 fill-mask-masked-word = 가린 단어: “{ $word }”

@@ -1,0 +1,212 @@
+"""Results of the Evaluation page: metrics, invalid rows, a chart, and the hardest examples."""
+
+from collections.abc import Collection, Sequence
+from functools import partial
+
+import streamlit as st
+
+from bertlab.app import calls, display, fields, frame, plots, selection
+from bertlab.app.data import sessions
+from bertlab.app.i18n import error_text, language, t
+from bertlab.app.parts.batch import encode_csv
+from bertlab.tasks.error_analysis import ErrorAnalysis, ScoredRow
+from bertlab.tasks.task_flags import finetune_type
+from bertlab.views import evaluation
+from bertlab.views.numbers import SignedNumber
+from bertlab.views.passage import escape_html
+
+MAX_EXAMPLES = 20  # examples in the list
+MAX_INVALID_ROWS = 20  # invalid rows in the list
+NOT_PERCENT = {"null_threshold", "pearson", "spearman", "matthews"}  # metrics that are not percentages
+# Metric -> the key of its explanation. "f1" is the F1 of labels here; `explanation_keys` replaces it for answers.
+EXPLAINED = {
+    "accuracy": "accuracy", "f1": "f1_class", "f1_from_3": "f1_class", "matthews": "mcc", "pearson": "pearson",
+    "spearman": "spearman", "entity_f1": "f1_entity", "entity_precision": "f1_entity", "entity_recall": "f1_entity",
+    "exact_match": "exact_match", "null_threshold": "tau", "rouge_w": "rouge_w",
+}  # fmt: skip
+
+
+def show_metrics(analysis: ErrorAnalysis) -> None:
+    """Show the metrics of the task, the rows that they were computed on, and explanations of the metrics."""
+    metrics = {name: value for name, value in analysis.metrics.items() if name not in ("examples", "total")}
+    texts = {name: f"{SignedNumber(value):.1f}{'%' * (name not in NOT_PERCENT)}" for name, value in metrics.items()}
+    cells = "".join(f"<div><b>{value}</b><span>{t(f'metric-{name}')}</span></div>" for name, value in texts.items())
+    st.html(f'<div class="figures">{cells}</div>')
+    st.caption(describe_coverage(analysis))
+    if analysis.confusion and finetune_type(analysis.spec.kind).has_confusion_of_labels:
+        st.caption(t("evaluation-majority", share=analysis.confusion.majority_share))
+    if analysis.invalid_rows:
+        _show_invalid_rows([error_text(error) for error in analysis.invalid_rows])
+    display.explain(*explanation_keys(metrics))
+
+
+def describe_coverage(analysis: ErrorAnalysis) -> str:
+    """Say which rows the metrics cover: all valid rows or an even sample of them, and how many rows are invalid."""
+    sampled, invalid = len(analysis.rows) < analysis.usable, len(analysis.invalid_rows)
+    scope = "sample" if sampled else "single" if analysis.usable == 1 else "all"
+    id = f"evaluation-coverage-{scope}{'-valid' if invalid else ''}"
+    return t(id, count=len(analysis.rows), total=analysis.usable, invalid=invalid)
+
+
+def _show_invalid_rows(errors: Sequence[str]) -> None:
+    """Show the error of the first invalid row in a note, and the errors of further rows in a list below it."""
+    count = len(errors)
+    if count == 1:
+        frame.note(t("evaluation-invalid-row", first=errors[0]))
+        return
+    frame.note(t("evaluation-invalid-rows", count=count, first=errors[0]))
+    title = "evaluation-invalid-rows-all" if count <= MAX_INVALID_ROWS else "evaluation-invalid-rows-first"
+    with st.expander(t(title, count=count, shown=MAX_INVALID_ROWS)):
+        items = "".join(f'<li dir="auto">{escape_html(error)}</li>' for error in errors[:MAX_INVALID_ROWS])
+        st.html(f'<ul class="small">{items}</ul>')
+
+
+def explanation_keys(metrics: Collection[str]) -> list[str]:
+    """Return the keys of the explanations of these metrics, without repetition."""
+    explained = EXPLAINED | ({"f1": "f1"} if "exact_match" in metrics else {})
+    return list(dict.fromkeys(explained[name] for name in metrics if name in explained))
+
+
+def draw_chart(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+    """Draw the chart that fits the task type.
+
+    Returns:
+        the indices of the rows that the user selected in the chart; None for all rows.
+    """
+    if analysis.result.confusion:
+        return _draw_confusion_matrix(checkpoint, analysis)
+    return (_draw_groups if analysis.result.groups else _draw_values)(checkpoint, analysis)
+
+
+def _draw_confusion_matrix(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+    """Draw the confusion matrix, with a field to choose one of its cells. Return the rows of that cell."""
+    confusion = analysis.result.confusion
+    st.subheader(t("evaluation-confusion"), anchor=False)
+    counts_labels = finetune_type(analysis.result.spec.kind).has_confusion_of_labels
+    st.caption(t("evaluation-confusion-lead" if counts_labels else "evaluation-confusion-entities-lead"))
+    place = st.container()  # the chart stands above the field, but it is drawn later because it marks the chosen cell
+    errors_first = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))
+
+    options = {"": t("evaluation-show-all")}
+    for cell in errors_first:
+        label, prediction = (confusion.names[index] or t("evaluation-nothing") for index in cell)
+        count = len(confusion.cells[cell])
+        name = t("evaluation-confusion-cell", label=label, prediction=prediction, count=count)
+        options[f"{cell[0]}.{cell[1]}"] = name
+    picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
+    chosen = tuple(map(int, picked.split("."))) if picked else None
+
+    def toggle(cell: list) -> None:
+        if (option := f"{cell[0]}.{cell[1]}") in options:
+            st.session_state["cell"] = "" if option == picked else option
+
+    labels = range(len(confusion.names))
+    cells = [(label, prediction) for label in labels for prediction in labels]
+    data = {
+        "label": [confusion.names[label] for label, _ in cells],
+        "prediction": [confusion.names[prediction] for _, prediction in cells],
+        "count": [confusion.counts_GP[cell] for cell in cells], "share": [confusion.shares_GP[cell] for cell in cells],
+    }  # fmt: skip
+    with place:
+        saved = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
+        matrix = analysis.field("confusion")
+        plots.draw("confusion", evaluation.confusion_map, matrix, chosen, on_click=toggle, **saved, lang=language())
+        display.explain("confusion", "label_probability")
+    return confusion.cells[chosen] if chosen else None
+
+
+def _subject_columns(checkpoint: sessions.Checkpoint, analysis: ErrorAnalysis) -> dict[str, str]:
+    """Return the columns of every saved file that name the checkpoint, the task type and the data."""
+    return {"checkpoint": sessions.short_name(checkpoint), "task_type": analysis.spec.kind, "data": analysis.name}
+
+
+def _draw_groups(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+    """Draw the metrics of each group of questions, with a field to choose a group. Return the rows of that group."""
+    st.subheader(t("evaluation-groups"), anchor=False)
+    criteria = {name: t(f"evaluation-group-by-{name}") for name in analysis.result.groups}
+    by = fields.choice(st.segmented_control, t("evaluation-group-by"), criteria, "by", required=True)
+    groups = analysis.result.groups[by]
+    place = st.container()
+    options = {"": t("evaluation-show-all")}
+    options |= {str(number): group.name or t("figure-other") for number, group in enumerate(groups)}
+    picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
+
+    def toggle(group: list) -> None:
+        st.session_state["cell"] = "" if str(group[0]) == picked else str(group[0])
+
+    data = {
+        "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
+        "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
+    }  # fmt: skip
+    with place:
+        saved = {"data": data, "extra_columns": _subject_columns(checkpoint, analysis.result)}
+        bars = analysis.field("groups")[by]
+        plots.draw("groups", evaluation.group_bars, bars, on_click=toggle, **saved, lang=language())
+        display.explain("label_probability")
+    return groups[int(picked)].rows if picked else None
+
+
+def _draw_values(checkpoint: sessions.Checkpoint, analysis: calls.Expression) -> Sequence[int] | None:
+    """Draw the labels and predictions of a regression, with a field to choose a row. Return the chosen row."""
+    result = analysis.result
+    st.subheader(t("evaluation-values"), anchor=False)
+    st.caption(t("evaluation-values-lead"))
+    place = st.container()
+    rows = {number: result.rows[number] for number in result.hardest()}
+    options = {"": t("evaluation-show-all")}
+    options |= {str(number): f"{row.id}: {row.gold} → {row.prediction}" for number, row in rows.items()}
+    picked = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
+
+    def toggle(row: list) -> None:
+        st.session_state["cell"] = "" if str(row[0]) == picked else str(row[0])
+
+    data = {
+        "id": [row.id for row in result.rows], "text": [" | ".join(row.texts) for row in result.rows],
+        "label": [row.values[0] for row in result.rows], "prediction": [row.values[1] for row in result.rows],
+    }  # fmt: skip
+    with place:
+        saved = {"data": data, "extra_columns": _subject_columns(checkpoint, result)}
+        plots.draw(
+            "values", evaluation.value_scatter, analysis.field("rows"), on_click=toggle, **saved, lang=language()
+        )
+    return [int(picked)] if picked else None
+
+
+def list_examples(checkpoint: sessions.Checkpoint, analysis: ErrorAnalysis, selected: Sequence[int] | None) -> None:
+    """List the hardest of the selected rows, each with a button that opens it in Attention, and offer a CSV file.
+
+    Args:
+        checkpoint: the checkpoint that was evaluated.
+        analysis: the result of the evaluation.
+        selected: the result of `draw_chart`.
+    """
+    hardest = analysis.hardest(selected)
+    st.subheader(t("evaluation-hardest" if selected is None else "evaluation-selected"), anchor=False)
+    id = "evaluation-hardest-count" if len(hardest) > MAX_EXAMPLES else "evaluation-hardest-count-all"
+    st.caption(t(id, shown=min(MAX_EXAMPLES, len(hardest)), count=len(hardest)))
+    joint = "" if analysis.spec.unit == "character" else " "
+    names = {
+        "label": t("evaluation-label"), "prediction": t("evaluation-prediction"),
+        "probability": t("evaluation-probability"), "nothing": t("evaluation-nothing"),
+    }  # fmt: skip
+    for number in hardest[:MAX_EXAMPLES]:
+        row = analysis.rows[number]
+        with st.container(border=True, key=f"example-{number}"):
+            left, right = st.columns([5, 1], vertical_alignment="center")
+            left.html(evaluation.row_html(row, names, joint))
+            tooltip = t("open-in-attention")
+            if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=tooltip):
+                _open_attention_page(checkpoint, analysis.spec.kind, row, joint)
+    subject = _subject_columns(checkpoint, analysis)
+    st.download_button(
+        t("evaluation-download", count=len(hardest)),
+        lambda: encode_csv(row | subject for row in evaluation.table([analysis.rows[n] for n in hardest], joint)),
+        "evaluation.csv", "text/csv", on_click="ignore", icon=":material/download:",
+    )  # fmt: skip
+
+
+def _open_attention_page(checkpoint: sessions.Checkpoint, kind: str, row: ScoredRow, joint: str) -> None:
+    """Open the texts of a scored row on the Attention page."""
+    task_type = finetune_type(kind)
+    predict = partial(sessions.compute, checkpoint, task_type.command)
+    selection.open_attention_page(checkpoint, *task_type.attention_texts(row, joint, predict))

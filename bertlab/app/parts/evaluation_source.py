@@ -1,0 +1,149 @@
+"""Fields of the Evaluation page: which prediction, task, rows and columns to evaluate."""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from bertlab.app import display, fields, frame, selection, url
+from bertlab.app.data import sessions
+from bertlab.app.i18n import language, t
+from bertlab.app.parts.samples import format_sample_rows
+from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import BertlabError
+from bertlab.config.tasks import TASKS, TaskSpec
+from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
+from bertlab.tasks.error_analysis import AnalysisRows
+from bertlab.tasks.registry import finetune_types
+from bertlab.tasks.task_flags import finetune_type
+from bertlab.text.readers.registry import upload_suffixes
+
+PREDICTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # page -> the prediction it shows
+SPLITS = ["validation", "test", "train"]
+LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags", "gold", "answer")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the labelled rows come from."""
+
+    name: str
+    """A path, or the name of the file that was pasted or uploaded."""
+    split: str
+    """The split to read if the path is a directory."""
+    content: bytes | None = None
+    """The pasted or uploaded content; None for a path."""
+    content_hash: str = ""
+    """A hash of the content; "" for a path."""
+
+
+def choose_prediction() -> str:
+    """Return the prediction that the checkpoint of the sidebar can make; with "auto", let the user choose one."""
+    picked, pages = st.session_state.get("opened", sessions.AUTO), []
+    for page, prediction in PREDICTIONS.items():
+        with suppress(BertlabError):
+            if picked == sessions.AUTO:
+                sessions.select_checkpoint(prediction, language())
+                pages.append(page)
+            elif selection.can_predict(sessions.open_session(sessions.find_checkpoint(picked)), prediction):
+                return prediction
+    if not pages:
+        return next(iter(PREDICTIONS.values()))
+    names = {page: t(page) for page in pages}
+    page = fields.choice(st.segmented_control, t("evaluation-prediction-type"), names, "measure", required=True)
+    return PREDICTIONS[page]
+
+
+def choose_task(loaded: Checkpoint) -> str:
+    """Let the user choose the task whose metrics are computed.
+
+    Returns:
+        the name of a task, or "" for the task that the checkpoint was fine-tuned on.
+    """
+    types = {task_type.name for task_type in finetune_types() if task_type.head in loaded.heads}
+    names = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind in types}
+    return fields.choice(st.selectbox, t("evaluation-task"), names, "task", help=t("evaluation-task-help"))
+
+
+def choose_source(spec: TaskSpec) -> Source | None:
+    """Let the user enter a path, paste rows or upload a file. Return None while nothing is entered."""
+    kinds = {kind: t(f"evaluation-source-{kind}") for kind in ("path", "paste", "upload")}
+    kind = fields.choice(st.segmented_control, t("evaluation-source"), kinds, "from", required=True)
+    if kind == "path":
+        left, right = st.columns([3, 1])
+        path = fields.text_line(left, t("evaluation-path"), "", key="rows", help=t("evaluation-path-help"))
+        splits = {name: t(f"evaluation-split-{name}") for name in SPLITS}
+        split = fields.choice(right.selectbox, t("evaluation-split"), splits, "split")
+        return Source(path.strip(), split) if path.strip() else None
+    if kind == "paste":
+        pasted = url.text(st.text_area, t("evaluation-paste"), "", key="pasted", height=180)
+        if not pasted.strip():
+            return None
+        return _make_source(f"rows{_guess_suffix(pasted, spec)}", pasted.encode("utf-8", "replace"))
+    upload = st.file_uploader(t("evaluation-upload"), upload_suffixes(), key="evaluation-upload")
+    return _make_source(Path(upload.name).name, upload.getvalue()) if upload else None
+
+
+def _guess_suffix(pasted: str, spec: TaskSpec) -> str:
+    """Guess the file suffix of pasted rows. A table copied from a spreadsheet has tabs."""
+    pasted = pasted.lstrip("\n")
+    if pasted.lstrip()[:1] in ("{", "["):
+        return finetune_type(spec.kind).json_suffix
+    return ".tsv" if "\t" in pasted.partition("\n")[0] else ".csv"
+
+
+def _make_source(name: str, content: bytes) -> Source:
+    """Return the source of pasted or uploaded content."""
+    return Source(name, "validation", content, hashlib.blake2s(content).hexdigest())
+
+
+def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...], str]:
+    """Let the user choose the text columns and the label column. The defaults are the task's columns, or a guess.
+
+    Returns:
+        the text columns, () for the task's own, and the label column, "" for the task's own.
+    """
+    task_type = finetune_type(spec.kind)
+    if task_type.fixed_columns:
+        return (), ""
+    names = list(rows.columns)
+    reads_pairs = "pair_column" in task_type.column_flags
+    places = st.columns(3 if reads_pairs else 2)
+    task_column = spec.text[0] if spec.text and spec.text[0] in names else None
+    text = task_column or guess_column(names, task_type.token_columns + TEXT_NAMES) or names[0]
+    text = fields.column(places[0], t("evaluation-column-text"), text, names, "textcolumn")
+    texts = (text,)
+    if reads_pairs:
+        pair = next((name for name in spec.text[1:] if name in names), "")
+        if not spec.text:
+            pair = guess_column(names, PAIR_NAMES) or ""
+        pair = fields.column(places[1], t("evaluation-column-pair"), pair, ["", *names], "paircolumn")
+        texts = (text, pair) if pair else texts
+    task_label = next((name for name in spec.label if name.partition(".")[0] in names), None)
+    guess = task_label.partition(".")[0] if task_label else guess_column(names, LABEL_NAMES) or names[-1]
+    label = fields.column(places[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
+    return texts, "" if task_label and label == guess else label
+
+
+def show_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> None:
+    """Explain which rows the page needs, and offer sample rows to try.
+
+    Args:
+        spec: the task.
+        labels: the labels of the checkpoint.
+        language: the language of the checkpoint.
+    """
+    frame.note(t(f"evaluation-format-{spec.kind}"))
+    rows = format_sample_rows(spec, labels, language)
+    st.code(rows, language=None, wrap_lines=True)
+
+    def paste() -> None:
+        for name, value in {"from": "paste", "pasted": rows}.items():
+            st.session_state[name] = value
+            url.store(name, value)
+
+    st.button(t("evaluation-insert-sample"), icon=":material/content_paste:", on_click=paste)
+    display.explain("label_probability")
