@@ -78,7 +78,7 @@ def test_page_sets_attention_row_and_patches_hidden_state(shipped):
     app = next(button for button in app.button if button.label == text("heads-apply")).click().run()
     assert link(app) == "he.1-e.1"
     app = next(button for button in app.button if button.label == text("heads-patch-all-positions")).click().run()
-    assert "tokens: choose one position in each" in errors(app)[0], "the texts differ in length"
+    assert "can be patched: choose one position in each" in errors(app)[0], "the texts differ in length"
     assert len(errors(app)) == 1
 
 
