@@ -373,7 +373,7 @@ def test_a_custom_task_is_trained_and_evaluated(kind, tmp_path, tiny_checkpoint,
     counted = "total" if kind == "span" else "examples"
     printed = capsys.readouterr().out
     assert counted in printed
-    assert ("4 of the 40 rows are held out" in printed) == (kind != "span"), printed
+    assert ("4 of the 40 training rows are held out" in printed) == (kind != "span"), printed
     path = tmp_path / "run" / "checkpoint"
     assert main([{"own": "custom", "--kind": "--type"}.get(flag, flag) for flag in flags]) == 0  # the run is finished
     assert "differ" not in capsys.readouterr().err
