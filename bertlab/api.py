@@ -1,8 +1,8 @@
-"""The commands `prepare`, `pretrain`, `finetune` and `evaluate` as functions, with results that name their parts.
+"""The commands `prepare`, `pretrain`, `finetune` and `evaluate` as functions that return dataclasses.
 
 Keyword arguments are the fields of the commands' configurations (`PrepareConfig`, `PretrainConfig`, `FinetuneConfig`,
 `EvaluateConfig`), which `bertlab COMMAND --help` documents. Progress is shown as on the command line. Errors are
-`BertlabError`s, whose text is one line.
+`BertlabError`s, whose message is one line.
 """
 
 import dataclasses
@@ -20,32 +20,32 @@ PathLike = str | Path
 
 @dataclass(frozen=True)
 class PreparedCorpus:
-    """What `prepare` wrote."""
+    """The result of `prepare`."""
 
     path: Path
-    """The directory of the corpus, for `pretrain`."""
+    """The directory of the corpus, which `pretrain` takes."""
     documents: int
     """The number of documents."""
     tokens: int
-    """The number of tokens, without those of the layout."""
+    """The number of tokens, without [CLS] and [SEP]."""
     characters: int
     """The number of characters."""
 
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What `pretrain` or `finetune` wrote."""
+    """The result of `pretrain` or `finetune`."""
 
     run: Path
-    """The run directory: settings, log, snapshots."""
+    """The run directory, with settings, log and snapshots."""
     checkpoint: Path
     """The directory of the trained checkpoint."""
     steps: int
-    """Training steps, of all parts of a resumed run."""
+    """The number of training steps, including those before the run was resumed."""
     tokens: int
-    """Training tokens, padding not counted."""
+    """The number of training tokens, without padding."""
     metrics: Mapping[str, float]
-    """Metrics on held-out data by name; {} where there was none."""
+    """The metrics on held-out data by name; {} without held-out data."""
 
     def load(self) -> "Session":
         """Open the trained checkpoint."""
@@ -56,10 +56,10 @@ class TrainingResult:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """What `evaluate` measured."""
+    """The result of `evaluate`."""
 
     metrics: Mapping[str, float]
-    """Metrics by name, and the number of examples they were measured on."""
+    """The metrics by name, and the number of examples."""
 
 
 def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpus:
@@ -67,7 +67,7 @@ def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpu
 
     Args:
         text: files (.parquet, .jsonl, .json, .csv, .tsv, .txt), directories of them, or hub ids.
-        out: the directory to write; a corpus that is there already is opened.
+        out: the directory of the corpus. If it has a corpus with these settings already, that corpus is opened.
         settings: other fields of `PrepareConfig`, such as `vocab_size`, `cased` or `tokenizer`.
 
     Raises:
@@ -75,7 +75,7 @@ def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpu
     """
     from bertlab.training.pretraining.prepare import PrepareConfig, run
 
-    facts = run(_configuration(PrepareConfig, text=tuple(map(str, text)), out=out, **settings)).facts
+    facts = run(_make_configuration(PrepareConfig, text=tuple(map(str, text)), out=out, **settings)).facts
     return PreparedCorpus(Path(out), facts["documents"], facts["tokens"], facts["characters"])
 
 
@@ -86,7 +86,7 @@ def pretrain(corpus: PathLike, out: PathLike, **settings: object) -> TrainingRes
         corpus: the directory that `prepare` wrote.
         out: the run directory.
         settings: other fields of `PretrainConfig`, such as `preset`, `steps`, `minutes`, `from_` or `recipe`; `optim`
-            may be a dictionary of the settings that differ.
+            may be a dictionary of the settings to change.
 
     Raises:
         BertlabError: the corpus or the settings cannot be used, or training diverged.
@@ -100,29 +100,29 @@ def pretrain(corpus: PathLike, out: PathLike, **settings: object) -> TrainingRes
     changes = {name: value for name, value in settings.items() if name != "recipe" or value not in RECIPES}
     if recipe in RECIPES.values():
         changes.pop("recipe", None)
-    config = _configuration(PretrainConfig, recipe, corpus=corpus, out=out, **changes)
+    config = _make_configuration(PretrainConfig, recipe, corpus=corpus, out=out, **changes)
     run(config)
-    return _result(config.out)
+    return _read_result(config.out)
 
 
 def finetune(task: str, out: PathLike, *, from_: PathLike = "strongest", **settings: object) -> TrainingResult:
     """Fine-tune a checkpoint on a task, or continue the run in `out`.
 
     Args:
-        task: the name of a task ("sst2"), or "custom" for data of your own, with `kind` and its columns.
+        task: the name of a task ("sst2"), or "custom" for your own data, with `kind` and the columns.
         out: the run directory.
         from_: the checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id.
         settings: other fields of `FinetuneConfig`, such as `data`, `validation`, `epochs`, `seeds` or `grid`; `optim`
-            may be a dictionary of the settings that differ.
+            may be a dictionary of the settings to change.
 
     Raises:
         BertlabError: the data or the settings cannot be used, or training diverged.
     """
     from bertlab.training.finetune import FinetuneConfig, run
 
-    config = _configuration(FinetuneConfig, task=task, out=out, from_=str(from_), **settings)
+    config = _make_configuration(FinetuneConfig, task=task, out=out, from_=str(from_), **settings)
     run(config)
-    return _result(config.out)
+    return _read_result(config.out)
 
 
 def evaluate(what: str, checkpoint: PathLike | None = None, **settings: object) -> EvaluationResult:
@@ -139,7 +139,7 @@ def evaluate(what: str, checkpoint: PathLike | None = None, **settings: object) 
     from bertlab.training import evaluate as command
 
     source = None if checkpoint is None else str(checkpoint)
-    config = _configuration(command.EvaluateConfig, what=what, checkpoint=source, **settings)
+    config = _make_configuration(command.EvaluateConfig, what=what, checkpoint=source, **settings)
     if config.record:
         from bertlab.checkpoints.checkpoint import read_record
 
@@ -148,13 +148,15 @@ def evaluate(what: str, checkpoint: PathLike | None = None, **settings: object) 
     return EvaluationResult(command.evaluate(config))
 
 
-def _configuration(kind: type, build: Callable[..., object] | None = None, /, **settings: object):
-    """A configuration from keyword arguments: text becomes a path, and a dictionary changes a nested configuration.
+def _make_configuration(kind: type, build: Callable[..., object] | None = None, /, **settings: object):
+    """Make a configuration from keyword arguments.
+
+    Text is converted to a path where the field is a path, and a dictionary changes a nested configuration.
 
     Args:
         kind: the dataclass of the configuration.
-        build: a function that takes the arguments instead of `kind`, with other defaults.
-        settings: values of its fields.
+        build: a function to call instead of `kind`, with other defaults.
+        settings: the values of the fields.
     """
     from bertlab.config.limits import check_limits
     from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
@@ -175,9 +177,11 @@ def _configuration(kind: type, build: Callable[..., object] | None = None, /, **
 
 
 def _takes_path(hint: object) -> bool:
+    """Whether text for a field with this type hint is a path."""
     return hint is Path or (Path in get_args(hint) and str not in get_args(hint))
 
 
-def _result(run: Path) -> TrainingResult:
+def _read_result(run: Path) -> TrainingResult:
+    """Read the result of a finished run."""
     record = json.loads((run / "checkpoint" / "bertlab.json").read_text(encoding="utf-8"))
     return TrainingResult(run, run / "checkpoint", record["steps"], record["tokens"], record["validation"])

@@ -2,7 +2,7 @@ stdin-read-twice = only one text can be read from standard input: give the other
 command-unknown = there is no command "{ $command }": bertlab --help lists all of them
 command-needs-package = bertlab { $command } needs the package { $package }: pip install { $package }
 arguments-invalid = { $reason } (see { $command } --help)
-arguments-not-understood = the arguments cannot be read
+arguments-not-understood = the arguments are not valid
 out-of-memory = there is not enough memory for this: use a smaller --batch-size, or a smaller model
 file-operation-failed = { $path }: { $reason }
 operation-failed = { $reason }
@@ -16,7 +16,7 @@ unexpected-error = an unexpected error occurred, which is a bug in bertlab: { $r
 unexpected-error-without-log = an unexpected error occurred, which is a bug in bertlab: { $reason } (BERTLAB_TRACEBACK=1 prints the stack trace)
 
 # export
-export-no-directory = name a directory to write to
+export-no-directory = name the directory for the copy
 export-prune-and-average = --prune and --average cannot be combined: write the average first, then prune it
 export-share-without-average = --share is the weight of another checkpoint: name that checkpoint with --average
 export-checkpoint-exists = { $path } is a checkpoint already: choose another directory, or add --replace
