@@ -28,11 +28,7 @@ class AttentionView {
     this.generation = 0;
     root.append(this.root);
     this.root.addEventListener("keydown", (event) => this.handleShortcut(event));
-    this.stopObserving = observe(this.root, (what) => {
-      if (!this.data) return;
-      if (what === "theme") this.theme = null;
-      this.refresh();
-    });
+    this.stopObserving = observe(this, () => this.refresh());
   }
 
   /** Read a payload: the first one, a repeated one, more layers of the same input, or another input. */

@@ -143,8 +143,17 @@ export function formatProbability(value, error = 0) {
   return value.toFixed(error < 0.0005 || value < 0.0995 ? 3 : 2);
 }
 
-/** Call changed("size") or changed("theme") when the size or the host's colours change. Returns a function that stops this. */
-export function observe(root, changed) {
+/**
+ * Redraw a view that has data when its size or the host's colours change; for new colours it reads its theme again.
+ * Returns a function that stops this.
+ */
+export function observe(view, redraw) {
+  const { root } = view;
+  const changed = (what) => {
+    if (!view.data) return;
+    if (what === "theme") view.theme = null;
+    redraw();
+  };
   const sizes = new ResizeObserver(() => changed("size"));
   sizes.observe(root);
   const onTransitionEnd = (event) => {

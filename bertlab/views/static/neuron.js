@@ -17,11 +17,7 @@ class NeuronView {
     this.generation = 0;
     this.hovered = null;
     root.append(this.root);
-    this.stopObserving = observe(this.root, (what) => {
-      if (!this.data) return;
-      if (what === "theme") this.theme = null;
-      this.refresh();
-    });
+    this.stopObserving = observe(this, () => this.refresh());
   }
 
   async load(payload, options) {

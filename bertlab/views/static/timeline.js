@@ -27,11 +27,7 @@ class TimelineView {
     this.panels = [];
     root.append(this.root);
     this.root.addEventListener("keydown", (event) => this.handleKey(event));
-    this.stopObserving = observe(this.root, (what) => {
-      if (!this.data) return;
-      if (what === "theme") this.theme = null;
-      this.layout();
-    });
+    this.stopObserving = observe(this, () => this.layout());
   }
 
   async load(payload, options) {
