@@ -114,6 +114,51 @@ def test_invalid_rows_are_reported(shipped, tmp_path):
         analyse_errors(loaded, read_labelled_rows(path, spec), spec)
 
 
+def test_unreadable_rows_are_skipped_or_stop(shipped, tmp_path):
+    loaded, spec = loaded_of(shipped, "sst2"), TASKS["sst2"]
+    path = jsonl(tmp_path / "rows.jsonl", TEXTS)
+    path.write_text(path.read_text().replace("number 2", 'number "2'), encoding="utf-8")
+    rows = read_labelled_rows(path, spec)
+    found = analyse_errors(loaded, rows, spec)
+    assert (len(found.rows), found.usable, found.total, len(found.invalid_rows)) == (11, 11, 12, 1)
+    assert [row.id for row in found.rows][:3] == ["0", "1", "3"], "ids are the numbers of the rows in the file"
+    with raises_error(DataError, "invalid-row-stops"):
+        read_labelled_rows(path, spec, invalid="stop")
+    path.write_text('{"sentence": \n' * 3, encoding="utf-8")
+    with raises_error(DataError, "no-usable-row-because"):
+        read_labelled_rows(path, spec)
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("damage", ['{"sentence": "Odd.", "label"', '{"sentence": "Odd.", "label": "neither"}'])
+def test_the_switch_decides_whether_invalid_rows_are_skipped(shipped, language, damage, monkeypatch):
+    lines = [*map(json.dumps, TEXTS[:2]), damage, *map(json.dumps, TEXTS[2:4]), damage]
+    content = "\n".join(lines).encode()
+    app = open_page("evaluation", **{"from": "upload", "lang": language})
+    app = app.file_uploader(key="evaluation-upload").set_value(("mine.jsonl", content, "application/json")).run()
+    app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
+    assert not app.exception, app.exception[0].message
+    assert not errors(app)
+    coverage = text("evaluation-coverage-all-valid", language, count=4, total=4, invalid=2)
+    assert coverage in [caption.value for caption in app.caption]
+    start = text("evaluation-invalid-rows", language, count=2, first="mine.jsonl")
+    (note,) = [body for body in bodies(app) if start in body]
+    assert "mine.jsonl row 3" in note or "mine.jsonl 3행" in note
+    assert "skip" not in app.query_params
+
+    (switch,) = [toggle for toggle in app.toggle if toggle.label == text("evaluation-skip-invalid", language)]
+    app = switch.set_value(False).run()
+    assert app.query_params["skip"] in ("0", ["0"])
+    buttons = [b for b in app.button if "play_arrow" in (b.icon or "")]
+    app = buttons[0].click().run() if buttons else app
+    assert not app.exception, app.exception[0].message
+    (error,) = errors(app)
+    assert text("evaluation-skip-invalid", language) in error
+    assert "--invalid" not in error
+    assert "/tmp" not in error
+    assert not app.get("plotly_chart")
+
+
 def test_the_page_evaluates_shows_a_cell_and_opens_the_attention_page(shipped, reviews, monkeypatch):
     app = open_page("evaluation", rows=str(reviews))
     assert not app.exception, app.exception[0].message

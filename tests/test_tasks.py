@@ -211,6 +211,52 @@ def test_a_prediction_with_a_missing_cell_is_an_invalid_row(row, tmp_path, finet
         evaluate(EvaluateConfig("sst2", data=str(data), predictions=mine))
 
 
+def damaged_reviews(path, ids):
+    """Five reviews as JSON Lines: row 2 has an unknown label, row 4 is not JSON, and row 5 repeats the id of row 1."""
+    rows = [{"idx": 7 + n, "sentence": f"Tea {n}.", "label": n % 2} for n in range(5)]
+    rows[1]["label"], rows[4]["idx"] = "neither", 7
+    if not ids:
+        for row in rows:
+            del row["idx"]
+    lines = [json.dumps(row) for row in rows]
+    lines[3] = lines[3][:-1]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_predictions_of_skipped_rows_are_ignored(ids, tmp_path):
+    data, mine = damaged_reviews(tmp_path / "rows.jsonl", ids), tmp_path / "mine.tsv"
+    options = EvaluateConfig("sst2", data=str(data), predictions=mine, invalid="skip")
+    # with ids, row 5 is skipped too, because its id was read before
+    names, valid = ([7, 8, 9, 10, 7], [7, 9]) if ids else ([0, 1, 2, 3, 4], [0, 2, 4])
+    mine.write_text("index\tprediction\n" + "".join(f"{name}\t0\n" for name in names))
+    assert evaluate(options) == {"accuracy": 100.0, "examples": len(valid)}
+    mine.write_text("index\tprediction\n" + "".join(f"{name}\t0\n" for name in valid))
+    assert evaluate(options)["examples"] == len(valid), "the file may leave the skipped rows out"
+    mine.write_text("index\tprediction\n" + "".join(f"{name}\t0\n" for name in [*names, 99]))
+    with raises_error(BertlabError, "predictions-id-unknown", row=6, id="99"):
+        evaluate(options)
+    mine.write_text("index\tprediction\n" + "".join(f"{name}\t0\n" for name in [*names, names[2]]))
+    with raises_error(BertlabError, "predictions-id-repeated", row=6, id=str(names[2])):
+        evaluate(options)
+
+
+def test_tags_of_skipped_sentences_are_ignored(tmp_path):
+    rows = [{"id": str(n), "tokens": ["Tea"] * (n + 1), "ner_tags": ["O"] * (n + 1)} for n in range(4)]
+    rows[0]["ner_tags"], rows[2]["ner_tags"][0] = ["B-location"], "neither"
+    data, mine = jsonl(tmp_path / "rows.jsonl", rows), tmp_path / "mine.conll"
+    sentences = ["Tea B-location\n", *("Tea O\n" * (n + 1) for n in range(1, 4))]
+    options = EvaluateConfig("wnut17", data=str(data), predictions=mine, invalid="skip")
+    mine.write_text("\n".join(sentences))
+    assert evaluate(options)["entity_f1"] == 100
+    mine.write_text("\n".join(sentences[:2] + sentences[3:]))
+    assert evaluate(options)["entity_f1"] == 100, "the file may leave the skipped sentences out"
+    mine.write_text("\n".join(sentences[:2]))
+    with raises_error(BertlabError, "conll-sentences-differ"):
+        evaluate(options)
+
+
 @pytest.mark.parametrize("digits", [400, 5000])
 @pytest.mark.parametrize("name", ["sst2", "stsb"])
 def test_a_prediction_with_too_many_digits_is_invalid(name, digits, tmp_path, finetuned):

@@ -202,11 +202,12 @@ def text(widget: Callable, label: str, default: str, *, key: str, **settings) ->
     return value
 
 
-def flag(widget: Callable, label: str, *, key: str, **settings) -> bool:
-    """Draw a toggle that is off by default. The address contains "1" while it is on."""
-    _initialise(key, recall(key, "0") == "1")
+def flag(widget: Callable, label: str, *, key: str, default: bool = False, **settings) -> bool:
+    """Draw a toggle. The address contains "1" or "0" while it differs from its default."""
+    written = str(int(default))
+    _initialise(key, recall(key, written) == "1")
     value = _draw(widget, label, key=key, **settings)
-    store(key, str(int(value)), "0")
+    store(key, str(int(value)), written)
     return value
 
 

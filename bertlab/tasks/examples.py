@@ -19,6 +19,16 @@ class Example:
     """The index of the label or choice, the value, or the indices of the tags; None if the row has no label."""
 
 
+@dataclass(frozen=True, slots=True)
+class SkippedRow:
+    """An invalid row that was left out of the examples."""
+
+    place: int
+    """The index of the row among all rows of the data, from 0."""
+    id: str | None
+    """The id of the row; None if the id could not be read."""
+
+
 @dataclass(frozen=True)
 class Examples(Sequence):
     """The examples of one split."""
@@ -31,6 +41,8 @@ class Examples(Sequence):
     """The names of the labels or tags, which targets index; () for values and choices."""
     rows: tuple[Example, ...]
     """The examples."""
+    skipped: tuple[SkippedRow, ...] = ()
+    """The invalid rows that were left out, in order."""
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -7,7 +7,7 @@ from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows
-from bertlab.tasks.examples import Example, Examples, read_text
+from bertlab.tasks.examples import Example, Examples, SkippedRow, read_text
 from bertlab.tasks.splits import choose_split
 from bertlab.tasks.task_type import FinetuneTaskType
 from bertlab.text.readers.data_file import Limits
@@ -105,18 +105,21 @@ class LabelledRowReader(FinetuneTaskType):
             column = None
         if column is None and training:
             raise DataError("training-rows-without-labels", name=data.name)
-        rows = self._read_rows(data, spec, labels, column, has_label, invalid_rows)
+        rows, skipped = self._read_rows(data, spec, labels, column, has_label, invalid_rows)
         if not rows:
             raise DataError("no-usable-row", name=data.name, count=len(data))
-        examples = Examples(data.name, spec, labels, tuple(rows))
+        examples = Examples(data.name, spec, labels, tuple(rows), tuple(skipped))
         if training:
             self._require_distinct_targets(examples)
         return examples
 
     def _read_rows(
         self, data: Rows, spec: TaskSpec, labels: tuple, column: str | None, has_label: list, invalid_rows: InvalidRows
-    ) -> list[Example]:
+    ) -> tuple[list[Example], list[SkippedRow]]:
+        """Read the valid rows, and list the rows that are skipped: the invalid ones and the unreadable ones."""
         rows: list[Example] = []
+        has_ids = spec.id in data.columns
+        skipped = [SkippedRow(number - 1, None if has_ids else str(number - 1)) for number in sorted(data.skipped)]
         number_of_id: dict[str, int] = {}
         names_by_number = (data.names.get(column) or spec.labels) if column is not None else ()
         for index, (number, row) in enumerate(data.number_rows()):
@@ -135,7 +138,8 @@ class LabelledRowReader(FinetuneTaskType):
                 rows.append(Example(id, texts, target))
             except DataError as error:
                 invalid_rows.report(invalid_row(data.name, number, error, id if spec.id in row else None))
-        return rows
+                skipped.append(SkippedRow(number - 1, id))
+        return rows, sorted(skipped, key=lambda row: row.place)
 
     def _require_distinct_targets(self, examples: Examples) -> None:
         targets = self.distinct_targets(examples)
@@ -168,11 +172,10 @@ class LabelledRowReader(FinetuneTaskType):
     # -- error analysis --------------------------------------------------------------------------------------------
 
     def read_analysis_rows(
-        self, source: str | Path, split: str, spec: TaskSpec, limits: Limits | None = None
+        self, source: str | Path, split: str, spec: TaskSpec, invalid_rows: InvalidRows, limits: Limits | None = None
     ) -> AnalysisRows:
-        split = choose_split(source, split, spec)
-        rows = read_split(source, split, limits)
-        return AnalysisRows(rows.name, rows.columns, rows.rows, rows.names)
+        rows = read_split(source, choose_split(source, split, spec), limits, invalid_rows)
+        return AnalysisRows(rows.name, rows.columns, rows.rows, rows.names, rows.skipped)
 
     def read_analysis_examples(
         self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows

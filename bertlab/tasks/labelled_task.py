@@ -5,7 +5,6 @@ Shape legend: I inputs, T tokens, K labels.
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -166,7 +165,7 @@ class LabelledTaskType(LabelledRowReader):
         invalid_rows = InvalidRows(options.invalid)
         rows = read_split(options.source, split, invalid_rows=invalid_rows)
         if options.limit:
-            rows = replace(rows, rows=rows.rows[: options.limit])
+            rows = rows.first(options.limit)
         return self.read_examples(rows, spec, labels, invalid_rows)
 
     def predict(self, loaded: Checkpoint, examples: Examples, options: EvaluationOptions, progress: Callable) -> list:

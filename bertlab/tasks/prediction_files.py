@@ -7,6 +7,7 @@ by tabs, or by commas in a .csv file.
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -57,10 +58,15 @@ def write_table(path: Path, examples: Examples, predictions: Sequence, format_pr
 
 
 def read_table(path: Path, examples: Examples, parse: Callable) -> list:
-    """Read predictions from a table; they are matched to the examples by id and returned in their order.
+    """Read the predictions of a table, in the order of the examples. Rows are matched by id, not by their order.
+
+    Predictions of skipped rows are ignored. If the ids of some skipped rows are unknown, as many unknown ids are
+    ignored.
 
     Args:
-        parse: (cell, examples) -> prediction; raises ValueError or IndexError for an invalid cell.
+        path: the file.
+        examples: the examples.
+        parse: (cell, examples) -> prediction, or ValueError or IndexError.
 
     Raises:
         DataError: the file is invalid, an id is missing, unknown or repeated, or a prediction is not one of this task.
@@ -72,10 +78,16 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
         raise DataError("predictions-without-columns", path=path)
     predictions: dict[str, object] = {}
     expected = {row.id for row in examples}
+    skipped = Counter(row.id for row in examples.skipped)  # how often each id may occur once more; None if unknown
     for number, row in enumerate(table.rows, 1):
+        id = None if is_blank(row.get(columns[0])) else str(row[columns[0]])
+        if id is not None and (id not in expected or id in predictions):
+            key = id if skipped[id] or id in expected else None
+            if skipped[key]:
+                skipped[key] -= 1
+                continue
         if missing := [column for column in columns if is_blank(row.get(column))]:
             raise invalid_row(path, number, Message("cell-missing", column=repr(missing[0])))
-        id = str(row[columns[0]])
         if id in predictions:
             raise DataError("predictions-id-repeated", path=path, row=number, id=id)
         if id not in expected:
@@ -106,7 +118,9 @@ def write_conll(path: Path, examples: Examples, predictions: Sequence[Sequence[s
 
 
 def read_conll(path: Path, examples: Examples) -> list[list[str]]:
-    """Read tags from a file in the format of CoNLL, with the sentences in the order of the examples.
+    """Read tags from a file in the format of CoNLL, in the order of the examples.
+
+    The file may contain the sentences of the skipped rows, whose tags are ignored.
 
     Raises:
         DataError: the file is missing or invalid, its tokens do not match the examples, or a tag is unknown.
@@ -119,6 +133,9 @@ def read_conll(path: Path, examples: Examples) -> list[list[str]]:
         raise DataError("predictions-unreadable", path=path, reason=describe_system_error(error)) from None
     sentences = [[line for line in block.split("\n") if line] for block in blocks]
     sentences = [sentence for sentence in sentences if sentence]
+    if len(sentences) == len(examples) + len(examples.skipped):
+        skipped = {row.place for row in examples.skipped}
+        sentences = [sentence for place, sentence in enumerate(sentences) if place not in skipped]
     if len(sentences) != len(examples):
         raise DataError(
             "conll-sentences-differ", path=path, sentences=len(sentences), name=examples.name, expected=len(examples)

@@ -185,12 +185,16 @@ class FinetuneTaskType(TaskType):
 
     @abstractmethod
     def read_analysis_rows(
-        self, source: str | Path, split: str, spec: TaskSpec, limits: Limits | None = None
+        self, source: str | Path, split: str, spec: TaskSpec, invalid_rows: InvalidRows, limits: Limits | None = None
     ) -> AnalysisRows:
-        """Read the rows of a file or of one split of a directory, for error analysis.
+        """Read the rows of a file, or of one split of a directory, for error analysis.
 
         Args:
-            limits: limits of the file's size; see `read_file`.
+            source: a file or a directory.
+            split: the split to read from a directory.
+            spec: the task, which names the columns.
+            invalid_rows: receives the rows that cannot be read.
+            limits: the largest size and number of rows of a file; see `read_file`.
         """
 
     @abstractmethod

@@ -3,7 +3,9 @@
 Each task type scores its own predictions; `tasks.error_analysis` defines the results.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from bertlab.checkpoints.checkpoint import Checkpoint
@@ -13,7 +15,7 @@ from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
 from bertlab.tasks.registry import finetune_types
 from bertlab.tasks.task_flags import finetune_type, spec_of_record
 from bertlab.text.readers.data_file import Limits
-from bertlab.text.readers.invalid_rows import InvalidRows
+from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
 from bertlab.text.readers.rows import choose_evenly
 
 
@@ -44,7 +46,11 @@ def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), labe
 
 
 def read_labelled_rows(
-    source: str | Path, spec: TaskSpec, split: str = "validation", limits: Limits | None = None
+    source: str | Path,
+    spec: TaskSpec,
+    split: str = "validation",
+    limits: Limits | None = None,
+    invalid: InvalidRowAction = "skip",
 ) -> AnalysisRows:
     """Read the rows of a file, or of one split of a directory.
 
@@ -53,15 +59,24 @@ def read_labelled_rows(
         spec: the task, which names the columns.
         split: the split to read from a directory.
         limits: the largest size and number of rows of a file; see `read_file`.
+        invalid: "skip" leaves out the rows that cannot be read and returns their errors; "stop" raises the first error.
 
     Raises:
-        DataError: the file or split does not exist, or cannot be read.
+        DataError: the file or split does not exist, or cannot be read, or no row can be read.
     """
-    return finetune_type(spec.kind).read_analysis_rows(source, split, spec, limits)
+    invalid_rows = InvalidRows(invalid, max_printed=0)
+    with _name_first_invalid_row(invalid_rows):
+        rows = finetune_type(spec.kind).read_analysis_rows(source, split, spec, invalid_rows, limits)
+    return replace(rows, invalid_rows=tuple(invalid_rows.errors))
 
 
 def analyse_errors(
-    loaded: Checkpoint, rows: AnalysisRows, spec: TaskSpec, max_rows: int = 500, progress: Callable = iter
+    loaded: Checkpoint,
+    rows: AnalysisRows,
+    spec: TaskSpec,
+    max_rows: int = 500,
+    progress: Callable = iter,
+    invalid: InvalidRowAction = "skip",
 ) -> ErrorAnalysis:
     """Predict a sample of the rows and score each prediction.
 
@@ -71,22 +86,30 @@ def analyse_errors(
         spec: the task.
         max_rows: the maximum number of rows; they are spaced evenly over the data.
         progress: wraps the iterable of batches, as `tqdm` does.
+        invalid: "skip" leaves out invalid rows and returns their errors; "stop" raises the first error.
 
     Raises:
         BertlabError: the rows lack a column of the task, have no labels, or have labels that the checkpoint lacks.
     """
-    task_type, invalid_rows = finetune_type(spec.kind), InvalidRows("skip", max_printed=0)
-    try:
+    task_type, invalid_rows = finetune_type(spec.kind), InvalidRows(invalid, max_printed=0)
+    with _name_first_invalid_row(invalid_rows):
         examples = task_type.read_analysis_examples(rows, spec, loaded, invalid_rows)
-    except DataError as error:
-        if not invalid_rows:
-            raise
-        raise DataError("no-usable-row-because", error=error, first=invalid_rows.errors[0]) from None
     if not examples.labelled:
         raise DataError("rows-without-labels", name=rows.name)
     sample = examples.select(choose_evenly(len(examples), max_rows))
     analysis = task_type.analyse(loaded, sample, progress)
     return ErrorAnalysis(
-        rows.name, examples.spec, analysis.metrics, tuple(analysis.rows), len(rows), len(examples),
-        (*rows.invalid_rows, *invalid_rows.errors), analysis.confusion, analysis.groups,
+        rows.name, examples.spec, analysis.metrics, tuple(analysis.rows), len(rows) + len(rows.skipped),
+        len(examples), (*rows.invalid_rows, *invalid_rows.errors), analysis.confusion, analysis.groups,
     )  # fmt: skip
+
+
+@contextmanager
+def _name_first_invalid_row(invalid_rows: InvalidRows) -> Iterator[None]:
+    """Add the error of the first invalid row if the enclosed block finds no valid row."""
+    try:
+        yield
+    except DataError as error:
+        if not invalid_rows or error.id not in ("no-usable-row", "no-questions"):
+            raise
+        raise DataError("no-usable-row-because", error=error, first=invalid_rows.errors[0]) from None

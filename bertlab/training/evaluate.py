@@ -67,7 +67,8 @@ class EvaluateConfig(TaskFlags):
     """For SQuAD v2.0: threshold tau; a no-answer score above it counts as "no answer". Default: the threshold of the
     checkpoint, or 0."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
-    """What to do about an invalid row: stop with an error, or skip the row and report it."""
+    """What to do about an invalid row: stop with an error, or skip the row and report it. Predictions of skipped rows
+    are ignored."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Write the predictions here, in the benchmark's format. In a directory, the file gets the benchmark's
     name."""

@@ -15,10 +15,13 @@ from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
+from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import error_analysis
 
 
-def read_rows(name: str, content: bytes | None, spec: TaskSpec, split: str) -> AnalysisRows:
+def read_rows(
+    name: str, content: bytes | None, spec: TaskSpec, split: str, invalid: InvalidRowAction = "skip"
+) -> AnalysisRows:
     """Read labelled rows from a file, a directory or an upload.
 
     Args:
@@ -26,18 +29,19 @@ def read_rows(name: str, content: bytes | None, spec: TaskSpec, split: str) -> A
         content: the bytes of the upload; None for a path.
         spec: the task that the rows belong to.
         split: the split to read from a directory, such as "validation".
+        invalid: "skip" leaves out rows that cannot be read; "stop" raises the error of the first one.
 
     Raises:
         DataError: the rows cannot be read, or a visitor may not read them.
     """
     if content is not None:
-        return _read_cached(name, content, spec, split, ())
+        return _read_cached(name, content, spec, split, invalid, ())
     access.check_path(name)
     try:
         path = Path(name).expanduser()
         files = path.iterdir() if path.is_dir() else [path]
         modification_times = tuple(sorted((str(file), sessions.modification_time(file)) for file in files))
-        return _read_cached(str(path), None, spec, split, modification_times)
+        return _read_cached(str(path), None, spec, split, invalid, modification_times)
     except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, an unknown user, a null byte
         if isinstance(error, BertlabError):
             raise
@@ -46,13 +50,18 @@ def read_rows(name: str, content: bytes | None, spec: TaskSpec, split: str) -> A
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _read_cached(
-    name: str, content: bytes | None, spec: TaskSpec, split: str, modification_times: tuple
+    name: str,
+    content: bytes | None,
+    spec: TaskSpec,
+    split: str,
+    invalid: InvalidRowAction,
+    modification_times: tuple,
 ) -> AnalysisRows:
     """Read labelled rows again only after their files changed."""
     if content is None:
-        return error_analysis.read_labelled_rows(name, spec, split)
+        return error_analysis.read_labelled_rows(name, spec, split, invalid=invalid)
     with temporary_file(name, content) as path:
-        rows = error_analysis.read_labelled_rows(path, spec, split, UPLOAD_LIMITS)
+        rows = error_analysis.read_labelled_rows(path, spec, split, UPLOAD_LIMITS, invalid)
     invalid_rows = tuple(_remove_prefix(error, f"{path.parent}/") for error in rows.invalid_rows)
     return replace(rows, name=path.name, invalid_rows=invalid_rows)
 
@@ -85,7 +94,13 @@ def _remove_prefix(value, prefix: str):
 
 
 def analyse(
-    checkpoint: sessions.Checkpoint, source: tuple, rows: AnalysisRows, spec: TaskSpec, limit: int, progress: Callable
+    checkpoint: sessions.Checkpoint,
+    source: tuple,
+    rows: AnalysisRows,
+    spec: TaskSpec,
+    limit: int,
+    progress: Callable,
+    invalid: InvalidRowAction = "skip",
 ) -> ErrorAnalysis:
     """Evaluate a checkpoint on labelled rows. The result is cached.
 
@@ -96,6 +111,7 @@ def analyse(
         spec: the task that the rows belong to.
         limit: the number of rows to evaluate on.
         progress: wraps the sequence of batches and reports the progress.
+        invalid: "skip" leaves out invalid rows; "stop" raises the error of the first one.
 
     Returns:
         The metrics, and the prediction for each row.
@@ -103,14 +119,16 @@ def analyse(
     Raises:
         BertlabError: the checkpoint does not fit the rows.
     """
-    cached = _cached_analysis(checkpoint, source, spec, limit)
+    cached = _cached_analysis(checkpoint, source, spec, limit, invalid)
     if not cached:
         loaded = sessions.open_session(checkpoint).loaded
-        cached.append(error_analysis.analyse_errors(loaded, rows, spec, limit, progress))
+        cached.append(error_analysis.analyse_errors(loaded, rows, spec, limit, progress, invalid))
     return cached[0]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _cached_analysis(checkpoint: sessions.Checkpoint, source: tuple, spec: TaskSpec, limit: int) -> list:
+def _cached_analysis(
+    checkpoint: sessions.Checkpoint, source: tuple, spec: TaskSpec, limit: int, invalid: InvalidRowAction
+) -> list:
     """Return the list that `analyse` stores its result in. A cached function could not report progress."""
     return []

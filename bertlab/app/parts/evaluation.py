@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import streamlit as st
 
@@ -11,8 +12,10 @@ from bertlab.app.data import labelled_rows, sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts.evaluation_source import Source
 from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
+from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import error_analysis
 
 
@@ -24,15 +27,10 @@ def is_requested(
     Returns:
         whether this evaluation was started, by this user or by the sender of the link.
     """
-    settings = (
-        sessions.short_name(checkpoint),
-        source.name,
-        source.split,
-        source.content_hash,
-        task,
-        columns,
-        max_rows,
-    )
+    name = sessions.short_name(checkpoint)
+    settings: tuple = (name, source.name, source.split, source.content_hash, task, columns, max_rows)
+    if source.invalid != "skip":  # the mark of the default is the same as in older links
+        settings = (*settings, source.invalid)
     mark = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
     if source.content is not None and url.recall("from") == "upload":
         st.caption(t("evaluation-upload-not-in-link"))
@@ -49,13 +47,15 @@ def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Sourc
         DataError: the rows cannot be read, or a visitor may not read them.
     """
 
-    def read(name: str, spec: TaskSpec, split: str) -> AnalysisRows:
-        return labelled_rows.read_rows(source.name, source.content, spec, split)
+    def read(name: str, spec: TaskSpec, split: str, **options: InvalidRowAction) -> AnalysisRows:
+        return labelled_rows.read_rows(source.name, source.content, spec, split, **options)
 
     # `os.path` returns the home directory of an unknown user ("~nobody") unchanged; `pathlib` would raise
     name = source.name if source.content is not None else os.path.expanduser(source.name)
     spec = calls.assign("spec", _find_task(checkpoint, loaded, task))
-    call = calls.call_function(error_analysis.read_labelled_rows, name, spec, source.split, implementation=read)
+    arguments, options = (name, spec, source.split), _invalid_option(source)
+    with _suggest_skipping():
+        call = calls.call_function(error_analysis.read_labelled_rows, *arguments, implementation=read, **options)
     return calls.assign("rows", call)
 
 
@@ -78,15 +78,33 @@ def evaluate(
         BertlabError: the checkpoint does not fit the rows.
     """
 
-    def analyse(loaded: Checkpoint, rows: AnalysisRows, spec: TaskSpec, max_rows: int) -> ErrorAnalysis:
+    def analyse(
+        loaded: Checkpoint, rows: AnalysisRows, spec: TaskSpec, max_rows: int, **options: InvalidRowAction
+    ) -> ErrorAnalysis:
         key = (source.name, source.content_hash, source.split, *columns)
-        return labelled_rows.analyse(checkpoint, key, rows, spec, max_rows, _show_progress)
+        return labelled_rows.analyse(checkpoint, key, rows, spec, max_rows, _show_progress, **options)
 
     loaded_expression, spec = _loaded_expression(checkpoint, loaded), _find_task(checkpoint, loaded, task, columns)
-    call = calls.call_function(
-        error_analysis.analyse_errors, loaded_expression, rows, spec, max_rows, implementation=analyse
-    )
+    arguments, options = (loaded_expression, rows, spec, max_rows), _invalid_option(source)
+    with _suggest_skipping():
+        call = calls.call_function(error_analysis.analyse_errors, *arguments, implementation=analyse, **options)
     return calls.assign("analysis", call)
+
+
+def _invalid_option(source: Source) -> dict[str, InvalidRowAction]:
+    """Return the option for invalid rows; {} for the default, which the code of the page does not mention."""
+    return {} if source.invalid == "skip" else {"invalid": source.invalid}
+
+
+@contextmanager
+def _suggest_skipping() -> Iterator[None]:
+    """Reword the error of an invalid row: it suggests a flag of the command line, but this page has a switch."""
+    try:
+        yield
+    except DataError as error:
+        if error.id != "invalid-row-stops":
+            raise
+        raise DataError("evaluation-stopped-at-invalid-row", **error.params) from None
 
 
 def _show_progress(parts: Sequence) -> Iterator:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import streamlit as st
@@ -19,6 +19,7 @@ from bertlab.explore.batch_predict import PAIR_NAMES, TEXT_NAMES, guess_column
 from bertlab.tasks.error_analysis import AnalysisRows
 from bertlab.tasks.registry import finetune_types
 from bertlab.tasks.task_flags import finetune_type
+from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.readers.registry import upload_suffixes
 
 PREDICTIONS = {"classify": "classify", "tag": "tag", "question": "answer"}  # page -> the prediction it shows
@@ -38,6 +39,8 @@ class Source:
     """The pasted or uploaded content; None for a path."""
     content_hash: str = ""
     """A hash of the content; "" for a path."""
+    invalid: InvalidRowAction = "skip"
+    """What to do about an invalid row: leave it out and report it, or stop with its error."""
 
 
 def choose_prediction() -> str:
@@ -69,7 +72,17 @@ def choose_task(loaded: Checkpoint) -> str:
 
 
 def choose_source(spec: TaskSpec) -> Source | None:
-    """Let the user enter a path, paste rows or upload a file. Return None while nothing is entered."""
+    """Let the user choose the rows, and what happens to invalid rows. Return None while there are no rows."""
+    if (source := _choose_rows(spec)) is None:
+        return None
+    skips = url.flag(
+        st.toggle, t("evaluation-skip-invalid"), key="skip", default=True, help=t("evaluation-skip-invalid-help")
+    )
+    return source if skips else replace(source, invalid="stop")
+
+
+def _choose_rows(spec: TaskSpec) -> Source | None:
+    """Let the user enter a path, paste rows or upload a file."""
     kinds = {kind: t(f"evaluation-source-{kind}") for kind in ("path", "paste", "upload")}
     kind = fields.choice(st.segmented_control, t("evaluation-source"), kinds, "from", required=True)
     if kind == "path":

@@ -276,14 +276,13 @@ class SpanTask(FinetuneTaskType):
     # -- error analysis --------------------------------------------------------------------------------------------
 
     def read_analysis_rows(
-        self, source: str | Path, split: str, spec: TaskSpec, limits: Limits | None = None
+        self, source: str | Path, split: str, spec: TaskSpec, invalid_rows: InvalidRows, limits: Limits | None = None
     ) -> AnalysisRows:
         split = choose_split(source, split, spec)
-        invalid_rows = InvalidRows("skip", max_printed=0)
         questions = read_rows(source, split, invalid_rows, spec, limits=limits)
         name = split_name(source, split, find_split(source, split))
         columns = ("id", "question", "context", "answers")
-        return AnalysisRows(name, columns, questions, invalid_rows=tuple(invalid_rows.errors))
+        return AnalysisRows(name, columns, questions)
 
     def read_analysis_examples(
         self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows

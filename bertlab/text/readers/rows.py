@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
@@ -45,6 +45,18 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def first(self, count: int) -> "Rows":
+        """Return the first `count` rows, with the rows left out among them.
+
+        >>> rows = Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2, 4}))
+        >>> len(rows.first(1)), rows.first(1).skipped, rows.first(2).skipped
+        (1, frozenset(), frozenset({2, 4}))
+        """
+        if count >= len(self.rows):
+            return self
+        last = list(self.number_rows())[:count][-1][0]
+        return replace(self, rows=self.rows[:count], skipped=frozenset(n for n in self.skipped if n < last))
 
     def require_columns(self, columns: Iterable[str]) -> None:
         """Check that these columns exist.

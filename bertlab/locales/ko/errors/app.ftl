@@ -3,6 +3,7 @@ run-not-found = { $path }: 학습 기록이 없어요. bertlab pretrain이 --out
 path-not-allowed = { $path }: 열 수 없어요. 이 앱은 함께 제공되는 파일, 학습 기록 폴더, 앱 관리자가 --allow로 허용한 폴더만 열어요.
 checkpoint-not-allowed = { $name }: 열 수 없어요. 이 앱은 함께 제공되는 체크포인트, 학습 기록 폴더, 앱 관리자가 --allow나 --allow-hub로 허용한 것만 열어요.
 unexpected-error-on-page = 예상하지 못한 오류가 생겼어요. bertlab의 버그예요. 앱 관리자가 오류 로그에서 ID { $id }로 자세한 내용을 찾을 수 있어요.
+evaluation-stopped-at-invalid-row = { $error } (‘잘못된 행 건너뛰기’를 켜면 이런 행을 빼고 평가해요)
 
 ## bertlab app
 
