@@ -38,8 +38,7 @@ class TextChange:
 
 TIMED_CHANGES = {
     "fill_mask": TextChange(
-        "fill-mask", "text", "She put the {word} on the table and closed the door.", ".st-key-mask-0 .main-svg",
-        {"mask": "6"},
+        "fill-mask", "text", "She put the {word} on the [MASK] and closed the door.", ".st-key-mask-0 .main-svg"
     ),
     "next_sentence": TextChange(
         "next-sentence", "second", "Nobody had seen the {word} before.", ".st-key-gauge .main-svg"
