@@ -7,13 +7,6 @@ from bertlab.config.languages import read_data
 
 Pair = tuple[str, str]
 
-# the old names of fields, which folders of languages outside the package may use
-_OLD_NAMES = {
-    "changed": "changed_second_sentence", "hidden": "masked_word", "masked": "masked_sentence",
-    "other": "other_masked_sentence", "judged": "review", "alike": "similar_pair", "named": "text_with_names",
-    "moment": "time_machine_pair", "follows": "next_sentence_pairs",
-}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Examples:
@@ -54,7 +47,7 @@ class Examples:
 def read_examples(code: str) -> Examples:
     """Read the examples of a language, or the English ones if the language has none."""
     texts = read_data("examples", code)
-    return Examples(**{_OLD_NAMES.get(name, name): _tuples(value) for name, value in texts.items()})
+    return Examples(**{name: _tuples(value) for name, value in texts.items()})
 
 
 def _tuples(value):

@@ -13,7 +13,6 @@ from bertlab.tasks.registry import TASK_TYPES
 
 APP = Path(__file__).parent
 SECTIONS = ("", "inspect", "predict", "change", "train")  # of the menu; the pages of "" come first, without a heading
-_OLD_SECTIONS = {"see": "inspect", "ask": "predict", "learn": "train"}  # the old names, which other packages may use
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,6 @@ def register(name: str, icon: str, section: str, script: Path | None = None, *, 
     """
     if name in PAGES:
         raise ValueError(f"there is already a page {name!r}")
-    section = _OLD_SECTIONS.get(section, section)
     if section not in SECTIONS:
         raise ValueError(f"{section!r} is not one of {SECTIONS}")
     script = script or APP / "screens" / f"{name.replace('-', '_')}.py"

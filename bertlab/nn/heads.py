@@ -165,10 +165,6 @@ class TaskHeads(nn.Module):
             raise MissingHead("head-missing", head=HEADS[name].title, remedy=HEADS[name].remedy)
         return self.heads[name]
 
-    def pooled(self, batch) -> torch.Tensor:
-        """Call `pool`; this is its older name."""
-        return self.pool(batch)
-
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Predict masked tokens -> logits_XV. Raises MissingHead."""
         return self.head("mlm")(hidden_XH, self.embeddings.token.weight)

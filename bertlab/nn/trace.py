@@ -46,10 +46,6 @@ class Trace:
         """Whether tensors of this kind are recorded."""
         return kind in self.records
 
-    def wants(self, kind: str) -> bool:
-        """Call `is_recording`; this is its older name."""
-        return self.is_recording(kind)
-
     def record(self, kind: str, tensor: torch.Tensor) -> None:
         """Add a tensor to the trace if its kind is recorded."""
         if kind in self.records:

@@ -230,7 +230,3 @@ def _bar(title: str) -> dict:
         "title": {"text": escape_markup(title), "side": "bottom", "font": {"size": 12}}, "thickness": 10, "nticks": 5,
         "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.8,
     }  # fmt: skip
-
-
-moved_most = most_changed_tokens
-"""The older name of `most_changed_tokens`."""

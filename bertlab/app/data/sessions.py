@@ -163,9 +163,6 @@ def compute(checkpoint: Checkpoint, method: str, *values, progress: Callable | N
     return _compute_cached(checkpoint, method, *values, **options)
 
 
-ask = compute  # the old name, which pages of other packages may use
-
-
 @st.cache_data(max_entries=256, show_spinner=False)
 def _compute_cached(checkpoint: Checkpoint, method: str, *values, **options):
     return getattr(open_session(checkpoint), method)(*values, **options)
