@@ -317,7 +317,7 @@ def patch_hidden_states(line: str, checkpoint: sessions.Checkpoint, other: str, 
     """Draw the fields that replace a hidden state by one from another sentence."""
     config = sessions.open_session(checkpoint).config
     other_tokens = sessions.compute(checkpoint, "encode", other)
-    cells = st.columns([1, 2, 1, 2], vertical_alignment="bottom")
+    cells = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
     from_layer = fields.hidden_state(cells[0].selectbox, t("heads-patch-from"), config.num_layers, 0, key="patch.layer")
     from_position = _choose_position(cells[1], other_tokens, "patch.from", 1)
     layer = fields.hidden_state(cells[2].selectbox, t("heads-patch-to"), config.num_layers, 0, key="patch.into")
