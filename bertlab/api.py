@@ -93,14 +93,13 @@ def pretrain(corpus: PathLike, out: PathLike, **settings: object) -> TrainingRes
     """
     from bertlab.training.pretraining.config import PretrainConfig
     from bertlab.training.pretraining.pretrain import run
-    from bertlab.training.pretraining.recipes import RECIPES, further
+    from bertlab.training.pretraining.recipes import RECIPES, continue_pretraining
 
-    continues = settings.get("from_") is not None and not settings.get("new_vocabulary")
-    recipe = RECIPES.get(str(settings.get("recipe")), further if continues else PretrainConfig)
-    changes = {name: value for name, value in settings.items() if name != "recipe" or value not in RECIPES}
-    if recipe in RECIPES.values():
-        changes.pop("recipe", None)
-    config = _make_configuration(PretrainConfig, recipe, corpus=corpus, out=out, **changes)
+    keeps_vocabulary = settings.get("from_") is not None and not settings.get("new_vocabulary")
+    make_config = continue_pretraining if keeps_vocabulary else PretrainConfig
+    if str(settings.get("recipe")) in RECIPES:  # an unknown recipe stays among the settings, which are checked
+        make_config = RECIPES[str(settings.pop("recipe"))]
+    config = _make_configuration(PretrainConfig, make_config, corpus=corpus, out=out, **settings)
     run(config)
     return _read_result(config.out)
 

@@ -216,14 +216,14 @@ def test_does_one_sentence_follow_another(visit):
     said = tab.locator(".say").first
     said.wait_for()
     before = said.inner_text()
-    tab.get_by_label("Second").fill("Parliament will vote on the new tax law next Tuesday.")
+    tab.get_by_label("Sentence B").fill("Parliament will vote on the new tax law next Tuesday.")
     until(tab, "([before]) => document.querySelector('.say').innerText !== before", before)
     if SHIPPED:
         assert text("next-sentence-no-next") in tab.locator(".say b").inner_text()
     tab.get_by_role("button", name=text("next-sentence-swap")).click()
     tab.wait_for_url(lambda url: "first=Parliament" in url and "second=The" in url)
     again = visit("", link=tab.url)
-    expect(again.get_by_label("First")).to_have_value(re.compile("^Parliament"))
+    expect(again.get_by_label("Sentence A")).to_have_value(re.compile("^Parliament"))
 
 
 def test_ask_a_question(visit):
@@ -523,7 +523,7 @@ def test_the_back_button_brings_earlier_texts_again(visit):
     tab.locator(".words button").first.click()
     tab.wait_for_url("**mask=0**")
     tab.get_by_role("link", name=text("next-sentence")).first.click()
-    tab.get_by_label("Second").wait_for()
+    tab.get_by_label("Sentence B").wait_for()
     for mask, words in (("[MASK]", "Green bread."), ("Green", "Green bread."), ("Green", "Green tea.")):
         tab.go_back()
         until(tab, "([text]) => document.querySelector('input[aria-label=Text]')?.value === text", words)

@@ -150,7 +150,7 @@ def test_a_language_names_known_task_types_tasks_and_scripts(code):
     from bertlab.tasks.span.metrics import NORMALISERS
 
     language = languages.languages()[code]
-    assert language.answer_script in NORMALISERS
+    assert language.answer_normaliser in NORMALISERS
     assert language.checkpoints.keys() <= {"pretrained", *TASK_TYPES}
     for task_type, task in language.example_tasks.items():
         assert TASKS[task].kind == task_type

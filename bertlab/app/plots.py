@@ -30,7 +30,8 @@ def draw(
     Args:
         key: the key of the chart, unique on its page.
         function: a function of the library that returns a figure.
-        arguments: its positional arguments. Pass a `calls.Expression` for a value that the code must compute.
+        arguments: its positional arguments. Pass a `calls.Expression` for a value that the
+            copied Python code should compute rather than contain.
         data: the columns of the CSV file. Default: the values that Plotly drew.
         extra_columns: {name: value} of columns that have the same value in every row of the CSV file. None: the
             checkpoint and the texts of the latest query.

@@ -31,7 +31,7 @@ class TextChange:
     text: str
     """The new text; {word} in it is replaced by a word, so that no text is sent twice."""
     result_selector: str = ""
-    """The CSS selector of the element that is drawn last; "" if the result is a canvas that draws the word."""
+    """For a timed change, the CSS selector of the element drawn last; "" if a canvas draws the word."""
     parameters: dict[str, str] = field(default_factory=dict)
     """Other query parameters of the address."""
 

@@ -33,8 +33,8 @@ A ratio is the median over several repetitions and tells how many times faster (
 the implementation in the column "compared with", unless the row names another comparison. In brackets: minimum, maximum
 and n, the number of repetitions, seeds or examples. Machines: *EPYC* is two cores of an AMD EPYC (Zen 5) with bfloat16,
 *Xeon* two threads of an Intel Xeon with AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing was
-measured on a GPU yet. Up to 2026-11-23 the commit listed is the one that added the result, and `bench pretrain`
-measured the training loop only, without the rest of the command.
+measured on a GPU yet. The commit is the one that was measured; up to 2026-11-23 it
+is the one that added the result, and `bench pretrain` measured the training loop only, without the rest of the command.
 """
 
 TABLE_HEADER = (

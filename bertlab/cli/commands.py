@@ -52,7 +52,7 @@ COMMANDS = {
         "bench.finetune", "FinetuneBenchConfig", "run", "compare fine-tuning speed with the Trainer of transformers"
     ),
     "bench features": Command(
-        "bench.features", "FeaturesBenchConfig", "run", "compare the speed of SQuAD features with transformers"
+        "bench.features", "FeaturesBenchConfig", "run", "compare the speed of preparing SQuAD inputs with transformers"
     ),
     "bench lengths": Command(
         "bench.lengths", "LengthsBenchConfig", "run", "measure pre-training speed by sequence length"

@@ -39,7 +39,7 @@ class Language:
     """A regular expression that matches the letters of a script that only this language uses; "" if there is none."""
     directory: Path
     """The directory of its files."""
-    answer_script: str = ""
+    answer_normaliser: str = ""
     """The evaluation script for answers in this language, a key of `tasks.span.metrics.NORMALISERS`; "" if no published
     script supports the language, so that answers are not scored."""
     checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
@@ -100,7 +100,7 @@ def languages() -> Mapping[str, Language]:
         fields = tomllib.loads((directory / "language.toml").read_text(encoding="utf-8"))
         checkpoints = {task_type: tuple(names) for task_type, names in fields.get("checkpoints", {}).items()}
         found[directory.name] = Language(
-            directory.name, fields["name"], fields.get("script", ""), directory, fields.get("answer_script", ""),
+            directory.name, fields["name"], fields.get("script", ""), directory, fields.get("answer_normaliser", ""),
             checkpoints, fields.get("example_tasks", {}),
         )  # fmt: skip
     return found

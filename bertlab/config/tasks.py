@@ -44,8 +44,8 @@ class TaskSpec:
     """The test splits, which have no labels."""
     submission: tuple[str, ...] = ()
     """The name of the file that the benchmark expects for each test split."""
-    names: bool = False
-    """Whether that file contains the names of the labels instead of their numbers."""
+    submits_label_names: bool = False
+    """Whether the submission files contain the names of the labels instead of their numbers."""
     unit: Literal["word", "character"] = "word"
     """The unit that a tag belongs to."""
 
@@ -84,12 +84,14 @@ _NLI = ("entailment", "neutral", "contradiction")
 
 TASKS = {
     # -- GLUE, in the order of the paper's table 1 --
-    "mnli": _glue("mnli", ("premise", "hypothesis"), ("accuracy",), _NLI, "MNLI-m", "arXiv 1704.05426", names=True,
+    "mnli": _glue("mnli", ("premise", "hypothesis"), ("accuracy",), _NLI, "MNLI-m", "arXiv 1704.05426",
+                  submits_label_names=True,
                   validation=("validation_matched", "validation_mismatched"),
                   test=("test_matched", "test_mismatched")).replace(submission=("MNLI-m.tsv", "MNLI-mm.tsv")),
     "qqp": _glue("qqp", ("question1", "question2"), ("f1", "accuracy"), ("not_duplicate", "duplicate"), "QQP",
                  "https://quoradata.quora.com/First-Quora-Dataset-Release-Question-Pairs"),
-    "qnli": _glue("qnli", ("question", "sentence"), ("accuracy",), _ENTAILED, "QNLI", "arXiv 1804.07461", names=True),
+    "qnli": _glue("qnli", ("question", "sentence"), ("accuracy",), _ENTAILED, "QNLI", "arXiv 1804.07461",
+                  submits_label_names=True),
     "sst2": _glue("sst2", ("sentence",), ("accuracy",), ("negative", "positive"), "SST-2",
                   "https://aclanthology.org/D13-1170"),
     "cola": _glue("cola", ("sentence",), ("matthews", "accuracy"), ("unacceptable", "acceptable"), "CoLA",
@@ -98,7 +100,8 @@ TASKS = {
                   "https://aclanthology.org/S17-2001", kind="regression"),
     "mrpc": _glue("mrpc", ("sentence1", "sentence2"), ("f1", "accuracy"), ("not_equivalent", "equivalent"), "MRPC",
                   "https://aclanthology.org/I05-5002"),
-    "rte": _glue("rte", ("sentence1", "sentence2"), ("accuracy",), _ENTAILED, "RTE", "arXiv 1804.07461", names=True),
+    "rte": _glue("rte", ("sentence1", "sentence2"), ("accuracy",), _ENTAILED, "RTE", "arXiv 1804.07461",
+                 submits_label_names=True),
     # -- the other tasks of the paper --
     # Rajpurkar et al. 2016; Devlin et al. 2019, section 4.2
     "squad": span_task("rajpurkar/squad", "arXiv 1606.05250"),
@@ -122,6 +125,7 @@ TASKS = {
     "klue_nli": TaskSpec("classification", "klue/klue:nli", "ko", ("accuracy",), "arXiv 2105.09680", id="guid",
                          labels=_NLI,
                          text=("premise", "hypothesis"), test=()),
+    # f1_from_3: F1 of "the value is at least 3", which calls a pair a paraphrase
     "klue_sts": TaskSpec("regression", "klue/klue:sts", "ko", ("pearson", "spearman", "f1_from_3"), "arXiv 2105.09680",
                          text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=()),
     "klue_ner": _entity_task("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",

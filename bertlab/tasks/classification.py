@@ -117,7 +117,7 @@ class ClassificationTask(LabelledTaskType):
     def format_prediction(self, examples: Examples, row: Example, prediction: int) -> str:
         spec, name = examples.spec, examples.labels[prediction]
         # GLUE numbers the labels in the order of the task, and the checkpoint's order may be different
-        if spec.submission and not spec.names:
+        if spec.submission and not spec.submits_label_names:
             if name not in spec.labels:
                 raise DataError("prediction-not-a-label", id=row.id, name=examples.name, label=repr(name))
             return str(spec.labels.index(name))

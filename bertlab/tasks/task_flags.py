@@ -6,7 +6,7 @@ from typing import Annotated
 import tyro
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.renamed_keys import CUSTOM_TASK, OLD_CUSTOM_TASK
+from bertlab.config.renamed_keys import CUSTOM_TASK, OLD_CUSTOM_TASK, TASK_KEYS, rename_keys
 from bertlab.config.tasks import TaskSpec, task
 from bertlab.tasks.registry import TASK_TYPES, finetune_types
 from bertlab.tasks.task_type import FinetuneTaskType
@@ -108,7 +108,10 @@ def spec_of_record(record: dict) -> TaskSpec:
     """
     task_type = finetune_type(str(record.get("kind")))
     known_fields = {field.name for field in fields(TaskSpec)}
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
+    values = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in rename_keys(record, TASK_KEYS).items()
+    }
     default_spec = task_type.default_spec()  # old records lack the columns of questions
     try:
         return TaskSpec(

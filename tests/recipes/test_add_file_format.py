@@ -69,7 +69,7 @@ def test_a_new_file_format_is_uploaded_to_the_classify_page(cards, shipped):
 
 
 def test_an_invalid_row_of_an_uploaded_new_format_is_reported(cards, shipped):
-    page = open_page("evaluation", **{"from": "upload"})
+    page = open_page("evaluation", **{"from": "upload", "skip": "0"})
     lines = [*(f"{number % 2}: Green tea number {number}." for number in range(6)), "no colon"]
     upload = page.file_uploader(key="evaluation-upload")
     page = upload.set_value(("rows.cards", "\n".join(lines).encode(), "text/plain")).run()

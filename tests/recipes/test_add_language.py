@@ -14,7 +14,7 @@ def pseudo(tmp_path, monkeypatch):
     folder = tmp_path / "xx"
     (folder / "errors").mkdir(parents=True)
     (folder / "language.toml").write_text('name = "Pseudo"\nscript = "[ŧđ]"\n', encoding="utf-8")
-    (folder / "figures.ftl").write_text("figure-layer = ŧayer\n", encoding="utf-8")
+    (folder / "figures.ftl").write_text("figure-layer-number = ŧayer { $layer }\n", encoding="utf-8")
     (folder / "pages.ftl").write_text("input-title = Ŧokens\n", encoding="utf-8")
     (folder / "errors" / "text.ftl").write_text("text-empty = ŧexŧ is empŧy\n", encoding="utf-8")
     monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path))

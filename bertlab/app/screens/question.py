@@ -31,14 +31,14 @@ with right.container(key="answers"), frame.show_errors():
     checkpoint = selection.open_checkpoint("answer", question, text)
     if sessions.count_tokens(checkpoint, question) > MAX_QUESTION_TOKENS:
         st.caption(t("question-too-long", limit=MAX_QUESTION_TOKENS))
-    passage_text, span_xray = read_passage(checkpoint, question, text)
-    answers = span_xray.result.answers
+    passage_expression, xray_expression = read_passage(checkpoint, question, text)
+    answers = xray_expression.result.answers
     best, has_threshold = answers.answers[0], answers.null_threshold is not None
     allows_no_answer = has_threshold and url.flag(
         st.toggle, t("question-allow-no-answer"), key="refuse", help=t("question-allow-no-answer-help")
     )
     threshold = fields.threshold(st, checkpoint) if allows_no_answer else None
-    would_be_no_answer = has_threshold and answers.refused  # at the threshold of the checkpoint
+    refused_by_default = has_threshold and answers.refused  # with the threshold of the checkpoint, not of the user
     answers = replace(answers, null_threshold=threshold)
     style = " faint" * answers.refused
     line = f"<b>{escape_html(best.text)}</b> · {percent(best.probability)}"
@@ -54,15 +54,15 @@ with right.container(key="answers"), frame.show_errors():
     if len(answers.windows) > 1:
         st.caption(t("question-windows", count=len(answers.windows), best=answers.best_window + 1))
     st.caption(t("question-no-answer-probability", probability=answers.no_answer_probability))
-    if would_be_no_answer and not allows_no_answer:
+    if refused_by_default and not allows_no_answer:
         frame.note(t("question-would-give-no-answer"))
     elif not has_threshold and answers.no_answer_probability > best.probability:
         frame.note(t("question-no-answer-likelier"))
 
 if answers:
     display.explain("answer_probability", "span_score", "no_answer", "tau", "start_end")
-    lower, curves = st.columns([5, 4], gap="medium")
-    with lower:
+    candidates, curves = st.columns([5, 4], gap="medium")
+    with candidates:
         st.subheader(t("question-candidates"), anchor=False, help=t("question-candidates-help"))
         # the numbers come first, because a narrow screen cuts off the right of the table
         rows = {
@@ -87,5 +87,7 @@ if answers:
         zoom = fields.zoom_switch(st)
         words = [text[start:end] for start, end in answers.words]
         data = {"word": words, "start": answers.start_probs, "end": answers.end_probs}
-        answers_field = span_xray.field("answers")
-        plots.draw("curves", figures.span_curves, answers_field, passage_text, zoom=zoom, data=data, lang=language())
+        answers_expression = xray_expression.field("answers")
+        plots.draw(
+            "curves", figures.span_curves, answers_expression, passage_expression, zoom=zoom, data=data, lang=language()
+        )

@@ -66,7 +66,7 @@ def choose_script(spec: TaskSpec) -> str:
     """
     if "rouge_w" in spec.metrics:
         return "klue"
-    scripts = {code: language.answer_script for code, language in languages().items() if language.answer_script}
+    scripts = {code: language.answer_normaliser for code, language in languages().items() if language.answer_normaliser}
     if spec.language not in scripts:
         raise DataError("answer-language-unknown", language=repr(spec.language), languages=list(scripts))
     return scripts[spec.language]

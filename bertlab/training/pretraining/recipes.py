@@ -47,7 +47,7 @@ def fast(corpus: Path, out: Path, **changes) -> PretrainConfig:
     return PretrainConfig(corpus=corpus, out=out, recipe="fast", **(settings | changes))
 
 
-def further(corpus: Path, out: Path, **changes) -> PretrainConfig:
+def continue_pretraining(corpus: Path, out: Path, **changes) -> PretrainConfig:
     """Settings to continue a checkpoint (`from_`), with a tenth of the default learning rate.
 
     With the default learning rate, a short run makes the model worse (docs/lab-notebook.md).
@@ -65,8 +65,8 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
         arguments: the arguments of `bertlab pretrain`.
 
     Returns:
-        The recipe that `--recipe` names; `further` if the run continues a checkpoint and its vocabulary; otherwise
-        None.
+        The recipe that `--recipe` names; `continue_pretraining` if the run continues a checkpoint and its vocabulary;
+        otherwise None.
 
     >>> recipe_from_arguments(["runs/corpus", "--recipe", "fast"]).optim.lr
     0.001
@@ -78,4 +78,4 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
     if names and names[-1] in RECIPES:
         return RECIPES[names[-1]](tyro.MISSING, tyro.MISSING)
     is_continued = any(flag.partition("=")[0] == "--from" for flag in flags) and "--new-vocabulary" not in flags
-    return further(tyro.MISSING, tyro.MISSING) if is_continued else None
+    return continue_pretraining(tyro.MISSING, tyro.MISSING) if is_continued else None

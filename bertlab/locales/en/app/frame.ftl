@@ -1,6 +1,6 @@
 checkpoint = Checkpoint
 checkpoint-help = Choose one, or type a directory on this machine or a Hugging Face id and press Enter. With *auto*, each page uses a checkpoint that suits it.
-checkpoint-not-used-here = This page has its own choice of checkpoint. The other pages use the one selected here.
+checkpoint-not-used-here = This page has its own choice of checkpoint. The choice in the sidebar applies to the other pages.
 checkpoint-still-in-use = Still in use:
 checkpoint-size = { $layers } layers × { $heads } heads · hidden size { $hidden }
 checkpoint-none-installed = No checkpoints are installed. Type a directory or a Hugging Face id in the sidebar.
