@@ -105,6 +105,14 @@ def test_the_losses_are_those_of_the_trainer(name, tmp_path, tiny_checkpoint):
     assert ours[-1] < ours[0]
 
 
+def test_the_peer_trains_float32_weights_whatever_the_file_stores(tmp_path, tiny_model, tiny_tokenizer):
+    checkpoint.save(tmp_path / "half", tiny_model, tiny_tokenizer, {}, dtype=torch.float16)
+    trainer = peer.make_trainer(
+        tmp_path / "half", TASK_TYPES["classification"], [], peer.load_tokenizer(tmp_path / "half"), tmp_path
+    )
+    assert {parameter.dtype for parameter in trainer.model.parameters()} == {torch.float32}
+
+
 @pytest.mark.cuda
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
 def test_the_peer_takes_one_gpu_where_there_are_more(tmp_path, tiny_checkpoint):

@@ -187,7 +187,8 @@ def make_trainer(
     if task_type.predicts_value:
         settings |= {"num_labels": 1, "problem_type": "regression"}
     auto_class = getattr(transformers, task_type.hf_class.replace("Bert", "AutoModel", 1))
-    model = auto_class.from_pretrained(checkpoint, attn_implementation="sdpa", **settings)
+    # Without `dtype` the weights get the type of the file: float16 for shipped checkpoints, in which a CPU is slow.
+    model = auto_class.from_pretrained(checkpoint, attn_implementation="sdpa", dtype=torch.float32, **settings)
     quiet = {"report_to": [], "save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
     training_arguments = transformers.TrainingArguments(str(out), seed=seed, **quiet, **arguments)
     training_arguments._n_gpu = min(1, training_arguments.n_gpu)  # otherwise every visible GPU gets a batch

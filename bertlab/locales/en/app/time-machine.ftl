@@ -1,6 +1,6 @@
 time-machine = Time machine
 time-machine-title = Time machine: how BERT learns
-time-machine-lead = Move the slider to step through the snapshots of a training run. Attention, masked words and next-sentence prediction change from random weights to the trained model.
+time-machine-lead = Move the slider to step through the snapshots of a training run. Watch how attention, the predictions for masked words and the next-sentence prediction change, from random weights up to the trained model.
 start-time-machine = Step through a training run, from random weights to the trained model.
 run = Training run
 run-help = Choose one, or type a run directory written by *bertlab pretrain* and press Enter.

@@ -18,5 +18,5 @@ compare-head = 헤드 하나: 두 번째 − 첫 번째
 compare-different-head-counts = 두 모델의 레이어 수나 헤드 수가 달라서 헤드끼리는 비교할 수 없어요. 레이어는 비교할 수 있어요.
 compare-layers = 레이어마다 얼마나 다른가요?
 compare-changed-tokens = 가장 많이 달라진 토큰
-compare-at-layer = 은닉 상태의 위치
+compare-at-layer = 비교할 은닉 상태
 compare-progress = 비교하는 중이에요 …

@@ -4,6 +4,6 @@ time-machine-lead = 슬라이더로 학습 도중의 스냅샷을 차례로 보�
 start-time-machine = 무작위 가중치에서 시작하는 학습 과정을 단계별로 봐요.
 run = 학습 기록
 run-help = 하나를 고르거나, *bertlab pretrain*이 만든 폴더를 입력하고 Enter를 누르세요.
-run-none = 아직 학습 기록이 없어요. 위에 학습 기록 폴더를 입력하거나, 텍스트 파일이나 폴더(CORPUS)로 만드세요.
+run-none = 아직 학습 기록이 없어요. 위에 학습 기록 폴더를 입력하거나, 텍스트 파일이나 텍스트 파일이 든 폴더(CORPUS)를 넣어 아래 명령으로 학습을 시작하세요.
 time-machine-sentence-a = 문장 A (예측할 단어는 [MASK])
 time-machine-progress = 스냅샷 { $total }개 중 { $done }번째 계산 중
