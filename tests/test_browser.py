@@ -1,6 +1,6 @@
-"""The window in a real Chromium, as a person uses it. Skips, and says so, where there is no Chromium.
+"""The app in a real Chromium, used as a person would use it. The tests are skipped where there is no Chromium.
 
-It opens the shipped checkpoints, and tiny random ones where none are shipped.
+They open the shipped checkpoints, and tiny random ones where none are shipped.
 """
 
 import csv
@@ -25,7 +25,7 @@ from bertlab.checkpoints import history
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=60_000)  # a page may be slow where others work beside it
+expect.set_options(timeout=60_000)  # pages are slow on a busy machine
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent
@@ -38,7 +38,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def address(request) -> Iterator[str]:
-    """A running window's address."""
+    """Start the app; yield its URL."""
     environment = dict(os.environ, OMP_NUM_THREADS="1")
     if not SHIPPED:
         environment["BERTLAB_CHECKPOINTS"] = str(request.getfixturevalue("checkpoints"))
@@ -75,9 +75,11 @@ def browser(chromium):
 
 @pytest.fixture
 def visit(browser, address):
-    """visit(page, **parameters) opens a page in a new tab, which is a new session; a request to another machine fails
-    the test. The tabs share what the browser has fetched and compiled.
-    before: called with the tab that is about to open it."""
+    """A function visit(page, **parameters) that opens a page in a new tab, which is a new session.
+
+    All tabs share the browser's cache. A request to another machine or a JavaScript error fails the test. `before` is
+    called with the new tab before the page is opened.
+    """
     faults = []
 
     def visit(page, *, width=1280, height=900, theme="light", link="", before=None, **parameters):
@@ -101,13 +103,12 @@ def visit(browser, address):
     assert not faults
 
 
-def until(tab, question: str, *arguments, seconds: float = 20):
-    """Wait until a JavaScript function says yes."""
-    tab.wait_for_function(question, arg=list(arguments), timeout=seconds * 1000)
+def until(tab, condition: str, *arguments, seconds: float = 20):
+    """Wait until a JavaScript function returns true."""
+    tab.wait_for_function(condition, arg=list(arguments), timeout=seconds * 1000)
 
 
 PAINTED = """() => {
-  const root = document.querySelector('[data-testid="stBidiComponentRegular"], .stBidiComponent') ?? document.body;
   const all = [];
   const walk = (node) => { for (const child of node.querySelectorAll("*")) {
     if (child.tagName === "CANVAS") all.push(child);
@@ -119,18 +120,18 @@ PAINTED = """() => {
 }"""
 
 
-def test_look_at_the_heads_and_copy_the_link(visit):
+def test_a_copied_link_restores_the_layer_and_the_heads(visit):
     tab = visit("attention")
     until(tab, PAINTED)
     box = tab.locator(".bl-attention canvas").last.bounding_box()
     readout = tab.locator(".bl-readout")
     hint = readout.inner_text()
-    for part in range(20, 50, 2):  # somewhere here stands a token of the first column
+    for part in range(20, 50, 2):  # one of these points is on a token of the first column
         tab.mouse.move(box["x"] + part / 100 * box["width"], box["y"] + 60)
         tab.wait_for_timeout(30)
         if readout.inner_text() != hint:
             break
-    assert re.search(r"\d", readout.inner_text()), "hovering a token says whom it attends to"
+    assert re.search(r"\d", readout.inner_text()), "hovering over a token shows what it attends to"
     tab.locator(".bl-step").last.click()
     tab.locator(".bl-head").first.dblclick()
     tab.wait_for_url(lambda url: "layer=1" in url and "heads=" in url)
@@ -142,7 +143,7 @@ def test_look_at_the_heads_and_copy_the_link(visit):
     assert "true" not in pressed[1:]
 
 
-def test_a_new_text_keeps_what_was_chosen(visit):
+def test_a_new_text_keeps_the_chosen_layer(visit):
     tab = visit("attention", a="Green tea.", b="")
     until(tab, PAINTED)
     tab.locator(".bl-step").last.click()
@@ -154,7 +155,7 @@ def test_a_new_text_keeps_what_was_chosen(visit):
     assert "layer=1" in tab.url
 
 
-def test_another_view_and_back_keeps_the_picture_and_the_file_shows_it(visit, tmp_path):
+def test_the_heat_map_survives_a_change_of_view_and_is_in_the_download(visit, tmp_path):
     tab = visit("attention", a="Green tea.", b="")
     until(tab, PAINTED)
     tab.get_by_text("Heat map").click()
@@ -174,9 +175,9 @@ def test_another_view_and_back_keeps_the_picture_and_the_file_shows_it(visit, tm
     page.goto((tmp_path / "attention.html").as_uri())
     until(page, PAINTED)
     assert "Green tea." in page.title()
-    for place in (tab, page):
-        assert place.locator(".bl-value").first.inner_text().startswith("1")
-        assert place.get_by_role("button", name="Heat map").get_attribute("aria-pressed") == "true"
+    for view in (tab, page):
+        assert view.locator(".bl-value").first.inner_text().startswith("1")
+        assert view.get_by_role("button", name="Heat map").get_attribute("aria-pressed") == "true"
 
 
 @pytest.mark.parametrize("look", ["neuron", "bertviz"])
@@ -190,7 +191,7 @@ def test_the_other_views_of_attention(visit, look):
         assert frame.locator("#vis svg line").count() > 20
 
 
-def test_hide_a_word_by_clicking_it(visit):
+def test_mask_a_word_by_clicking_it(visit):
     tab = visit("fill-mask", text="The keeper carried the lantern.", mask="")
     words = tab.locator(".words button")
     words.nth(1).click()
@@ -211,11 +212,11 @@ def test_hide_a_word_by_clicking_it(visit):
     tab.get_by_text(text("fill-mask-no-mask")).wait_for()
 
 
-def test_does_one_sentence_follow_another(visit):
+def test_predict_whether_one_sentence_follows_another(visit):
     tab = visit("next-sentence")
-    said = tab.locator(".say").first
-    said.wait_for()
-    before = said.inner_text()
+    prediction = tab.locator(".say").first
+    prediction.wait_for()
+    before = prediction.inner_text()
     tab.get_by_label("Sentence B").fill("Parliament will vote on the new tax law next Tuesday.")
     until(tab, "([before]) => document.querySelector('.say').innerText !== before", before)
     if SHIPPED:
@@ -244,7 +245,7 @@ def test_ask_a_question(visit):
 
 
 @pytest.mark.parametrize("page", ["question", "input"])
-def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
+def test_a_figure_is_downloaded_in_five_formats(visit, tmp_path, page):
     tab = visit(page, theme="dark")
     tab.locator(".js-plotly-plot .main-svg").first.wait_for()
     files = {}
@@ -256,8 +257,8 @@ def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
         saved.value.save_as(files[kind])
     picture = ElementTree.parse(files["svg"]).getroot()
     assert picture.tag.endswith("}svg")
-    said = " ".join(picture.itertext())
-    assert ("probability" if page == "question" else text("figure-segment")) in said
+    labels = " ".join(picture.itertext())
+    assert ("probability" if page == "question" else text("figure-segment")) in labels
     assert files["png"].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -269,12 +270,12 @@ def test_a_figure_leaves_in_five_formats(visit, tmp_path, page):
     assert files["html"].stat().st_size < 1_000_000
     offline = tab.context.new_page()
     offline.goto(files["html"].as_uri())
-    assert f"checkpoint: {rows[0]['checkpoint']}" in offline.locator("body").inner_text(), "stated once"
+    assert f"checkpoint: {rows[0]['checkpoint']}" in offline.locator("body").inner_text()
     assert offline.locator("figure svg text").count() > 4
     assert offline.locator("tr").count() == min(len(rows), 1000) + 1
 
 
-def test_the_time_machine_leaves_in_five_formats(visit, tmp_path):
+def test_the_time_machine_is_downloaded_in_five_formats(visit, tmp_path):
     tab = visit("time-machine")
     until(tab, PAINTED)
     files = {}
@@ -302,8 +303,8 @@ def test_the_time_machine_leaves_in_five_formats(visit, tmp_path):
     assert offline.locator("tr").count() == len(rows) + 1
 
 
-def ringed(tab) -> bool:
-    """Whether what has the focus shows it: an outline or a shadow on it, or on what is drawn for it."""
+def has_focus_ring(tab) -> bool:
+    """Whether the focused element has a visible focus ring: an outline or a shadow on it or on a close ancestor."""
     return tab.evaluate(
         """() => {
           let node = document.activeElement;
@@ -319,13 +320,13 @@ def ringed(tab) -> bool:
 
 
 def walk_to(tab, target, key: str = "Tab", most: int = 90) -> None:
-    """Press a key until this has the focus, and shows it."""
+    """Press a key until `target` has the focus; it must show a focus ring."""
     for _ in range(most):
         tab.keyboard.press(key)
         if target.evaluate("(node) => node.getRootNode().activeElement === node"):
-            assert ringed(tab)
+            assert has_focus_ring(tab)
             return
-    raise AssertionError(f"{most} times {key} do not reach {target}")
+    raise AssertionError(f"{target} does not have the focus after pressing {key} {most} times")
 
 
 def test_attention_by_keyboard_alone(visit):
@@ -336,7 +337,7 @@ def test_attention_by_keyboard_alone(visit):
     tab.keyboard.press("Enter")
     walk_to(tab, tab.locator("canvas.bl-over").first)
     tab.keyboard.press("ArrowRight")
-    tab.keyboard.press("Space")  # the second head as lines
+    tab.keyboard.press("Space")  # shows the second head as lines
     tab.wait_for_url(lambda url: "heads=%5B1%5D" in url and "view=lines" in url)
     walk_to(tab, tab.locator(".bl-head").first, "Shift+Tab")
     tab.keyboard.press("s")
@@ -370,7 +371,7 @@ def test_heads_by_keyboard_alone(visit):
     tab.wait_for_url("**changes=0.1")
 
 
-def test_the_tools_of_surgery_by_keyboard_alone(visit):
+def test_the_tools_of_head_surgery_by_keyboard_alone(visit):
     tab = visit("heads", masked="The keeper carried the [MASK].", checkpoint="scratch")
     tab.locator(".heads .scale").wait_for()
     tools = tab.locator(".st-key-tool [role=radio]")
@@ -388,7 +389,7 @@ def test_the_tools_of_surgery_by_keyboard_alone(visit):
     tab.wait_for_url("**changes=r**p**")
 
 
-def test_a_field_whose_code_comes_late_is_not_drawn_empty(visit):
+def test_a_field_whose_script_loads_late_still_shows_its_text(visit):
     held = []
     tab = visit("evaluation", before=lambda tab: tab.route("**/TextArea*.js", lambda route: held.append(route)), **{
         "from": "paste", "pasted": "sentence,label\nA small wonder.,positive\nA long evening.,negative",
@@ -400,7 +401,7 @@ def test_a_field_whose_code_comes_late_is_not_drawn_empty(visit):
     expect(tab.locator(".st-key-pasted textarea")).to_have_value(re.compile("A small wonder"))
 
 
-def test_what_was_typed_outlives_a_change_of_page(visit):
+def test_a_typed_text_survives_a_change_of_page(visit):
     tab = visit("input", a="Green tea.", checkpoint="scratch", lang="ko")
     tab.get_by_role("link", name=text("attention", "ko")).first.click()
     until(tab, PAINTED)
@@ -415,7 +416,7 @@ def test_hostile_text_is_drawn_as_text(visit, page):
     for field in tab.locator("section.stMain, .stMain").locator("input[type=text], textarea").all():
         field.fill(HOSTILE)
         field.press("Control+Enter")
-    tab.wait_for_timeout(500)  # keystrokes are waited for, then the page is asked
+    tab.wait_for_timeout(500)  # the app waits for the end of typing before it runs the page
     tab.wait_for_selector('[data-test-script-state="notRunning"]')
     tab.wait_for_timeout(200)
     assert tab.evaluate("window.owned") is None
@@ -428,10 +429,10 @@ IS_DARK = """([dark]) => {
 }"""
 
 
-def test_every_page_fits_a_telephone_in_the_light_and_the_dark(visit):
+def test_every_page_fits_a_phone_in_the_light_and_the_dark_theme(visit):
     tab = visit("", width=390)
     for page in PAGES:
-        if page:  # to its link, which on a telephone is in the menu
+        if page:  # click its link, which is in the closed menu on a phone
             title = tab.locator("h1").inner_text()
             tab.locator(f'[data-testid="stSidebarNavLink"][href$="/{page}"]').dispatch_event("click")
             until(tab, "([title]) => ![title, undefined].includes(document.querySelector('h1')?.innerText)", title)
@@ -440,16 +441,16 @@ def test_every_page_fits_a_telephone_in_the_light_and_the_dark(visit):
             tab.emulate_media(color_scheme=theme)
             until(tab, IS_DARK, theme == "dark")
             inner, outer = tab.evaluate("[document.querySelector('.stMain').scrollWidth, innerWidth]")
-            assert inner <= outer, f"{page or 'start'} is {inner} wide on {outer} in the {theme}"
+            assert inner <= outer, f"{page or 'start'} is {inner} px wide on a screen of {outer} px, theme {theme}"
 
 
-def test_the_depth_lens_opens_where_the_followed_word_is(visit):
+def test_the_logit_lens_opens_scrolled_to_the_followed_word(visit):
     tab = visit("depth", width=390, lang="en")
     tab.wait_for_selector(".st-key-lens .js-plotly-plot")
     tab.wait_for_function("document.querySelector('.st-key-lens').scrollLeft > 0")
 
 
-# as in a browser without `scroll-initial-target`
+# makes Chromium behave like a browser without `scroll-initial-target`
 WITHOUT_INITIAL_TARGET = """document.addEventListener("DOMContentLoaded", () => {
   const style = document.createElement("style");
   style.textContent = ".passage .bl-best { scroll-initial-target: none !important; }";
@@ -488,17 +489,18 @@ def test_the_best_answer_of_a_long_passage_is_in_view(visit, page, area):
 
 
 @pytest.mark.parametrize("page", ["", "evaluation"])
-def test_on_a_low_screen_the_page_and_what_every_page_has_are_in_sight(visit, page):
+def test_on_a_low_screen_the_page_link_and_the_controls_below_it_are_in_sight(visit, page):
     tab = visit(page, height=620, lang="en")
     foot = tab.get_by_test_id("stSidebarUserContent")
-    own = tab.locator("[data-testid=stSidebarNavLink][aria-current=page]")
-    everywhere = (foot.get_by_text("한국어"), foot.get_by_role("button", name="Undo"), foot.get_by_role("combobox"))
-    for wanted in (*everywhere, own):
-        wanted.wait_for()
-        box = wanted.bounding_box()
-        assert box["y"] >= 0, wanted
-        assert box["y"] + box["height"] <= 620, wanted
-    assert own.bounding_box()["y"] + own.bounding_box()["height"] <= foot.bounding_box()["y"], "not behind the foot"
+    page_link = tab.locator("[data-testid=stSidebarNavLink][aria-current=page]")
+    controls = (foot.get_by_text("한국어"), foot.get_by_role("button", name="Undo"), foot.get_by_role("combobox"))
+    for element in (*controls, page_link):
+        element.wait_for()
+        box = element.bounding_box()
+        assert box["y"] >= 0, element
+        assert box["y"] + box["height"] <= 620, element
+    link_box = page_link.bounding_box()
+    assert link_box["y"] + link_box["height"] <= foot.bounding_box()["y"], "the controls cover the link"
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -515,7 +517,7 @@ def test_on_an_ordinary_screen_the_whole_menu_is_in_sight(visit, language):
     )
 
 
-def test_the_back_button_brings_earlier_texts_again(visit):
+def test_the_back_button_restores_earlier_texts(visit):
     tab = visit("fill-mask", text="Green tea.")
     field = tab.get_by_label("Text", exact=True)
     field.fill("Green bread.")
@@ -524,15 +526,15 @@ def test_the_back_button_brings_earlier_texts_again(visit):
     tab.wait_for_url("**mask=0**")
     tab.get_by_role("link", name=text("next-sentence")).first.click()
     tab.get_by_label("Sentence B").wait_for()
-    for mask, words in (("[MASK]", "Green bread."), ("Green", "Green bread."), ("Green", "Green tea.")):
+    for first_word, whole_text in (("[MASK]", "Green bread."), ("Green", "Green bread."), ("Green", "Green tea.")):
         tab.go_back()
-        until(tab, "([text]) => document.querySelector('input[aria-label=Text]')?.value === text", words)
-        tab.locator(".words button").first.get_by_text(mask, exact=True).wait_for()
+        until(tab, "([text]) => document.querySelector('input[aria-label=Text]')?.value === text", whole_text)
+        tab.locator(".words button").first.get_by_text(first_word, exact=True).wait_for()
 
 
-def test_knock_heads_out_by_clicking_and_undo(visit):
+def test_ablate_heads_by_clicking_and_undo(visit):
     tab = visit("heads", masked="The keeper carried the [MASK].", checkpoint="scratch")
-    tab.locator(".heads .scale").wait_for()  # every head has been measured
+    tab.locator(".heads .scale").wait_for()  # shown once every head has been measured
 
     def cell(layer: int, head: int):
         return tab.locator(f'.heads button[data-layer="{layer}"][data-head="{head}"]')

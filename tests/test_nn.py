@@ -1,8 +1,9 @@
 """The model against `transformers`, part by part, so that a failure names the part; then traces and interventions.
 
-Every test runs on `Bert` and on `FastBert`, which is equal to it.
+Every test runs on `Bert` and on `FastBert`, which must give the same results.
 
-Shape legend: B batch, T tokens, H hidden, N heads, D head size, V vocabulary, L layers.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, V vocabulary, L layers, R selected positions, X all
+tokens of a batch without padding.
 """
 
 import pytest
@@ -161,20 +162,20 @@ def test_gradients(batch, kind):
             )
 
 
-def test_hidden_rows_equal_rows_of_the_whole(hf, batch, kind):
+def test_encode_positions_equals_a_selection_of_all_hidden_states(hf, batch, kind):
     positions_R = torch.tensor([0, 11, 22, 1, 13, 24, 1])
     positions_R = positions_R[batch.attention_mask_BT.flatten()[positions_R]]
-    grads = []
-    for pick in (
+    results = []
+    for encode in (
         lambda m: m.encode_positions(batch, positions_R),
         lambda m: m(batch).hidden_BTH.flatten(0, 1)[positions_R],
     ):
         model = ours(hf, kind=kind)
-        hidden_RH = pick(model)
+        hidden_RH = encode(model)
         model.mlm(hidden_RH).logsumexp(-1).sum().backward()
-        grads.append((hidden_RH, *(p.grad for p in model.parameters() if p.grad is not None)))
-    for mine, whole in zip(*grads, strict=True):
-        assert_close(mine, whole, tolerance=1e-4)
+        results.append((hidden_RH, *(p.grad for p in model.parameters() if p.grad is not None)))
+    for encoded, selected in zip(*results, strict=True):
+        assert_close(encoded, selected, tolerance=1e-4)
 
 
 def test_padding_changes_nothing(model):
@@ -238,7 +239,7 @@ def test_fresh_weights(kind):
             assert (parameter == 1).all(), name
         else:
             assert parameter.abs().max() <= 0.04, name
-    # a normal cut at two standard deviations has 0.88 of its standard deviation left
+    # a normal distribution cut off at two standard deviations has 0.88 times its original one: 0.88 * 0.02 = 0.0176
     assert model.embeddings.token.weight.std().item() == pytest.approx(0.0176, abs=3e-4)
 
 
@@ -363,7 +364,7 @@ def test_a_hidden_state_is_patched(model, layer):
     assert_close(model(clean, interventions=Interventions(patches=every)).hidden_BTH, expected_BTH)
 
 
-def test_gradients_flow_through_what_is_put_in(model):
+def test_gradients_reach_patched_states_and_replaced_attention_rows(model):
     hidden_H = torch.zeros(CONFIG.hidden_size, requires_grad=True)
     probs_T = torch.full((11,), 1 / 11, requires_grad=True)
     interventions = Interventions(patches={(0, 3): hidden_H}, rows={(1, 0, 0): probs_T})

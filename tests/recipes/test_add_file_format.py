@@ -54,7 +54,7 @@ def test_a_custom_task_is_trained_and_evaluated_on_a_new_file_format(cards, tmp_
     assert json.loads(capsys.readouterr().out)["examples"] == 40
 
 
-def test_a_new_file_format_is_uploaded_to_the_classify_page(cards, shipped):
+def test_the_classify_page_reads_an_upload_in_a_new_file_format(cards, shipped):
     page = open_page("classify")
     content = "Monday: Rain fell.\nTuesday: The boats stayed in.\n"
     page.file_uploader(key="upload-classify").set_value(("reports.cards", content.encode(), "text/plain")).run()

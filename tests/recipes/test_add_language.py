@@ -10,7 +10,7 @@ from bertlab.views import xray
 
 @pytest.fixture
 def pseudo(tmp_path, monkeypatch):
-    """A language `xx` in a folder outside the package, which words one title, one axis and one error."""
+    """A language `xx` in a folder outside the package, which translates one title, one axis and one error."""
     folder = tmp_path / "xx"
     (folder / "errors").mkdir(parents=True)
     (folder / "language.toml").write_text('name = "Pseudo"\nscript = "[ŧđ]"\n', encoding="utf-8")
@@ -26,7 +26,7 @@ def pseudo(tmp_path, monkeypatch):
         cached.cache_clear()
 
 
-def test_the_app_speaks_a_new_language(pseudo, shipped):
+def test_the_app_is_shown_in_a_new_language(pseudo, shipped):
     page = open_page("input", lang="xx")
     assert not page.exception
     assert page.title[0].value == "Ŧokens"

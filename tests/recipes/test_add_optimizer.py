@@ -23,6 +23,9 @@ def test_a_run_trains_and_resumes_with_a_new_optimizer(toy_sgd, corpus, tmp_path
     words += ["--no-sample-predictions", "--device", "cpu", "--precision", "float32", "--threads", "1", "--steps", "12"]
     words += ["--optim.name", "toy-sgd", "--optim.lr", "0.1"]
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
-    found = losses(tmp_path / "run")
-    assert len(found) == 12
-    assert found[-1] < found[0]
+    first = losses(tmp_path / "run")
+    assert len(first) == 12
+    assert first[-1] < first[0]
+    assert main([*words, "--out", str(tmp_path / "run"), "--steps", "14"]) == 0
+    assert losses(tmp_path / "run")[:12] == first
+    assert len(losses(tmp_path / "run")) == 14

@@ -47,7 +47,7 @@ def longest_token(tmp_path, monkeypatch):
         cached.cache_clear()
 
 
-def test_a_new_page_opens_and_answers(longest_token, shipped):
+def test_a_new_page_opens_and_shows_its_result(longest_token, shipped):
     page = open_page("longest_token", a="harbour tea")
     assert not page.exception
     (metric,) = page.metric

@@ -33,7 +33,7 @@ def strength_loss(model: nn.Module, batch) -> Loss:
 
 
 class StrengthTask(RegressionTask):
-    """A toy task type: the strength of the wind, by an output layer and a loss of its own."""
+    """A toy task type: the strength of the wind, predicted by its own output layer and trained with its own loss."""
 
     name = "strength"
     head = "strength"
@@ -114,8 +114,11 @@ def test_an_inherited_alias_names_the_parent_type(strength):
     assert TASK_TYPES["regress"].name == "regression"
 
 
-def test_no_two_task_heads_are_stored_alike():
-    """A checkpoint would open with the wrong one; the number of labels tells classification from regression."""
+def test_task_heads_are_stored_under_different_names():
+    """Otherwise a checkpoint could open with the wrong head.
+
+    Classification and regression may share their tensor names, since the number of labels distinguishes them.
+    """
     stored = Counter((head.hf_class, head.hf_modules[""]) for head in HEADS.values())
     assert {key for key, count in stored.items() if count > 1} == {("BertForSequenceClassification", "classifier")}
     assert stored["BertForSequenceClassification", "classifier"] == 2

@@ -1,6 +1,6 @@
 // Two simulated GPUs: a "cuda" tensor is in ordinary memory, separate from "cpu" tensors and from the other GPU, and the
 // CPU's kernels compute its operators. As on a real GPU, operands on different devices are refused. There are no streams
-// and there is no speed: it shows that code for GPUs runs, and what it computes.
+// and there is no speed: tests with it show only that code for GPUs runs and computes the right values.
 //
 // Adding a device to torch takes a guard (current device and stream), an allocator, hooks (availability), the operators
 // that allocate and copy memory, and a fallback for all other operators.
@@ -33,7 +33,7 @@ Device here() {
   return Device(DeviceType::CUDA, current);
 }
 
-// -- the device: which one is current; its one stream is always done
+// -- the device: the current one; it has one stream, whose work is always finished
 
 struct Guard final : c10::impl::NoOpDeviceGuardImpl<DeviceType::CUDA> {
   Guard() = default;
@@ -136,14 +136,14 @@ struct Hooks final : at::CUDAHooksInterface {
 
 using Type = std::optional<at::ScalarType>;
 using Layout = std::optional<at::Layout>;
-using Where = std::optional<Device>;
+using OptionalDevice = std::optional<Device>;
 using Pinned = std::optional<bool>;
 using Format = std::optional<at::MemoryFormat>;
 
 const c10::DispatchKeySet KEYS(c10::DispatchKey::CUDA);
 
-// The same memory as a CPU tensor.
-Tensor seen(const Tensor& tensor) {
+// A CPU tensor on the same memory.
+Tensor as_cpu(const Tensor& tensor) {
   if (!tensor.is_cuda()) {
     return tensor;
   }
@@ -151,24 +151,24 @@ Tensor seen(const Tensor& tensor) {
   return at::from_blob(begin, tensor.sizes(), tensor.strides(), tensor.options().device(at::kCPU));
 }
 
-Tensor empty(SymIntArrayRef size, Type type, Layout, Where where, Pinned, Format format) {
-  OptionalDeviceGuard guard(where);
+Tensor empty(SymIntArrayRef size, Type type, Layout, OptionalDevice device, Pinned, Format format) {
+  OptionalDeviceGuard guard(device);
   return at::detail::empty_generic(C10_AS_INTARRAYREF_SLOW(size), &memory, KEYS, c10::dtype_or_default(type), format);
 }
 
-Tensor empty_strided(SymIntArrayRef size, SymIntArrayRef stride, Type type, Layout, Where where, Pinned) {
-  OptionalDeviceGuard guard(where);
+Tensor empty_strided(SymIntArrayRef size, SymIntArrayRef stride, Type type, Layout, OptionalDevice device, Pinned) {
+  OptionalDeviceGuard guard(device);
   return at::detail::empty_strided_generic(
       C10_AS_INTARRAYREF_SLOW(size), C10_AS_INTARRAYREF_SLOW(stride), &memory, KEYS, c10::dtype_or_default(type));
 }
 
 Tensor& copy(Tensor& to, const Tensor& from, bool) {
-  seen(to).copy_(seen(from));
+  as_cpu(to).copy_(as_cpu(from));
   return to;
 }
 
 Tensor copy_from(const Tensor& from, const Tensor& to, bool) {
-  seen(to).copy_(seen(from));
+  as_cpu(to).copy_(as_cpu(from));
   return to;
 }
 
@@ -211,11 +211,11 @@ Tensor reshape_alias(const Tensor& self, SymIntArrayRef size, SymIntArrayRef str
 }
 
 at::Scalar number(const Tensor& tensor) {
-  return seen(tensor).item();
+  return as_cpu(tensor).item();
 }
 
-// As on a GPU all operands are on one, but for single numbers and for indices.
-void together(const c10::OperatorHandle& op, const std::vector<Tensor>& operands) {
+// Refuses operands on different devices, as a GPU does; single numbers and indices may be elsewhere.
+void check_same_device(const c10::OperatorHandle& op, const std::vector<Tensor>& operands) {
   std::optional<Device> common;
   for (const Tensor& tensor : operands) {
     if (tensor.defined() && tensor.dim() > 0) {
@@ -239,7 +239,7 @@ void on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       }
     }
   }
-  together(op, operands);
+  check_same_device(op, operands);
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
 }
 
@@ -266,7 +266,7 @@ namespace at {
 C10_REGISTER_TYPED_CLASS(CUDAHooksRegistry, "CUDAHooks", Hooks)
 }
 
-// DistributedDataParallel measures itself.
+// DistributedDataParallel times its own work and needs a timer for the device; this one measures nothing.
 namespace c10d {
 struct NoTimer final : Timer {
   explicit NoTimer(c10::Device) {}

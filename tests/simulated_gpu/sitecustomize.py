@@ -3,7 +3,8 @@
     PYTHONPATH=tests/simulated_gpu python -m pytest -m cuda
 
 This file replaces what torch does for GPUs in Python or in kernels that a CPU lacks: `torch.cuda`, variable-length
-attention, and NCCL, whose collectives gloo performs. The C++ is compiled once for each version of torch.
+attention, and NCCL, whose collectives gloo performs. Shapes: T tokens of one row, X tokens of all rows, N heads, D head
+size. The C++ is compiled once for each version of torch.
 """
 
 import ctypes
@@ -23,15 +24,15 @@ def compile_library() -> Path:
     """Compile gpu.cpp to a library in build/, unless it is there."""
     source, torch = HERE / "gpu.cpp", Path(find_spec("torch").origin).parent
     digest = hashlib.blake2b(source.read_bytes() + f"{torch} {version('torch')}".encode(), digest_size=6).hexdigest()
-    made = HERE.parents[1] / "build" / f"simulated-gpu-{digest}.so"
-    if not made.is_file():
-        made.parent.mkdir(exist_ok=True)
-        building = made.with_suffix(f".{os.getpid()}")
-        how = ["g++", "-std=c++20", "-O1", "-shared", "-fPIC", "-DUSE_DISTRIBUTED"]
-        where = [f"-I{torch}/include", f"-L{torch}/lib", f"-Wl,-rpath,{torch}/lib"]
-        subprocess.run([*how, *where, str(source), "-o", str(building), "-lc10", "-ltorch_cpu"], check=True)
-        building.rename(made)
-    return made
+    library = HERE.parents[1] / "build" / f"simulated-gpu-{digest}.so"
+    if not library.is_file():
+        library.parent.mkdir(exist_ok=True)
+        building = library.with_suffix(f".{os.getpid()}")
+        flags = ["g++", "-std=c++20", "-O1", "-shared", "-fPIC", "-DUSE_DISTRIBUTED"]
+        paths = [f"-I{torch}/include", f"-L{torch}/lib", f"-Wl,-rpath,{torch}/lib"]
+        subprocess.run([*flags, *paths, str(source), "-o", str(building), "-lc10", "-ltorch_cpu"], check=True)
+        building.rename(library)
+    return library
 
 
 ctypes.CDLL(str(compile_library()))  # before torch looks for GPUs
@@ -88,7 +89,7 @@ def probabilities(query, key, left_to_right):
 
 
 def dropout_mask(shape, dropout, generator):
-    """What a probability is multiplied with."""
+    """Factors for the probabilities: 0 where one is dropped, 1 / (1 - dropout) elsewhere."""
     return (torch.rand(shape, generator=generator) >= dropout) / (1 - dropout)
 
 
@@ -104,12 +105,12 @@ def forward(query, key, value, begins, begins_key, longest, longest_key, dropout
     assert begins is begins_key or torch.equal(begins, begins_key)
     assert longest == longest_key >= max(end - begin for begin, end in pairwise(begins.tolist()))
     seed = torch.randint(1 << 62, ())
-    generator, found = torch.Generator().manual_seed(int(seed)), []
+    generator, outputs = torch.Generator().manual_seed(int(seed)), []
     for q, k, v in rows(begins, query, key, value):
         probs = probabilities(q, k, left_to_right)
-        found.append(probs * dropout_mask(probs.shape, dropout, generator) @ v)
+        outputs.append(probs * dropout_mask(probs.shape, dropout, generator) @ v)
     unused = query.new_empty(0)
-    return joined(found, query), unused, seed.to(query.device), unused, unused
+    return joined(outputs, query), unused, seed.to(query.device), unused, unused
 
 
 def backward(grad, query, key, value, out, logsumexp, begins, begins_key, *rest):
@@ -143,31 +144,32 @@ class Gloo(dist.ProcessGroup):
         return "simulated"
 
     def allreduce(self, tensors, options=None):
-        own = dist.AllreduceOptions()
-        own.reduceOp = options.reduceOp if options else own.reduceOp
-        return self._through_cpu(tensors, lambda here: self.gloo.allreduce(here, own))
+        gloo_options = dist.AllreduceOptions()
+        if options:
+            gloo_options.reduceOp = options.reduceOp
+        return self._through_cpu(tensors, lambda copies: self.gloo.allreduce(copies, gloo_options))
 
     def broadcast(self, tensors, options):
-        own = dist.BroadcastOptions()
-        own.rootRank, own.rootTensor = options.rootRank, options.rootTensor
-        return self._through_cpu(tensors, lambda here: self.gloo.broadcast(here, own))
+        gloo_options = dist.BroadcastOptions()
+        gloo_options.rootRank, gloo_options.rootTensor = options.rootRank, options.rootTensor
+        return self._through_cpu(tensors, lambda copies: self.gloo.broadcast(copies, gloo_options))
 
-    def allgather(self, found, tensors, options=None):
-        here = [[tensor.cpu() for tensor in of_one] for of_one in found]
-        self.gloo.allgather(here, [tensor.cpu() for tensor in tensors]).wait()
-        for to, came in zip(chain(*found), chain(*here), strict=True):
-            to.copy_(came)
-        return completed(found)
+    def allgather(self, outputs, tensors, options=None):
+        copies = [[tensor.cpu() for tensor in group] for group in outputs]
+        self.gloo.allgather(copies, [tensor.cpu() for tensor in tensors]).wait()
+        for output, copy in zip(chain(*outputs), chain(*copies), strict=True):
+            output.copy_(copy)
+        return completed(outputs)
 
     def barrier(self, opts=None):
         return self.gloo.barrier()
 
     @torch.no_grad()
     def _through_cpu(self, tensors, collective):
-        here = [tensor.detach().cpu() for tensor in tensors]
-        collective(here).wait()
-        for to, came in zip(tensors, here, strict=True):
-            to.copy_(came)
+        copies = [tensor.detach().cpu() for tensor in tensors]
+        collective(copies).wait()
+        for tensor, copy in zip(tensors, copies, strict=True):
+            tensor.copy_(copy)
         return completed(tensors)
 
 

@@ -1,4 +1,4 @@
-"""Small models with uneven weights, the same in `transformers`, and batches for them.
+"""Small models with scrambled weights, the same models in `transformers`, and batches for both.
 
 Shape legend: B batch, T tokens.
 """
@@ -18,7 +18,7 @@ CONFIG = ModelConfig(
 
 
 def scramble(model: torch.nn.Module) -> torch.nn.Module:
-    """Weights wide enough for attention to be uneven, and biases and norms that are not 0 and 1."""
+    """Set random weights, large enough that attention is uneven; no bias stays 0, no scale of a norm stays 1."""
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -34,7 +34,7 @@ def oracle(kind=transformers.BertForPreTraining, config: ModelConfig = CONFIG):
 
 
 def ours(hf, config: ModelConfig = CONFIG, kind: type[Bert] = Bert) -> Bert:
-    """Our model of this class with the weights of a model of `transformers`."""
+    """Our model of the class `kind`, with the weights of a model of `transformers`."""
     state, heads = hf_to_state(hf.state_dict(), config)
     model = kind(config, heads)
     missing, unexpected = model.load_state_dict(state, strict=False)
@@ -44,7 +44,7 @@ def ours(hf, config: ModelConfig = CONFIG, kind: type[Bert] = Bert) -> Bert:
 
 
 def make_batch(paired: bool, padded: bool, B: int = 3, T: int = 11) -> Batch:
-    """Random ids; with token types of a pair, and rows of 11, 7 and 3 tokens if padded."""
+    """Random ids. If `paired`, the second half is sentence B; if `padded`, the rows hold 11, 7 and 3 tokens."""
     generator = torch.Generator().manual_seed(5)
     input_ids_BT = torch.randint(1, CONFIG.vocab_size, (B, T), generator=generator)
     token_type_ids_BT = torch.zeros(B, T, dtype=torch.int64)
@@ -77,7 +77,7 @@ def hf_inputs(batch: Batch) -> dict:
 
 
 def assert_close(ours, theirs, where=None, tolerance=1e-5):
-    """Equal within the tolerance, at the positions that hold a token."""
+    """Assert equality within the tolerance; with a mask `where`, only at the positions where it is True."""
     if where is not None:
         ours, theirs = ours[where], theirs[where]
     torch.testing.assert_close(ours, theirs, atol=tolerance, rtol=tolerance)

@@ -13,7 +13,9 @@ from bertlab.config.errors import BertlabError
 
 @contextmanager
 def raises_error(kind: type[BertlabError], id: str, /, **params: object):
-    """Expect a `BertlabError` of this type with this id, and with at least these parameters; yield `pytest`'s record.
+    """Expect a `BertlabError` of this type with this id; yield `pytest`'s record.
+
+    Each of `params` must equal the error's parameter of that name; the error may have others.
 
     with raises_error(TextError, "text-too-long", limit=64):
         session.fill_mask(text)
@@ -35,7 +37,7 @@ def reason_of(error: BertlabError) -> object:
 
 @contextmanager
 def raises_row_error(id: str, /, row: int | None = None, **params: object):
-    """Expect a `DataError` about an invalid row, for the reason of this id, that names the flag to skip such rows."""
+    """Expect the error that stops at an invalid row, number `row` if given; check id and parameters of its reason."""
     with pytest.raises(BertlabError) as record:
         yield record
     error = record.value

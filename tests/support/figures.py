@@ -1,4 +1,4 @@
-"""Figures that leave a page: what its save menus hold, and what their Python lines draw."""
+"""Figures that a page offers for download: the data of its save menus, and the figure that their Python code draws."""
 
 import base64
 import json
@@ -8,13 +8,13 @@ import plotly.graph_objects as go
 
 
 def saved_figures(app) -> list[dict]:
-    """What the save menus of a page hold."""
+    """The data of a page's save menus, one dictionary for each figure."""
     menus = [element.proto for element in app.get("bidi_component") if element.proto.component_name == "bertlab_figure"]
     return [json.loads(menu.json) for menu in menus]
 
 
 def draw_from_code(code: str, monkeypatch) -> go.Figure:
-    """The figure that the lines show."""
+    """Run the Python code of a save menu and return the figure that it shows."""
     shown = []
     monkeypatch.setattr(go.Figure, "show", lambda figure: shown.append(figure))
     exec(compile(code, "figure.py", "exec"), {"__name__": "__main__"})
@@ -23,7 +23,7 @@ def draw_from_code(code: str, monkeypatch) -> go.Figure:
 
 
 def trace_values(spec: dict) -> list[dict]:
-    """The traces of a figure without their style: names, places and values."""
+    """The traces of a figure without their style: names, coordinates and values."""
     kept = ("name", "type", "x", "y", "z", "text", "customdata")
     return [{name: _plain(trace[name]) for name in kept if name in trace} for trace in spec["data"]]
 

@@ -1,4 +1,4 @@
-"""More than 200 strings that break tokenizers: what each group is there for stands beside it. Knows no tokenizer."""
+"""More than 200 strings that are hard for tokenizers, in groups; none depends on a particular tokenizer."""
 
 EMPTY = [
     "",
@@ -159,7 +159,7 @@ LONG = [
     "x" + "\u200b" * 200 + "y",
 ]
 
-TYPED = [
+TYPED_SPECIAL_TOKENS = [
     "[MASK]",
     "a [MASK] of tea",
     "[MASK][MASK]",
@@ -240,7 +240,7 @@ PUNCTUATION = [
     "\x1b[31mred\x1b[0m",
 ]
 
-# No UTF-8 holds half of a surrogate pair; a text box or a broken JSON file can still hand one over.
+# UTF-8 cannot encode half of a surrogate pair, but a text box or a broken JSON file can still contain one.
 SURROGATES = [
     "\ud800",
     "\udc00",
@@ -277,7 +277,7 @@ HARD_STRINGS = [
     *HANGUL,
     *EMOJI,
     *LONG,
-    *TYPED,
+    *TYPED_SPECIAL_TOKENS,
     *PUNCTUATION,
     *SURROGATES,
     *MIXED,

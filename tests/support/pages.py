@@ -25,12 +25,12 @@ HOSTILE = (
 
 
 def open_page(screen: str, state: dict | None = None, **parameters: str) -> AppTest:
-    """A page as a link with these parameters opens it, with short texts, in a session that remembers `state`."""
+    """A page as a link with these parameters opens it, with short texts, in a session whose state is `state`."""
     return open_example_page(screen, state, **{**SHORT, **parameters})
 
 
 def open_example_page(screen: str, state: dict | None = None, **parameters: str) -> AppTest:
-    """A page with its own examples."""
+    """A page as a link with these parameters opens it, with the page's own example texts."""
     app = AppTest.from_file(str(APP / "streamlit_app.py"), default_timeout=300)
     for name, value in parameters.items():
         app.query_params[name] = value

@@ -1,4 +1,4 @@
-"""Documents to draw sentence pairs from, and whether lengths alone give their labels away."""
+"""Documents to draw sentence pairs from, and how well lengths alone predict the labels of the pairs."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from bertlab.text.pretraining.sentence_pairs import IS_NEXT, NOT_NEXT, Documents
 
 
 def documents(lengths, sources=None) -> Documents:
-    """Documents of the given segment lengths; the tokens are just numbered."""
+    """Documents of the given segment lengths; the token ids are 0, 1, 2, ..."""
     segments = [n for document in lengths for n in document]
     starts = np.concatenate([[0], np.cumsum(segments)])
     document_start = np.concatenate([[0], np.cumsum([len(d) for d in lengths])])
@@ -22,7 +22,7 @@ def random_documents() -> Documents:
 
 
 def bag_of_lengths_accuracy(pairs) -> float:
-    """Held-out accuracy of the most frequent label for each (total length, length of B), coarsened."""
+    """Held-out accuracy of a classifier that sees only the total length and that of B, in steps of 5 tokens."""
     key = np.minimum(pairs.a_length_E + pairs.b_length_E, 125) // 5 * 100 + pairs.b_length_E // 5
     train = np.arange(len(pairs)) % 2 == 0
     votes: dict[int, float] = {}

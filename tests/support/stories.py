@@ -15,7 +15,7 @@ WHAT = ["the fence", "two lemons", "a small boat", "the blue door", "an umbrella
 
 
 def story(rng: np.random.Generator) -> str:
-    """A text of the kind a tiny model can learn: who does what follows from who."""
+    """A text that a tiny model can learn: each person always does the same thing, such as "the baker watered"."""
     lines = []
     for _ in range(rng.integers(6, 20)):
         who = int(rng.integers(len(WHO)))
@@ -45,20 +45,20 @@ def losses(out: Path) -> list[float]:
 
 def squad_file(path: Path, rows: int) -> Path:
     rng = np.random.default_rng(4)
-    found = []
+    examples = []
     for i in range(rows):
         who, what = int(rng.integers(len(WHO))), WHAT[rng.integers(len(WHAT))]
         context = f"It was a good day. In the morning {WHO[who]} {DID[who]} {what}."
         answers = {"text": [what], "answer_start": [context.index(what)]}
         question = f"What was it that {WHO[who]} {DID[who]}?"
-        found.append({"id": str(i), "title": "", "context": context, "question": question, "answers": answers})
-    qas = [{"title": "", "paragraphs": [{"context": r["context"], "qas": [_qa(r)]}]} for r in found]
-    path.write_text(json.dumps({"version": "1.1", "data": qas}))
+        examples.append({"id": str(i), "title": "", "context": context, "question": question, "answers": answers})
+    articles = [{"title": "", "paragraphs": [{"context": r["context"], "qas": [_qa(r)]}]} for r in examples]
+    path.write_text(json.dumps({"version": "1.1", "data": articles}))
     return path
 
 
 def question_row(number: int) -> dict:
-    """A row of SQuAD whose question its passage answers."""
+    """A row in SQuAD's format; the passage contains the answer to the question."""
     rng = np.random.default_rng(number)
     who, did, what = WHO[rng.integers(6)], DID[rng.integers(6)], WHAT[rng.integers(6)]
     context = f"It was a good day. In the morning {who} {did} {what}. The keeper of the mill slept."

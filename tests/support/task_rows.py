@@ -1,4 +1,4 @@
-"""Little data sets in the columns of every task, which a model can learn something of; and where to write them."""
+"""Small data sets that a model can learn, with the columns of each task, and functions that write them to disk."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def sentence(number: int) -> str:
 
 
 def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict]:
-    """`count` rows as the hub has them; the label can be told from the text."""
+    """`count` rows in the format of the hub; the text determines the label."""
     rows = []
     for number in range(count):
         kind, row = spec.kind, {} if not spec.id else {spec.id: number if spec.id == "idx" else f"id{number}"}
@@ -37,9 +37,11 @@ def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict
         elif kind == "tagging":
             words = sentence(number).split()
             name = spec.labels[1][2:]
-            tags = [f"B-{name}" if place == 0 else f"I-{name}" if place == 1 else "O" for place in range(len(words))]
+            tags = [f"B-{name}" if i == 0 else f"I-{name}" if i == 1 else "O" for i in range(len(words))]
             if spec.unit == "character":
-                tags = [tag for word, own in zip(words, tags, strict=True) for tag in [own, *["O"] * len(word)]][:-1]
+                tags = [tag for word, first in zip(words, tags, strict=True) for tag in [first, *["O"] * len(word)]][
+                    :-1
+                ]
                 words = list(" ".join(words))
             row["tokens"], label = words, tags
         else:
@@ -84,7 +86,7 @@ def predictions_of(loaded, examples, max_tokens: int) -> list:
 
 
 def directory_of(place: Path, spec: TaskSpec) -> Path:
-    """train, every dev set and every test set, as Parquet."""
+    """Write the training split, every validation split and every test split as Parquet files."""
     place.mkdir(parents=True, exist_ok=True)
     for split in ("train", *spec.validation, *spec.test):
         rows = rows_of(spec, 24 if split == "train" else 12, labelled=split not in spec.test)

@@ -1,4 +1,4 @@
-"""Interface texts, as the tests of the pages look for them."""
+"""Interface texts, which tests look for on the pages."""
 
 from bertlab.config.languages import render
 

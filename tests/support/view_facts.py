@@ -1,4 +1,4 @@
-"""Small made-up facts for the tests of the views: no model, same numbers every time."""
+"""Small made-up results for the tests of the views: computed without a model, with the same numbers in every run."""
 
 import numpy as np
 
@@ -12,16 +12,16 @@ def rows(first=A, second=B) -> tuple[TokenRow, ...]:
     tokens = [("[CLS]", 0, True), *((word, 0, False) for word in first), ("[SEP]", 0, True)]
     if second:
         tokens += [*((word, 1, False) for word in second), ("[SEP]", 1, True)]
-    found, at = [], 0
+    rows, offset = [], 0
     for position, (token, segment, special) in enumerate(tokens):
-        start, end = (0, 0) if special else (at, at + len(token))
-        found.append(TokenRow(position, 100 + position, token, start, end, segment, special))
-        at = end + 1 if not special else at
-    return tuple(found)
+        start, end = (0, 0) if special else (offset, offset + len(token))
+        rows.append(TokenRow(position, 100 + position, token, start, end, segment, special))
+        offset = end + 1 if not special else offset
+    return tuple(rows)
 
 
 def attention(layers=3, heads=4, tokens=None, seed=0) -> AttentionMap:
-    """Peaked rows, as trained heads have them: some local, some on the first token."""
+    """Random attention like that of trained heads: some attend to neighbours, some to the first token."""
     tokens = tokens or rows()
     size = len(tokens)
     rng = np.random.default_rng(seed)
@@ -52,7 +52,7 @@ def softmax(scores) -> np.ndarray:
 
 
 def decode(codes: bytes, scale: dict) -> np.ndarray:
-    """Codes of a block -> probabilities (float32, flat), as the browser computes them."""
+    """The probabilities (float32, flat) of a block of encoded bytes, as the browser computes them."""
     values = np.frombuffer(codes, np.uint8)
     if scale["bytes"] == 2:
         high, low = values.reshape(2, -1).astype(np.float32)
