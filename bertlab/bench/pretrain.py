@@ -37,10 +37,10 @@ POLL_SECONDS = 0.02  # how often the log of the run is read
 
 @dataclass(frozen=True)
 class PretrainBenchConfig(BenchOptions):
-    """Measure the tokens per second of `bertlab pretrain`, alternating with `BertForPreTraining` of transformers.
+    """Measure the tokens per second of `bertlab pretrain`, compared with `BertForPreTraining` of transformers.
 
-    The first peer reads the same padded sentence pairs. The second reads full rows of consecutive text, which need
-    no padding. Padding tokens are never counted.
+    There are two comparisons: in the first, transformers reads the same padded sentence pairs; in the second, full rows
+    of consecutive text, which need no padding. The runs alternate. Padding tokens are never counted.
 
     Examples:
       bertlab bench pretrain --corpus runs/corpus

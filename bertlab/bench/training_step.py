@@ -29,7 +29,7 @@ ATTENTION_SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 1
 
 @dataclass(frozen=True)
 class StepBenchConfig(BenchOptions):
-    """Measure the speed-up of single parts of a training step on a CPU.
+    """Measure how much faster single parts of a training step are than their plain PyTorch versions, on a CPU.
 
     Examples:
       bertlab bench step
@@ -37,7 +37,7 @@ class StepBenchConfig(BenchOptions):
     """
 
     rounds: int = 7
-    """Number of repetitions for each implementation."""
+    """Number of repetitions for each version of a part."""
     threads: int = 1
     """CPU threads."""
     preset: Preset = "minilm"

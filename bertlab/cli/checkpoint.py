@@ -113,8 +113,9 @@ class Export(CheckpointOptions):
     zero instead: every version can open the checkpoint, but it is no smaller.
 
     With --average, both checkpoints need the same architecture, vocabulary and task heads. An average is useful only if
-    one checkpoint was trained from the other, or both from the same weights. It is then often better than either, or
-    restores accuracy on a task that the second checkpoint has lost. Measure it with `bertlab evaluate`.
+    one checkpoint was trained from the other, or both from the same weights. The average is then often
+    better than either. It can also restore what a checkpoint has lost in further training. Measure it with `bertlab
+    evaluate`.
 
     Examples:
       bertlab export small --checkpoint runs/sst2/checkpoint --dtype float8

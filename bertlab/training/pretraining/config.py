@@ -78,7 +78,7 @@ class PretrainConfig(RunConfig):
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
     """With --final-max-tokens: share of the run that this last part takes."""
     mask: float = 0.15
-    """Share of tokens to predict."""
+    """Share of tokens to predict. --mask-share and --random-share set how these tokens are replaced."""
     whole_word: bool = False
     """Mask all tokens of a word together."""
     mask_share: float = 0.8
@@ -101,8 +101,8 @@ class PretrainConfig(RunConfig):
     """paper: random weights as in the paper. neighbours: the same, but some first-layer heads attend to adjacent tokens
     from the start, which shortens the first plateau of the loss. The architecture is the same."""
     loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
-    """Data-loader workers per process. If not given: none on a CPU; on GPUs twice the number of GPUs, but at
-    least 2 and at most the number of CPU cores per GPU. Each worker builds the global batch and keeps its shard."""
+    """Data-loader workers per process. Default: 0 on a CPU; on N GPUs 2 N, but at least 2 and at most the number of CPU
+    cores per GPU. Each worker builds the batch of all processes and keeps the part of its own process."""
     evaluate_every: int = 1000
     """Steps between evaluations on --validation."""
     evaluate_rows: int = 1024

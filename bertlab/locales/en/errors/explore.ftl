@@ -25,5 +25,5 @@ compare-nothing-shared = the two inputs have no token in common except [CLS] and
 timeline-text-too-long = the text has { $tokens } tokens: with { $snapshots } snapshots of { $heads } heads the time machine shows at most { $limit }
 snapshots-vocabularies-differ = { $first } and { $second } have different vocabularies, so they are not snapshots of one run
 snapshots-sizes-differ = { $first } and { $second } have different sizes ({ $first_size } and { $second_size } layers x heads), so they are not snapshots of one run
-too-few-choices = a choice needs at least two texts
+too-few-choices = give at least two continuations to choose from
 embed-needs-list = embed expects a list of texts: put a single text into a list

@@ -1,13 +1,13 @@
 checkpoint-name-empty = 체크포인트를 지정해 주세요. 폴더나 google-bert/bert-base-uncased 같은 허브 모델을 쓸 수 있어요.
-checkpoint-not-shipped = { $directory }에 함께 제공된 체크포인트 { $names }이(가) 없어요. checkpoints/와 runs/가 든 폴더를 { $variable }에 적거나, 체크포인트(폴더나 허브 이름)를 직접 지정하세요.
+checkpoint-not-shipped = bertlab이 제공하는 체크포인트 { $names }이(가) { $directory }에 없어요. checkpoints/와 runs/가 든 폴더를 { $variable }에 적거나, 체크포인트(폴더나 허브 이름)를 직접 지정하세요.
 checkpoint-is-a-file = { $name }: 파일이에요. 체크포인트는 config.json과 model.safetensors가 든 폴더예요.
 checkpoint-not-found = { $name }: 그런 폴더가 없어요.
 checkpoint-name-mistyped = { $name }: 여기에도 허브에도 없는 체크포인트예요. 혹시 { $suggestion }인가요?
 run-not-finished = { $path }: 학습이 아직 끝나지 않아 체크포인트가 없어요. 같은 명령을 다시 실행하면 이어서 학습해요.
 hub-model-gated = { $name }: 접근이 제한된 모델이에요. 허브에 로그인하고 모델 페이지에서 이용 조건에 동의하세요.
-hub-model-not-found = { $name }: 그런 폴더도, { $shipped }에 함께 제공된 체크포인트도, 허브에 공개된 모델도 없어요.
+hub-model-not-found = { $name }: 이런 이름의 폴더도, { $shipped }에 있는 bertlab의 체크포인트도, 허브에 공개된 모델도 없어요.
 hub-name-invalid = { $name }: 그런 폴더가 없고, 허브 모델의 이름으로도 쓸 수 없어요.
-hub-unreachable = { $name }: 그런 폴더도, { $shipped }에 함께 제공된 체크포인트도 없고, 허브에 연결할 수도 없어요.
+hub-unreachable = { $name }: 이런 이름의 폴더도, { $shipped }에 있는 bertlab의 체크포인트도 없고, 허브에 연결할 수도 없어요.
 hub-download-failed = { $name }: 허브에서 내려받지 못했어요. { $reason }
 hub-weights-too-large = { $name }: 가중치가 { $size } GB로 한도 { $limit } GB보다 커요. 이름을 확인하거나 { $variable }(GB 단위)를 늘리세요.
 hub-limit-invalid = { $variable } 값이 { $value }인데, GB 단위의 수여야 해요.
@@ -48,7 +48,7 @@ weights-overflow = { $tensor }: { $dtype }(으)로 나타낼 수 없는 값이 �
 average-architectures-differ = 구조가 다른 체크포인트는 평균할 수 없어요. 다른 설정: { $fields }
 average-heads-differ = 출력층이 다른 체크포인트는 평균할 수 없어요. 두 체크포인트의 출력층: { $heads } / { $other_heads }
 average-vocabularies-differ = 어휘 집합이 다른 체크포인트는 평균할 수 없어요.
-prune-layer-empty = { $layer }번 레이어에 헤드가 하나도 남지 않아요. 하나는 남기거나 0으로 두세요(--zeroed).
+prune-layer-empty = { $layer }번 레이어에 헤드가 하나도 남지 않아요. 헤드를 하나 이상 남기거나, 없애는 대신 가중치만 0으로 만드세요(--zeroed).
 
 run-log-not-readable = 로그 { $path }: 읽을 수 없어요. { $reason }
 run-no-snapshots = { $path }: 스냅샷이 없어요. 학습은 --no-snapshots를 쓰지 않으면 0, 10, 30, 100, … 스텝에 스냅샷을 남겨요.

@@ -12,7 +12,7 @@ head-out-of-range = { $head }번 헤드는 없어요. 헤드는 0번부터 { $la
 
 ## 예상하지 못한 예외 (bertlab/config/crash_log.py)
 
-unexpected-error = 예상하지 못한 오류가 났어요(bertlab의 버그예요): { $reason } ({ $path }에 { $id }번으로 기록했어요. BERTLAB_TRACEBACK=1을 설정하면 여기에 출력돼요)
+unexpected-error = 예상하지 못한 오류가 났어요(bertlab의 버그예요): { $reason } (스택 트레이스는 { $path }에 ID { $id }로 기록했어요. BERTLAB_TRACEBACK=1을 설정하면 화면에도 출력돼요)
 unexpected-error-without-log = 예상하지 못한 오류가 났어요(bertlab의 버그예요): { $reason } (BERTLAB_TRACEBACK=1을 설정하면 자세히 출력돼요)
 
 # export

@@ -1,7 +1,7 @@
 ## 개입
 
-intervention-unreadable = '{ $part }'은(는) 읽을 수 없는 변경이에요. 0.3은 0번 레이어의 3번 헤드, 4는 4번 레이어 전체예요.
-heads-unreadable = '{ $text }'에는 헤드가 없어요. 0.3,2.11처럼 레이어.헤드로 적어 주세요.
+intervention-unreadable = '{ $part }'은(는) 개입으로 읽을 수 없어요. 0.3이라고 적으면 0번 레이어의 3번 헤드, 4라고 적으면 4번 레이어 전체예요.
+heads-unreadable = '{ $text }'은(는) 헤드 목록이 아니에요. 0.3,2.11처럼 레이어.헤드로 적어 주세요.
 attention-row-without-weight = 어텐션 행에는 0보다 큰 가중치가 적어도 한 위치에 있어야 해요.
 patch-without-text = 패칭할 은닉 상태는 다른 텍스트에서 가져와요. 다른 텍스트를 입력해 주세요.
 patch-lengths-differ = 두 텍스트의 토큰이 { $tokens }개와 { $other }개로 달라서 모든 위치를 패칭할 수는 없어요. 각각 위치를 하나씩 골라 주세요.
@@ -25,5 +25,5 @@ compare-nothing-shared = 두 입력에는 [CLS]와 [SEP] 말고 같은 토큰이
 timeline-text-too-long = 텍스트가 { $tokens }토큰이에요. 헤드 { $heads }개짜리 스냅샷이 { $snapshots }개이면 타임머신은 { $limit }토큰까지 보여 줄 수 있어요.
 snapshots-vocabularies-differ = { $first }과(와) { $second }은(는) 어휘 집합이 서로 달라서 한 학습의 스냅샷이 아니에요.
 snapshots-sizes-differ = { $first }과(와) { $second }은(는) 크기(레이어 x 헤드: { $first_size }, { $second_size })가 서로 달라서 한 학습의 스냅샷이 아니에요.
-too-few-choices = 고르려면 텍스트가 두 개 이상 필요해요.
+too-few-choices = 선택지를 두 개 이상 입력해 주세요.
 embed-needs-list = embed는 텍스트 목록을 받아요. 텍스트가 하나여도 목록에 넣어 주세요.
