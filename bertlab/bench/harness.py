@@ -119,11 +119,18 @@ def measure_cpu_seconds(implementations: Sequence[Callable[[], object]], rounds:
 
 
 def make_ratio_result(
-    claim: str, measurements: dict, name: str = "ratio", *, n: int, peer: str, hardware: str
+    claim: str,
+    measurements: dict,
+    name: str = "ratio",
+    *,
+    n: int,
+    peer: str,
+    hardware: str,
+    target: float | None = None,
 ) -> Result:
     """Return a ratio of `summarise_rounds` as a row of the results."""
     spread = (measurements[f"{name}_min"], measurements[f"{name}_max"])
-    return Result(claim, measurements[name], unit="x", spread=spread, n=n, peer=peer, hardware=hardware)
+    return Result(claim, measurements[name], unit="x", spread=spread, n=n, peer=peer, hardware=hardware, target=target)
 
 
 def measure_peak_memory_mb(device: torch.device) -> int:
