@@ -27,7 +27,7 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
     Raises:
         MissingHead: the model has no MLM output layer.
     """
-    model.head(TASK_TYPES["masked_lm"].head)
+    model.require_head(TASK_TYPES["masked_lm"].head)
     trace = Trace.of("hidden")
     model(make_batch_of_one(encoding, device_of(model)), trace=trace)
     hidden_LTH = torch.cat(trace["hidden"])
@@ -62,7 +62,7 @@ def fill_jointly(
         MissingHead: the model has no MLM output layer.
         TextError: there is no [MASK].
     """
-    model.head(TASK_TYPES["masked_lm"].head)
+    model.require_head(TASK_TYPES["masked_lm"].head)
     require_positive(beams=beams)
     positions = [position for position, id in enumerate(encoding.ids) if id == tokenizer.mask_id]
     if not positions:

@@ -143,7 +143,7 @@ class Predictor(CheckpointInfo):
 
     def _require_head(self, task_type: str) -> None:
         """Raise MissingHead if the checkpoint has no output layer for a task type."""
-        self.model.head(TASK_TYPES[task_type].head)
+        self.model.require_head(TASK_TYPES[task_type].head)
 
     def _find_classifier(self) -> TaskType:
         """Find the task type that `classify` predicts, classification or regression. Raises MissingHead."""

@@ -165,6 +165,14 @@ class TaskHeads(nn.Module):
             raise MissingHead("head-missing", head=HEADS[name].title, remedy=HEADS[name].remedy)
         return self.heads[name]
 
+    def require_head(self, name: str) -> None:
+        """Check that the model can predict with the output layer with this name.
+
+        Raises:
+            MissingHead: as for `head`.
+        """
+        self.head(name)
+
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Predict masked tokens -> logits_XV. Raises MissingHead."""
         return self.head("mlm")(hidden_XH, self.embeddings.token.weight)

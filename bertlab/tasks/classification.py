@@ -1,6 +1,6 @@
 """Classification: predict one label for a text or a pair of texts (Devlin et al. 2019, section 4.1).
 
-Shape legend: B batch, R inputs of several batches, K labels.
+Shape legend: B batch, I inputs, R inputs of several batches, K labels.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +21,7 @@ from bertlab.tasks.inference import device_of
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType
 from bertlab.tasks.loss import Loss, label_loss
 from bertlab.tasks.probe import Probe, make_pooled_probe
+from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch, collate
 from bertlab.text.readers.rows import Rows
 from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
@@ -64,7 +65,7 @@ def predict_label(model: Bert, encoding: Encoding) -> Classification:
     Raises:
         MissingHead: the model has no classification output layer.
     """
-    model.head("classify")
+    model.require_head("classify")
     logits_1K = model.classify(model.pool(collate([encoding]).to(device_of(model))))
     return Classification(tuple(map(LabelShare, model.config.labels, logits_1K[0].softmax(-1).tolist())))
 
@@ -79,7 +80,7 @@ class ClassificationTask(LabelledTaskType):
     page = "classify"
     can_probe = True
     metrics = ("accuracy",)
-    progress_metric = ("accuracy", "accuracy")
+    progress_metric = ProgressMetric(key="accuracy", label="accuracy")
     column_flags = ("text_column", "pair_column")
     uses_labels = True
     has_confusion_of_labels = True
@@ -138,10 +139,14 @@ class ClassificationTask(LabelledTaskType):
         return predict_label(model, encoding)
 
     def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[str, torch.Tensor]:
-        """The score whose changes explain the prediction for the first input.
+        """Score the label predicted for the first input, on every input.
+
+        Args:
+            batches: the R inputs. The first one is the original text; the others are changed versions of it, and the
+                differences of their scores from the first explain the prediction.
 
         Returns:
-            The label predicted for the first of all R inputs, and its log-odds for every input, [R] on the CPU.
+            The label predicted for the first input, and its log-odds for every input, [R] on the CPU.
         """
         logits_RK = torch.cat([model.classify(model.pool(batch)).float().cpu() for batch in batches])
         best = int(logits_RK[0].argmax())
@@ -184,10 +189,10 @@ def score_labels(
             ScoredRow(
                 example.id,
                 example.texts,
-                display_names[example.target],
-                display_names[best],
-                correct,
-                float(probs_K[example.target]),
+                gold=display_names[example.target],
+                prediction=display_names[best],
+                score=correct,
+                probability=float(probs_K[example.target]),
             )
         )
         counts.append(((example.target, best), row))

@@ -145,7 +145,7 @@ class LabelledTaskType(LabelledRowReader):
         Raises:
             MissingHead: the model lacks the output layer.
         """
-        model.head(self.head)
+        model.require_head(self.head)
         device = device_of(model)
         with inference(model):
             scores_I = score(

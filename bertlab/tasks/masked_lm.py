@@ -146,7 +146,7 @@ def predict_masks(
         MissingHead: the model has no masked-token output layer.
         TextError: there is no [MASK].
     """
-    model.head("mlm")
+    model.require_head("mlm")
     require_positive(top_k=top_k)
     positions = mask_positions(tokenizer, encoding)
     hidden_MH = model(collate([encoding]).to(device_of(model))).hidden_BTH[0, positions]

@@ -1,6 +1,6 @@
 """Multiple choice: choose the text that best continues a context (Devlin et al. 2019, section 4.4).
 
-Shape legend: B batch, C choices, E examples.
+Shape legend: B batch, I inputs, C choices, E examples.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +21,7 @@ from bertlab.tasks.features import Features, tokenise_texts
 from bertlab.tasks.inference import device_of
 from bertlab.tasks.labelled_task import LabelledTaskType
 from bertlab.tasks.loss import Loss, label_loss
+from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch, collate
 from bertlab.text.tokenizers.wordpiece import Encoding
 
@@ -56,7 +57,7 @@ def predict_choice(model: Bert, choices: Sequence[str], encodings: Sequence[Enco
     Raises:
         MissingHead: the model has no multiple-choice output layer.
     """
-    model.head("choose")
+    model.require_head("choose")
     score_C = model.choose(model.pool(collate(encodings, pad_id).to(device_of(model))))
     return [Choice(*row) for row in zip(choices, score_C.softmax(-1).tolist(), score_C.tolist(), strict=True)]
 
@@ -69,7 +70,7 @@ class MultipleChoiceTask(LabelledTaskType):
     head = "choose"
     command = "choose"
     metrics = ("accuracy",)
-    progress_metric = ("accuracy", "accuracy")
+    progress_metric = ProgressMetric(key="accuracy", label="accuracy")
     column_flags = ("text_column", "choice_columns")
     required_flags = ("choice_columns", "text_column")
     has_confusion_of_labels = True

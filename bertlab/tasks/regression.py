@@ -1,4 +1,7 @@
-"""Regression: one value for a text or a pair of texts, such as the similarity of two sentences (STS-B)."""
+"""Regression: one value for a text or a pair of texts, such as the similarity of two sentences (STS-B).
+
+Shape legend: B batch, I inputs, R inputs of several batches.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +22,7 @@ from bertlab.tasks.features import Features
 from bertlab.tasks.inference import device_of
 from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType
 from bertlab.tasks.loss import Loss
+from bertlab.tasks.task_type import ProgressMetric
 from bertlab.text.batch import Batch, LabelBatch, collate
 from bertlab.text.tokenizers.wordpiece import Encoding
 
@@ -36,7 +40,7 @@ def predict_value(model: Bert, encoding: Encoding) -> Classification:
     Raises:
         MissingHead: the model has no regression output layer.
     """
-    model.head("regress")
+    model.require_head("regress")
     return Classification((), float(model.regress(model.pool(collate([encoding]).to(device_of(model))))[0]))
 
 
@@ -50,7 +54,7 @@ class RegressionTask(LabelledTaskType):
     page = "classify"
     predicts_value = True
     metrics = ("spearman", "pearson")
-    progress_metric = ("error", "error")
+    progress_metric = ProgressMetric(key="error", label="error")
     column_flags = ("text_column", "pair_column")
     loss = staticmethod(regression_loss)
 
@@ -85,11 +89,16 @@ class RegressionTask(LabelledTaskType):
         values = self.compute_outputs(loaded.model, features, ANALYSIS_BATCH, progress)
         scored_rows = [
             ScoredRow(
-                example.id, example.texts, f"{example.target:g}", f"{value:.2f}", 0.0, None,
-                (float(example.target), value),
+                example.id,
+                example.texts,
+                gold=f"{example.target:g}",
+                prediction=f"{value:.2f}",
+                score=0.0,  # not used, since regression has `values`
+                probability=None,
+                values=(float(example.target), value),
             )
             for example, value in zip(features.examples, values, strict=True)
-        ]  # fmt: skip
+        ]
         return values, scored_rows, None
 
     def format_prediction(self, examples: Examples, row: Example, prediction: float) -> str:
@@ -106,7 +115,11 @@ class RegressionTask(LabelledTaskType):
         return predict_value(model, encoding)
 
     def explained_score(self, model: Bert, batches: Iterable[Batch]) -> tuple[None, torch.Tensor]:
-        """The score whose changes explain the prediction for the first input.
+        """Predict the value of every input.
+
+        Args:
+            batches: the R inputs. The first one is the original text; the others are changed versions of it, and the
+                differences of their values from the first explain the prediction.
 
         Returns:
             None, as there is no label, and the predicted value of every input, [R] on the CPU.

@@ -83,7 +83,7 @@ def predict_next_sentence(model: Bert, encoding: Encoding, objective: str) -> Ne
     Raises:
         MissingHead: the model has no sentence-pair output layer.
     """
-    model.head("nsp")
+    model.require_head("nsp")
     logits_2 = model.nsp(model(collate([encoding]).to(device_of(model))).pooled_BH)[0]
     return NextSentence(float(logits_2.softmax(-1)[0]), objective)
 

@@ -27,6 +27,7 @@ from bertlab.tasks.labelled_task import ANALYSIS_BATCH, LabelledTaskType
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.metrics import LABEL_METRICS, character_f1_macro, entity_metrics
 from bertlab.tasks.span.windows import Ragged
+from bertlab.tasks.task_type import ProgressMetric
 from bertlab.tasks.training_data import TrainingOptions
 from bertlab.text.batch import Batch, LabelBatch, collate
 from bertlab.text.batches import score
@@ -255,7 +256,7 @@ class TaggingTask(LabelledTaskType):
     command = "tag"
     page = "tag"
     metrics = ("entity_f1", "entity_precision", "entity_recall")
-    progress_metric = ("tag_accuracy", "tags")
+    progress_metric = ProgressMetric(key="tag_accuracy", label="tags")
     uses_labels = True
     table_suffix = "conll"
     token_columns = ("tokens", "words")

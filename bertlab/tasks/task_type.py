@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from torch import nn
 
@@ -91,6 +91,15 @@ class EvaluationOptions:
     """A file with a no-answer score for each question, if the predictions come from a file."""
 
 
+class ProgressMetric(NamedTuple):
+    """The metric that the progress bar of a fine-tuning run shows."""
+
+    key: str
+    """Its key in `Loss.metrics`."""
+    label: str
+    """Its name in the progress bar."""
+
+
 class FinetuneTaskType(TaskType):
     """A task type that a checkpoint can be fine-tuned and evaluated on."""
 
@@ -102,8 +111,8 @@ class FinetuneTaskType(TaskType):
     """Whether long texts are split into several windows instead of being truncated."""
     epochs: ClassVar[float] = 3.0
     """Default number of passes over the training data."""
-    progress_metric: ClassVar[tuple[str, str]]
-    """The metric in the progress bar: its key in the metrics of the loss, and its label."""
+    progress_metric: ClassVar[ProgressMetric]
+    """The metric in the progress bar."""
     column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
     """The fields of `task_flags.TaskFlags` that name its columns, except those of the label and the id."""
     required_flags: ClassVar[tuple[str, ...]] = ("text_column",)

@@ -40,7 +40,7 @@ def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), labe
     else:
         matching_types = [task_type for task_type in finetune_types() if task_type.head in loaded.heads]
         spec = (matching_types or finetune_types())[0].default_spec()
-    loaded.model.head(finetune_type(spec.kind).head)
+    loaded.model.require_head(finetune_type(spec.kind).head)
     spec = spec.replace(text=tuple(text)) if text else spec
     return spec.replace(label=(label,)) if label else spec
 

@@ -140,7 +140,7 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
     loaded = _load_checkpoint(config)
     # A left-to-right model uses its MLM output layer to predict the next token, although `head` refuses to return it.
     if not (loaded.config.left_to_right and "mlm" in loaded.heads):
-        loaded.model.head("mlm")  # raises MissingHead
+        loaded.model.require_head("mlm")
     corpus = Corpus.open(config.data)
     corpus.check_vocabulary(loaded.tokenizer, config.data, config.checkpoint)
     return evaluate_pretraining(
@@ -157,7 +157,7 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
 def _load_checkpoint(config: EvaluateConfig, *heads: str) -> checkpoint.Checkpoint:
     loaded = checkpoint.load(config.checkpoint)
     for head in heads:
-        loaded.model.head(head)
+        loaded.model.require_head(head)
     loaded.model.to(resolve_device(config.device))
     return loaded
 

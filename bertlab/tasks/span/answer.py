@@ -106,7 +106,7 @@ def read_passage(
     progress: Callable = iter,
 ) -> SpanReading:
     """Compute the logits of every window of a question; see `Session.answer` for the arguments and errors."""
-    model.head("span")
+    model.require_head("span")
     require_positive(n_best=n_best, max_answer_tokens=max_answer_tokens, stride=stride, batch_size=batch_size)
     device = device_of(model)
     inputs = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_positions), stride)

@@ -30,7 +30,7 @@ from bertlab.tasks.span.squad import is_labelled, read_predictions, read_rows, r
 from bertlab.tasks.span.unanswerable import add_unanswerable
 from bertlab.tasks.span.windows import SpanFeatures, make_span_features, select_trainable_rows
 from bertlab.tasks.splits import choose_split
-from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
+from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType, ProgressMetric
 from bertlab.tasks.training_data import TrainingData, TrainingOptions, checksum
 from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.batches import ShuffledSampler
@@ -155,7 +155,7 @@ class SpanTask(FinetuneTaskType):
     max_tokens = 384
     reads_windows = True
     epochs = 2.0
-    progress_metric = ("exact", "exact")
+    progress_metric = ProgressMetric(key="exact", label="exact")
     column_flags = ("text_column", "pair_column")
     required_flags = ()
     scores_no_answer = True

@@ -142,7 +142,7 @@ def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, longest: int) ->
     loaded = checkpoint.load(config.teacher)
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
-    loaded.model.head("mlm")  # raises MissingHead if the teacher has none
+    loaded.model.require_head("mlm")
     if longest > loaded.config.max_positions:
         positions = loaded.config.max_positions
         raise BertlabError("pairs-too-long-for-teacher", tokens=longest, positions=positions)
