@@ -1,6 +1,6 @@
 """Batches: the integer tensors that a model reads, padded on the right.
 
-Shape legend: B batch, T tokens.
+Shape legend: B batch, T tokens, C choices.
 """
 
 from collections.abc import Callable
@@ -34,6 +34,7 @@ class _TensorRows:
         def make_row(value):
             if isinstance(value, _TensorRows):
                 return value.dummy_row()
+            # A bool tensor is an attention mask, which is True where there is no padding.
             return torch.full((1, *value.shape[1:]), value.dtype == torch.bool, dtype=value.dtype, device=value.device)
 
         return self._map(make_row)

@@ -111,8 +111,8 @@ def score(
     outputs: list[np.ndarray] = [np.empty(0)] * len(order)
     for first in progress(range(0, len(order), batch_size)):
         rows = order[first : first + batch_size]
-        batch = compute(collate([inputs[int(i)] for i in rows], pad_id)).float().cpu().numpy()
-        for i, output in zip(rows, batch, strict=True):
+        batch = collate([inputs[int(i)] for i in rows], pad_id)
+        for i, output in zip(rows, compute(batch).float().cpu().numpy(), strict=True):
             outputs[i] = output
     return outputs
 

@@ -13,7 +13,8 @@ from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS
 
 MASK = "[MASK]"
 _SPECIAL = re.compile("|".join(map(re.escape, SPECIAL_TOKENS)))
-# Matches over one letter per character, see `_classify`. S and s spell a special token that the user typed.
+# Matches a word in a string that has one letter for each character of the text: its class (see `_classify`), or S and
+# then s for the characters of a special token that the user typed.
 _WORD = re.compile("w(?:(?:i*|q)w)*|q|p|Ss*")
 # As in BERT's pre-tokenizer, each ideograph is a word of its own; kana and Hangul form longer words.
 _IDEOGRAPHS = (
@@ -66,16 +67,17 @@ def update_word_numbers(numbers: Iterable[int], before: Sequence[str], after: Se
     if all(kind != "equal" for kind, *_ in edits):
         return set()
     new_numbers = {}
-    for _, start, end, to, to_end in edits:
-        if end - start == to_end - to:  # equal words, or as many changed ones: a word that is being typed
-            new_numbers |= zip(range(start, end), range(to, to_end), strict=True)
+    for _, start, end, new_start, new_end in edits:
+        # These words are equal, or were replaced by as many others, as when the user edits a word.
+        if end - start == new_end - new_start:
+            new_numbers |= zip(range(start, end), range(new_start, new_end), strict=True)
     return {new_numbers[number] for number in numbers if number in new_numbers}
 
 
 def _classify(character: str) -> str:
     """Return the class of a character: w part of a word, q apostrophe, p word by itself, i invisible, " " space.
 
-    An invisible character is no word boundary.
+    An invisible character does not split a word.
     """
     if character in "'’":
         return "q"

@@ -2,6 +2,8 @@
 
 It is a directory with memory-mapped Arrow rows (one per document) and `corpus.json` (how the corpus was made). Every
 epoch draws new sentence pairs and masks from it. `prepare_corpus` writes a corpus.
+
+Shape legend: D documents.
 """
 
 import json
@@ -150,7 +152,7 @@ class Corpus:
         return replace(self, block_size=max(self.block_size, documents))
 
     def _block_span(self, block: int) -> tuple[int, int]:
-        """Return the first document of a block and their number. Sizes of blocks differ by at most 1."""
+        """Return the index of a block's first document and the number of its documents; sizes differ by at most 1."""
         first, end = (len(self.rows) * edge // self.num_blocks for edge in (block, block + 1))
         return first, end - first
 
@@ -159,12 +161,12 @@ class Corpus:
         first, size = self._block_span(block)
         table = self.rows.data.slice(first, size)
 
-        def flat(column):
+        def flatten(column):
             lists = table.column(column).combine_chunks()
             return lists.flatten().to_numpy(zero_copy_only=False), lists.value_lengths().to_numpy()
 
-        tokens, _ = flat("input_ids")
-        segment_lengths, segments_D = flat("segment_lengths")
+        tokens, _ = flatten("input_ids")
+        segment_lengths, segments_D = flatten("segment_lengths")
         _, source_D = np.unique(table.column("source").to_numpy(), return_inverse=True)
         segment_start, document_start = compute_offsets(segment_lengths), compute_offsets(segments_D)
         return Documents(tokens, segment_start, document_start, source_D, np.arange(size))

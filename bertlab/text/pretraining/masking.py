@@ -13,7 +13,8 @@ import torch
 
 from bertlab.text.batch import Batch
 
-# how many words that are too long for the rest of a row's quota are skipped before the row is left below its quota
+# A word that is longer than the rest of a row's quota is skipped. After this many skipped words, the row is left with
+# fewer masked tokens than its quota.
 MAX_SKIPPED_WORDS = 6
 IGNORED = -100  # the label of an unused place among the K of a row; `torch.nn.functional.cross_entropy` skips it
 
@@ -69,6 +70,8 @@ class MaskRule:
 
 def draw_uniform(key_B: torch.Tensor, stream: int, size: int) -> torch.Tensor:
     """Draw numbers from [0, 1), float32 [B, size], as a pure function of (key, stream, column).
+
+    Different values of `stream` give independent numbers for the same key.
 
     Source: the finaliser of SplitMix64 (Steele, Lea, Flood 2014) over a counter, in wrapping 64-bit arithmetic.
     """
@@ -126,9 +129,9 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
     replacement_BK = torch.where(action_BK < rule.mask_share, rule.mask_id, replacement_BK)
 
     masked_BT = batch.input_ids_BT.scatter(1, position_BK, torch.where(used_BK, replacement_BK, original_BK))
-    row_B1 = torch.arange(len(masked_BT), device=key_B.device)[:, None] * size
+    row_start_B1 = torch.arange(len(masked_BT), device=key_B.device)[:, None] * size
     labels_BK = original_BK.masked_fill(~used_BK, IGNORED)
-    return replace(batch, input_ids_BT=masked_BT), (row_B1 + position_BK).flatten(), labels_BK.flatten()
+    return replace(batch, input_ids_BT=masked_BT), (row_start_B1 + position_BK).flatten(), labels_BK.flatten()
 
 
 def label_next_tokens(batch: Batch) -> tuple[Batch, torch.Tensor, torch.Tensor]:
@@ -151,7 +154,7 @@ def _choose_whole_words(
     quota_B: torch.Tensor,
     continues_V: torch.Tensor,
 ) -> torch.Tensor:
-    """Choose whole words to mask, in the order of the draw of their first token; bool [B, T].
+    """Choose whole words to mask, in the order of the random numbers of their first tokens; bool [B, T].
 
     A word that no longer fits the quota is skipped, so long words are masked slightly less often. Source:
     `create_masked_lm_predictions` of google-research/bert, which skips any number of words; this function skips at most
@@ -161,9 +164,9 @@ def _choose_whole_words(
     continues_BT = continues_V[input_ids_BT] & maskable_BT
     continues_BT[:, 1:] &= maskable_BT[:, :-1]
     continues_BT[:, 0] = False
-    first_BT = torch.where(continues_BT, 0, column_T).cummax(dim=1).values
+    first_BT = torch.where(continues_BT, 0, column_T).cummax(dim=1).values  # the column of the word's first token
     order_BT = draw_BT.gather(1, first_BT).masked_fill(~maskable_BT, 2.0).argsort(dim=1, stable=True)
-    # All tensors below are in the order of the draws, in which the tokens of a word are still adjacent.
+    # All tensors below are in the order of the random numbers, in which the tokens of a word are still adjacent.
     word_BT = first_BT.gather(1, order_BT)
     length_BT = torch.zeros_like(word_BT).scatter_add_(1, word_BT, torch.ones_like(word_BT)).gather(1, word_BT)
     remaining_BT = length_BT - 1 - (order_BT - word_BT)  # following tokens of the same word

@@ -121,23 +121,23 @@ def _no_text_error(sources: list[str], invalid: Sequence[DataError]) -> DataErro
 
 
 def _find_changed_settings(facts: dict, settings: dict) -> list[Message | str]:
-    """Return the settings in which a corpus differs from those requested.
+    """Return which settings of an existing corpus differ from the requested ones.
 
     A setting that did not exist when the corpus was made does not count. Neither does the action for invalid rows if
     there were none.
     """
-    theirs, ours = (
+    existing, requested = (
         values | {"sources": [os.path.normpath(source) for source in values["sources"]]}
         for values in (facts["settings"], settings)
     )
-    irrelevant = {"invalid": not facts["invalid"], "vocabulary": not ours["vocabulary"]}
-    changed = [name for name in theirs if theirs[name] != ours.get(name) and not irrelevant.get(name)]
+    irrelevant = {"invalid": not facts["invalid"], "vocabulary": not requested["vocabulary"]}
+    changed = [name for name in existing if existing[name] != requested.get(name) and not irrelevant.get(name)]
     if "sources" in changed:
         changed = [name for name in changed if name != "files"]
-    vocabulary = Message("corpus-change-vocabulary")
+    vocabulary_change = Message("corpus-change-vocabulary")
     descriptions = {
         "sources": Message("corpus-change-sources"), "files": Message("corpus-change-files"),
-        "learnt": vocabulary, "vocabulary": vocabulary,
+        "learnt": vocabulary_change, "vocabulary": vocabulary_change,
     }  # fmt: skip
     return list(dict.fromkeys(descriptions.get(name, f"--{name}") for name in changed))
 

@@ -2,11 +2,11 @@
 
 A position in that order consists of four values, so a resumed run continues there without replaying earlier batches.
 
-Shape legend: B batch, T tokens, E pairs of a block.
+Shape legend: B batch, T tokens, E pairs of a block, D documents of a block.
 """
 
 import weakref
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +30,7 @@ class Position:
     block: int = 0
     """The number of blocks of this epoch that are done."""
     row: int = 0
-    """The next pair in the current block."""
+    """The number of pairs of the current block that are done."""
     has_long_pairs: bool = False
     """Whether the pairs are the long ones of the last part of a run."""
 
@@ -81,8 +81,9 @@ class PairSampler:
         self.batch_size, self.max_tokens, self.seed = batch_size, max_tokens, seed
         self.position, self.shard = position or Position(), shard
         self.pair_objective, self.long_pairs = pair_objective, long_pairs
-        self._current: tuple | None = None
-        self.prefetch_blocks, self._pool, self._pending = prefetch_blocks, None, {}
+        self._current: tuple[Position, BlockPairs] | None = None
+        self.prefetch_blocks, self._pool = prefetch_blocks, None
+        self._pending: dict[Position, Future[BlockPairs]] = {}
 
     def update_progress(self, progress: float) -> bool:
         """Switch to long pairs in the last part of the run.
@@ -138,9 +139,10 @@ class PairSampler:
             pending = self._pending.pop(block, None)
             drawn = pending.result() if pending else _draw_block(self.corpus, *self._draw_arguments(block))
             self._current = (block, drawn)
-            tokens, size = self._current[1][0].tokens, self.tokenizer.vocab_size
-            if len(tokens) and tokens.max() >= size:
-                raise DataError("corpus-token-unknown", id=int(tokens.max()), size=size)
+            documents, _, _ = drawn
+            tokens, vocab_size = documents.tokens, self.tokenizer.vocab_size
+            if len(tokens) and tokens.max() >= vocab_size:
+                raise DataError("corpus-token-unknown", id=int(tokens.max()), size=vocab_size)
             self._prefetch(block)
         return self._current[1]
 
@@ -182,6 +184,7 @@ class PairSampler:
             torch.from_numpy(((t > first_sep) & (t <= last_sep)).astype(np.int64)),
             torch.from_numpy(t <= last_sep),
         )
+        # The key of a row depends only on its position in the data and on the seed.
         index = (self.position.epoch << 48) + (self.position.block << 32) + rows
         key_B = torch.from_numpy(index ^ (self.seed * 0x5851F42D4C957F2D & (1 << 62) - 1))
         return PairBatch(inputs, key_B, torch.from_numpy(pairs.label_E[rows]))

@@ -11,7 +11,7 @@ other such documents.
 Two later objectives use the same chunks: sentence-order prediction (ALBERT, Lan et al. 2019, section 3.1), and one run
 of text without a second sentence (RoBERTa's DOC-SENTENCES, Liu et al. 2019, section 4.2).
 
-Shape legend: S segments, D documents, E pairs (examples).
+Shape legend: S segments (sentences), D documents, E pairs (examples), G groups of documents.
 """
 
 from dataclasses import dataclass
@@ -133,22 +133,22 @@ def make_pairs(
                 break
             middle = int(rng.integers(first + 1, last))
             a, b = (cuts[first], cuts[middle]), (cuts[middle], cuts[last])
-            label, other, first_next = IS_NEXT, d, last
+            label, other, next_first = IS_NEXT, d, last
             if pair_objective == "next" and len(candidates) and rng.random() < 0.5:
-                label, first_next = NOT_NEXT, middle
-                full = cuts[last] - cuts[first] >= target
-                length_b = target - (a[1] - a[0]) if full else b[1] - b[0]
+                label, next_first = NOT_NEXT, middle
+                is_full = cuts[last] - cuts[first] >= target
+                length_b = target - (a[1] - a[0]) if is_full else b[1] - b[0]
                 other = _draw_other_document(candidates, d, documents.original_D, tokens_D, length_b, rng)
                 if one_sentence_D[d] and one_sentence_D[other]:  # B begins within a sentence, like the B it replaces
                     begin, _, end = cuts_D[other]
                     b = (max(begin, end - max(1, length_b)), end)
                 else:
-                    b = _draw_span(cuts_D[other], max(1, length_b), full, rng)
+                    b = _draw_span(cuts_D[other], max(1, length_b), is_full, rng)
             a, b = _truncate(a, b, target, rng)
             if pair_objective == "order" and rng.random() < 0.5:
                 label, a, b = SWAPPED, b, a
             rows.append((a[0], a[1] - a[0], b[0], b[1] - b[0], label, d, other))
-            first = first_next
+            first = next_first
     columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T
     return Pairs(*columns)
 
@@ -179,7 +179,9 @@ def _cut_runs(documents: Documents, longest: int, rng: np.random.Generator, shor
 
 
 def _find_candidates(original_D: np.ndarray, group_D: np.ndarray) -> list[np.ndarray]:
-    """Find the documents that each document's random Bs may come from: those of its group, or of all small groups.
+    """Find the documents that each document's random Bs may come from.
+
+    These are the documents of its group. Groups with fewer than `MIN_DOCUMENTS` documents are combined into one.
 
     Args:
         original_D: as in `Documents`.
@@ -233,7 +235,11 @@ def _find_cuts(documents: Documents, d: int, longest: int) -> np.ndarray:
 
 
 def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
-    """Return the end of the chunk that begins at `first`: two sentences or more, if possible `target` tokens."""
+    """Return the end of the chunk that begins at `first`.
+
+    It has at least two sentences and `target` tokens if the document has so much left, and no single sentence remains
+    after it.
+    """
     last = min(first + 2, len(cuts) - 1)
     while last < len(cuts) - 1 and cuts[last] - cuts[first] < target:
         last += 1
@@ -242,7 +248,10 @@ def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
 
 
 def _draw_span(cuts: np.ndarray, length: int, at_least: bool, rng: np.random.Generator) -> tuple[int, int]:
-    """Draw whole sentences of about `length` tokens from a document; with `at_least`, not fewer if it has enough."""
+    """Draw consecutive whole sentences with about `length` tokens from a document.
+
+    With `at_least`, they have `length` tokens or more, unless the document is too short.
+    """
     latest = max(0, int(cuts.searchsorted(cuts[-1] - length, side="right")) - 1)
     first = int(rng.integers(0, latest + 1))
     start = int(cuts[first])
@@ -254,7 +263,10 @@ def _draw_span(cuts: np.ndarray, length: int, at_least: bool, rng: np.random.Gen
 
 
 def _truncate(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.random.Generator):
-    """Remove tokens from the longer span until both fit in `target`, each at random from its front or its back."""
+    """Remove tokens from the longer span until both together have at most `target` tokens.
+
+    Each token is removed at random from the front or the back of its span.
+    """
     length_a, length_b = a[1] - a[0], b[1] - b[0]
     excess = max(0, length_a + length_b - target)
     uneven = min(excess, abs(length_a - length_b))

@@ -2,6 +2,8 @@
 
 A process writes the documents of its shard to one file, as record batches that each belong to one bucket. The parent
 process reads the files in the order of the shards, so the corpus does not depend on which process is done first.
+
+Shape legend: D documents.
 """
 
 from collections.abc import Iterator
@@ -22,7 +24,7 @@ from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 MAX_BUFFERED_TOKENS = 1 << 20  # tokens that a process keeps in memory before it writes them
-# the maximum number of texts that are tokenised at once, and about the maximum of their characters
+# how many texts are tokenised at once, and about how many characters they may have together
 BATCH_ROWS, BATCH_CHARACTERS = 64, 1 << 20
 
 
@@ -95,7 +97,11 @@ class TokenisationJob:
 def tokenise_shards(
     job: TokenisationJob, shards: list[Shard], workers: int
 ) -> Iterator[tuple[list[int], list[DataError], Counts]]:
-    """Tokenise all shards and yield the results of `_tokenise_shard`, in the order of the shards."""
+    """Tokenise all shards.
+
+    Yields:
+        for each shard, in order: the bucket of each record batch in its file, the errors of invalid rows, its counts.
+    """
     workers = max(1, min(workers, len(shards)))
     if workers == 1:
         _set_job(job)
@@ -125,13 +131,13 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
     """Tokenise one shard into a file of record batches.
 
     Returns:
-        the bucket of each record batch, the errors of invalid rows, and the counts.
+        the bucket of each record batch in the file, the errors of invalid rows, and the counts.
     """
     number, shard = numbered_shard
     rng = np.random.default_rng([_job.seed, number])
     counts, buckets, invalid = Counts(), [], []
     documents: list[tuple[np.ndarray, list[int]]] = []
-    tokens = 0
+    buffered_tokens = 0
     with pa.OSFile(_job.shard_path(number), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
         for batch in _batch_texts(read_texts(shard, _job.column)):
             for text, (ids, lengths) in zip(batch, _tokenise_texts([text.text or "" for text in batch]), strict=True):
@@ -144,10 +150,10 @@ def _tokenise_shard(numbered_shard: tuple[int, Shard]) -> tuple[list[int], list[
                 documents.append((ids, lengths))
                 characters, size = len(text.text), len(text.text.encode("utf-8", "surrogatepass"))
                 counts.add(Counts(1, len(ids), characters, size))
-                tokens += len(ids)
-            if tokens > MAX_BUFFERED_TOKENS:
+                buffered_tokens += len(ids)
+            if buffered_tokens > MAX_BUFFERED_TOKENS:
                 buckets += _write_documents(documents, shard, rng, writer)
-                documents, tokens = [], 0
+                documents, buffered_tokens = [], 0
         buckets += _write_documents(documents, shard, rng, writer)
     counts.add(Counts(invalid=len(invalid), first_invalid=invalid[:5]))
     return buckets, invalid, counts

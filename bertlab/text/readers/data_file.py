@@ -65,8 +65,7 @@ class DataFile:
         Raises:
             DataError: the file cannot be read, or its name is not UTF-8.
         """
-        if not is_unicode(str(self.path)):
-            raise DataError("file-name-not-utf-8", path=self.name)
+        self._check_name()
         try:
             return self.path.stat().st_size
         except OSError as error:
@@ -81,7 +80,7 @@ class DataFile:
 
     @cached_property
     def sample(self) -> bytes:
-        """The first `SAMPLE_BYTES` after decompression, before UTF-16 becomes UTF-8."""
+        """The first `SAMPLE_BYTES` after decompression, in the encoding of the file."""
         with self._decompressed() as file:
             return file.read(SAMPLE_BYTES)
 
@@ -140,8 +139,12 @@ class DataFile:
         with self.open() as file:
             return sum(file.read(min(BUFFER_BYTES, end - at)).count(b"\n") for at in range(0, end, BUFFER_BYTES))
 
+    def _check_name(self) -> None:
+        if not is_unicode(str(self.path)):
+            raise DataError("file-name-not-utf-8", path=self.name)
+
     def _open(self) -> BinaryIO:
-        _ = self.size  # checks the name first
+        self._check_name()
         try:
             return self.path.open("rb")
         except OSError as error:
@@ -160,8 +163,9 @@ class _Decompressed(io.RawIOBase):
         self.file = file
         openers = {"gz": gzip.open, "xz": lzma.open, "zst": lambda path: pa.input_stream(str(path), "zstd")}
         self.stream = openers[file.compression](file.path)
-        by_ratio = max(FREE_BYTES, MAX_RATIO * file.size)
-        self.remaining = self.limit = by_ratio if file.limits.bytes is None else min(by_ratio, file.limits.bytes)
+        ratio_limit = max(FREE_BYTES, MAX_RATIO * file.size)
+        content_limit = file.limits.bytes
+        self.remaining = self.limit = ratio_limit if content_limit is None else min(ratio_limit, content_limit)
 
     def readable(self) -> bool:
         return True

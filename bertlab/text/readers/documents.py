@@ -54,11 +54,11 @@ class Shard(ABC):
 
     @abstractmethod
     def rows(self, column: str) -> Iterator[Record]:
-        """Read the rows of the shard, numbered from 1, with at least this column."""
+        """Yield the rows of the shard, numbered from 1. Only `column` is needed; other columns may be left out."""
 
     @abstractmethod
     def row_number(self, number: int) -> int:
-        """Return the number of a row in the file or data set for its number in the shard; both count from 1."""
+        """Convert a row's number within the shard to its number in the whole file or data set; both count from 1."""
 
     @property
     def name(self) -> str:
@@ -110,10 +110,10 @@ class HubShard(Shard):
     first: int
     """The first row, from 0."""
     last: int
-    """The row after the last one."""
+    """The row after the last row of the shard, from 0."""
 
     def rows(self, column: str) -> Iterator[Record]:
-        rows = _hub_rows(self.path, False)
+        rows = _hub_rows(self.path, stream=False)
         return (Record(i - self.first + 1, rows[i]) for i in range(self.first, self.last))
 
     def row_number(self, number: int) -> int:
@@ -129,7 +129,7 @@ class StreamShard(Shard):
     shares: int
     """The number of shares."""
     kind: Literal["files", "rows"]
-    """How the data set is shared: by its files, or by every n-th row."""
+    """What one share consists of: "files", one file of the data set; "rows", every n-th row, with n = `shares`."""
 
     @property
     def name(self) -> str:
@@ -139,7 +139,7 @@ class StreamShard(Shard):
         return f"{self.path} shard {self.share + 1} of {self.shares}"
 
     def rows(self, column: str) -> Iterator[Record]:
-        stream = split_dataset_by_node(_hub_rows(self.path, True), self.share, self.shares)
+        stream = split_dataset_by_node(_hub_rows(self.path, stream=True), self.share, self.shares)
         return (Record(number, row) for number, row in enumerate(stream, 1))
 
     def row_number(self, number: int) -> int:
@@ -231,7 +231,7 @@ def _data_file(path: str) -> DataFile:
     return _cached_data_file(path, stat.st_size, stat.st_mtime_ns)
 
 
-@lru_cache(maxsize=4)  # consecutive shards belong to the same file, and each needs its encoding
+@lru_cache(maxsize=4)  # the next shard is usually of the same file, whose encoding need not be guessed again
 def _cached_data_file(path: str, size: int, modified: int) -> DataFile:
     return DataFile(Path(path))
 
@@ -247,7 +247,7 @@ def _file_shards(path: Path, source: int, column: str) -> list[Shard]:
 
 
 def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int) -> list[Shard]:
-    rows = _hub_rows(name, stream)
+    rows = _hub_rows(name, stream=stream)
     try:
         columns = rows.column_names or list(next(iter(rows), {}))
     except hub.UNREADABLE:
@@ -259,9 +259,9 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
         # One file of the data set per share if there are enough files. Otherwise each process must go through all rows.
         kind, shares = ("files", rows.num_shards) if rows.num_shards >= workers else ("rows", workers)
         return [StreamShard(name, label, source, 0, share, shares, kind) for share in range(shares)]
-    each = rows.data.nbytes / max(1, len(rows))
+    row_bytes = rows.data.nbytes / max(1, len(rows))
     spans = [(a, min(a + HUB_ROWS, len(rows))) for a in range(0, len(rows), HUB_ROWS)]
-    return [HubShard(name, label, source, int(each * (b - a)), a, b) for a, b in spans]
+    return [HubShard(name, label, source, int(row_bytes * (b - a)), a, b) for a, b in spans]
 
 
 @lru_cache(maxsize=4)

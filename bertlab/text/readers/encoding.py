@@ -14,9 +14,8 @@ def encoding_of(content: bytes) -> str:
     >>> encoding_of("비가 온다".encode("cp949")), encoding_of("비가 온다".encode()[:-1])
     ('cp949', 'utf-8-sig')
     """
-    if (
-        content[:2] in (b"\xff\xfe", b"\xfe\xff") and b"\0" in content
-    ):  # a byte order mark, and one half of a space or line break
+    # In UTF-16, a byte order mark comes first, and one of the two bytes of every space and line break is zero.
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff") and b"\0" in content:
         return "utf-16"
     text = content.decode(errors="replace")
     undecodable = text.count("\ufffd")
@@ -28,8 +27,8 @@ def encoding_of(content: bytes) -> str:
         )  # incremental: the last character may be cut off
     except UnicodeDecodeError:
         return UTF_8
-    foreign = [character for character in korean if character > "\x7f"]
-    return "cp949" if sum("가" <= character <= "힣" for character in foreign) > len(foreign) / 2 else UTF_8
+    non_ascii = [character for character in korean if character > "\x7f"]
+    return "cp949" if sum("가" <= character <= "힣" for character in non_ascii) > len(non_ascii) / 2 else UTF_8
 
 
 def make_printable(text: object) -> str:

@@ -117,7 +117,7 @@ def decoding_message(error: UnicodeDecodeError, encoding: str) -> Message:
 
 
 def _has_lines(file: DataFile) -> bool:
-    """Whether a .json file has one value per line, that is, it is no array and its first line is a complete value."""
+    """Whether a .json file has one value per line: it is not an array, and its first line is a complete value."""
     start = file.sample.lstrip(BLANK)
     if file.is_utf_16 or start[:1] == b"[":
         return False

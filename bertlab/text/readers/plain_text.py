@@ -29,15 +29,15 @@ class PlainText(FileFormat):
         return sections_between(starts, file.size)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
-        number, first, parts, size = 0, 0, [], 0
+        number, first_line, parts, size = 0, 0, [], 0
 
-        def record() -> Record:
+        def make_record() -> Record:
             content = b"".join(parts)
             try:
                 text = content.decode(file.encoding).replace("\r\n", "\n").rstrip("\n")
             except UnicodeDecodeError as error:
-                return Record(first + 1, None, decoding_message(error, file.encoding))
-            return Record(first + 1, {"text": text})
+                return Record(first_line + 1, None, decoding_message(error, file.encoding))
+            return Record(first_line + 1, {"text": text})
 
         with file.open() as stream:
             if section.first:
@@ -45,16 +45,16 @@ class PlainText(FileFormat):
             remaining = None if section.last is None else section.last - section.first
             for line in _read_lines(stream, remaining):
                 if line.strip():
-                    first = first if parts else number
+                    first_line = first_line if parts else number
                     parts.append(line)
                     size += len(line)
                 ends_line = line.endswith(b"\n")
                 if parts and (not line.strip() or not ends_line or size >= DOCUMENT_BYTES):
-                    yield record()
+                    yield make_record()
                     parts, size = [], 0
                 number += ends_line
             if parts:
-                yield record()
+                yield make_record()
 
 
 def _find_next_document(stream: BinaryIO, at: int) -> int:

@@ -70,7 +70,7 @@ class FileFormat(ABC):
         Args:
             file: the file; `file.lines()` and `file.open()` decompress it.
             section: the part to read; it is the whole file unless the format overrides `sections`.
-            columns: the only columns needed, if not all.
+            columns: the columns that are needed; None for all. Records may contain others too.
 
         Raises:
             DataError: the file as a whole cannot be read.
@@ -136,8 +136,8 @@ def find_suffix(path: str | Path) -> str | None:
     name = Path(path).name.lower()
     compression = next((suffix for suffix in COMPRESSED_SUFFIXES if name.endswith(suffix)), "")
     stem = name.removesuffix(compression)
-    found = next((suffix for suffix in _FORMATS if stem.endswith(suffix) and stem != suffix), None)
-    return None if found is None else found + compression
+    format_suffix = next((suffix for suffix in _FORMATS if stem.endswith(suffix) and stem != suffix), None)
+    return None if format_suffix is None else format_suffix + compression
 
 
 def format_of(file: DataFile, default: str | None = None) -> FileFormat:

@@ -31,12 +31,12 @@ class Rows:
     rows: list[dict]
     """The rows; a row may lack columns."""
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Label names by column, for columns of label numbers whose source has names."""
+    """The label names of each column that contains label numbers, if the source stores such names."""
     skipped: frozenset[int] = frozenset()
     """The numbers (from 1) of the rows that could not be read and were left out."""
 
     def number_rows(self) -> Iterator[tuple[int, dict]]:
-        """Yield every row with its number in the source, from 1; skipped rows count.
+        """Yield every row with its number in the source, from 1; the numbers of skipped rows are left out.
 
         >>> list(Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2})).number_rows())
         [(1, {'text': 'Tea.'}), (3, {'text': 'Rain.'})]
@@ -47,7 +47,7 @@ class Rows:
         return len(self.rows)
 
     def first(self, count: int) -> "Rows":
-        """Return the first `count` rows, with the rows left out among them.
+        """Return the first `count` rows, and in `skipped` only the numbers of skipped rows among them.
 
         >>> rows = Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2, 4}))
         >>> len(rows.first(1)), rows.first(1).skipped, rows.first(2).skipped

@@ -22,8 +22,8 @@ def read_split(
     """Read one split of a data set.
 
     Args:
-        source: a file (which is the split), a directory that has a file for it, or a hub id: "owner/name", with
-            ":configuration" and "@revision" where it has them.
+        source: a file (which is the split), a directory that has a file for it, or a hub id: "owner/name",
+            optionally followed by ":configuration" and "@revision".
         limits: the maximum size of a file's content; see `read_file`.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
 
@@ -130,7 +130,7 @@ def _strip_suffix(path: Path) -> str:
 
 
 def _check_parts(source: str | Path, split: str, files: Sequence[Path]) -> tuple[Path, ...]:
-    """Check that the files are one file, or all parts of one split, and return them in order."""
+    """Check that there is only one file, or that the files are all parts of one split; return them in order."""
     parts = {path: PART.fullmatch(_strip_suffix(path)) for path in files}
     kinds = {part and (part[1], part[3]) for part in parts.values()}
     numbers = sorted(int(part[2]) for part in parts.values() if part)

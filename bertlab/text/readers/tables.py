@@ -74,8 +74,8 @@ def make_table_reader(lines: Iterable[str], delimiter: str, quoted: bool = True)
 def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
     """Whether quotation marks enclose fields of a tab-separated table instead of being part of its text.
 
-    In tables of Excel and pandas, every field that begins with a quotation mark also ends with one. In GLUE's files
-    they are part of the text.
+    In tables of Excel and pandas, every field that begins with a quotation mark also ends with one. In GLUE's files,
+    quotation marks are part of the text.
 
     Args:
         text: the table, or its beginning if not `is_whole`.
@@ -96,7 +96,8 @@ def has_quoted_fields(text: str, is_whole: bool = True) -> bool:
     except csv.Error as error:
         if is_whole or "end of data" not in str(error):  # the sample may end within a quoted field
             return False
-    # if some fields contained line breaks, lines would differ in their number of tabs
+    # With fewer rows than lines, some quoted fields contain line breaks, unless the marks belong to the text after all.
+    # A line that ends inside a field has fewer tabs than others.
     tabs = [line.count("\t") for line in lines if line.strip()]
     return rows == len(tabs) or len(set(tabs)) > 1
 
@@ -178,7 +179,7 @@ def _decode(lines: Iterable[bytes], encoding: str) -> Iterator[str]:
 
 
 def split_rows(lines: Iterable[str], delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str], Message | None]]:
-    """Yield for each row the line where it begins, its fields, and the reason if it cannot be split into fields."""
+    """Yield the number of each row's first line, its fields, and the reason if the row cannot be split into fields."""
     reader = make_table_reader(lines, delimiter, quoted)
     while True:
         number = reader.line_num + 1
@@ -197,7 +198,10 @@ def split_rows(lines: Iterable[str], delimiter: str, quoted: bool) -> Iterator[t
 
 
 def _cut_between_quotes(file: DataFile, size: int) -> list[Section]:
-    """Cut a file into sections that end with a row: an even number of quotation marks comes before a row's end."""
+    """Cut a file into sections that end at the end of a row.
+
+    This is a line end with an even number of quotation marks before it; other line ends are inside a quoted field.
+    """
     starts = [0]
     with file.open() as stream:
         while starts[-1] + size < file.size:

@@ -30,7 +30,7 @@ PARTS = {
 }  # fmt: skip
 # the field of a "Sequence" that lists its members
 SEQUENCE_FIELDS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
-MAX_MEMBERS = 8  # of a "Sequence"
+MAX_MEMBERS = 8  # the maximum number of members of a "Sequence"
 MAX_WORD_CHARS = 10_000  # the time to split a word is quadratic in its length
 
 

@@ -76,17 +76,20 @@ def choose_alphabet(counts: Counter, coverage: float) -> list[str]:
     >>> choose_alphabet(Counter("aaaabbbc"), 0.8)
     ['a', 'b']
     """
-    chosen, missing = [], coverage * counts.total()
+    chosen, remaining = [], coverage * counts.total()
     for character, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        if missing <= 0:
+        if remaining <= 0:
             break
         chosen.append(character)
-        missing -= count
+        remaining -= count
     return sorted(chosen)
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which are not valid in UTF-8, by U+FFFD, which the normaliser drops; offsets stay."""
+    """Replace lone surrogates, which are not valid in UTF-8, by U+FFFD, which the normaliser drops.
+
+    The length of the text stays the same, and so do the offsets.
+    """
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 

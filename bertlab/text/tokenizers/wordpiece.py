@@ -298,7 +298,7 @@ class Tokenizer:
             return self._backend.normalizer.normalize_str(text)
 
     def _add_layout(self, a: tokenizers.Encoding, b: tokenizers.Encoding | None = None) -> Encoding:
-        """Add [CLS] and [SEP]. The library could add them too, but not mark them apart from a "[SEP]" in the text."""
+        """Add [CLS] and [SEP]. If the library added them, they would look the same as a "[SEP]" in the text."""
         ids, tokens, offsets = [self.cls_id, *a.ids, self.sep_id], ["[CLS]", *a.tokens, "[SEP]"], a.offsets
         offsets = [(0, 0), *offsets, (0, 0)]
         special = [True, *[False] * len(a), True]
