@@ -176,7 +176,7 @@ def _make_configuration(kind: type, build: Callable[..., object] | None = None, 
 
 
 def _takes_path(hint: object) -> bool:
-    """Whether text for a field with this type hint is a path."""
+    """Whether a string for a field with this type hint is converted to a path."""
     return hint is Path or (Path in get_args(hint) and str not in get_args(hint))
 
 

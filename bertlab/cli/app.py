@@ -38,7 +38,7 @@ class App:
 
 
 def app(config: App) -> int:
-    """Start the server. On Unix this process becomes the server; on Windows it waits for it.
+    """Start the server. On Unix this process becomes the server; on Windows the server is a child process.
 
     Raises:
         BertlabError: the port cannot be used, a directory is missing, or streamlit is not installed.

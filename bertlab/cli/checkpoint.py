@@ -14,7 +14,7 @@ from bertlab.config.errors import BertlabError
 if TYPE_CHECKING:
     from bertlab.explore.session import Session
 
-# fields of a record that hold for exactly these weights and are dropped when the weights change
+# Fields of a record that describe the results of these exact weights. They are dropped when the weights change.
 WEIGHT_FIELDS = {"cloze", "note"}
 EMPTY = ("", None, [], {})
 
@@ -169,7 +169,8 @@ def export(config: Export) -> None:
     name, card = Path(config.out).name, ""
     if "command" in record:  # written by a training run of bertlab
         record = {**record, "stored": config.dtype}
-        if config.dtype == "float8":  # measured before quantisation; `bertlab evaluate --record` adds new ones
+        if config.dtype == "float8":
+            # The metrics were measured before quantisation. `bertlab evaluate --record` adds new ones.
             record["validation"] = {}
         card = render_card(name, record)
     elif changed is not session:

@@ -131,7 +131,8 @@ def _parse(kind: type, name: str, arguments: list[str], recipe: object | None = 
     Returns:
         The configuration, or None after printing the help.
     """
-    from bertlab.cli import flags  # imports tyro, which takes 0.1 s that the list of commands need not wait
+    # This imports tyro, which takes 0.1 s. The list of commands, which is printed without parsing, does not need it.
+    from bertlab.cli import flags
 
     report, (description, examples) = io.StringIO(), flags.split_docstring(kind)
     if not {"-h", "--help"}.isdisjoint(arguments):
