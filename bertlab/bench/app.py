@@ -170,6 +170,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
         times = page.evaluate(WAIT_FOR_WORD, word)
         since_navigation.append(times[0])
         since_message.append(times[1])
+        # The same address once more: the browser has cached the files of the app, and the payload is counted.
         second_page = page.context.new_page()
         second_page.on("websocket", lambda connection: connection.on("framereceived", frames.append))
         second_page.add_init_script(RECORD_EVENTS)
@@ -197,7 +198,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
 
 
 def measure_layout_shifts(browser: Browser, address: str, options: AppBenchConfig) -> dict:
-    """Return the layout shift after a text change, by page and width of the browser window (PAGE_WIDTH)."""
+    """Return the layout shift after a text change for every page and window width, with keys such as "tag_390"."""
     shifts = {}
     for width in (1280, 390):
         for change in LAYOUT_SHIFT_CHANGES:

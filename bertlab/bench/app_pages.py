@@ -29,9 +29,11 @@ class TextChange:
     field_key: str
     """The key of the text field."""
     text: str
-    """The new text; {word} in it is replaced by a word, so that no text is sent twice."""
+    """The new text. In a timed change, {word} in it is replaced by a different word each time, since the result of a
+    text that was sent before would come from a cache."""
     result_selector: str = ""
-    """For a timed change, the CSS selector of the element drawn last; "" if a canvas draws the word."""
+    """The CSS selector of the last element of the result to be drawn; "" for a result that a canvas draws, which is
+    complete when the canvas has drawn the word. Needed for timed changes only."""
     parameters: dict[str, str] = field(default_factory=dict)
     """Other query parameters of the address."""
 

@@ -47,7 +47,7 @@ class Visitor:
         self.opening_ms: list[float] = []
         self.response_ms: list[float] = []
         self.errors: list[str] = []
-        self.page_hash = self.query = ""
+        self.page_hash = self.query_string = ""
 
     async def visit(self, address: str) -> None:
         """Open the page and make all changes. A lost connection or a timeout is an error and ends the visit."""
@@ -62,7 +62,7 @@ class Visitor:
         start = BackMsg()
         start.rerun_script.page_name = self.change.page
         checkpoint = {"checkpoint": self.options.checkpoint} if self.options.checkpoint else {}
-        start.rerun_script.query_string = self.query = urlencode(self.change.parameters | checkpoint)
+        start.rerun_script.query_string = self.query_string = urlencode(self.change.parameters | checkpoint)
         field_id = await self._send(connection, start, self.opening_ms)
         count = self.options.visitor_changes
         for number in range(count):
@@ -70,7 +70,7 @@ class Visitor:
             # No two visitors send the same text, so that no result is cached.
             word = f"{WORDS[self.number % len(WORDS)]} and the {WORDS[-1 - number]}"
             message = BackMsg()
-            message.rerun_script.page_script_hash, message.rerun_script.query_string = self.page_hash, self.query
+            message.rerun_script.page_script_hash, message.rerun_script.query_string = self.page_hash, self.query_string
             widget = message.rerun_script.widget_states.widgets.add()
             widget.id, widget.string_value = field_id, self.change.text.format(word=word)
             await self._send(connection, message, self.response_ms)
@@ -90,7 +90,7 @@ class Visitor:
                 elif kind == "navigation":
                     self.page_hash = reply.navigation.page_script_hash
                 elif kind == "page_info_changed":
-                    self.query = reply.page_info_changed.query_string
+                    self.query_string = reply.page_info_changed.query_string
                 elif kind == "delta":
                     element = reply.delta.new_element
                     if element.text_input.id.endswith(f"-{self.change.field_key}"):

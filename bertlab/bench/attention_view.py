@@ -30,7 +30,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.explore.facts import AttentionMap, TokenRow
 from bertlab.views import assets, html, payload
 
-HOVERS, LAYER_SWITCHES = 9, 5  # repetitions of each
+HOVERS, LAYER_SWITCHES = 9, 5  # how many hovers and how many layer switches are timed
 COLUMNS = ("view", "tokens", "bytes", "built in Python", "first paint", "hover", "layer switch")
 TARGETS = ("*target*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
 
@@ -137,7 +137,11 @@ class PageTimer:
         return 1000 * metrics.get("ProcessTime", metrics["TaskDuration"])
 
     def time_repeatedly(self, script: str, count: int) -> str:
-        """Run a script with 0, 1, ... count - 1, and return its median wall-clock time and mean CPU time as text."""
+        """Run a script `count` times, with the arguments 0, 1, 2 and so on.
+
+        Returns:
+            its median wall-clock time and mean CPU time, as text.
+        """
         before = self.read_cpu_ms()
         times = [self.page.evaluate(script, i) for i in range(count)]
         return format_times(statistics.median(times), (self.read_cpu_ms() - before) / count)
@@ -208,7 +212,7 @@ def measure_bertlab(page: Page, attention: AttentionMap, limit: float) -> list[t
 
 
 def measure_bertviz(page: Page, attention: AttentionMap, limit: float) -> list[tuple[str, ...]]:
-    """Return the table row of bertviz's head view, which says so if the page did not open.
+    """Return the table row of bertviz's head view. If the page did not open, the row says so instead of the times.
 
     Raises:
         BertlabError: this version of bertviz loads its libraries in another way.
@@ -265,7 +269,7 @@ def measure(config: AttentionViewBenchConfig) -> dict:
 
 
 def run(config: AttentionViewBenchConfig) -> None:
-    """Measure both views, and record their ratios at the longest input that both opened if `--record` is given."""
+    """Measure both views, and record their ratios for the longest input that both could show if `--record` is given."""
     measurements = measure(config)
     opened = {(row[0], int(row[1])): row for row in measurements["rows"] if " ms" in row[4]}
     sizes = [size for name, size in opened if name.startswith("bertviz") and ("bertlab, first view", size) in opened]
@@ -275,11 +279,14 @@ def run(config: AttentionViewBenchConfig) -> None:
         bertlab_row, bertviz_row = opened["bertlab, first view", size], opened["bertviz, head view", size]
         for name, column in (("size in bytes", 2), ("first paint", 4), ("layer switch", 6)):
             if bertlab_row[column] and bertviz_row[column]:
-                ratio = round(_leading_number(bertviz_row[column]) / _leading_number(bertlab_row[column]), 1)
+                bertviz_value, bertlab_value = (
+                    _parse_leading_number(row[column]) for row in (bertviz_row, bertlab_row)
+                )
+                ratio = round(bertviz_value / bertlab_value, 1)
                 claim = f"App: attention view of {config.layers} x {config.heads} heads, {size} tokens, {name}"
                 results.append(Result(claim, ratio, unit="x", n=1, peer="bertviz head view"))
     report(measurements if config.json else {}, results, config)
 
 
-def _leading_number(cell: str) -> float:
+def _parse_leading_number(cell: str) -> float:
     return float(cell.split()[0].replace(",", ""))

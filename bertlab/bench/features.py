@@ -18,7 +18,7 @@ from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.windows import make_span_features
 from bertlab.training.devices import describe_hardware
 
-SAMPLE_ROWS = 4000  # on which the peer's number of processes is chosen
+SAMPLE_ROWS = 4000  # number of rows in the sample on which the peer's number of processes is chosen
 
 
 @dataclass(frozen=True)

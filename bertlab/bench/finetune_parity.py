@@ -112,7 +112,10 @@ def make_recipe(config: ParityBenchConfig, name: Task) -> Recipe:
 
 
 def measure(config: ParityBenchConfig) -> list[dict]:
-    """Do the runs that are missing in results.json, and return one row per run: task, seed, side, metric and value."""
+    """Do the runs that are missing in results.json, and return one row per run.
+
+    A row has, among others, the task, the seed, the implementation (`side`), the metric and its value.
+    """
     datasets.disable_progress_bars()
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -149,7 +152,7 @@ def measure(config: ParityBenchConfig) -> list[dict]:
 
 
 def read_run_results(path: Path) -> list[dict]:
-    """Return the rows of a results.json, which may be of an older version; [] if there is no such file."""
+    """Return the rows of a results.json, with old names of keys replaced; [] if there is no such file."""
     rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     return [rename_keys(row, PARITY_KEYS) | {"recipe": rename_keys(row["recipe"], PARITY_RECIPE_KEYS)} for row in rows]
 
@@ -179,7 +182,8 @@ def save_encoder(config: ParityBenchConfig) -> Path:
 def save_initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder: Path) -> Path:
     """Save the encoder with a new task head, from which both implementations start, and return its directory.
 
-    They share the head because its initial weights change the metrics more than the order of the rows does.
+    Both start with the same task head, because its initial weights influence the metrics more than the order of the
+    rows does.
     """
     directory, spec, loaded = config.out / "initial" / f"{name}-{seed}", task(name), checkpoint.load(encoder)
     if not directory.is_dir():
@@ -232,7 +236,8 @@ def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, encoder:
     """Fine-tune with the Trainer and return the validation metrics. See `finetune_with_bertlab` for the arguments."""
     recipe, spec, tokenizer = make_recipe(config, name), task(name), peer.load_tokenizer(encoder)
     out, task_type = config.out / "peer", finetune_type(spec.kind)
-    # As in bertlab, a window starts 128 tokens after the previous one. transformers needs the overlap instead.
+    # As in bertlab, a window starts 128 tokens after the previous one. transformers needs the overlap instead. About 24
+    # tokens of a window are the question and special tokens.
     overlap = max(recipe.max_tokens // 3, recipe.max_tokens - 128 - 24)
     train = peer.read_task_rows(rows, "train", task_type)
     data = peer.encode_rows(train, task_type, spec.text, tokenizer, recipe.max_tokens, overlap)

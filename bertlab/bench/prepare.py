@@ -1,9 +1,9 @@
 """`bertlab bench prepare`: measure the speed and memory of `bertlab prepare` on one, two and four copies of a text.
 
 Each amount of text is prepared by the command itself, in a separate process. Memory is that of the command and its
-worker processes together, sampled twenty times per second (Linux only). It is given as resident memory, which counts a
-shared page once per process, and as its anonymous part, which cannot be shared or read again from a file. The command
-then runs a second time, to measure how fast it finds that the corpus exists.
+worker processes together, sampled twenty times per second (Linux only). Two numbers are reported: resident memory,
+which counts a shared page once per process, and anonymous memory, the part of it that does not come from a file. The
+command then runs a second time, to measure how fast it detects that the corpus already exists.
 """
 
 import json

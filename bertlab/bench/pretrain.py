@@ -31,8 +31,9 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
-TARGET_RATIOS = {"tiny": 5.0, "mini": 5.0, "base": 1.5}  # by preset, to padded pairs
-WARM_UP_STEPS = 10  # not measured: memory is allocated and kernels are compiled in them
+# for each preset, the target of the ratio of bertlab's speed to that of the padded pairs
+TARGET_RATIOS = {"tiny": 5.0, "mini": 5.0, "base": 1.5}
+WARM_UP_STEPS = 10  # these steps allocate memory and compile kernels, so they are not measured
 POLL_SECONDS = 0.02  # how often the log of the run is read
 
 
@@ -96,12 +97,12 @@ def measure(config: PretrainBenchConfig) -> dict:
             for name, batches in (("padded_pairs", pairs), ("full_rows", rows))
         }
         parameters = sum(p.numel() for p in loop.trainer.model.parameters())
-        other_seconds: list[float] = []
+        outside_seconds: list[float] = []
 
         def run_bertlab() -> float:
-            run_directory = directory / f"run-{len(other_seconds)}"
-            speed, seconds = time_command(config, corpus, run_directory, dtype)
-            other_seconds.append(seconds)
+            run_directory = directory / f"run-{len(outside_seconds)}"
+            speed, seconds_outside = time_command(config, corpus, run_directory, dtype)
+            outside_seconds.append(seconds_outside)
             return speed
 
         run_peers = {
@@ -109,7 +110,7 @@ def measure(config: PretrainBenchConfig) -> dict:
             for name, peer in peers.items()
         }
         speeds = measure_alternately(run_bertlab, run_peers, config.rounds, quiet=config.json)
-        # These two come last, so that they do not fill the caches of any implementation.
+        # These two are measured last, so that they do not evict the data of an implementation from the CPU's caches.
         peak_flops = measure_peak_flops(device, dtype)
         pair_speed = measure_pair_speed(corpus, config.batch_size, config.max_tokens)
     return {
@@ -122,7 +123,7 @@ def measure(config: PretrainBenchConfig) -> dict:
         "precision": str(dtype).removeprefix("torch."),
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
         **speeds,
-        "seconds_outside_training": round(min(other_seconds), 1),
+        "seconds_outside_training": round(min(outside_seconds), 1),
         "pair_sampler_tokens_per_second": round(pair_speed),
         "mflop_per_token": round(flop_per_token / 1e6, 2),
         "peak_gflop_per_second": round(peak_flops / 1e9),

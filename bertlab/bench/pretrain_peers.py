@@ -25,7 +25,7 @@ class Batches(Protocol):
 
 
 class PaddedPairs:
-    """The sentence pairs that bertlab samples, padded to the longest pair of each batch.
+    """The sentence pairs that bertlab samples, all padded to the same length.
 
     Args:
         batches: the source of the pairs.
@@ -61,15 +61,16 @@ class FullRows:
         while True:
             for block in rng.permutation(self.corpus.num_blocks):
                 tokens = np.concatenate([rest, self.corpus.read_documents(int(block)).tokens.astype(np.int64)])
-                count = len(tokens) // (T - 2)
-                rows_RT = np.full((count, T), self.tokenizer.cls_id)
-                rows_RT[:, 1:-1] = tokens[: count * (T - 2)].reshape(count, T - 2)
+                num_rows = len(tokens) // (T - 2)
+                rows_RT = np.full((num_rows, T), self.tokenizer.cls_id)
+                rows_RT[:, 1:-1] = tokens[: num_rows * (T - 2)].reshape(num_rows, T - 2)
                 rows_RT[:, -1] = self.tokenizer.sep_id
                 rng.shuffle(rows_RT)
-                full = count - count % B
-                for ids_BT in rows_RT[:full].reshape(-1, B, T):
+                used_rows = num_rows - num_rows % B  # rows that fill whole batches
+                for ids_BT in rows_RT[:used_rows].reshape(-1, B, T):
                     yield self._make_batch(torch.from_numpy(ids_BT.copy()), rng)
-                rest = tokens[full * (T - 2) :] if not full else np.empty(0, np.int64)
+                # A block that is too small for one batch is continued with the next block.
+                rest = np.empty(0, np.int64) if used_rows else tokens
 
     def _make_batch(self, ids_BT: torch.Tensor, rng: np.random.Generator) -> PairBatch:
         inputs = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))

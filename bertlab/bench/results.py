@@ -60,7 +60,7 @@ class Result:
     peer: str | None = None
     """What the value is compared with."""
     target: float | None = None
-    """The value to reach, if one was set; a minimum for speeds, a maximum for times."""
+    """The value to reach, if one was set: a minimum for speeds; a maximum for times, sizes and errors."""
     command: str = ""
     """The command that measures the value."""
     hardware: str | None = None

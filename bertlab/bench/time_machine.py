@@ -2,7 +2,7 @@
 
 The page is the HTML file that the Save menu of the time machine writes, in a headless Chromium. The time of a frame
 starts with the slider's event and ends when the new snapshot is drawn and its pixels are read back. All snapshots are
-shown in a shuffled order, once when they have to be drawn for the first time, and then again.
+shown in a shuffled order: once, when each is drawn for the first time, and then several times more.
 """
 
 import os
