@@ -20,9 +20,9 @@ OUT = ROOT / "assets" / "tour.webp"
 WIDTH, HEIGHT = 1180, 780  # pixels of the browser
 SCALE = 0.8  # size of the picture relative to the browser
 MAX_BYTES = 3_000_000
-SHORT, LONG = 130, 1100  # milliseconds for which a frame is shown
+SHORT, LONG = 130, 1100  # how long a frame is shown, in milliseconds
 
-# A headless browser draws no pointer.
+# A headless browser draws no mouse pointer, so the page draws a dot that follows the mouse.
 POINTER = """() => {
   const dot = document.createElement("div");
   dot.style.cssText = "position:fixed;width:18px;height:18px;border-radius:9px;background:rgba(230,90,0,.55);"
@@ -35,6 +35,7 @@ POINTER = """() => {
 }"""
 
 Frame = tuple[Image.Image, int]
+"""A picture, and the milliseconds for which it is shown."""
 
 
 def capture_frame(page: Page, milliseconds: int = SHORT) -> Frame:
@@ -44,7 +45,12 @@ def capture_frame(page: Page, milliseconds: int = SHORT) -> Frame:
 
 
 def open_page(page: Page, address: str, path: str, ready: str, **parameters: str) -> None:
-    """Open a page of the app and wait until it is complete."""
+    """Open a page of the app and wait until it is complete.
+
+    Args:
+        ready: the CSS selector of an element that is visible once the page is complete.
+        parameters: the query parameters of the address.
+    """
     page.goto(f"http://{address}/{path}?{urlencode(parameters)}")
     page.locator(ready).first.wait_for(timeout=120_000)
     page.wait_for_selector('[data-test-script-state="notRunning"]')
@@ -53,7 +59,7 @@ def open_page(page: Page, address: str, path: str, ready: str, **parameters: str
 
 
 def move_pointer(page: Page, places: list[tuple[float, float]], milliseconds: int = LONG) -> Iterator[Frame]:
-    """Yield a frame for each place the pointer moves to."""
+    """Move the pointer to each place (x, y in pixels), and yield a frame there."""
     for x, y in places:
         page.mouse.move(x, y, steps=3)
         page.wait_for_timeout(250)

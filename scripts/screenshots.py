@@ -4,8 +4,8 @@
 `bertlab app` on a free port, opens each page with its example, and prints one line for each screenshot:
 
 - overflow: how many pixels the page is wider than the screen, and which elements are cut off at their right edge;
-- moved: by how many pixels the element moved that moved farthest when the page's text was changed (from the browser's
-  own `layout-shift` entries, with the whole page visible), and the browser's score for all shifts;
+- moved: how far, in pixels, one element moved at most when the page's text was changed (from the browser's own
+  `layout-shift` entries, with the whole page visible), and the browser's score for all shifts;
 - ms: time from that change until the page stopped changing;
 - errors: messages of the browser's console.
 """
@@ -35,7 +35,7 @@ class Shot:
     wait_for: str = "h1"
     """Selector of the element that shows that the page is complete."""
     change: tuple[str, ...] = ()
-    """The key of a text field with an English and a Korean text to enter, or one selector to click."""
+    """The key of a text field, an English and a Korean text to enter there; or only a selector to click."""
     clicks: tuple[str, ...] = ()
     """Selectors to click in this order before the screenshot."""
 
@@ -123,7 +123,8 @@ IS_IDLE = """() => {
   return performance.now() - window.lastChange > 600;
 }"""
 
-# Elements wider than their container, in shadow roots too: [pixels the page is too wide, [[pixels, element]]].
+# Finds elements that are wider than their container, in shadow roots too. Returns the pixels by which the page is too
+# wide, and a list of [pixels, element].
 FIND_OVERFLOW = """() => {
   const overflows = [];
   const main = document.querySelector(".stMain");
@@ -182,7 +183,7 @@ CONTENT_HEIGHT = """() => {
 @dataclass(frozen=True)
 class Options:
     out: Path
-    """A directory for the screenshots, best one that git ignores."""
+    """The directory for the screenshots; it should be one that git ignores."""
     themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     languages: tuple[Literal["en", "ko"], ...] = ("en", "ko")
     widths: tuple[int, ...] = (1280, 390)
@@ -232,7 +233,9 @@ def measure_change(page: Page, shot: Shot) -> dict:
     return {"moved": pixels, "element": element, "shift": score, "ms": round(milliseconds)}
 
 
-def take(browser: Browser, address: str, name: str, theme: str, language: str, width: int, options: Options) -> dict:
+def take_screenshot(
+    browser: Browser, address: str, name: str, theme: str, language: str, width: int, options: Options
+) -> dict:
     """Save one screenshot and return its row of the table."""
     shot = SHOTS[name]
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
@@ -242,7 +245,7 @@ def take(browser: Browser, address: str, name: str, theme: str, language: str, w
     page.on("pageerror", lambda error: errors.append(str(error)))
 
     def record_error(message: ConsoleMessage) -> None:
-        # below the root, Streamlit's script first requests its health check there and gets 404
+        # On a page below the root, Streamlit first requests its health check under the page's path, which gives 404.
         if message.type == "error" and "404" not in message.text:
             errors.append(message.text)
 
@@ -265,7 +268,7 @@ def take(browser: Browser, address: str, name: str, theme: str, language: str, w
             row |= measure_change(page, shot)
             page.screenshot(path=options.out / f"{stem}-changed.png")
         return row | {"errors": errors}
-    except Error as error:  # the row names the error, and the other pages follow
+    except Error as error:  # is reported in the row, so that the other pages are still taken
         page.screenshot(path=options.out / f"{name}-{width}-{theme}-{language}-failed.png")
         return {"overflow": -1, "cut_off": [], "errors": [str(error).splitlines()[0], *errors]}
     finally:
@@ -282,7 +285,7 @@ def main(options: Options) -> None:
             for theme in options.themes:
                 for language in options.languages:
                     for name in options.only or SHOTS:
-                        row = take(browser, address, name, theme, language, width, options)
+                        row = take_screenshot(browser, address, name, theme, language, width, options)
                         rows.append({"page": name, "theme": theme, "language": language, "width": width} | row)
                         print(format_row(rows[-1]), flush=True)
         browser.close()
@@ -290,7 +293,7 @@ def main(options: Options) -> None:
 
 
 def format_row(row: dict) -> str:
-    """A row of the table as text."""
+    """Return a row of the table as text."""
     cut_off = "; ".join(f"{pixels} {name}" for pixels, name in row["cut_off"])
     moved = f"{row['moved']:4} {row['shift']:6.3f} {row['ms']:6} ms {row['element']:42}" if "moved" in row else " " * 63
     about = f"{row['page']:20} {row['theme']:5} {row['language']} {row['width']:4} | {row['overflow']:4} | {moved}"
