@@ -22,7 +22,10 @@ RUN_DIRECTORY = "runs"  # relative to the directory in which the app was started
 
 
 def is_restricted() -> bool:
-    """Whether other machines may reach the app, which is so unless its address is a loopback address."""
+    """Whether paths are restricted because other machines can reach the app.
+
+    This is so unless the address of the app is a loopback address.
+    """
     address = st.get_option("server.address") or ""  # Streamlit listens on every address if none is set
     try:
         return not ipaddress.ip_address(address).is_loopback

@@ -25,8 +25,8 @@ from bertlab.views.passage import escape_html
 def open_checkpoint(prediction: str, *texts: str) -> sessions.Checkpoint:
     """Open the checkpoint of this page, and show its name and size in the sidebar.
 
-    The page shows a note in two cases: if another checkpoint replaces the one that is chosen in the sidebar, since that
-    one cannot make this prediction; and if the texts are in another language than the checkpoint was trained on.
+    The page shows a note in two cases: if the checkpoint chosen in the sidebar cannot make this prediction and another
+    one replaces it, and if the texts are in another language than the checkpoint was trained on.
 
     Args:
         prediction: the prediction that the page shows, as in `bertlab.default_checkpoint`.
@@ -61,7 +61,7 @@ def examples_for(prediction: str) -> Examples:
 
 
 def needs_pair(checkpoint: sessions.Checkpoint, prediction: str) -> bool:
-    """Whether a prediction needs two texts, since the checkpoint was trained on text pairs only."""
+    """Whether a prediction needs two texts, because the checkpoint was trained only on text pairs."""
     return prediction == "classify" and sessions.open_session(checkpoint).num_texts == 2
 
 
@@ -108,7 +108,7 @@ def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
             return checkpoint
         with suppress(CheckpointError):
             return sessions.select_checkpoint(prediction, code)
-        return checkpoint  # the error of its prediction names the missing task head
+        return checkpoint  # its prediction then raises an error that names the missing task head
     try:
         return sessions.select_checkpoint(prediction, code)
     except CheckpointError as error:
@@ -116,7 +116,7 @@ def _select(prediction: str, texts: Sequence[str] = ()) -> sessions.Checkpoint:
         task = next(filter(None, tasks), None)
         if task is None:
             raise
-        pretrained = "strongest"
+        pretrained = "strongest"  # the default of `bertlab.finetune`, if no checkpoint is installed
         if bertlab.shipped():
             pretrained = os.path.basename(sessions.select_checkpoint("fill-mask", code).source)
         raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {pretrained} --out runs/{task}") from error
@@ -135,11 +135,16 @@ def _note_other_language(session: Session, texts: Sequence[str]) -> None:
     ids = [id for ids in session.tokenizer.encode_ids(texts) for id in ids]
     tokens = session.tokenizer.tokens(ids)
     unknown = sum(token == "[UNK]" for token in tokens)
-    letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
+    single_letters = sum(len(token.removeprefix("##")) == 1 and token.removeprefix("##").isalpha() for token in tokens)
     if not tokens:
         return
     values = {"name": os.path.basename(session.name), "language": _name_language(session.language)}
-    values |= {"text_language": _name_language(code), "tokens": len(tokens), "unknown": unknown, "letters": letters}
+    values |= {
+        "text_language": _name_language(code),
+        "tokens": len(tokens),
+        "unknown": unknown,
+        "letters": single_letters,
+    }
     frame.note(t("checkpoint-other-language", **values))
 
 

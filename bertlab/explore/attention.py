@@ -1,6 +1,6 @@
 """Intermediate results of a forward pass: the attention of every head, the parts of one head, and the embeddings.
 
-Shape legend: T tokens, H hidden, N heads, D head size, L layers.
+Shape legend: B batch, T tokens, H hidden, N heads, L layers.
 """
 
 import torch

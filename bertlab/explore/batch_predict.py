@@ -20,8 +20,8 @@ def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
     >>> guess_column(["id", "Review"], TEXT_NAMES)
     'Review'
     """
-    lower = {column.lower(): column for column in reversed(columns)}
-    return next((lower[name] for name in names if name in lower), None)
+    column_by_name = {column.lower(): column for column in reversed(columns)}
+    return next((column_by_name[name] for name in names if name in column_by_name), None)
 
 
 def predict_texts(
@@ -35,7 +35,7 @@ def predict_texts(
     Args:
         session: the session of the checkpoint.
         command: "classify" or "tag".
-        texts: (text, second text) of each row. A second text of None means a single text; with "" the row has an error.
+        texts: (text, second text) of each row. The second text is None for a single text; an empty one is an error.
         progress: wraps the iterable of texts to show progress, like `tqdm`.
 
     Raises:

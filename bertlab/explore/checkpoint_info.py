@@ -10,7 +10,7 @@ from bertlab.tasks.registry import TASK_TYPES, types_of, types_of_command
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_RECORDED_VALUE = 1e9  # a value range with larger numbers is damaged, and ignored
+MAX_RECORDED_VALUE = 1e9  # a recorded value range with larger numbers is ignored, because it must be damaged
 
 
 @dataclass(frozen=True, repr=False)

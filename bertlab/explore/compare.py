@@ -1,12 +1,13 @@
 """Compare two checkpoints on one input, or one checkpoint on two inputs.
 
-The units of comparison are tokens if both sides have the same vocabulary, else words; of different inputs, the units
-that occur in both.
+If both sides have the same vocabulary, their tokens are compared, otherwise their words. If one side has more of
+these units than the other, only the units that occur on both sides are compared.
 
 Attention between words is the sum over the tokens of the attended word and the mean over the tokens of the attending
 word (Clark et al. 2019, arXiv 1906.04341, section 4). Rows are scaled to sum to 1 over the compared units.
 
-Shape legend: T tokens, U units, H hidden, N heads, L layers (of the first side), M layers (of the second side).
+Shape legend: T tokens, U units, H hidden, N heads, L layers (of the first side), M layers (of the second side), P pairs
+of units, X any dimensions before the units.
 """
 
 from collections.abc import Sequence
@@ -59,10 +60,11 @@ class Comparison:
     second_MNUU: np.ndarray
     """Attention between the units on the second side."""
     cka_LM: np.ndarray
-    """Linear CKA of all hidden states with each other; index 0 is the embeddings, l + 1 the output of layer l."""
+    """Linear CKA of every hidden state of the first side with every one of the second; on both axes, index 0 is the
+    embeddings, l + 1 the output of layer l."""
     drift_LU: np.ndarray | None
-    """1 - cosine similarity of each unit's two hidden states, with the same index; None if the numbers of layers or the
-    hidden sizes differ."""
+    """1 - cosine similarity of the two hidden states of each unit, with index 0 for the embeddings as in `cka_LM`; None
+    if the numbers of layers or the hidden sizes differ."""
 
     @property
     def same_heads(self) -> bool:
@@ -73,8 +75,8 @@ class Comparison:
     def js_LN(self) -> np.ndarray:
         """Mean Jensen-Shannon distance (base 2) of each head's rows: 0 for equal, 1 for disjoint attention."""
         # The distance is computed layer by layer, because all heads of a long input together would take gigabytes.
-        sides = zip(self.first_LNUU, self.second_MNUU, strict=True)
-        return np.stack([js_distance(first_NUU, second_NUU).mean(-1) for first_NUU, second_NUU in sides])
+        layers = zip(self.first_LNUU, self.second_MNUU, strict=True)
+        return np.stack([js_distance(first_NUU, second_NUU).mean(-1) for first_NUU, second_NUU in layers])
 
     @property
     def farther_LN(self) -> np.ndarray:
@@ -173,11 +175,11 @@ def linear_cka(first_LUH: np.ndarray, second_MUH: np.ndarray) -> np.ndarray:
 
     def make_gram_matrices(hidden_LUH):
         centred_LUH = hidden_LUH - hidden_LUH.mean(1, keepdims=True)
-        gram_LX = (centred_LUH @ centred_LUH.transpose(0, 2, 1)).reshape(len(hidden_LUH), -1)
-        return gram_LX / np.maximum(np.linalg.norm(gram_LX, axis=1, keepdims=True), 1e-12)
+        gram_LP = (centred_LUH @ centred_LUH.transpose(0, 2, 1)).reshape(len(hidden_LUH), -1)
+        return gram_LP / np.maximum(np.linalg.norm(gram_LP, axis=1, keepdims=True), 1e-12)
 
-    first_LX, second_MX = (make_gram_matrices(side.astype(np.float64)) for side in (first_LUH, second_MUH))
-    return np.clip(first_LX @ second_MX.T, 0, 1)
+    first_LP, second_MP = (make_gram_matrices(side.astype(np.float64)) for side in (first_LUH, second_MUH))
+    return np.clip(first_LP @ second_MP.T, 0, 1)
 
 
 def pool_attention(probs_LNTT: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:
@@ -234,18 +236,17 @@ def _group_into_words(rows: Sequence[TokenRow], text: str, pair: str | None) -> 
             positions_by_word[(row.position,)] = (row.token, [row.position])
             continue
         source = (text, pair or "")[row.segment]
-        overlapping = (
-            at for at, (start, end) in enumerate(spans_by_segment[row.segment]) if start < row.end and row.start < end
-        )
-        at = next(overlapping, None)
-        if at is not None:
-            start, end = spans_by_segment[row.segment][at]
-            positions_by_word.setdefault((row.segment, at), (source[start:end], []))[1].append(row.position)
+        spans = spans_by_segment[row.segment]
+        overlapping = (number for number, (start, end) in enumerate(spans) if start < row.end and row.start < end)
+        number = next(overlapping, None)
+        if number is not None:
+            start, end = spans[number]
+            positions_by_word.setdefault((row.segment, number), (source[start:end], []))[1].append(row.position)
     return [(word, tuple(positions)) for word, positions in positions_by_word.values()]
 
 
 def _align_units(first: _Units, second: _Units) -> list[Unit]:
-    """Match the units of both sides: in order if there are equally many, otherwise those with the same text.
+    """Match the units of both sides: one to one if their numbers are equal, otherwise those with the same text.
 
     >>> sides = [[("tea", (0,)), ("is", (1,)), ("hot", (2,))], [("tea", (0,)), ("hot", (1,))]]
     >>> [(unit.label, unit.second_positions) for unit in _align_units(*sides)]

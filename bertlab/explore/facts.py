@@ -23,7 +23,7 @@ class TokenRow:
     token: str
     """The text of the token in the vocabulary."""
     start: int
-    """The index of its first character in its text (or in the pair); 0 for special tokens."""
+    """The index of its first character in its own text, A or B; 0 for special tokens."""
     end: int
     """The index after its last character; 0 for special tokens."""
     segment: int
@@ -246,9 +246,9 @@ class Lens:
     final_T: tuple[str, ...]
     """The prediction of the last layer."""
     rank_LT: np.ndarray
-    """The rank of the last layer's prediction, from 1."""
+    """The rank, from 1, of the last layer's prediction at each index and position."""
     final_probs_LT: np.ndarray
-    """The probability of the last layer's prediction."""
+    """The probability of the last layer's prediction at each index and position."""
 
 
 @dataclass(frozen=True)
@@ -258,8 +258,8 @@ class Filling:
     tokens: tuple[str, ...]
     """The token for each mask."""
     probability: float
-    """The joint probability of the tokens: the product over the masks, where the masks to the left of each are filled
-    and those to its right are not."""
+    """The joint probability of the tokens: the product of their probabilities, each predicted while the masks to its
+    left are filled and those to its right are not."""
     text: str
     """The input with the tokens filled in."""
 

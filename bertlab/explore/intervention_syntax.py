@@ -105,7 +105,7 @@ def add(text: str, part: str, num_heads: int) -> str:
 def shorten(text: str, num_heads: int) -> str:
     """Remove empty parts from a line, and replace a line with very many parts by the shortest with the same effect.
 
-    The parts of a line that cannot be read stay as they are.
+    A line that cannot be read keeps all its parts.
 
     >>> shorten(", 0.3,1,", 2)
     '0.3,1'
@@ -141,8 +141,9 @@ def resolve(text: str, num_heads: int) -> Changes:
     rows, patches = {}, {}
     for part in split(text):
         if match := _LAYER.fullmatch(part):
-            whole = {(int(match[1]), head) for head in range(num_heads)}
-            heads = heads - whole if match[2] or whole <= heads else heads | whole
+            heads_of_layer = {(int(match[1]), head) for head in range(num_heads)}
+            restores = match[2] or heads_of_layer <= heads
+            heads = heads - heads_of_layer if restores else heads | heads_of_layer
         elif match := _HEAD.fullmatch(part):
             layer, head = int(match[1]), int(match[2])
             if match[3]:
@@ -155,13 +156,13 @@ def resolve(text: str, num_heads: int) -> Changes:
             if match[4]:
                 rows[place] = () if match[4] == UNIFORM else _parse_weights(part, match[4])
         elif match := _PATCH.fullmatch(part) or _HIDDEN.fullmatch(part):
-            index = int if part.startswith("p") else _parse_layer
-            to = (index(match[1]), _parse_position(match[2]))
+            parse_index = int if part.startswith("p") else _parse_layer
+            to = (parse_index(match[1]), _parse_position(match[2]))
             patches.pop(to, None)
             if match[3]:
                 if (to[1] is None) != (match[4] == EVERY):
                     raise _make_unreadable_error(part)
-                patches[to] = (index(match[3]), _parse_position(match[4]))
+                patches[to] = (parse_index(match[3]), _parse_position(match[4]))
         else:
             raise _make_unreadable_error(part)
     return Changes(frozenset(heads), rows, patches)
@@ -194,6 +195,7 @@ def _parse_position(text: str) -> int | None:
 
 
 def _parse_layer(layer: str) -> int:
+    """Return the index of a hidden state, as in the keys of `Changes.patches`."""
     return 0 if layer == EMBEDDINGS else int(layer) + 1
 
 

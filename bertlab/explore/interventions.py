@@ -2,7 +2,8 @@
 
 Effects are differences of log-odds, log(p / (1 - p)), because probabilities near 0 or 1 hardly change.
 
-Shape legend: B batch, T tokens, H hidden, N heads, L layers, C candidates.
+Shape legend: B batch, T tokens, H hidden, N heads, L layers, C candidates, K best candidates, P positions of the probe,
+X inputs or heads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,11 +36,11 @@ MAX_PROBS = 2**24  # maximum number of attention probabilities of a layer in one
 def resolve_interventions(
     model: Bert, changes: Changes, num_tokens: int, other: Encoding | None = None
 ) -> Interventions:
-    """Convert the changes of a line into interventions on a forward pass over `num_tokens` tokens.
+    """Convert the changes of a parsed line into interventions on a forward pass over `num_tokens` tokens.
 
     Args:
         model: the model; it computes the hidden states of `other`.
-        changes: the parsed line.
+        changes: the changes, as `intervention_syntax.resolve` returns them.
         num_tokens: number of tokens of the input.
         other: the text whose hidden states are patched in.
 
@@ -78,9 +79,12 @@ def intervene(
         InterventionError: an intervention does not fit this model and input.
     """
     batch = make_batch_of_one(probe.encoding, device_of(model))
-    both = (NO_INTERVENTIONS, resolve_interventions(model, changes, len(probe.encoding), other))
+    before_and_after = (NO_INTERVENTIONS, resolve_interventions(model, changes, len(probe.encoding), other))
     logits_2C = torch.cat(
-        [_compute_logits(probe, model(batch, interventions=interventions).hidden_BTH) for interventions in both]
+        [
+            _compute_logits(probe, model(batch, interventions=interventions).hidden_BTH)
+            for interventions in before_and_after
+        ]
     )
     odds_2C = log_odds(logits_2C)
     best_2K = logits_2C.topk(min(top_k, logits_2C.shape[1])).indices
@@ -108,7 +112,7 @@ def compute_head_effects(model: Bert, probe: Probe, layers: Sequence[int] | None
 
 
 def compute_effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -> Iterator[HeadEffects]:
-    """Yield the result of `compute_head_effects` layer by layer; the forward pass that they share is computed once.
+    """Yield the result of `compute_head_effects` layer by layer; the pass without ablation is computed only once.
 
     Raises:
         InterventionError: there is no such layer.
@@ -145,7 +149,7 @@ def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
     logits_XC = logits_XC.double()
     logp_XC = logits_XC.log_softmax(-1)
     odds_XC = logp_XC - torch.log1p(-logp_XC.exp())
-    # Only for the most probable candidate does 1 - p lose digits, so there it is the sum of the others' probabilities.
+    # 1 - p loses digits only for the most probable candidate; for it, use the sum of the other probabilities.
     top_X1 = logits_XC.argmax(-1, keepdim=True)
     others_X1 = logits_XC.scatter(-1, top_X1, float("-inf")).logsumexp(-1, keepdim=True)
     return odds_XC.scatter(-1, top_X1, logits_XC.gather(-1, top_X1) - others_X1)

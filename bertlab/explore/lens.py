@@ -37,8 +37,8 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
         for hidden_TH in hidden_LTH
         for probs_TV, places in _predict_in_chunks(model, tokenizer, hidden_TH)
     ]
-    ids, probs, ranks, finals = (
-        torch.cat(part).view(hidden_LTH.shape[:2]).cpu().numpy() for part in zip(*parts, strict=True)
+    ids, probs, ranks, final_probs = (
+        torch.cat(chunks).view(hidden_LTH.shape[:2]).cpu().numpy() for chunks in zip(*parts, strict=True)
     )
     return Lens(
         tokens=make_token_rows(encoding),
@@ -46,7 +46,7 @@ def compute_lens(model: Bert, tokenizer: Tokenizer, encoding: Encoding) -> Lens:
         probs_LT=probs,
         final_T=tuple(tokenizer.tokens(final_T.tolist())),
         rank_LT=ranks,
-        final_probs_LT=finals,
+        final_probs_LT=final_probs,
     )
 
 
@@ -70,7 +70,8 @@ def fill_jointly(
     batch = make_batch_of_one(encoding, device_of(model))
     alone_MV = _predict_masks(model, tokenizer, batch, batch.input_ids_BT, positions)[0]
     alone_ids = alone_MV.argmax(-1)
-    # One more row scores the tokens that are best for each mask alone, whatever the rank of that combination.
+    # One more row of the batch contains the best token for each mask alone, so that the joint probability of these
+    # tokens is known even if the beam search drops them.
     ids_BT, logp_B = batch.input_ids_BT, torch.zeros(1, device=alone_MV.device)
     alone_1T, alone_logp = batch.input_ids_BT.clone(), 0.0
     for mask, position in enumerate(positions):
@@ -106,9 +107,10 @@ def _predict_in_chunks(model: Bert, tokenizer: Tokenizer, hidden_TH: torch.Tenso
 
 def _rank_final_tokens(probs_TV: torch.Tensor, final_T: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Find the most probable tokens, their probabilities, and the rank and probability of the last layer's tokens."""
-    best_T, ids_T = probs_TV.max(-1)
-    finals_T = probs_TV.gather(-1, final_T[:, None])[:, 0]
-    return ids_T, best_T, (probs_TV > finals_T[:, None]).sum(-1) + 1, finals_T
+    best_probs_T, ids_T = probs_TV.max(-1)
+    final_probs_T = probs_TV.gather(-1, final_T[:, None])[:, 0]
+    ranks_T = (probs_TV > final_probs_T[:, None]).sum(-1) + 1
+    return ids_T, best_probs_T, ranks_T, final_probs_T
 
 
 def _predict_masks(

@@ -47,8 +47,8 @@ class Predictor(CheckpointInfo):
             text: the text, with at least one [MASK] in it or in the pair.
             top_k: number of candidates for each mask.
             pair: the second text, if the input is a pair.
-            originals: the word that each mask replaced, "" if it is not known; `MaskFill.original` then contains its
-                probability and rank.
+            originals: the word that each mask replaced, or "" if it is unknown. If it is known, `MaskFill.original`
+                contains its probability and rank.
 
         Raises:
             TextError: there is no [MASK].
@@ -111,15 +111,20 @@ class Predictor(CheckpointInfo):
 
     @torch.inference_mode()
     def classify(self, text: str, pair: str | None = None) -> Classification:
-        """Predict the probability of every label or, with a regression checkpoint, a value (section 4.1)."""
+        """Predict the probability of every label or, with a regression checkpoint, a value.
+
+        Source: Devlin et al. 2019, section 4.1.
+        """
         return self._find_classifier().predict_text(self.model, self._encode(text, pair))
 
     @torch.inference_mode()
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
-        """Predict the probability of each choice as the continuation of a context, in the given order (section 4.4).
+        """Predict the probability of each choice as the continuation of a context, in the given order.
 
         Raises:
             TextError: there are fewer than two choices.
+
+        Source: Devlin et al. 2019, section 4.4.
         """
         self._require_head("multiple_choice")
         if isinstance(choices, str) or len(choices) < 2:
@@ -129,8 +134,9 @@ class Predictor(CheckpointInfo):
 
     @torch.inference_mode()
     def tag(self, text: str) -> Tags:
-        """Tag every word, and find the entities that the tags form (section 5.3)."""
+        """Tag every word, and find the entities that the tags form (Devlin et al. 2019, section 5.3)."""
         self._require_head("tagging")
+        # a checkpoint trained on tags of characters predicts a tag for every token instead of every word
         by_token = self.record.get("settings", {}).get("unit") == "character"
         return predict_tags(self.model, text, self._encode(text), by_token)
 

@@ -11,14 +11,15 @@ import numpy as np
 
 from bertlab.explore.facts import AttentionMap, HeadRoles, TokenRow
 
+# Each role is named after the key that a query attends to; "same" is another occurrence of the query's token.
 ROLES = ("previous", "next", "itself", "[CLS]", "[SEP]", "same")
 
 
 def find_head_roles(attention: AttentionMap) -> HeadRoles:
     """Find the pattern with the largest share of attention, for every head."""
-    targets_RTT = make_patterns(attention.tokens)
+    patterns_RTT = make_patterns(attention.tokens)
     queries_T = [token.position for token in attention.tokens if not token.special]
-    share_RLN = np.einsum("lnqk,rqk->rlnq", attention.probs_LNTT, targets_RTT)[..., queries_T].mean(-1)
+    share_RLN = np.einsum("lnqk,rqk->rlnq", attention.probs_LNTT, patterns_RTT)[..., queries_T].mean(-1)
     best_LN = share_RLN.argmax(0)
     names_LN = tuple(tuple(ROLES[role] for role in best_N) for best_N in best_LN)
     return HeadRoles(names_LN, share_RLN.max(0))
@@ -28,10 +29,10 @@ def make_patterns(tokens: Sequence[TokenRow]) -> np.ndarray:
     """Mark the (query, key) pairs that belong to each role -> float32 [R, T, T], 0 or 1."""
     ids_T = np.array([token.id for token in tokens])
     size = len(tokens)
-    last_T = np.array([token.special and token.position > 0 for token in tokens])
+    is_sep_T = np.array([token.special and token.position > 0 for token in tokens])
     itself_TT = np.eye(size)
-    first_TT, last_TT = np.zeros((size, size)), np.zeros((size, size))
-    first_TT[:, 0], last_TT[:, last_T] = 1, 1
+    cls_TT, sep_TT = np.zeros((size, size)), np.zeros((size, size))
+    cls_TT[:, 0], sep_TT[:, is_sep_T] = 1, 1
     same_TT = (ids_T[:, None] == ids_T[None]) - itself_TT
-    roles = (np.eye(size, k=-1), np.eye(size, k=1), itself_TT, first_TT, last_TT, same_TT)
+    roles = (np.eye(size, k=-1), np.eye(size, k=1), itself_TT, cls_TT, sep_TT, same_TT)
     return np.stack(roles).astype(np.float32)

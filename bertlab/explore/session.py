@@ -1,4 +1,4 @@
-"""`Session`: an open checkpoint, with its predictions (`Predictor`), the values inside the model, and changes of it.
+"""`Session`: an open checkpoint with its predictions (`Predictor`), the values inside the model, and changes to it.
 
 Each method calls the module that computes its result. This module draws and prints nothing.
 
@@ -58,7 +58,7 @@ def load(source: str | Path, device: str = "cpu") -> "Session":
 
 
 def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> Path:
-    """Find the shipped checkpoint for a command: a pre-trained one, unless the command's task type names another.
+    """Find the shipped checkpoint for a command: one fine-tuned for it or, if there is none, a pre-trained one.
 
     Args:
         command: such as "answer", "classify" or "fill-mask".
@@ -185,7 +185,7 @@ class Session(Predictor):
             **self._window_settings(stride, max_tokens),
         )
 
-    # -- changes of the model --------------------------------------------------------------------------------------
+    # -- changes to the model --------------------------------------------------------------------------------------
 
     @torch.inference_mode()
     def word_effects(self, text: str, pair: str | None = None) -> WordEffects:
@@ -221,8 +221,8 @@ class Session(Predictor):
         """
         probe = self._make_probe(kind, text, pair, mask)
         resolved = resolve(changes, self.config.num_heads)
-        patched = self._encode(other) if resolved.patches and other is not None else None
-        return explore_interventions.intervene(self.model, probe, resolved, patched, top_k)
+        encoded_other = self._encode(other) if resolved.patches and other is not None else None
+        return explore_interventions.intervene(self.model, probe, resolved, encoded_other, top_k)
 
     @torch.inference_mode()
     def head_effects(

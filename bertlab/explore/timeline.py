@@ -1,6 +1,6 @@
 """Run the snapshots of a training run on one text: attention, masked-token and next-sentence predictions.
 
-Shape legend: S snapshots, L layers, N heads, T tokens, V vocabulary, M masks, W tokens of a track.
+Shape legend: B batch, S snapshots, L layers, N heads, T tokens, H hidden, V vocabulary, M masks, W tokens of a track.
 """
 
 from collections.abc import Callable, Sequence

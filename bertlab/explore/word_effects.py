@@ -39,12 +39,12 @@ def compute_word_effects(
         TextError: a text is empty, or too long for the model.
     """
     encodings, masked_words = [encode(tokenizer, text, pair, model.config)], []
-    for second, side in enumerate((text, pair or "")):
+    for is_second, side in enumerate((text, pair or "")):
         for start, end in find_words(side):
             if side[start:end] != MASK:
                 masked = mask_spans(side, [(start, end)])
-                encodings.append(encode(tokenizer, *((text, masked) if second else (masked, pair)), model.config))
-                masked_words.append((side[start:end], start, end, bool(second)))
+                encodings.append(encode(tokenizer, *((text, masked) if is_second else (masked, pair)), model.config))
+                masked_words.append((side[start:end], start, end, bool(is_second)))
     device = device_of(model)
     batches = (
         collate(encodings[first : first + BATCH_SIZE], tokenizer.pad_id).to(device)

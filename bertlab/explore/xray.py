@@ -1,6 +1,6 @@
 """The answer x-ray: the prediction for every window of a passage, and the attention between question and answer.
 
-Shape legend: T tokens of a window, K windows, L layers, N heads.
+Shape legend: T tokens of a window, P passage tokens of a window, K windows, N heads.
 """
 
 import torch
@@ -54,8 +54,8 @@ def compute_span_attention(
     read_window = all_windows[window]
     begin_P, end_P = read_window.offsets_T2[read_window.passage].T
     inside_P = (begin_P < end) & (end_P > start) & (end_P > begin_P)
-    answer = [read_window.passage.start + int(index) for index in inside_P.nonzero()[0]]
-    if not answer:
+    answer_positions = [read_window.passage.start + int(index) for index in inside_P.nonzero()[0]]
+    if not answer_positions:
         raise TextError("window-without-characters", window=window, start=start, end=end)
     question_positions = list(range(1, 1 + read_window.question_tokens))
     trace = Trace.of("probs")
@@ -63,16 +63,17 @@ def compute_span_attention(
     # The mean is computed layer by layer, because the rows of all heads together need much memory.
     means = [
         torch.stack([probs_1NTT[0, :, rows].mean(1) for probs_1NTT in trace["probs"]]).float().cpu().numpy()
-        for rows in (question_positions, answer)
+        for rows in (question_positions, answer_positions)
     ]
-    return SpanAttention(_make_token_rows(read_window, tokenizer), tuple(question_positions), tuple(answer), *means)
+    tokens = _make_token_rows(read_window, tokenizer)
+    return SpanAttention(tokens, tuple(question_positions), tuple(answer_positions), *means)
 
 
 def _read_window(
     reading: SpanReading, tokenizer: Tokenizer, k: int, n_best: int, max_answer_tokens: int
 ) -> WindowReading:
     window, starts_T, ends_T = reading.windows[k], reading.start_KT[k], reading.end_KT[k]
-    # The numbers of starts and ends are those of the answers, because with fewer the best score could differ.
+    # `n_best` must be the same as for the answers: with fewer starts and ends to combine, the best score could differ.
     decoded = decode_spans([window], [starts_T], [ends_T], reading.passage, n_best, max_answer_tokens)
     best = decoded.spans[0] if decoded.spans else None
     return WindowReading(

@@ -109,7 +109,7 @@ def analyse(
         source: strings and numbers that identify the rows; the key of the cache.
         rows: the rows.
         spec: the task that the rows belong to.
-        limit: the number of rows to evaluate on.
+        limit: the maximum number of rows to evaluate on.
         progress: wraps the sequence of batches and reports the progress.
         invalid: "skip" leaves out invalid rows; "stop" raises the error of the first one.
 

@@ -177,11 +177,11 @@ def compute_timeline(
     return timeline.timeline(run, first, second, read=read_snapshot, on_progress=progress)
 
 
-def pack_timeline(run: Path, first: str, second: str | None, snapshots: timeline.Timeline, options: dict) -> bytes:
+def pack_timeline(run: Path, first: str, second: str | None, computed: timeline.Timeline, options: dict) -> bytes:
     """Pack the result of `compute_timeline` for the canvas view of the time machine."""
-    checkpoints = tuple(find_checkpoint(str(snapshot.path)) for snapshot in snapshots.snapshots)
+    checkpoints = tuple(find_checkpoint(str(snapshot.path)) for snapshot in computed.snapshots)
     query = {"run": run.name, "text": first} | ({"text_2": second} if second else {})
-    packed = _pack_timeline(run, checkpoints, first, second, snapshots)
+    packed = _pack_timeline(run, checkpoints, first, second, computed)
     return payload.with_options(packed, options | {"subject": query})
 
 

@@ -18,7 +18,7 @@ from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, read_file
 
 MAX_ROWS = 2_000  # rows predicted per click, because all users share the CPU cores
-Texts = list[tuple[str, str | None]]  # (text, second text), the second is None for a single text
+Texts = list[tuple[str, str | None]]  # (text, second text); the second text is None for a single text
 # The column name of each field of a prediction. It differs from the field's name, because the user's table may have a
 # column `label` of its own.
 PREDICTION_COLUMNS = {
@@ -61,9 +61,11 @@ def draw_panel(checkpoint: sessions.Checkpoint, command: str) -> None:
             return
         if len(texts) > MAX_ROWS:
             frame.note(t("batch-too-many-rows", limit=MAX_ROWS, count=len(texts)))
-        has_empty_text = [any(part is not None and not part.strip() for part in row) for row in texts]
-        if any(has_empty_text):
-            frame.note(t("batch-empty-texts", count=sum(has_empty_text), first=1 + has_empty_text.index(True)))
+        incomplete = [
+            number for number, row in enumerate(texts, 1) if any(part is not None and not part.strip() for part in row)
+        ]
+        if incomplete:
+            frame.note(t("batch-empty-texts", count=len(incomplete), first=incomplete[0]))
         key, query = f"batch-predictions-{command}", (checkpoint, command, tuple(texts[:MAX_ROWS]))
         if st.button(
             t("batch-predict", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{command}"
@@ -102,10 +104,10 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.Checkpoint) ->
     text = fields.column(left, t("batch-text-column"), text, table.columns, f"text-{command}")
     pair = ""
     if "pair_column" in types_of_command(command)[0].column_flags:
-        trained_texts = sessions.open_session(checkpoint).num_texts
+        num_texts = sessions.open_session(checkpoint).num_texts
         # the columns of a table without column names are called "1" and "2"
-        default = "2" if trained_texts == 2 and table.columns == ("1", "2") else ""
-        pair = "" if trained_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default
+        default = "2" if num_texts == 2 and table.columns == ("1", "2") else ""
+        pair = "" if num_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default
         pair = fields.column(right, t("batch-pair-column"), pair, ["", *table.columns], f"pair-{command}")
     return [(_cell_text(row.get(text)), _cell_text(row.get(pair)) if pair else None) for row in table.rows]
 

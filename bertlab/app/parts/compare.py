@@ -116,6 +116,7 @@ def _draw(
 ) -> None:
     """Draw a figure of the comparison. For short texts, add the columns of its CSV file."""
     result = comparison.result
-    # All token pairs of a long text would slow the page down. Without `data`, the CSV file holds the values drawn.
+    # `columns` has a function of the same name for each of these figures. All token pairs of a long text would slow the
+    # page down; without `data`, the CSV file holds the values drawn.
     data = getattr(columns, function.__name__)(result, *values) if len(result.units) <= MAX_SAVED_TOKENS else None
     plots.draw(key, function, comparison, *values, data=data, on_click=on_click, **options)

@@ -29,15 +29,15 @@ def is_requested(
     """
     name = sessions.short_name(checkpoint)
     settings: tuple = (name, source.name, source.split, source.content_hash, task, columns, max_rows)
-    if source.invalid != "skip":  # the mark of the default is the same as in older links
+    if source.invalid != "skip":  # the default is left out, because older links have a hash without this setting
         settings = (*settings, source.invalid)
-    mark = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
+    settings_hash = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
     if source.content is not None and url.recall("from") == "upload":
         st.caption(t("evaluation-upload-not-in-link"))
     clicked = st.button(t("evaluation-run", count=min(max_rows, total)), icon=":material/play_arrow:", type="primary")
-    started = mark if clicked else url.recall("ran")
+    started = settings_hash if clicked else url.recall("ran")
     url.store("ran", started)
-    return started == mark
+    return started == settings_hash
 
 
 def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Source, task: str) -> calls.Expression:

@@ -184,7 +184,7 @@ def list_examples(checkpoint: sessions.Checkpoint, analysis: ErrorAnalysis, sele
     st.subheader(t("evaluation-hardest" if selected is None else "evaluation-selected"), anchor=False)
     id = "evaluation-hardest-count" if len(hardest) > MAX_EXAMPLES else "evaluation-hardest-count-all"
     st.caption(t(id, shown=min(MAX_EXAMPLES, len(hardest)), count=len(hardest)))
-    joint = "" if analysis.spec.unit == "character" else " "
+    separator = "" if analysis.spec.unit == "character" else " "
     names = {
         "label": t("evaluation-label"), "prediction": t("evaluation-prediction"),
         "probability": t("evaluation-probability"), "nothing": t("evaluation-nothing"),
@@ -193,20 +193,20 @@ def list_examples(checkpoint: sessions.Checkpoint, analysis: ErrorAnalysis, sele
         row = analysis.rows[number]
         with st.container(border=True, key=f"example-{number}"):
             left, right = st.columns([5, 1], vertical_alignment="center")
-            left.html(evaluation.row_html(row, names, joint))
+            left.html(evaluation.row_html(row, names, separator))
             tooltip = t("open-in-attention")
             if right.button(t("attention"), key=f"open-{number}", icon=":material/hub:", help=tooltip):
-                _open_attention_page(checkpoint, analysis.spec.kind, row, joint)
+                _open_attention_page(checkpoint, analysis.spec.kind, row, separator)
     subject = _subject_columns(checkpoint, analysis)
     st.download_button(
         t("evaluation-download", count=len(hardest)),
-        lambda: encode_csv(row | subject for row in evaluation.table([analysis.rows[n] for n in hardest], joint)),
+        lambda: encode_csv(row | subject for row in evaluation.table([analysis.rows[n] for n in hardest], separator)),
         "evaluation.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
 
 
-def _open_attention_page(checkpoint: sessions.Checkpoint, kind: str, row: ScoredRow, joint: str) -> None:
+def _open_attention_page(checkpoint: sessions.Checkpoint, kind: str, row: ScoredRow, separator: str) -> None:
     """Open the texts of a scored row on the Attention page."""
     task_type = finetune_type(kind)
     predict = partial(sessions.compute, checkpoint, task_type.command)
-    selection.open_attention_page(checkpoint, *task_type.attention_texts(row, joint, predict))
+    selection.open_attention_page(checkpoint, *task_type.attention_texts(row, separator, predict))

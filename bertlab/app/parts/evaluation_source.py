@@ -117,7 +117,7 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
     """Let the user choose the text columns and the label column. The defaults are the task's columns, or a guess.
 
     Returns:
-        the text columns, () for the task's own, and the label column, "" for the task's own.
+        (text columns, label column), where () and "" stand for the columns that the task itself names.
     """
     task_type = finetune_type(spec.kind)
     if task_type.fixed_columns:

@@ -10,7 +10,7 @@ from bertlab.app.i18n import t
 def read_passage(
     checkpoint: sessions.Checkpoint, question: str, text: str
 ) -> tuple[calls.Expression, calls.Expression]:
-    """Find the answers to a question with the prediction for every window.
+    """Find the answers to a question, and the prediction for every window.
 
     Returns:
         the passage and the result of `Session.xray`, each with its code.

@@ -135,14 +135,14 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
     shown += [(t("heads-change-head", layer=layer, head=head), f"{layer}.{head}") for layer, head in heads_off]
     for layer, head, position in parsed.rows:
         shown.append((t("heads-change-row", layer=layer, head=head, position=position), f"r{layer}.{head}.{position}"))
-    for layer, position in parsed.patches:
+    for hidden_index, position in parsed.patches:
         place = changes.EVERY if position is None else str(position)
         name = (
-            t("heads-change-all-patches", state=fields.name_hidden_state(layer))
+            t("heads-change-all-patches", state=fields.name_hidden_state(hidden_index))
             if position is None
-            else t("heads-change-patch", state=fields.name_hidden_state(layer), place=place)
+            else t("heads-change-patch", state=fields.name_hidden_state(hidden_index), place=place)
         )
-        shown.append((name, f"p{layer}.{place}"))
+        shown.append((name, f"p{hidden_index}.{place}"))
     with st.container(horizontal=True, gap="xsmall", key="heads-undo"):
         st.button(
             t("heads-undo"),
@@ -168,14 +168,14 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
 # -- the grid ------------------------------------------------------------------------------------------------------
 
 
-def measured_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput) -> calls.Expression | None:
-    """Return the effect of every head; None until `measure_effects` has computed it."""
+def recall_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput) -> calls.Expression | None:
+    """Return the effect of every head from the cache; None until `measure_effects` has computed it."""
     if st.session_state.get("heads.measured") != (checkpoint, probe_input):
         return None
-    return _effects(checkpoint, probe_input)
+    return _call_head_effects(checkpoint, probe_input)
 
 
-def _effects(
+def _call_head_effects(
     checkpoint: sessions.Checkpoint, probe_input: ProbeInput, progress: Callable | None = None
 ) -> calls.Expression:
     options = {"mask": probe_input.mask, "progress": progress}
@@ -193,7 +193,7 @@ def measure_effects(checkpoint: sessions.Checkpoint, probe_input: ProbeInput, pl
         place: the container of the progress bar.
     """
     bar = place.progress(0.0, t("heads-measuring"))
-    _effects(checkpoint, probe_input, lambda share: bar.progress(share, t("heads-measuring")))
+    _call_head_effects(checkpoint, probe_input, lambda share: bar.progress(share, t("heads-measuring")))
     st.session_state["heads.measured"] = (checkpoint, probe_input)
     url.write_address()
     st.rerun()
@@ -232,11 +232,11 @@ def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles
             "before": 1 / (1 + float(np.exp(-effects.log_odds))),
         }  # fmt: skip
 
-    def changed(new_line: str) -> None:
+    def store_new_line(new_line: str) -> None:
         st.session_state["heads.received"] = new_line
         store_changes(changes.shorten(new_line, config.num_heads))
 
-    components.draw_head_grid(data, changed)
+    components.draw_head_grid(data, store_new_line)
 
 
 def find_colour_limit(effects: HeadEffects) -> float:

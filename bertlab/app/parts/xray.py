@@ -77,7 +77,7 @@ def draw_probabilities(text: str, reading: WindowReading) -> None:
 @st.fragment
 @frame.show_errors()
 def draw_heads(checkpoint: sessions.Checkpoint, question: str, text: str, span_xray: SpanXray) -> None:
-    """Draw how much attention each head has between question and answer, and the tokens that one head attends to."""
+    """Draw how much attention of each head goes from question to answer or back, and what one head attends to."""
     st.subheader(t("xray-heads"), anchor=False)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     direction = url.choice(

@@ -14,17 +14,17 @@ from bertlab.views.passage import escape_html
 MAX_IMMEDIATE_WORDS = 40  # each word takes a forward pass, so for longer texts the user must click a button
 
 
-def second_text_field(texts: int | None, example: str) -> str:
+def second_text_field(num_texts: int | None, example: str) -> str:
     """Draw the field of the second text and return its text.
 
     If the checkpoint was trained on single texts, the field is hidden until the user clicks a button or a link contains
     a second text. From then on it stays visible, even when it is empty.
 
     Args:
-        texts: the number of texts that the checkpoint was trained on, 1 or 2; None if unknown.
+        num_texts: the number of texts that the checkpoint was trained on, 1 or 2; None if unknown.
         example: the text at first.
     """
-    if texts == 1:
+    if num_texts == 1:
         visible = "1" if url.recall("judged2") else url.recall("two")
         url.store("two", visible)
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -33,8 +33,8 @@ def second_text_field(texts: int | None, example: str) -> str:
                 st.button(t("classify-add-second-text"), type="tertiary", on_click=url.store, args=("two", "1"))
         if not visible:
             return ""
-    empty = None if texts == 2 else t("sentence-b-optional")
-    return fields.text_line(st, t("classify-pair"), example, key="judged2", placeholder=empty)
+    placeholder = None if num_texts == 2 else t("sentence-b-optional")
+    return fields.text_line(st, t("classify-pair"), example, key="judged2", placeholder=placeholder)
 
 
 def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> None:
@@ -84,11 +84,11 @@ def show_prediction(checkpoint: sessions.Checkpoint, text: str, pair: str) -> No
 
 
 session, examples = selection.find_session("classify"), selection.examples_for("classify")
-trained_texts = session.num_texts if session else None  # 1, 2 or None
-first_example, second_example = examples.similar_pair if trained_texts == 2 else (examples.review, "")
+num_texts = session.num_texts if session else None  # 1, 2 or None
+first_example, second_example = examples.similar_pair if num_texts == 2 else (examples.review, "")
 frame.heading("classify-value" if session and selection.predicts_value(session) else "classify")
 text = fields.text_line(st, t("classify-text"), first_example, key="judged")
-pair = second_text_field(trained_texts, second_example)
+pair = second_text_field(num_texts, second_example)
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("classify", text, pair)
     if selection.needs_pair(checkpoint, "classify") and not pair.strip():

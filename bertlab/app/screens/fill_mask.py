@@ -27,6 +27,7 @@ previous_words = url.swap_previous("mask", current_words)
 if previous_words != current_words:  # the text was edited: a masked word stays masked at its new place
     masked_before = {number for number in range(len(previous_words)) if str(number) in numbers}
     masked_now = update_word_numbers(masked_before, previous_words, current_words)
+    # if the user typed the example sentence again, its word is masked as at first
     numbers = set(default.split(".")) if default else set(map(str, masked_now))
 masked_words = {number for number, word in enumerate(current_words) if str(number) in numbers and word != MASK}
 store_masked_words(masked_words)

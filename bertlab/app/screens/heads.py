@@ -22,7 +22,7 @@ with frame.show_errors():
     # predict before anything is drawn, so that an error in the text is shown only once
     sessions.compute(checkpoint, "intervene", *probe_input.values, mask=probe_input.mask)
     tokens = sessions.compute(checkpoint, "encode", probe_input.text, probe_input.pair)
-    effects = surgery.measured_effects(checkpoint, probe_input)
+    effects = surgery.recall_effects(checkpoint, probe_input)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         surgery.draw_grid(

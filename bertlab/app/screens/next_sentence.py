@@ -14,12 +14,12 @@ def fill_fields(first: str, second: str) -> None:
 
 
 frame.heading("next-sentence")
-follows = selection.examples_for("next-sentence").next_sentence_pairs
-first = fields.text_line(st, t("next-sentence-first"), follows["follow"][0], key="first")
-second = fields.text_line(st, t("next-sentence-second"), follows["follow"][1], key="second")
+examples = selection.examples_for("next-sentence").next_sentence_pairs
+first = fields.text_line(st, t("next-sentence-first"), examples["follow"][0], key="first")
+second = fields.text_line(st, t("next-sentence-second"), examples["follow"][1], key="second")
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(t("next-sentence-swap"), on_click=fill_fields, args=(second, first), icon=":material/swap_vert:")
-    for name, pair in follows.items():
+    for name, pair in examples.items():
         st.button(t(f"next-sentence-{name}"), on_click=fill_fields, args=pair, type="tertiary")
 
 with st.container(key="verdict"), frame.show_errors():

@@ -39,12 +39,13 @@ def show_timeline(run: Path, first: str, second: str) -> None:
 
     implementation = partial(training_runs.compute_timeline, progress=show_progress)
     texts = (first, second or None)
-    snapshots = calls.assign(
+    timeline_call = calls.assign(
         "snapshots",
         calls.call_function(timeline, calls.make_path_expression(run), *texts, implementation=implementation),
     )
-    code = calls.write_canvas_code(snapshots, html.timeline_html, "time-machine.html")
-    packed = training_runs.pack_timeline(run, *texts, snapshots.result, components.canvas_options() | {"code": code})
+    code = calls.write_canvas_code(timeline_call, html.timeline_html, "time-machine.html")
+    options = components.canvas_options() | {"code": code}
+    packed = training_runs.pack_timeline(run, *texts, timeline_call.result, options)
     place.empty()
     components.draw_canvas("timeline", packed)
     display.explain("attention", "mask_probability", "nsp_probability", "loss")
