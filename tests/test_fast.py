@@ -184,9 +184,9 @@ def test_bucketed_attention_has_the_right_gradient(share):
     layout = HeadBucketLayout(
         real_BT, make_bucket_mask_function(torch.zeros(1, dtype=torch.float64), False), num_heads=2
     )
-    assert len(layout.place_X) == real_BT.numel()  # too few for TOKENS_STEP: all padding is among them
+    assert len(layout.position_X) == real_BT.numel()  # too few for TOKENS_STEP: all padding is among them
     assert {bucket.padded_length for bucket in layout.buckets} == {32}
-    qkv_XH = torch.randn(len(layout.place_X), 3 * 4, dtype=torch.float64, requires_grad=True)
+    qkv_XH = torch.randn(len(layout.position_X), 3 * 4, dtype=torch.float64, requires_grad=True)
 
     def real_outputs(qkv_XH):
         torch.manual_seed(0)

@@ -339,7 +339,7 @@ def test_the_summary_counts_agreeing_directions():
     assert "1 of 2" in text
     assert "B on C (-1.00, the paper +0.10)" in text
     assert summarise_directions(table_of(70, 70, 69)).endswith(
-        "1 of 2 differences have the paper's direction; in 1 ours are equal."
+        "1 of 2 differences have the paper's direction; 1 of ours is zero."
     )
     assert summarise_directions({**table_of(70, 71, 69), "rows": {}}) == "Nothing can be compared with the paper yet."
 

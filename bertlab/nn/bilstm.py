@@ -1,10 +1,10 @@
 """A two-layer BiLSTM on top of a BERT, followed by an output layer.
 
 The paper uses it twice: on a left-to-right model while all weights are fine-tuned (Devlin et al. 2019, section 5.1),
-and on the hidden states of a frozen encoder (section 5.3). It has the interface of a `Bert`, so losses and metrics
-accept either.
+and on the hidden states of a frozen encoder (section 5.3). `BertBiLSTM` has the interface of a `Bert`, so
+losses and metrics accept either.
 
-Shape legend: B batch, T tokens, H hidden, W feature size, L layers.
+Shape legend: B batch, T tokens, H hidden, W feature size, L layers (in `mix_L`, the selected ones).
 """
 
 from collections.abc import Callable
@@ -59,10 +59,10 @@ class BertBiLSTM(TaskHeads):
         selection, lstm_config = FEATURE_LAYERS[feature_layers], bert.config.replace(hidden_size=2 * width, num_heads=1)
         self.bert, self.config, self.is_frozen = bert.requires_grad_(not is_frozen), bert.config, is_frozen
         self.layer_indices = selection.indices(bert.config.num_layers)
-        num_layers = len(self.layer_indices)
-        self.mix_L = nn.Parameter(torch.zeros(num_layers)) if selection.is_weighted_sum else None
-        size_W = bert.config.hidden_size * (1 if selection.is_weighted_sum else num_layers)
-        self.lstm = nn.LSTM(size_W, width, num_layers=2, batch_first=True, bidirectional=True)
+        num_selected = len(self.layer_indices)
+        self.mix_L = nn.Parameter(torch.zeros(num_selected)) if selection.is_weighted_sum else None
+        feature_size = bert.config.hidden_size * (1 if selection.is_weighted_sum else num_selected)
+        self.lstm = nn.LSTM(feature_size, width, num_layers=2, batch_first=True, bidirectional=True)
         self.pooler = Pooler(lstm_config).apply(bert.initialise_weights) if HEADS[head].pooled else None
         self.heads = nn.ModuleDict({head: HEADS[head].build(lstm_config).apply(bert.initialise_weights)})
         self.train()

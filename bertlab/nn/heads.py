@@ -157,7 +157,7 @@ class TaskHeads(nn.Module):
         """Return the output layer with this name.
 
         Raises:
-            MissingHead: the model lacks it, or it predicts masked tokens and the model has causal attention.
+            MissingHead: the model lacks this output layer, or `name` is mlm and the model has causal attention.
         """
         if name == "mlm" and self.config.left_to_right:
             raise MissingHead("head-mlm-causal")

@@ -21,7 +21,8 @@ class Interventions:
 
     head_scale_LBN: torch.Tensor | None = None
     """The factor of every head's output before the output projection; 0 ablates the head (Michel et al. 2019, arXiv
-    1905.10650, equation 1). B is the batch size, for different heads in each row, or 1 for the same in all rows."""
+    1905.10650, equation 1). B is the batch size if the factors differ between the rows of the batch, or 1 if they are
+    the same for all."""
     rows: Mapping[tuple[int, int, int], torch.Tensor] = field(default_factory=dict)
     """(layer, head, query position) -> attention probabilities, [T] or [B, T], that replace that row of attention."""
     patches: Mapping[tuple[int, int], torch.Tensor] = field(default_factory=dict)
@@ -86,7 +87,7 @@ class Interventions:
 
     def replace_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
         """Replace rows of a layer's attention probabilities."""
-        rows = {(head, position): probs_T for (at, head, position), probs_T in self.rows.items() if at == layer}
+        rows = {(head, position): probs_T for (index, head, position), probs_T in self.rows.items() if index == layer}
         if not rows:
             return probs_BNTT
         probs_BNTT = probs_BNTT.clone()
@@ -96,7 +97,7 @@ class Interventions:
 
     def patch(self, hidden_index: int, hidden_BTH: torch.Tensor) -> torch.Tensor:
         """Replace hidden states at the patched positions; index 0 is the embeddings, l + 1 the output of layer l."""
-        patches = {position: hidden_H for (at, position), hidden_H in self.patches.items() if at == hidden_index}
+        patches = {position: hidden_H for (index, position), hidden_H in self.patches.items() if index == hidden_index}
         if not patches:
             return hidden_BTH
         hidden_BTH = hidden_BTH.clone()

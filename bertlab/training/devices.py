@@ -17,7 +17,7 @@ import torch
 
 from bertlab.config.errors import BertlabError
 
-# bfloat16 also loses digits, so it is used only if it is faster by this factor.
+# bfloat16 is less precise than float32, so it is used only if it is faster by this factor.
 REQUIRED_SPEEDUP = 1.2
 ROUNDS = 9  # number of times that the speed of both types is compared
 # The messages of torch about missing memory, for errors that have no type of their own.

@@ -54,7 +54,7 @@ class EvaluateConfig(TaskFlags):
     """A corpus of `bertlab prepare`, or rows of a task: a file, directory or hub id. Default: the task's data set."""
     split: str = "validation"
     """Which split of a directory or hub data set to read. Rows without labels are predicted but not scored. Questions
-    count as unlabelled if none of them has an answer or the field is_impossible."""
+    count as unlabelled if none of them has an answer and none is marked is_impossible."""
     checkpoint: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint to evaluate: a directory, a shipped name or a hub id."""
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -91,7 +91,8 @@ def evaluate(config: EvaluateConfig) -> dict:
     """Compute the metrics of a checkpoint or of predictions from a file.
 
     Raises:
-        BertlabError: the configuration names both or neither of them, or the data does not fit the task.
+        BertlabError: the configuration names both a checkpoint and a predictions file, or neither; or the data does not
+            fit the task.
     """
     check_limits(config)
     if config.threads:

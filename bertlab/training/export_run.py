@@ -1,6 +1,7 @@
 """`bertlab export-run`: copy a run into a directory small enough to ship, for the training and time-machine pages.
 
-The copy contains the settings without directories, a thinned log, and the snapshots, of which the last is the result.
+The copy contains the settings without directories, a thinned log, and the snapshots. The result of the run, its final
+checkpoint, is the last of these snapshots.
 """
 
 import json
@@ -94,9 +95,10 @@ def _select_snapshots(snapshots: list[history.Snapshot], limit: int | None) -> l
     """Select at most `limit` snapshots, evenly by the logarithm of their step, including the first and the last."""
     if limit is None or len(snapshots) <= limit:
         return snapshots
-    logs = [math.log1p(snapshot.step) for snapshot in snapshots]
-    targets = [logs[0] + (logs[-1] - logs[0]) * number / (limit - 1) for number in range(limit)]
-    nearest = {min(range(len(logs)), key=lambda index: abs(logs[index] - target)) for target in targets}
+    log_steps = [math.log1p(snapshot.step) for snapshot in snapshots]
+    first, last = log_steps[0], log_steps[-1]
+    targets = [first + (last - first) * number / (limit - 1) for number in range(limit)]
+    nearest = {min(range(len(log_steps)), key=lambda index: abs(log_steps[index] - target)) for target in targets}
     return [snapshots[index] for index in sorted(nearest)]
 
 

@@ -184,7 +184,7 @@ def _run_with_evaluations(
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
     model = data.new_model(config.dropout)
     trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, resources)
-    # A model that `build` made is not saved as a checkpoint, so its final evaluation is computed again.
+    # A model that `data.build` made is not saved as a checkpoint, so its final evaluation is computed again.
     if data.build is None and is_finished(config, trainer):
         report_finished(config, trainer, config.task, notify)
         distributed.leave_process_group()

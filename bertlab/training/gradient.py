@@ -49,9 +49,9 @@ class GlobalGradient:
             loss.value.backward()
             return loss
         micro_batches = [batch.shard(k, self.accumulate) for k in range(min(self.accumulate, len(batch)))]
-        counts = [self._count_items(part) for part in micro_batches]
+        counts = [self._count_items(micro_batch) for micro_batch in micro_batches]
         if not micro_batches:
-            # A process without rows of this batch must still join the collective operations; its row has weight zero.
+            # A process without rows of this batch must still join the collective operations; its row has the share 0.
             micro_batches = [batch.dummy_row()]
             counts = [{name: 0 * items for name, items in self._count_items(micro_batches[0]).items()}]
         items_N = torch.stack([torch.stack(list(c.values())) for c in counts]).sum(0)
@@ -61,39 +61,39 @@ class GlobalGradient:
 
         self.module = self.module or self._build_module(micro_batches[0], shares[0])
         results, sums_W = [], []
-        for part, share in zip(micro_batches[:-1], shares[:-1], strict=True):
+        for micro_batch, share in zip(micro_batches[:-1], shares[:-1], strict=True):
             with self.module.no_sync() if distributed.world_size() > 1 else nullcontext():
-                results.append(self._backward(part, share))
+                results.append(self._backward(micro_batch, share))
             sums_W = self._accumulate_gradients(sums_W)
         for p, sum_ in zip(self.weights, sums_W, strict=False):
             p.grad = None if sum_ is None else sum_.to(p.dtype)
         results.append(self._backward(micro_batches[-1], shares[-1]))
         value, tokens, *metrics = distributed.all_reduce_sum(torch.stack(results).sum(0)).unbind()
-        return Loss(value, dict(zip(self.weighted_loss.names, metrics, strict=True)), tokens)
+        return Loss(value, dict(zip(self.weighted_loss.metric_names, metrics, strict=True)), tokens)
 
-    def _build_module(self, part, share: dict[str, torch.Tensor]) -> nn.Module:
+    def _build_module(self, micro_batch, share: dict[str, torch.Tensor]) -> nn.Module:
         """Build the module of the weighted loss, which averages gradients over the processes if there are several."""
         if distributed.world_size() == 1:
             return self.weighted_loss
         devices = [device] if (device := self.weights[0].device).type == "cuda" else []
         with torch.random.fork_rng(devices):
-            value, _ = self.weighted_loss(part, share)
+            value, _ = self.weighted_loss(micro_batch, share)
         # Without a sentence-pair objective, the pooler is unused. A search for unused weights in every step would take
         # time, so it happens once, here.
         has_unused = any(g is None for g in torch.autograd.grad(value, self.weights, allow_unused=True))
         with distributed.explain_peer_failures():
             return DistributedDataParallel(self.weighted_loss, find_unused_parameters=has_unused)
 
-    def _count_items(self, part) -> dict[str, torch.Tensor]:
+    def _count_items(self, micro_batch) -> dict[str, torch.Tensor]:
         """Count the items of each part of the loss in a micro-batch."""
-        counts = {ROWS: len(part), **(self.loss.counts(part) if hasattr(self.loss, "counts") else {})}
+        counts = {ROWS: len(micro_batch), **(self.loss.counts(micro_batch) if hasattr(self.loss, "counts") else {})}
         device = self.weights[0].device
         return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in counts.items()}
 
-    def _backward(self, part, share: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Add the gradient of a micro-batch to the weights, and return its results_N."""
+    def _backward(self, micro_batch, share: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Add the gradient of a micro-batch to the weights, and return the N numbers of its result."""
         with distributed.explain_peer_failures():
-            value, results_N = self.module(part, share)
+            value, results_N = self.module(micro_batch, share)
             # DistributedDataParallel divides by the number of processes.
             (value * distributed.world_size()).backward()
         return results_N
@@ -113,18 +113,19 @@ class _WeightedLoss(nn.Module):
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss]):
         super().__init__()
-        self.model, self.loss, self.names = model, loss, []
+        self.model, self.loss, self.metric_names = model, loss, []
 
-    def forward(self, part, share: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-        loss = self.loss(self.model, part)
+    def forward(self, micro_batch, share: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        loss = self.loss(self.model, micro_batch)
         parts = loss.parts or {ROWS: loss.value}
         value = sum(mean * share[name].to(mean.dtype) for name, mean in parts.items())
-        self.names = list(loss.metrics)
-        weights = [share.get(name.split("_")[0], share[ROWS]) for name in self.names]
-        # The mean over no items is NaN; its weight is zero.
+        self.metric_names = list(loss.metrics)
+        # The metric "mlm_loss" has the share of the part "mlm"; a metric without such a part has the share of the rows.
+        metric_shares = [share.get(name.split("_")[0], share[ROWS]) for name in self.metric_names]
+        # The mean over no items is NaN; its share is zero.
         metrics = [
-            torch.where(weight > 0, metric.detach().double() * weight, 0.0)
-            for metric, weight in zip(loss.metrics.values(), weights, strict=True)
+            torch.where(metric_share > 0, metric.detach().double() * metric_share, 0.0)
+            for metric, metric_share in zip(loss.metrics.values(), metric_shares, strict=True)
         ]
         tokens = torch.where(share[ROWS] > 0, loss.tokens, 0)
         return value, torch.stack([value.detach().double(), tokens.double(), *metrics])

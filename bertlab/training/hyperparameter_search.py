@@ -1,7 +1,8 @@
 """Hyperparameter search: fine-tune with several seeds, learning rates, batch sizes and numbers of epochs.
 
-A search prints mean and spread of each setting, and keeps the checkpoint of the run with the best metric on the
-held-out rows. Each finished run is a line of `grid.jsonl`, so that an interrupted search continues with the next run.
+A search prints, for each setting, the mean and the spread of the metric over the seeds. It keeps the checkpoint of the
+run with the best metric on the held-out rows. Each finished run is a line of `grid.jsonl`, so that an interrupted
+search continues with the next run.
 
 Source: Devlin et al. 2019, appendix A.3.
 """
@@ -37,10 +38,10 @@ def list_settings(config) -> list[dict]:
     """List all combinations of learning rate, batch size and epochs; without a grid, only that of the configuration."""
     learning_rates = config.grid_rates or (PAPER_LEARNING_RATES if config.grid else (config.optim.lr,))
     batch_sizes = config.grid_batches or (PAPER_BATCH_SIZES if config.grid else (config.batch_size,))
-    epochs = config.grid_epochs or (PAPER_EPOCHS if config.grid else (config.epochs,))
+    epoch_counts = config.grid_epochs or (PAPER_EPOCHS if config.grid else (config.epochs,))
     return [
-        {"lr": learning_rate, "batch_size": batch_size, "epochs": number}
-        for learning_rate, batch_size, number in itertools.product(learning_rates, batch_sizes, epochs)
+        {"lr": learning_rate, "batch_size": batch_size, "epochs": epochs}
+        for learning_rate, batch_size, epochs in itertools.product(learning_rates, batch_sizes, epoch_counts)
     ]
 
 
@@ -135,10 +136,10 @@ def format_table(results: list[dict], metric: str) -> list[str]:
         values_by_setting.items(), key=lambda item: -statistics.mean(item[1])
     ):
         spread = f"{statistics.stdev(values):7.2f}" if len(values) > 1 else f"{'-':>7}"
-        number = "default" if epochs is None else f"{epochs:g}"
+        epochs_text = "default" if epochs is None else f"{epochs:g}"
         mean = statistics.mean(values)
         lines.append(
-            f"{lr:8g}  {batch_size:5}  {number:>7}  {mean:20.2f}  {spread}  {max(values):7.2f}  {len(values):5}"
+            f"{lr:8g}  {batch_size:5}  {epochs_text:>7}  {mean:20.2f}  {spread}  {max(values):7.2f}  {len(values):5}"
         )
     return lines
 

@@ -77,7 +77,7 @@ class StopSignals:
 
     @contextmanager
     def defer(self) -> Iterator[None]:
-        """Defer the first signal to the end of a block."""
+        """Only record the first signal that arrives in a block, so that the caller can stop after the block."""
         self._defer_depth += 1
         try:
             with self.handle():

@@ -1,6 +1,6 @@
 """Render the model card, README.md of a checkpoint, from the content of `bertlab.json`.
 
-The card states the command that measures its metrics.
+The card contains the command that computes its metrics again.
 """
 
 # Metric -> its label and number format.
@@ -166,7 +166,7 @@ def _format_table(rows: list[tuple[str, str]]) -> list[str]:
 
 
 def _format_cloze_results(rows: list[dict]) -> list[str]:
-    """Format the predictions for sentences with a masked word, and list the kinds without an error."""
+    """Format the predictions for cloze sentences, then list the kinds of sentences without and with errors."""
     text = ["## Masked-word examples", "", "| | | prediction | expected |", "|---|---|---|---|"]
     kinds: dict[str, list[bool]] = {}
     for row in rows:

@@ -73,8 +73,9 @@ class Muon(torch.optim.Optimizer):
                     continue
                 buffer = self.state[p].setdefault("momentum_buffer", torch.zeros_like(p))
                 count = self.parts.get(p, 1)
-                for matrix in zip(p.data.chunk(count), p.grad.chunk(count), buffer.chunk(count), strict=True):
-                    by_size[tuple(sorted(matrix[0].shape))].append(matrix)
+                chunks = (p.data.chunk(count), p.grad.chunk(count), buffer.chunk(count))
+                for matrix, gradient, momentum in zip(*chunks, strict=True):
+                    by_size[tuple(sorted(matrix.shape))].append((matrix, gradient, momentum))
             for (_, longer), same_size in by_size.items():
                 self._update(same_size, 0.2 * longer**0.5 * group["lr"], **group)
 

@@ -21,8 +21,9 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
 
     Args:
         reports: the report of each step; iterating over them trains.
-        metric: which of the report's metrics to show, a share in 0..1 (or an error).
-        label: its name on the bar.
+        metric: the metric to show, a key of `StepReport.metrics`.
+        label: the name of the metric on the bar. The value of "error" (for regression) is shown as it is, and that of
+            any other name as a percentage.
     """
     bar = mean_loss = mean_metric = None
     try:

@@ -94,7 +94,7 @@ def open_run(
         loss: (model, batch) -> Loss.
         steps: the length of the run.
         fingerprint: counts and digests that identify the training data, see `claim_run`.
-        resources: releases the lock of the directory when it is closed.
+        resources: the caller closes this stack at the end of the run, which releases the lock of the directory.
 
     Returns:
         The trainer and the log of the run.
@@ -191,10 +191,10 @@ def report_finished(config: RunConfig, trainer: Trainer, target: str, notify: Ca
         notify: receives the line.
     """
     if distributed.is_main_process():
-        length = "--steps or --minutes" if hasattr(config, "steps") else "--epochs or --minutes"
+        length_flags = "--steps or --minutes" if hasattr(config, "steps") else "--epochs or --minutes"
         notify(
             f"{config.out} already finished at step {trainer.progress.step:,}: `bertlab evaluate {target} --record` "
-            f"evaluates its checkpoint again, a larger {length} trains it further"
+            f"evaluates its checkpoint again, a larger {length_flags} trains it further"
         )
 
 
@@ -205,7 +205,7 @@ class RunLog:
 
     Args:
         path: the log file.
-        step: the last saved step; None if nothing was saved, and all rows are removed.
+        step: the last saved step; None if nothing was saved; then all rows are removed.
     """
 
     def __init__(self, path: Path, step: int | None):

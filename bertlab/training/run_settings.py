@@ -69,8 +69,8 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
     lengthened = recorded.pop(LENGTHENED_AFTER, [])
     recorded = _make_default_settings(config) | recorded
     recorded["optim"] = asdict(OptimConfig()) | recorded["optim"]
-    names = _find_flag_names(type(config))
-    before, now = _key_by_flag(recorded, names), _key_by_flag(settings, names)
+    flag_names = _find_flag_names(type(config))
+    before, now = _key_by_flag(recorded, flag_names), _key_by_flag(settings, flag_names)
     changed = [flag for flag in sorted(before | now) if before.get(flag) != now.get(flag)]
     saved_step = _find_lengthening_step(config, changed, steps)
     if changed and saved_step is None:
@@ -118,7 +118,7 @@ def read_lengthened_steps(directory: Path) -> list[int]:
 
 
 def _find_lengthening_step(config, changed: list[str], steps: int | None) -> int | None:
-    """Find the step from which a finished run is lengthened; None if it is not longer or other settings changed."""
+    """Find the step from which a finished run is lengthened; None if it gets no longer or other settings changed."""
     if steps is None or not changed or not LENGTH_FLAGS.issuperset(changed):
         return None
     try:
@@ -176,24 +176,24 @@ def _find_flag_names(kind: type, path: str = "") -> dict[str, str]:
     return flags
 
 
-def _key_by_flag(settings: dict, names: dict[str, str], path: str = "") -> dict:
+def _key_by_flag(settings: dict, flag_names: dict[str, str], path: str = "") -> dict:
     """Convert settings by field into settings by flag, as a user types it.
 
     Args:
         settings: values by field; a nested dataclass is a dictionary.
-        names: the result of `_find_flag_names`.
+        flag_names: the result of `_find_flag_names`.
         path: the fields around `settings`, each followed by a dot.
 
-    >>> names = {"kind": "--type", "optim.ema": "--ema"}
-    >>> _key_by_flag({"from_": "mine", "kind": "span", "optim": {"weight_decay": 0.1, "ema": 0.9}}, names)
+    >>> flag_names = {"kind": "--type", "optim.ema": "--ema"}
+    >>> _key_by_flag({"from_": "mine", "kind": "span", "optim": {"weight_decay": 0.1, "ema": 0.9}}, flag_names)
     {'--from': 'mine', '--type': 'span', '--optim.weight-decay': 0.1, '--ema': 0.9}
     """
     flags = {}
     for name, value in settings.items():
         if isinstance(value, dict):
-            flags |= _key_by_flag(value, names, f"{path}{name}.")
+            flags |= _key_by_flag(value, flag_names, f"{path}{name}.")
         else:
-            flags[names.get(path + name) or f"--{_to_flag_name(path + name)}"] = value
+            flags[flag_names.get(path + name) or f"--{_to_flag_name(path + name)}"] = value
     return flags
 
 

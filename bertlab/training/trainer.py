@@ -312,8 +312,8 @@ class Trainer:
             self.progress = Progress(**values["progress"])
             self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
             # Early versions of bertlab saved no detector.
-            fields = rename_keys(values.get("watch", {}), DETECTOR_KEYS)
-            self.divergence_detector = DivergenceDetector(**fields)
+            detector_state = rename_keys(values.get("watch", {}), DETECTOR_KEYS)
+            self.divergence_detector = DivergenceDetector(**detector_state)
             self.batches.position = type(self.batches.position)(**rename_keys(values["place"], POSITION_KEYS))
             torch.set_rng_state(tensors["rng"])
             if "rng.cuda" in tensors and self.device.type == "cuda":

@@ -70,7 +70,7 @@ def varlen_attention(
     milliseconds of CPU time per layer, and its `varlen_attn` has no dropout.
 
     Args:
-        offset_B1: int32, the start of each row and the end of the last one.
+        offset_B1: int32, [B + 1]: the start of each row, then the end of the last one.
         longest: the length of the longest row.
     """
     return torch.ops.aten._flash_attention_forward(

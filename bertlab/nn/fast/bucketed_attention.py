@@ -42,7 +42,7 @@ class HeadBucketLayout(BucketLayout):
         # The index in [X, N] that each place holds; padding repeats the first token.
         source_P = torch.zeros(places, dtype=torch.int64)
         source_P[self.place_XN.flatten()] = torch.arange(self.place_XN.numel())
-        # The same for queries, keys and values side by side: [X, 3, N] and [3, P].
+        # The index in [X, 3, N] of each place in [3, P], and the reverse, for queries, keys and values; both flattened.
         nth_31 = torch.arange(3)[:, None]
         self.source_3P = ((source_P // num_heads * 3 + nth_31) * num_heads + source_P % num_heads).flatten()
         self.place_X3N = (self.place_XN[:, None] + places * nth_31).flatten()

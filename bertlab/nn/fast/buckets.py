@@ -15,8 +15,9 @@ import torch
 
 from bertlab.nn.fast.attention import padded_attention
 
-# Maximum number of scores per head in a bucket of several rows; twelve heads then take 6 MB. For SQuAD's passages, a
-# quarter of it and four times as much are not faster (docs/lab-notebook.md, "Attention on a processor, and padding").
+# Maximum number of scores per head in a bucket of several rows; twelve heads then take 6 MB. For SQuAD's passages,
+# neither a quarter of this nor four times as much is faster (docs/lab-notebook.md, "Attention on a processor, and
+# padding").
 MAX_BUCKET_SCORES = 1 << 17
 # Maximum share of padding in a row; a row that would need more starts the next bucket.
 MAX_PADDING_SHARE = 0.2
@@ -38,24 +39,24 @@ class PackedLayout:
     """The X tokens of a batch in their order, without padding.
 
     Args:
-        place_X: int64, ascending: the index of each token in the flattened B * T.
+        position_X: int64, ascending: the index of each token in the flattened B * T.
         shape: B and T.
     """
 
-    def __init__(self, place_X: torch.Tensor, shape: tuple[int, int]):
-        self.place_X, self.shape = place_X, shape
+    def __init__(self, position_X: torch.Tensor, shape: tuple[int, int]):
+        self.position_X, self.shape = position_X, shape
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        return hidden_BTH.flatten(0, 1).index_select(0, self.place_X)
+        return hidden_BTH.flatten(0, 1).index_select(0, self.position_X)
 
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Restore the shape of the batch, [X, H] -> [B, T, H], with zeros at padding positions."""
         B, T = self.shape
-        return scatter_rows(hidden_XH, self.place_X, B * T).unflatten(0, self.shape)
+        return scatter_rows(hidden_XH, self.position_X, B * T).unflatten(0, self.shape)
 
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
         """Convert indices of B * T to indices of X; a padding position gets the index of an arbitrary token."""
-        return torch.searchsorted(self.place_X, positions_R).clamp(max=len(self.place_X) - 1)
+        return torch.searchsorted(self.position_X, positions_R).clamp(max=len(self.position_X) - 1)
 
 
 class BucketLayout(PackedLayout):
@@ -88,21 +89,22 @@ class BucketLayout(PackedLayout):
         length_step: int = 1,
     ):
         packed_BT = attention_mask_BT if packed_BT is None else packed_BT
-        place_X, lengths_B = packed_BT.flatten().nonzero()[:, 0], packed_BT.sum(1)
-        super().__init__(place_X, tuple(attention_mask_BT.shape))
+        position_X, lengths_B = packed_BT.flatten().nonzero()[:, 0], packed_BT.sum(1)
+        super().__init__(position_X, tuple(attention_mask_BT.shape))
         order_B = lengths_B.argsort(descending=True, stable=True)
-        sorted_B = lengths_B[order_B].tolist()
+        sorted_lengths = lengths_B[order_B].tolist()
+        # For each bucket its G and T, for each row the slot of its first position, and the number of slots so far.
         sizes, first_B, slots = [], torch.empty_like(lengths_B), 0
-        for begin, end in pairwise(find_bucket_bounds(sorted_B)):
-            padded_length = -(-max(1, sorted_B[begin]) // length_step) * length_step
+        for begin, end in pairwise(find_bucket_bounds(sorted_lengths)):
+            padded_length = -(-max(1, sorted_lengths[begin]) // length_step) * length_step
             sizes.append((end - begin, padded_length))
             first_B[order_B[begin:end]] = slots + padded_length * torch.arange(end - begin, device=lengths_B.device)
             slots += padded_length * (end - begin)
-        row_X = place_X // self.shape[1]
-        in_row_X = torch.arange(len(place_X), device=place_X.device) - (lengths_B.cumsum(0) - lengths_B)[row_X]
+        row_X = position_X // self.shape[1]
+        in_row_X = torch.arange(len(position_X), device=position_X.device) - (lengths_B.cumsum(0) - lengths_B)[row_X]
         self.slot_X = first_B[row_X] + in_row_X  # the slot of each token
-        is_token_S = torch.zeros(slots, dtype=torch.bool, device=place_X.device)
-        is_token_S[self.slot_X] = attention_mask_BT.flatten()[place_X].bool()
+        is_token_S = torch.zeros(slots, dtype=torch.bool, device=position_X.device)
+        is_token_S[self.slot_X] = attention_mask_BT.flatten()[position_X].bool()
         parts = is_token_S.split([num_rows * padded_length for num_rows, padded_length in sizes])
         self.buckets = tuple(Bucket(*size, mask(part.view(size))) for size, part in zip(sizes, parts, strict=True))
 
@@ -117,7 +119,7 @@ class BucketLayout(PackedLayout):
 
 
 def find_bucket_bounds(lengths: Sequence[int]) -> list[int]:
-    """Find the first row of each bucket, and the end of the last, for rows sorted from long to short.
+    """Find the first row of each bucket, then the end of the last bucket, for rows sorted from long to short.
 
     >>> find_bucket_bounds([100, 90, 70, 10])
     [0, 2, 3, 4]

@@ -49,6 +49,7 @@ class _DecodedCrossEntropy(torch.autograd.Function):
                 probs.sub_(teacher, alpha=teacher_share)
             if not needs_grad:
                 continue
+            # Now probs becomes the gradient for the logits: probs - share * teacher - (1 - share) * one-hot(label).
             probs.scatter_add_(1, label, torch.full_like(at_label, teacher_share - 1)).mul_(used[:, None] / count)
             if out is None:
                 logits.copy_(probs)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-_LEVELS = 1 << 16
+_LEVELS = 1 << 16  # the number of values of the 16 random bits that decide on one element
 
 
 def draw_keep_mask(like: torch.Tensor, rate: float) -> torch.Tensor:
@@ -22,8 +22,8 @@ def draw_keep_mask(like: torch.Tensor, rate: float) -> torch.Tensor:
     [75.0, 75.0, 75.0]
     """
     count = like.numel()
-    random = torch.empty(-(-count // 4), dtype=torch.int64).random_(-(1 << 63), None).view(torch.int16)
-    return random[:count].view(like.shape) >= round(rate * _LEVELS) - _LEVELS // 2
+    random_bits = torch.empty(-(-count // 4), dtype=torch.int64).random_(-(1 << 63), None).view(torch.int16)
+    return random_bits[:count].view(like.shape) >= round(rate * _LEVELS) - _LEVELS // 2
 
 
 def dropout(hidden: torch.Tensor, rate: float) -> torch.Tensor:

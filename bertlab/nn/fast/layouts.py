@@ -62,10 +62,11 @@ class VarlenLayout(PackedLayout):
 
     def __init__(self, attention_mask_BT: torch.Tensor, lengths: list[int], causal: bool):
         # With a known size, the CPU does not wait for the GPU.
-        place_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
-        super().__init__(place_X, tuple(attention_mask_BT.shape))
+        position_X = torch.nonzero_static(attention_mask_BT.flatten(), size=sum(lengths))[:, 0]
+        super().__init__(position_X, tuple(attention_mask_BT.shape))
+        # [B + 1]: the start of each row, then the end of the last one.
         offset_B1 = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
-        self.offset_B1 = offset_B1.to(place_X.device, non_blocking=True)
+        self.offset_B1 = offset_B1.to(position_X.device, non_blocking=True)
         self.longest, self.causal = max(lengths), causal
 
     def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:

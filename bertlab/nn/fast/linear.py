@@ -1,6 +1,6 @@
 """Linear layers whose bias is added inside the matrix product, for bfloat16 on CPU.
 
-`F.linear` first copies the bias to every row there, and then adds the product to it.
+In that case, `F.linear` first copies the bias to every row of the output, and then adds the product.
 
 Shape legend: X rows (any leading shape), I inputs, O outputs.
 """
@@ -43,7 +43,7 @@ class _FusedLinear(torch.autograd.Function):
 
 
 def multiply_with_bias(inputs_XI: torch.Tensor, weight_OI: torch.Tensor, bias_O: torch.Tensor) -> torch.Tensor:
-    """Compute `F.linear` with the operator that `torch.compile` replaces it with; it has no gradient -> [X, O]."""
+    """Compute `F.linear` with the fused operator that `torch.compile` uses, which has no gradient -> [X, O]."""
     return torch.ops.mkldnn._linear_pointwise(inputs_XI, weight_OI, bias_O, "none", [], None)
 
 

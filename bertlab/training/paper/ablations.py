@@ -22,7 +22,7 @@ class Column:
     task: str = ""
     """A task of `config.tasks`, "ner" for the task that `--ner` names, or "" for pre-training."""
     paper_task: str = ""
-    """The task of the paper's column; "" if the paper has no such column."""
+    """The task of the same column in the paper, shown in brackets in the heading; "" to show none."""
     metric: str = ""
     """The metric, if it is not the first one of the task."""
     lower_is_better: bool = False
@@ -102,7 +102,7 @@ def _size(layers: int, hidden: int, attention_heads: int) -> dict:
 
 
 def _mask_shares(mask: float, random: float) -> dict:
-    """Settings for the percentages of [MASK], the same token (what the other two leave) and a random token."""
+    """Settings for the percentages of [MASK] and of a random token; the rest of the masked tokens stay the same."""
     return {"mask_share": mask / 100, "random_share": random / 100}
 
 
@@ -131,6 +131,7 @@ TABLES = {
         },
     ),
     # The paper has 3 to 24 layers with hidden sizes 768 and 1024; the proportions are kept at a size for two cores.
+    # Each title gives layers x hidden size and attention heads, and in brackets those of the paper's model.
     "table6": Table(
         "Effect of the model size",
         "table 6, section 5.2",

@@ -48,5 +48,5 @@ def summarise_directions(table: dict) -> str:
     ]
     text += f"; not those of {', '.join(opposite)}" if opposite else ""
     equal = sum(comparison["agrees"] is None for comparison in comparisons)
-    text += f"; in {equal} ours are equal." if equal else "."
+    text += f"; {equal} of ours {'is' if equal == 1 else 'are'} zero." if equal else "."
     return text + (" One seed: a difference of a point or two may be chance." if table["seeds"] == 1 else "")

@@ -93,7 +93,9 @@ class ReproduceConfig:
     """Only these columns (table5: mrpc sst2 squad, and optionally ner; table6: perplexity mrpc sst2; table7: ner
     ner-frozen; table8: sst2 ner ner-frozen)."""
     rows: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """Only these rows, by the names of their directories in --out."""
+    """Only these rows (table5: bert no-nsp left-to-right bilstm; table6: l1 l2-a1 l2 l4 l4-h192 l8-h192; table7:
+    finetuned embeddings second last sum-4 concat-4 sum-all; table8: m80-s10-r10 m100-s0-r0 m80-s0-r20 m80-s20-r0
+    m0-s20-r80 m0-s0-r100)."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -104,7 +106,7 @@ class ReproduceConfig:
 
 @dataclass(frozen=True)
 class Cell:
-    """One result of a table."""
+    """The place of one result in a table."""
 
     row: str
     """The name of the row."""
@@ -222,7 +224,9 @@ def read_table(config: ReproduceConfig) -> dict:
 
     Returns:
         Title, source and settings of the table; for each row the values of all seeds with their mean, spread (standard
-        deviation) and the paper's result; and how the differences compare with the paper's.
+        deviation) and the paper's result; the comparisons of `compare_directions`, which show for each row and column
+        whether the difference from the reference row has the same sign as in the paper; and a sentence that summarises
+        them.
     """
     table = TABLES[config.table]
     rows: dict[str, dict] = {}
@@ -236,10 +240,10 @@ def read_table(config: ReproduceConfig) -> dict:
             if record.is_file():
                 row["tokens"] = json.loads(record.read_text())["tokens"]
     for name, row in rows.items():
-        for column, cell in row["cells"].items():
-            cell["mean"] = statistics.mean(cell["values"])
-            cell["spread"] = statistics.stdev(cell["values"]) if len(cell["values"]) > 1 else None
-            cell["paper"] = table.rows[name].paper_results.get(column)
+        for column, summary in row["cells"].items():
+            summary["mean"] = statistics.mean(summary["values"])
+            summary["spread"] = statistics.stdev(summary["values"]) if len(summary["values"]) > 1 else None
+            summary["paper"] = table.rows[name].paper_results.get(column)
     columns = {
         name: {
             "title": column.title,
@@ -294,13 +298,19 @@ def _make_finetune_config(config: ReproduceConfig, cell: Cell, encoder: str, sou
 
 
 def _replace_encoder(data: TrainingData, encoder: str, row: Row, column: Column, lstm_width: int) -> TrainingData:
-    """Replace the encoder of tokenised rows, and add a BiLSTM on top of it if the row of the table has one."""
+    """Use the tokenised data of a task with another encoder.
+
+    The model is that encoder with a task head, or with a BiLSTM if the row of the table has one or the encoder is
+    frozen.
+    """
     loaded = checkpoint.load(encoder)
     is_frozen = column.method == "features"
 
     def build(dropout: float) -> BertBiLSTM:
         head = data.task_type.head
         model = add_task_head(loaded.model, head, dropout, data.labels)
+        # `add_task_head` also sets dropout and labels, which are needed. Its task head is not: it has the encoder's
+        # hidden size, and `BertBiLSTM` builds one for the width of the LSTM.
         del model.heads[head]
         return BertBiLSTM(
             model,
@@ -336,9 +346,9 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
         if config.corpus is None:
             raise BertlabError("reproduce-needs-corpus", table=config.table)
         for directory in filter(None, (config.corpus, config.validation)):
-            Corpus.open(directory)
+            Corpus.open(directory)  # raises DataError if there is no corpus
     else:
-        locate.find(config.from_)
+        locate.find(config.from_)  # raises CheckpointError if there is no such checkpoint
     if "perplexity" in config.columns and config.validation is None:
         raise BertlabError("reproduce-perplexity-needs-validation")
     names = dict.fromkeys(_find_task_name(config, table.columns[cell.column]) for cell in all_cells)
@@ -355,7 +365,7 @@ def _find_source(data: Path | None, task_name: str) -> str | None:
     if not directories:
         raise BertlabError("reproduce-task-not-found", directory=data, task=task_name)
     for split in ("train", task(task_name).validation[0]):
-        find_split(directories[0], split)
+        find_split(directories[0], split)  # raises DataError if there is no such split
     return str(directories[0])
 
 

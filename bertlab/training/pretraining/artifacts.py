@@ -58,7 +58,7 @@ class RunArtifacts:
             log.write(row)
 
     def write_after_step(self, step: int) -> None:
-        """Evaluate, predict the watched sentences and write a snapshot, each if it is due after this step."""
+        """Evaluate, predict the sample sentences and write a snapshot, each only if it is due after this step."""
         config, is_snapshot = self.config, is_snapshot_step(step)
         is_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot)
         metrics = self._evaluate(config.evaluate_rows) if is_due else {}

@@ -42,7 +42,7 @@ def read_clozes(language: str) -> tuple[Cloze, ...]:
 
 
 def select_default_sentences(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Select one sentence of each kind, in the language of the vocabulary, to watch during training."""
+    """Select one sentence of each kind, in the language of the vocabulary, for the sample predictions."""
     first = {cloze.kind: cloze.text for cloze in reversed(read_clozes(tokenizer.language))}
     return tuple(reversed(first.values()))
 
@@ -86,7 +86,7 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
 
 
 def answer_clozes(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
-    """Predict the ten sentences of the vocabulary's language, for `bertlab.json`.
+    """Predict the [MASK] of the ten sentences in the vocabulary's language, for `bertlab.json`.
 
     Returns:
         Rows of `predict_masks` with `fits`, `kind` and `right` (whether the most probable token fits).

@@ -73,8 +73,8 @@ class PretrainConfig(RunConfig):
     max_tokens: int = 128
     """Tokens per pair."""
     final_max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--then-tokens",))] = None
-    """Tokens per pair in the last part of the run, with fewer pairs per step, which trains the
-    position embeddings beyond --max-tokens."""
+    """Tokens per pair in the last part of the run. These longer pairs train the position embeddings beyond
+    --max-tokens; a step then has fewer pairs, so that its number of tokens stays about the same."""
     final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
     """With --final-max-tokens: share of the run that this last part takes."""
     mask: float = 0.15

@@ -48,7 +48,7 @@ def evaluate_pretraining(
     A left-to-right model instead predicts each next token.
 
     Args:
-        model: a model with the heads of its pre-training objectives.
+        model: a model with the output layers of its pre-training objectives.
         tokenizer: the tokenizer of the model and the corpus.
         corpus: prepared held-out text.
         rows: number of pairs; fewer if the corpus has fewer.
@@ -81,11 +81,12 @@ def evaluate_pretraining(
             batch = next(sampler).to(parameter.device)
             metrics = loss(model, batch).metrics
             _, _, labels_P = loss.make_targets(batch)
-            masked, size = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
-            counts["masked"] += masked
-            counts["rows"] += size
+            num_masked, num_pairs = int((labels_P != IGNORED).sum()), len(batch.nsp_labels_B)
+            counts["masked"] += num_masked
+            counts["rows"] += num_pairs
             for name, metric in metrics.items():
-                sums[name] = sums.get(name, 0.0) + (masked if name.startswith("mlm_") else size) * float(metric)
+                items = num_masked if name.startswith("mlm_") else num_pairs
+                sums[name] = sums.get(name, 0.0) + items * float(metric)
     model.train(was_training)
     means = {name: s / counts["masked" if name.startswith("mlm_") else "rows"] for name, s in sums.items()}
     bits = bits_per_character(means["mlm_loss"] * corpus.facts["tokens"], corpus.facts["characters"])
@@ -111,12 +112,12 @@ def format_metrics(metrics: dict[str, float], step: int) -> str:
 
 
 def bits_per_character(nats: float, characters: int) -> float:
-    """Compute pseudo bits per character: the loss of the masked tokens over all characters, nats / ln 2 / characters.
+    """Compute pseudo bits per character, nats / ln 2 / characters, from the loss of the masked tokens.
 
     Unlike a loss per token, it is comparable between models with different vocabularies.
 
     Args:
-        nats: the sum (not the mean) of -ln P(original token) over the tokens.
+        nats: the loss of all tokens: the mean -ln P(original token) of the masked ones times the number of all tokens.
         characters: the number of characters that the tokens of the corpus stand for.
 
     Raises:

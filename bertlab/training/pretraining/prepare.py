@@ -90,7 +90,7 @@ def run(config: PrepareConfig) -> Corpus:
         f"{facts['characters'] / facts['tokens']:.2f} characters per token"
     )
     if facts["documents"] == 1:
-        print("a single document: no second sentence can come from another (in .txt, a blank line ends a document)")
+        print("a single document, so no sentence pair combines two documents (in .txt, a blank line ends a document)")
     if invalid := facts["invalid"]:
         path = next((path for name in (INVALID_ROWS, "damaged.jsonl") if (path := config.out / name).exists()), None)
         print(f"{invalid:,} invalid left out{f', all listed in {path}' if path else ''}:")
@@ -138,8 +138,9 @@ def _choose_vocabulary(config: PrepareConfig) -> tuple[Tokenizer | Callable[[lis
         return train, {"vocab_size": config.vocab_size, "cased": config.cased, "sample": config.sample}
     if Path(config.tokenizer).is_file():
         return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased), None
-    found = locate.find(config.tokenizer, weights=False)
-    return Tokenizer.load(found / "tokenizer" if (found / "tokenizer").is_dir() else found), None
+    directory = locate.find(config.tokenizer, weights=False)
+    subdirectory = directory / "tokenizer"
+    return Tokenizer.load(subdirectory if subdirectory.is_dir() else directory), None
 
 
 def _sample_text(shards: list[Shard], column: str, characters: int) -> Iterator[str]:

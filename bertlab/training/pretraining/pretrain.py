@@ -127,7 +127,7 @@ def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
         return config.loader_workers
     if device.type != "cuda":
         return 0
-    # Each worker builds the global batch and keeps only its shard, so more processes need more workers.
+    # Each worker builds the global batch and keeps only the rows of its process, so more processes need more workers.
     return max(2, min(2 * distributed.world_size(), distributed.cores_per_process()))
 
 

@@ -16,7 +16,7 @@ def google(corpus: Path, out: Path, **changes) -> PretrainConfig:
     """The paper's settings: BERT-base, a million steps of 256 pairs, and 512 tokens per pair in the last tenth of them.
 
     Adam without bias correction, learning rate 1e-4, dropout 0.1. One setting differs from the paper, which kept 256
-    pairs in a step: here a step has 64 pairs of 512 tokens, so that the number of tokens stays the same.
+    pairs in a step: here a step of that last tenth has 64 pairs, so that its number of tokens stays the same.
 
     Source: Devlin et al. 2019, appendix A.2, and google-research/bert.
     """
@@ -65,8 +65,8 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
         arguments: the arguments of `bertlab pretrain`.
 
     Returns:
-        The recipe that `--recipe` names; `continue_pretraining` if the run continues a checkpoint and its vocabulary;
-        otherwise None.
+        The recipe that `--recipe` names; `continue_pretraining` if the run continues a checkpoint with the same
+        vocabulary; otherwise None.
 
     >>> recipe_from_arguments(["runs/corpus", "--recipe", "fast"]).optim.lr
     0.001

@@ -86,8 +86,8 @@ def describe_origin(config: PretrainConfig) -> str:
     """Describe the initial weights, for the model card."""
     if config.from_ is None:
         return f"random weights ({config.start})"
-    encoder = " (encoder only, with a new vocabulary)" if config.new_vocabulary else ""
-    return locate.checkpoint_name(config.from_) + encoder
+    name = locate.checkpoint_name(config.from_)
+    return f"{name} (encoder only, with a new vocabulary)" if config.new_vocabulary else name
 
 
 def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
@@ -95,11 +95,11 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
     heads = pretraining_heads(config.pair_objective)
     if config.from_ is None:
-        shape = _choose_model_config(config).replace(
+        model_config = _choose_model_config(config).replace(
             vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, **dropout
         )
-        shape = shape.replace(initializer_range=config.init or round(0.8 / shape.hidden_size**0.5, 4))
-        model = FastBert(shape, heads=heads)
+        initializer_range = config.init or round(0.8 / model_config.hidden_size**0.5, 4)
+        model = FastBert(model_config.replace(initializer_range=initializer_range), heads=heads)
         if config.start == "neighbours":
             initialise_local_attention(model)
         return model
@@ -160,7 +160,7 @@ def _compute_weights_digest(model: Bert) -> str:
 def _sum_earlier_runs(config: PretrainConfig) -> dict:
     """Sum the steps, tokens and minutes of all runs that trained the initial weights, and list their data.
 
-    Empty if there were none, or if their totals were not recorded.
+    The result is empty if there were no such runs, or if their totals were not recorded.
     """
     record = {} if config.from_ is None else checkpoint.read_record(config.from_)
     if any(type(record.get(name)) not in (int, float) for name in SUMMED_FIELDS):

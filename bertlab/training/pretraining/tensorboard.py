@@ -25,7 +25,7 @@ class TensorBoardLog:
         self._writer = SummaryWriter(str(path), purge_step=0 if step is None else step + 1)
 
     def write(self, row: dict) -> None:
-        """Write a row of `log.jsonl`: of a step, of an evaluation, or of watched sentences."""
+        """Write a row of `log.jsonl`: of a step, of an evaluation, or of sample predictions (key "watched")."""
         step = row["step"]
         for name, value in row.items():
             if name == "watched":
