@@ -1,4 +1,4 @@
-"""A reproduced table of the paper as Markdown, and as a Plotly figure beside the paper's results.
+"""An ablation table of the BERT paper, reproduced: as Markdown, and as a Plotly figure beside the paper's results.
 
 Both take the dictionary that `training.paper.reproduce.read_table` returns.
 """
@@ -17,7 +17,7 @@ def markdown(table: dict) -> list[str]:
     >>> row = {"title": "80 / 10 / 10", "cells": {"sst2": cell}, "tokens": 12000}
     >>> table = {"table": "table8", "title": "Masks", "source": "Table 8", "columns": {"sst2": column}}
     >>> print("\\n".join(markdown(table | {"rows": {"m": row}, "sentence": "All agree."})))
-    **table8: Masks** (Table 8; in brackets the paper's)
+    **table8: Masks** (Table 8; the paper's results in brackets)
     <BLANKLINE>
     | | SST-2: sst2 (MNLI) | tokens |
     |---|---|---|
@@ -27,7 +27,7 @@ def markdown(table: dict) -> list[str]:
     """
     tokens = any("tokens" in row for row in table["rows"].values())
     headings = [_column_heading(column) for column in table["columns"].values()] + (["tokens"] if tokens else [])
-    lines = [f"**{table['table']}: {table['title']}** ({table['source']}; in brackets the paper's)", ""]
+    lines = [f"**{table['table']}: {table['title']}** ({table['source']}; the paper's results in brackets)", ""]
     lines += [f"| | {' | '.join(headings)} |", f"|{'---|' * (len(headings) + 1)}"]
     for row in table["rows"].values():
         texts = [_format_cell(row["cells"].get(name)) for name in table["columns"]]
@@ -42,18 +42,18 @@ def figure(table: dict) -> go.Figure:
     Differences are comparable where the results themselves are not, since model size and data differ from the paper's.
     """
     titles = [escape_markup(_column_heading(column)) for column in table["columns"].values()]
-    drawn = make_subplots(1, max(1, len(titles)), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
-    names = [name for name in table["rows"] if name != table["against"]]
+    chart = make_subplots(1, max(1, len(titles)), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
+    names = [name for name in table["rows"] if name != table["against"]]  # "against" names the reference row
     for panel, column in enumerate(table["columns"], 1):
-        base = table["rows"].get(table["against"], {"cells": {}})["cells"].get(column)
+        reference_cell = table["rows"].get(table["against"], {"cells": {}})["cells"].get(column)
         for source, key, colour in (("here", "mean", BLUE), ("the paper", "paper", GREY)):
             values, errors = [], []
             for name in names:
                 cell = table["rows"][name]["cells"].get(column)
-                known = base and cell and None not in (cell[key], base[key])
-                values.append(cell[key] - base[key] if known else None)
-                errors.append((cell["spread"] or 0) if known and key == "mean" else 0)
-            drawn.add_bar(
+                has_difference = reference_cell and cell and None not in (cell[key], reference_cell[key])
+                values.append(cell[key] - reference_cell[key] if has_difference else None)
+                errors.append((cell["spread"] or 0) if has_difference and key == "mean" else 0)
+            chart.add_bar(
                 x=values, y=[escape_markup(table["rows"][name]["title"]) for name in names], orientation="h",
                 name=source, legendgroup=source,
                 marker={"color": colour, "pattern": {"shape": "" if key == "mean" else "/"}},
@@ -61,14 +61,14 @@ def figure(table: dict) -> go.Figure:
                 hovertemplate=f"%{{y}}, {source}: %{{x:+.2f}}<extra></extra>", row=1, col=panel,
             )  # fmt: skip
     reference = table["rows"].get(table["against"], {"title": table["against"]})["title"]
-    drawn.update_layout(
+    chart.update_layout(
         template=TEMPLATE, height=170 + 56 * len(names), barmode="group", legend={"y": -0.12, "yanchor": "top"},
         title={"text": escape_markup(f"{table['title']}: difference from “{reference}”"), "x": 0.01},
         margin={"t": 84, "l": 8},
     )  # fmt: skip
-    drawn.update_yaxes(autorange="reversed", automargin=True)
-    drawn.update_xaxes(zeroline=True, zerolinecolor=GREY)
-    return drawn
+    chart.update_yaxes(autorange="reversed", automargin=True)
+    chart.update_xaxes(zeroline=True, zerolinecolor=GREY)
+    return chart
 
 
 def _column_heading(column: dict) -> str:

@@ -17,7 +17,7 @@ _PREFIX = "canvas-"  # prefix of the ids of messages that JavaScript shows
 View = Literal["attention", "neuron", "figure", "timeline"]
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w/]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
-# Comments on lines of their own and indentation are removed, since a host sends the script with every change.
+# Indentation and comments that fill a whole line are removed, since a host sends the script again with every change.
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*\n|/\*\*.*?\*/\n)|^[ \t]+", re.MULTILINE | re.DOTALL)
 
 
@@ -50,10 +50,10 @@ def bundle_for_host(view: View, host: Literal["streamlit", "jupyter", "page"]) -
 
 
 def streamlit_js(view: View = "attention") -> str:
-    """Return the `js=` of `st.components.v2.component`.
+    """Return the script for the argument `js` of `st.components.v2.component`.
 
-    The component is mounted with a `key=` and with `data=payload` (for "figure" a dictionary, see figure.js). Its
-    result has the state of the view as `state`.
+    The component is mounted with a `key=` and with `data=payload`; the view "figure" takes a dictionary instead
+    (figure.js describes it). The result of the component has the state of the view as `state`.
     """
     return bundle_for_host(view, "streamlit")
 
@@ -73,7 +73,7 @@ def _make_catalogue_js() -> str:
     """Generate the texts of the canvas views (`locales/*/views`) in every language, by their names in JavaScript."""
     ids = {_to_camel_case(id.removeprefix(_PREFIX)): id for id in sorted(message_ids()) if id.startswith(_PREFIX)}
     texts = {code: {name: render(id, code) for name, id in ids.items()} for code in languages()}
-    # the script may lie inside an HTML page, which "</script>" in a text would end
+    # the script may be written into an HTML page, where "</script>" in a text would end it
     return f"export const CATALOGUE = {json.dumps(texts, ensure_ascii=False)};\n".replace("<", "\\u003c")
 
 
@@ -87,7 +87,7 @@ def _to_camel_case(id: str) -> str:
 
 
 def _make_theme_css() -> str:
-    """Generate CSS variables with the palette's ink, ground and accent, the defaults for hosts without colours."""
+    """Generate CSS variables with the palette's ink, ground and accent; they apply where a host sets no colours."""
     light, dark = (
         " ".join(f"--bl-{name}-default: {PALETTE['themes'][theme][name]};" for name in ("ink", "ground", "accent"))
         for theme in ("light", "dark")

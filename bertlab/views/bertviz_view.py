@@ -1,8 +1,9 @@
 """bertviz's head view as one offline HTML page, for short texts.
 
 bertviz loads its three libraries from a CDN, repeats the numbers for each pair of sentences and writes them with
-sixteen digits. This page contains the libraries and has every number once, with three decimals, and no token can end
-the script. bertviz's own drawing script is read as a file, because importing bertviz would import transformers.
+sixteen digits. This page contains the libraries and each number once, with three decimals, and escapes the tokens, so
+that none can end the script. bertviz's own drawing script is read as a file, because importing bertviz would import
+transformers.
 
 For long texts and for export use the attention view (`payload`, `html`).
 """
@@ -24,8 +25,8 @@ _ROOT = "bertviz"
 # Replaces require.js: the two libraries that the script requires are already loaded.
 _REQUIRE = "const require = {config() {}}; const requirejs = (names, run) => run(jQuery, d3);"
 
-# The script reads one table of numbers per filter. Expanding the filters here, from the one table, keeps them out
-# of the page.
+# bertviz's script needs a table of numbers for each filter. The page contains only the table of all tokens, and these
+# lines cut the other tables out of it.
 _FILTERS = """
 const whole = PARAMS.attention[0];
 const cut = (name, rows, columns) => ({
@@ -33,8 +34,8 @@ const cut = (name, rows, columns) => ({
   attn: whole.attn.map((layer) => layer.map((head) => head.slice(...rows).map((row) => row.slice(...columns)))),
   left_text: whole.left_text.slice(...rows), right_text: whole.right_text.slice(...columns),
 });
-if (PARAMS.second) {
-  const a = [0, PARAMS.second], b = [PARAMS.second];
+if (PARAMS.startOfB) {
+  const a = [0, PARAMS.startOfB], b = [PARAMS.startOfB];
   PARAMS.attention.push(cut("A -> A", a, a), cut("B -> B", b, b), cut("A -> B", a, b), cut("B -> A", b, a));
 }
 const filter = document.getElementById("filter");
@@ -91,14 +92,14 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0, lang: str = DEFAU
         lang: language of the page.
 
     Raises:
-        TextError: there are more than `MAX_TOKENS` tokens, which would make the page react in seconds.
+        TextError: there are more than `MAX_TOKENS` tokens, with which the page would take seconds to react.
         BertlabError: the installed bertviz has no drawing script.
     """
     size = len(attention.tokens)
     if size > MAX_TOKENS:
         raise TextError("bertviz-text-too-long", tokens=size, limit=MAX_TOKENS)
     tokens = token_labels(attention.tokens)
-    second = next((row.position for row in attention.tokens if row.segment == 1), None)
+    start_of_b = next((row.position for row in attention.tokens if row.segment == 1), None)
     table = {
         "name": render("figure-all", lang),
         "attn": attention.probs_LNTT.astype(float).round(3).tolist(),
@@ -112,7 +113,7 @@ def head_view_html(attention: AttentionMap, *, layer: int = 0, lang: str = DEFAU
         "layer": min(max(layer, 0), len(attention.probs_LNTT) - 1),
         "heads": None,
         "include_layers": list(range(len(attention.probs_LNTT))),
-        "second": second,
+        "startOfB": start_of_b,
     }
     return _PAGE.format(
         **PALETTE["themes"],

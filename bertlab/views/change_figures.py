@@ -48,7 +48,7 @@ def before_after(
     Args:
         change: from `Session.intervene`.
         labels: names of before and after.
-        names: names of outcomes such as "IsNext" or "" (no answer) whose label is not to be shown.
+        names: names to show instead of labels such as "IsNext" or "" (no answer), by label.
         zoom: end the axis at the longest bar instead of 100 %.
         lang: language of the labels if they are not given.
     """
@@ -81,7 +81,7 @@ def before_after(
 def head_map(
     effects: HeadEffects, *, axes: tuple[str, str] | None = None, odds: str | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """Layers x heads: the change of the prediction's log-odds when that head alone is ablated.
+    """A map of heads, one row for each layer: the change of the prediction's log-odds when that head alone is ablated.
 
     Blue heads help (the log-odds fall without them), orange heads hurt.
 
@@ -193,7 +193,7 @@ def lens_depth(
         lens: from `Session.lens`.
         position: the position, from 0.
         labels: names of probability and rank.
-        rows: names of a layer, with {} for its number, and of the embeddings.
+        rows: names on the x axis: of a layer, with {} for its number, and of the embeddings.
         axis: title of the x axis.
         lang: language of the texts that are not given.
     """
@@ -217,12 +217,12 @@ def lens_depth(
         title=escape_markup(axis or render("figure-layer-axis", lang)),
         range=[-0.5, len(depths) - 0.5],
     )
-    top = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))
+    largest_log_rank = float(np.log10(max(lens.rank_LT[:, position].max(), 10)))
     figure.update_layout(
         yaxis={"range": [-0.04, 1.05], "tickformat": PERCENT_TICKS, "showgrid": True, "gridcolor": GRID},
         yaxis2={
-            "overlaying": "y", "side": "right", "type": "log", "range": [top * 1.05, -top * 0.05], "showgrid": False,
-            "dtick": 1,
+            "overlaying": "y", "side": "right", "type": "log", "showgrid": False, "dtick": 1,
+            "range": [largest_log_rank * 1.05, -largest_log_rank * 0.05],
         },
         hovermode="x unified", margin={"t": 40, "r": 48},
     )  # fmt: skip

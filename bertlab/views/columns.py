@@ -1,7 +1,9 @@
-"""Convert results to the columns of a CSV file, one row for each value: layer, head, position, token, value.
+"""Convert results to the columns of a CSV file, such as layer, head, position, token and value.
 
 A figure shows these values as colours or lengths; `export.tidy` converts them to JSON. Layers and heads are counted
 from 0; the hidden states before layer 0 are called "embeddings".
+
+Shape legend: T tokens, U units, N heads, L layers (of the first side), M layers (of the second side).
 """
 
 from collections.abc import Sequence
@@ -19,19 +21,19 @@ def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) ->
 
     Args:
         values: arrays [layers, heads], by the name of their column.
-        layers: the number of each row of the arrays; from 0 for None.
+        layers: the number of the layer in each row of the arrays; None for 0, 1 and so on.
 
     >>> heads({"share": np.array([[0.25, 0.75]])})
     {'layer': [0, 0], 'head': [0, 1], 'share': [0.25, 0.75]}
     """
-    count, width = next(iter(values.values())).shape
-    positions = [(layer, head) for layer in (layers or range(count)) for head in range(width)]
-    columns = {"layer": [layer for layer, _ in positions], "head": [head for _, head in positions]}
+    layer_count, head_count = next(iter(values.values())).shape
+    layer_heads = [(layer, head) for layer in (layers or range(layer_count)) for head in range(head_count)]
+    columns = {"layer": [layer for layer, _ in layer_heads], "head": [head for _, head in layer_heads]}
     return columns | {name: array.astype(float).ravel().tolist() for name, array in values.items()}
 
 
 def _layer_name(index: int) -> int | str:
-    """The layer of row `index` of a fact whose first row is the embeddings."""
+    """The name of layer `index` where index 0 means the embeddings."""
     return index - 1 if index else "embeddings"
 
 
@@ -48,7 +50,7 @@ def prediction_change(change: PredictionChange) -> Columns:
 
 
 def lens(lens_result: Lens) -> Columns:
-    """For every layer and position: the prediction there, and the rank of the last layer's prediction there."""
+    """For every layer and position: the prediction of the layer, and the rank of the last layer's prediction in it."""
     layers, positions = lens_result.probs_LT.shape
     tokens = token_labels(lens_result.tokens)
     indices = [(layer, position) for layer in range(layers) for position in range(positions)]
@@ -78,8 +80,8 @@ def head_differences(comparison: Comparison) -> Columns:
 
 def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:
     """One head's attention on both sides, for every pair of tokens."""
-    size = range(len(comparison.units))
-    pairs = [(query, key) for query in size for key in size]
+    positions = range(len(comparison.units))
+    pairs = [(query, key) for query in positions for key in positions]
     labels = [unit.label for unit in comparison.units]
     first, second = comparison.first_LNUU[layer, head], comparison.second_MNUU[layer, head]
     return {
@@ -125,7 +127,7 @@ def most_changed_tokens(comparison: Comparison, layer: int) -> Columns:
 
 
 def windows(span_xray: SpanXray, passage: str) -> Columns:
-    """For every window of a passage: its characters, its best span, and both scores."""
+    """For every window of a passage: start, end, best span, and the scores of that span and of no answer."""
     return {
         "window": list(range(1, len(span_xray.readings) + 1)),
         "start": [reading.start for reading in span_xray.readings],

@@ -1,4 +1,4 @@
-"""Training curves, several runs in one figure: training steps as lines, measurements on held-out text as diamonds."""
+"""Training curves of several runs as one figure: lines for training steps, diamonds for held-out text."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from bertlab.config.tasks import TASKS
 from bertlab.views.export import Columns
 from bertlab.views.figures import COLOURS, GREY, GRID, PERCENT_TICKS, TEMPLATE, escape_markup
 
-# after the last colour, the colours repeat with the next dash
+# when all colours are used, they repeat with the next dash
 DASHES = ["solid", "dash", "dot", "dashdot"]
 
 
@@ -33,10 +33,10 @@ class Metric:
 
 
 # fine-tuning metric -> its key in the row of a step
-_STEPS = {"accuracy": "accuracy", "exact_match": "exact"}
+_STEP_KEYS = {"accuracy": "accuracy", "exact_match": "exact"}
 # fine-tuning metrics, by the names that `bertlab evaluate` uses
 TASK_METRICS = {
-    name: Metric(_STEPS.get(name, ""), (name,), is_percent=True, is_logged_in_percent=True)
+    name: Metric(_STEP_KEYS.get(name, ""), (name,), is_percent=True, is_logged_in_percent=True)
     for name in dict.fromkeys(name for task in TASKS.values() for name in task.metrics)
 }
 METRICS = {
@@ -51,9 +51,11 @@ METRICS = {
     "learning_rate": Metric("learning_rate", is_noisy=False),
 }
 X_AXES = ("tokens", "step", "seconds")
-# In pixels: the height of a figure; of its legend the height of a line, and the widths of a mark with its margins, of a
-# letter, and of the whole legend.
-HEIGHT, LEGEND_LINE, LEGEND_MARK, LEGEND_LETTER, LEGEND_WIDTH = 300, 26, 52, 8, 440
+# All sizes are in pixels.
+HEIGHT = 300  # of a figure whose legend has one line
+LEGEND_LINE = 26  # height of a line of the legend
+LEGEND_MARK, LEGEND_LETTER = 52, 8  # width of a mark with its margins, and of a letter
+LEGEND_WIDTH = 440  # of the whole legend
 
 
 def has_metric(rows: Iterable[Mapping], metric: str) -> bool:
@@ -82,14 +84,14 @@ def run_curves(
         x: one of `X_AXES`.
         log: whether the x axis is logarithmic.
         held_out: name of the diamonds in the legend.
-        axes: titles of x and y; None for that of x alone.
+        axes: titles of x and y; None for a title of x and none of y.
         lang: language of the texts that are not given.
     """
     held_out = held_out or render("figure-held-out", lang)
     axes = axes or (render(f"figure-x-{x}", lang), "")
     figure = go.Figure(layout={"template": TEMPLATE})
     spec = METRICS[metric]
-    form = ".1%" if spec.is_percent else ".4g"
+    number_format = ".1%" if spec.is_percent else ".4g"
     for number, (name, rows) in enumerate(runs.items()):
         rows = list(rows)
         steps = _find_step_points(rows, spec, x)
@@ -107,7 +109,7 @@ def run_curves(
             figure.add_scatter(
                 x=positions, y=values, name=escape_markup(name), legendgroup=name,
                 mode="lines" if len(steps) > 1 else "markers",
-                line=line, hovertemplate=f"{escape_markup(name)}: %{{y:{form}}}",
+                line=line, hovertemplate=f"{escape_markup(name)}: %{{y:{number_format}}}",
             )  # fmt: skip
         held_out_points = _find_held_out_points(rows, spec, x)
         if held_out_points:
@@ -119,7 +121,7 @@ def run_curves(
                 mode="markers" if steps else "lines+markers",
                 showlegend=not steps, line=line,
                 marker={"symbol": "diamond", "size": 9, "color": line["color"], "line": {"width": 1, "color": GREY}},
-                hovertemplate=f"{escape_markup(name)}, {escape_markup(held_out)}: %{{y:{form}}}",
+                hovertemplate=f"{escape_markup(name)}, {escape_markup(held_out)}: %{{y:{number_format}}}",
             )  # fmt: skip
     figure.update_traces(hoverlabel={"namelength": 0})
     figure.update_xaxes(
@@ -204,7 +206,7 @@ def _find_held_out_points(rows: list[Mapping], metric: Metric, x: str) -> list[t
 
 
 def _find_x(rows: list[Mapping], x: str) -> list[float | None]:
-    """Find the x value of each row; measurements are logged without a time and get the time of their step."""
+    """Find the x value of each row; a row without one, such as an evaluation, gets that of its step."""
     logged = [(row["step"], row[x]) for row in rows if _is_number(row.get("step")) and _is_number(row.get(x))]
     if not logged:
         return [None] * len(rows)

@@ -1,6 +1,6 @@
 """Figures of a comparison of two models or two texts.
 
-Blue, dark cells and + mean more on the second side; orange, light cells and − mean less; zero is transparent.
+A blue, dark cell with + means more on the second side; an orange, light cell with − means less; zero is transparent.
 
 Shape legend: U units, N heads, L layers (of the first), M layers (of the second).
 """
@@ -37,7 +37,9 @@ def head_differences(
     labels: tuple[str, str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """Layers x heads: the Jensen-Shannon distance of each head, positive where the second side attends farther away.
+    """A map of heads, one row for each layer: the Jensen-Shannon distance of the two sides.
+
+    The distance has a minus sign where the second side attends less far away than the first.
 
     Args:
         comparison: from `explore.compare`.
@@ -50,12 +52,12 @@ def head_differences(
     signed_LN = comparison.signed_LN
     layers = len(signed_LN)
     limit = float(np.abs(signed_LN).max()) or 1.0
-    place = f"%{{y}} · {insert_number(head_name, '%{x}')}"
+    hover_title = f"%{{y}} · {insert_number(head_name, '%{x}')}"
     figure = empty_figure(130 + min(46, max(22, 560 // layers)) * layers)
     figure.add_heatmap(
         z=signed_LN.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=3, ygap=3,
-        customdata=comparison.farther_LN.round(2), colorbar=_bar(labels[2]), text=signs(signed_LN, limit),
-        texttemplate="%{text}", hovertemplate=f"{place}: %{{z:+.3f}} (%{{customdata:+.2f}})<extra></extra>",
+        customdata=comparison.farther_LN.round(2), colorbar=_colour_bar(labels[2]), text=signs(signed_LN, limit),
+        texttemplate="%{text}", hovertemplate=f"{hover_title}: %{{z:+.3f}} (%{{customdata:+.2f}})<extra></extra>",
     )  # fmt: skip
     if chosen:
         layer, head = chosen
@@ -64,11 +66,11 @@ def head_differences(
         )
     # Plotly reports no clicks on a heat map, so transparent marks are drawn on its cells
     heads_of_layers = [(layer, head) for layer in range(layers) for head in range(signed_LN.shape[1])]
-    clear = {"marker": {"opacity": 0}}
+    invisible = {"marker": {"opacity": 0}}
     figure.add_scatter(
         x=[head for _, head in heads_of_layers], y=[layer for layer, _ in heads_of_layers], mode="markers",
         hoverinfo="skip",
-        marker={"symbol": "square", "size": 22, "color": "rgba(0, 0, 0, 0)"}, selected=clear, unselected=clear,
+        marker={"symbol": "square", "size": 22, "color": "rgba(0, 0, 0, 0)"}, selected=invisible, unselected=invisible,
         customdata=[list(layer_head) for layer_head in heads_of_layers], showlegend=False,
     )  # fmt: skip
     figure.update_xaxes(title={"text": escape_markup(labels[1]), "font": {"size": 13}}, dtick=1, side="top")
@@ -98,8 +100,9 @@ def head_difference(
     # the same height for all usual sentences, so that the page below does not move
     figure = empty_figure(190 + max(440, 5 * len(names)))
     figure.add_heatmap(
-        z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1, colorbar=_bar(label),
-        customdata=[[f"{one} → {other}" for other in names] for one in names],
+        z=difference_UU.round(4), zmin=-limit, zmax=limit, colorscale=DIVERGING, xgap=1, ygap=1,
+        colorbar=_colour_bar(label),
+        customdata=[[f"{query} → {key}" for key in names] for query in names],
         hovertemplate="%{customdata}: %{z:+.3f}<extra></extra>",
     )  # fmt: skip
     if len(names) <= MAX_SIGNED_UNITS:
@@ -120,7 +123,7 @@ def layer_drift(
     embeddings: str | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """For the embeddings and every layer: the linear CKA of both sides and the mean cosine distance of their vectors.
+    """For the embeddings and every layer: linear CKA and mean cosine distance between the two sides.
 
     Args:
         comparison: from `explore.compare`.
@@ -170,7 +173,8 @@ def layer_similarity(
     embeddings = embeddings or render("figure-embeddings", lang)
     figure = empty_figure(150 + 26 * len(comparison.cka_LM))
     figure.add_heatmap(
-        z=comparison.cka_LM.round(4), zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, xgap=2, ygap=2, colorbar=_bar("CKA"),
+        z=comparison.cka_LM.round(4), zmin=0, zmax=1, colorscale=FAINT_TO_BLUE, xgap=2, ygap=2,
+        colorbar=_colour_bar("CKA"),
         hovertemplate="%{y} · %{x}: %{z:.3f}<extra></extra>",
     )  # fmt: skip
     figure.update_xaxes(
@@ -225,7 +229,7 @@ def _ticks(count: int, embeddings: str) -> dict:
     return {"tickvals": list(range(count)), "ticktext": [escape_markup(embeddings), *map(str, range(count - 1))]}
 
 
-def _bar(title: str) -> dict:
+def _colour_bar(title: str) -> dict:
     return {
         "title": {"text": escape_markup(title), "side": "bottom", "font": {"size": 12}}, "thickness": 10, "nticks": 5,
         "orientation": "h", "y": -0.02, "yanchor": "top", "len": 0.8,

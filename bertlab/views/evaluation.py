@@ -1,6 +1,8 @@
 """Figures of an error analysis: confusion matrix, predictions against labels, results by group.
 
 The customdata of every mark identifies its cell, row or group, so that a page can react to a click.
+
+Shape legend: G labels of the data (gold), P predictions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +41,7 @@ def confusion_map(
         confusion: the counts.
         chosen: (label, prediction) of the cell to frame. A cell's customdata has the same form.
         axes: titles of the columns and the rows.
-        labels: the text for "no entity", and the text after a percentage.
+        labels: the name of an empty label ("no entity"), and the words after a percentage ("of this label").
         lang: language of the texts that are not given.
     """
     axes = axes or render_all(lang, "figure-prediction", "figure-label")
@@ -47,8 +49,8 @@ def confusion_map(
     names = [escape_markup(shorten(name or labels[0], 18)) for name in confusion.names]
     size, positions = len(names), list(range(len(names)))
     counts_GP, shares_GP = confusion.counts_GP, confusion.shares_GP
-    cell = 62 if size <= 6 else 46 if size <= MAX_NUMBERED_LABELS else 22
-    figure = empty_figure(height=110 + cell * size)
+    cell_size = 62 if size <= 6 else 46 if size <= MAX_NUMBERED_LABELS else 22
+    figure = empty_figure(height=110 + cell_size * size)
     strength_GP = np.sqrt(shares_GP)  # so that small shares can be seen
     signed_GP = np.where(np.eye(size, dtype=bool), strength_GP, -strength_GP)
     figure.add_heatmap(
@@ -68,7 +70,7 @@ def confusion_map(
         x=[prediction for _, prediction in cells],
         y=[label for label, _ in cells],
         mode="markers+text" if size <= MAX_NUMBERED_LABELS else "markers",
-        marker={"symbol": "square", "size": 0.8 * cell, "color": "rgba(0, 0, 0, 0)"},
+        marker={"symbol": "square", "size": 0.8 * cell_size, "color": "rgba(0, 0, 0, 0)"},
         text=texts,
         textfont={"size": 14 if size <= 6 else 11},
         selected={"marker": {"opacity": 1}},
@@ -151,7 +153,7 @@ def group_bars(
     Args:
         groups: an item of `ErrorAnalysis.groups`.
         labels: names of F1 and of exact match.
-        other: name of a group without one.
+        other: the name to show for a group that has no name.
         axis: title of the x axis.
         lang: language of the texts that are not given.
     """
@@ -193,17 +195,17 @@ def row_html(row: ScoredRow, words: Mapping[str, str], joint: str = " ") -> str:
     cells = "".join(
         f'<p style="margin: 0 0 0.2rem; overflow-wrap: anywhere">{escape_html(shorten(t, 420))}</p>' for t in texts
     )
-    line = [
+    parts = [
         f"{escape_html(words[name])}: <b>{escape_html(value or words['nothing'])}</b>"
         for name, value in (("label", row.gold), ("prediction", row.prediction))
     ]
     if row.probability is not None:
-        line.append(f"{escape_html(words['probability'])}: {percent(row.probability)}")
-    return f'<div dir="auto">{cells}<p class="small">{" · ".join(line)}</p></div>'
+        parts.append(f"{escape_html(words['probability'])}: {percent(row.probability)}")
+    return f'<div dir="auto">{cells}<p class="small">{" · ".join(parts)}</p></div>'
 
 
 def table(rows: Sequence[ScoredRow], joint: str = " ") -> list[dict[str, str | float]]:
-    """Rows as a table: id, text, label, prediction, score, and the probability of the label (empty for numbers)."""
+    """Rows as a table: id, text, label, prediction, score, and the probability of the label ("" for a regression)."""
     return [
         {
             "id": row.id, "text": (joint if len(row.texts) > 2 else " | ").join(row.texts), "label": row.gold,

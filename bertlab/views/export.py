@@ -1,4 +1,4 @@
-"""Figures as files: their numbers as columns, and the Python lines that draw them again.
+"""Prepare figures for saving: their numbers as columns, and the Python lines that draw them again.
 
 The browser makes the SVG, PNG, CSV and HTML files (`static/save.js`).
 """
@@ -11,7 +11,7 @@ import numpy as np
 Columns = dict[str, list]
 
 
-def tidy(rows: Columns) -> Columns:
+def tidy(columns: Columns) -> Columns:
     """Convert columns to values that JSON can hold.
 
     Numbers get six significant digits, NaN and infinity become None, and lone surrogates become "?".
@@ -19,14 +19,14 @@ def tidy(rows: Columns) -> Columns:
     >>> tidy({"word": ["tea"], "probability": [np.float32(1 / 3)]})
     {'word': ['tea'], 'probability': [0.333333]}
     """
-    return {name: [_plain(value) for value in values] for name, values in rows.items()}
+    return {name: [_plain(value) for value in values] for name, values in columns.items()}
 
 
 def python_lines(source: str, steps: Iterable[str]) -> str:
     """Write a script that draws a figure again: it opens the checkpoint as `session`, then runs the steps.
 
-    The steps may use `figures` without importing it. Steps that begin with "import" or "from" go to the top. A figure
-    that a step assigns to `figure` is shown.
+    The steps may use `figures` without importing it. Steps that begin with "import" or "from" go to the top. If a step
+    assigns to `figure`, the script ends by showing that figure.
 
     >>> print(python_lines("strongest", ["figure = figures.nsp_gauge(session.next_sentence('Tea?', 'Yes.'))"]))
     import bertlab
@@ -38,15 +38,15 @@ def python_lines(source: str, steps: Iterable[str]) -> str:
     <BLANKLINE>
     """
     steps = list(steps)
-    above = [step for step in steps if step.startswith(("import ", "from "))]
-    below = [step for step in steps if step not in above]
-    uses = "from bertlab.views import figures"
-    if any("figures." in step for step in below) and uses not in above:
-        above.append(uses)
-    opened = [f"session = bertlab.load({source!r})"] if source else []
-    head = [*(["import bertlab"] if opened else []), *sorted(above, key=lambda line: line.split()[1])]
-    last_lines = ["figure.show()"] if any(step.startswith("figure = ") for step in below) else []
-    return "\n".join([*head, "", *opened, *below, *last_lines, ""])
+    imports = [step for step in steps if step.startswith(("import ", "from "))]
+    other_steps = [step for step in steps if step not in imports]
+    figures_import = "from bertlab.views import figures"
+    if any("figures." in step for step in other_steps) and figures_import not in imports:
+        imports.append(figures_import)
+    session_lines = [f"session = bertlab.load({source!r})"] if source else []
+    import_lines = [*(["import bertlab"] if session_lines else []), *sorted(imports, key=lambda line: line.split()[1])]
+    last_lines = ["figure.show()"] if any(step.startswith("figure = ") for step in other_steps) else []
+    return "\n".join([*import_lines, "", *session_lines, *other_steps, *last_lines, ""])
 
 
 def _plain(value):

@@ -2,7 +2,7 @@
 
 Backgrounds are transparent and the font's colour is left to the host. Colours can be distinguished with every kind of
 colour vision and never have a meaning alone. All text is escaped, since Plotly reads some HTML. The words on the axes
-are those of the interface language `lang`, or what the caller passes.
+are in the interface language `lang`, unless the caller passes other ones.
 """
 
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ TEMPLATE = go.layout.Template(
 # at most three significant digits, so that close ticks stay distinct: 0.05%, 0.1%, 0.15%
 PERCENT_TICKS = ".3~p"
 # "tickmode" is set because a second axis would otherwise use the ticks of the first
-_PERCENTS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
-_SHOWN_DIMENSIONS = 96
+_PERCENT_AXIS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
+_MAX_DIMENSIONS = 96
 
 
 def mask_bars(
@@ -77,7 +77,7 @@ def mask_bars(
     original_token = fill.original
     if original_token and original_token.id not in {candidate.id for candidate in candidates}:
         candidates.append(original_token)
-    best, candidates = candidates[:1], candidates[::-1]
+    best, candidates = candidates[:1], candidates[::-1]  # the first bar is at the bottom
     is_original = [original_token is not None and candidate.id == original_token.id for candidate in candidates]
     probabilities = [candidate.probability for candidate in candidates]
     figure = empty_figure(height=44 + 34 * len(candidates) + (32 if title else 0))
@@ -87,19 +87,19 @@ def mask_bars(
         orientation="h",
         marker={
             "color": [BLUE if candidate in best else GREY for candidate in candidates],
-            "line": {"color": ORANGE, "width": [3 * mark for mark in is_original]},
+            "line": {"color": ORANGE, "width": [3 * framed for framed in is_original]},
             "cornerradius": 4,
         },
         text=[
-            percent(probability) + (f"  {escape_markup(original.format(f'{original_token.rank:,}'))}" if mark else "")
-            for probability, mark in zip(probabilities, is_original, strict=True)
+            percent(probability) + (f"  {escape_markup(original.format(f'{original_token.rank:,}'))}" if framed else "")
+            for probability, framed in zip(probabilities, is_original, strict=True)
         ],
         textposition="outside",
         cliponaxis=False,
         customdata=[escape_markup(candidate.token) for candidate in candidates],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
-    # positions, not the words themselves: two tokens may look alike, and Plotly would read "2024" as a number
+    # The axis has positions, because two tokens may look alike, and Plotly would read the token "2024" as a number.
     figure.update_yaxes(
         tickvals=list(range(len(candidates))),
         ticktext=[escape_markup(c.token) for c in candidates],
@@ -112,12 +112,12 @@ def mask_bars(
 
 
 def bar_range(probabilities: Sequence[float], zoom: bool, *, space: float) -> list[float]:
-    """The axis of bars of probabilities: 0 to 100 %, or to the longest bar.
+    """The range of an axis of probabilities: 0 to 100 %, or 0 to the longest bar.
 
     Args:
         probabilities: the lengths of the bars, in 0..1.
-        zoom: whether the longest bar takes the whole length.
-        space: the length of the axis relative to the longest bar, so that a text fits behind the bar.
+        zoom: whether the axis ends at the longest bar instead of 100 %.
+        space: a factor for the end of the axis; above 1, it leaves space for a text after the bar.
     """
     return [0, (max(probabilities, default=1.0) or 1.0) * space if zoom else space]
 
@@ -136,7 +136,7 @@ def span_curves(
 
     Args:
         answers: from `Session.answer`.
-        passage: its text.
+        passage: the text of the passage.
         labels: names of the two curves.
         shade: name of the shading over the words of the best answer.
         axes: titles of x and y.
@@ -208,7 +208,7 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
     width, gap = (1 - 0.03 * 3) / 4, 0.03
     for column, (values_TH, label) in enumerate(zip(parts, labels, strict=True)):
         suffix = "" if column == 0 else str(column + 1)
-        dimensions = np.asarray(values_TH, float)[:, :_SHOWN_DIMENSIONS]
+        dimensions = np.asarray(values_TH, float)[:, :_MAX_DIMENSIONS]
         # the 99 % quantile, so that a single large dimension does not make all others pale
         limit = float(np.quantile(np.abs(dimensions), 0.99)) if dimensions.size else 1.0
         figure.add_heatmap(
@@ -242,7 +242,7 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
 
 
 def attention_map(attention: AttentionMap, layer: int, head: int, *, lang: str = DEFAULT) -> go.Figure:
-    """One head as a heat map: rows attend to columns; the colour follows the square root of the probability."""
+    """One head as a heat map: the token of a row attends to those of the columns; colours show the square root of p."""
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
     tokens = [escape_markup(token) for token in token_labels(attention.tokens)]
     positions, ticks = list(range(len(tokens))), (0, 0.1, 0.25, 0.5, 1)
@@ -285,7 +285,7 @@ def query_token_figure(neuron: NeuronMap, token: int | None = None, *, lang: str
     step = max(1, -(-len(tokens) // 40))
     figure.update_xaxes(tickvals=positions[::step], ticktext=tokens[::step], tickangle=-60)
     figure.update_layout(
-        yaxis={"range": [0, 1], **_PERCENTS}, yaxis2={**_AXIS, "overlaying": "y", "side": "right"}, margin={"t": 40}
+        yaxis={"range": [0, 1], **_PERCENT_AXIS}, yaxis2={**_AXIS, "overlaying": "y", "side": "right"}, margin={"t": 40}
     )
     return figure
 
@@ -309,7 +309,7 @@ def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) ->
             hovertemplate=f"{escape_markup(label)}: {percent(share)}<extra></extra>",
         )
     figure.add_vline(0.5, line={"color": PALETTE["themes"]["light"]["ground"], "width": 2, "dash": "dot"})
-    figure.update_xaxes(range=[0, 1], ticklabeloverflow="allow", **_PERCENTS)
+    figure.update_xaxes(range=[0, 1], ticklabeloverflow="allow", **_PERCENT_AXIS)
     figure.update_yaxes(visible=False)
     figure.update_layout(
         barmode="stack", bargap=0.1, margin={"l": 24, "r": 28}, legend={"traceorder": "normal", "font": {"size": 15}}
@@ -328,7 +328,7 @@ def escape_markup(text: str) -> str:
 
 
 def empty_figure(height: int) -> go.Figure:
-    """An empty figure with the common template. height: in pixels."""
+    """An empty figure with the common template; the height is in pixels."""
     return go.Figure(layout={"template": TEMPLATE, "height": height})
 
 
@@ -345,7 +345,7 @@ def name_layer_and_head(axes: tuple[str, str] | None, lang: str) -> tuple[str, s
     """The names of a layer and a head in a map of heads, with {} for the number.
 
     Args:
-        axes: words for the columns (heads) and rows (layers); None for the names in the language.
+        axes: the words for a head (columns) and a layer (rows); None for the words of the language.
         lang: the language.
     """
     if axes:
@@ -400,6 +400,6 @@ def shorten_to_width(text: str, max_width: int, *, tail: int = 0) -> str:
     """
     if display_width(text) <= max_width:
         return text
-    end = text[len(text) - tail :]
+    ending = text[len(text) - tail :]
     widths = accumulate(map(display_width, text))
-    return text[: sum(width < max_width - display_width(end) for width in widths)] + "…" + end
+    return text[: sum(width < max_width - display_width(ending) for width in widths)] + "…" + ending

@@ -9,7 +9,7 @@ from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, payload
 from bertlab.views.palette import PALETTE
 
-# the policy forbids the page to fetch or send anything
+# The content security policy keeps the page from fetching or sending anything.
 _PAGE = """<!doctype html>
 <html lang="{lang}">
 <head>
@@ -40,7 +40,7 @@ h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap:
 
 
 def attention_html(attention: AttentionMap, *, title: str | None = None, options: dict | None = None) -> str:
-    """The attention view as one offline page with every layer in it; options as for `payload.AttentionPack`."""
+    """The attention view as one offline page with every layer in it; `options` as for `payload.AttentionPack`."""
     return _page("attention", payload.AttentionPack(attention).complete_bytes(options), title, options)
 
 
@@ -50,7 +50,7 @@ def neuron_html(neuron: NeuronMap, *, title: str | None = None, options: dict | 
 
 
 def timeline_html(timeline: Timeline, *, title: str | None = None, log=(), options: dict | None = None) -> str:
-    """The time machine over one text as one offline page; log and options as for payload.timeline_bytes."""
+    """The time machine over one text as one offline page; `log` and `options` as for `payload.timeline_bytes`."""
     return _page("timeline", payload.timeline_bytes(timeline, log=log, options=options), title, options)
 
 
@@ -60,8 +60,8 @@ def _page(view: assets.View, data: bytes, title: str | None, options: dict | Non
 
 
 def packed_html(view: assets.View, data: bytes, title: str, lang: str = DEFAULT) -> str:
-    """A view of a payload as one offline page, with its title and language."""
-    # base64 has no "<", so no token can end the script element; the title is text
+    """Write a payload and the view that shows it as one offline page."""
+    # base64 has no "<", so no token can end the script element; the title is escaped
     script, encoded = assets.bundle_for_host(view, "page"), base64.b64encode(data).decode()
     return _PAGE.format(
         lang=escape(lang), title=escape(title), **PALETTE["themes"], css=assets.css(), data=encoded, script=script

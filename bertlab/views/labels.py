@@ -30,19 +30,19 @@ _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double", "so
 
 def label_bars(prediction: Classification) -> go.Figure:
     """Every label with its probability, in the order of the checkpoint; the most probable one is blue."""
-    shares = prediction.labels[::-1]
-    probabilities = [share.probability for share in shares]
-    figure = empty_figure(height=44 + 40 * len(shares))
+    label_shares = prediction.labels[::-1]
+    probabilities = [share.probability for share in label_shares]
+    figure = empty_figure(height=44 + 40 * len(label_shares))
     figure.add_bar(
-        x=probabilities, y=list(range(len(shares))), orientation="h",
-        marker={"color": [BLUE if share == prediction.best else GREY for share in shares], "cornerradius": 4},
+        x=probabilities, y=list(range(len(label_shares))), orientation="h",
+        marker={"color": [BLUE if share == prediction.best else GREY for share in label_shares], "cornerradius": 4},
         text=[percent(probability) for probability in probabilities], textposition="outside", cliponaxis=False,
-        customdata=[escape_markup(share.label) for share in shares],
+        customdata=[escape_markup(share.label) for share in label_shares],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )  # fmt: skip
     figure.update_yaxes(
-        tickvals=list(range(len(shares))), ticktext=[escape_markup(shorten(share.label, 28)) for share in shares],
-        ticklabelstandoff=6,
+        tickvals=list(range(len(label_shares))), ticklabelstandoff=6,
+        ticktext=[escape_markup(shorten(share.label, 28)) for share in label_shares],
     )  # fmt: skip
     figure.update_xaxes(range=[0, 1.18], visible=False)
     return figure
@@ -79,7 +79,7 @@ def word_bars(effects: WordEffects, *, axis: str | None = None, lang: str = DEFA
 
     Args:
         effects: from `Session.word_effects`.
-        axis: title of the y axis; None for that of log-odds.
+        axis: title of the y axis; None for the decrease of the log-odds.
         lang: language of the title if it is not given.
     """
     word_effects = [word.effect for word in effects.words]
@@ -121,7 +121,7 @@ def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) 
 
 
 def tagged_html(text: str, tags: Tags) -> str:
-    """The text with its entities marked and named; with tags that are not of entities, every word with its tag.
+    """The text with its entities marked and named; if the tags do not mark entities, every word with its tag.
 
     Hovering over a marked part shows the probabilities of its tags.
     """
@@ -131,19 +131,23 @@ def tagged_html(text: str, tags: Tags) -> str:
     spans = [(e.start, e.end, e.label) for e in tags.entities]
     if not spans and not any(label.startswith(("B-", "I-")) for label in tags.labels):
         spans = [(word.start, word.end, word.tag) for word in tags.words]
-    kinds = {label: number for number, label in enumerate(dict.fromkeys(entity_types(tags)))}
+    type_numbers = {label: number for number, label in enumerate(dict.fromkeys(entity_types(tags)))}
     parts, cursor = [], 0
     for start, end, label in spans:
-        colour, line = _MARKS[kinds.get(label, 0) % len(_MARKS)]
-        inside = [shares for (left, right), shares in probabilities.items() if start <= left and right <= end]
+        colour, line = _MARKS[type_numbers.get(label, 0) % len(_MARKS)]
+        label_probabilities = [
+            shares for (left, right), shares in probabilities.items() if start <= left and right <= end
+        ]
         style = (
             f"color: inherit; background: {transparent(colour, 0.2)}; border-bottom: 3px {line} {colour}; "
             f"border-radius: 4px 4px 0 0; padding: 2px 3px;"
         )
-        tip = escape(" | ".join(_format_top_labels(shares) for shares in inside))
+        tooltip = escape(" | ".join(_format_top_labels(shares) for shares in label_probabilities))
         name = f'<small style="font-weight: 600; opacity: 0.85; margin-left: 4px;">{escape_html(label)}</small>'
         parts.append(escape_html(text[cursor:start]))
-        parts.append(f'<mark tabindex="0" style="{style}" title="{tip}">{escape_html(text[start:end])}{name}</mark>')
+        parts.append(
+            f'<mark tabindex="0" style="{style}" title="{tooltip}">{escape_html(text[start:end])}{name}</mark>'
+        )
         cursor = end
     return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
 
@@ -174,7 +178,7 @@ def tag_heat(tags: Tags) -> go.Figure:
 
 
 def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
-    """Write words below their columns, rotated as far as needed to fit on a telephone."""
+    """Write words below their columns, rotated if they would not fit on a phone."""
     names = [shorten(word, 14) for word in words]
     letters = sum(display_width(name) + 2 for name in names)
     angle = 0 if letters <= 36 else -60 if len(names) <= 16 else -90
@@ -184,6 +188,6 @@ def _name_columns(figure: go.Figure, words: Sequence[str]) -> None:
     )  # fmt: skip
 
 
-def _format_top_labels(shares: dict[str, float]) -> str:
-    best = sorted(shares.items(), key=lambda item: -item[1])[:3]
+def _format_top_labels(probabilities: dict[str, float]) -> str:
+    best = sorted(probabilities.items(), key=lambda item: -item[1])[:3]
     return ", ".join(f"{label} {percent(probability)}" for label, probability in best)

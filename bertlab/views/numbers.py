@@ -22,7 +22,7 @@ class SignedNumber(float):
 
 
 def signed(value: float, digits: int) -> str:
-    """A change, with a minus as wide as its plus.
+    """Format a change with its sign; the minus is as wide as the plus.
 
     >>> signed(-0.25, 1), signed(3, 2)
     ('−0.2', '+3.00')

@@ -9,8 +9,9 @@ environment variable `BERTLAB_PALETTE` names a JSON file whose entries replace t
     grid                 lines behind a figure
     diverging            a scale from orange (−1) over transparent (0) to blue (1)
     sequential           a scale from transparent (0) to dark blue (1)
-    themes               of the canvas views, light and dark: ink, ground, accent, search results, sentences A and B,
-                         signed values, the ramp of probabilities, and colours for up to 12 and up to 16 heads
+    themes               the light and the dark colours of the canvas views: ink, ground, accent, search results,
+                         sentences A and B, signed values, the ramp of probabilities, and colours for up to 12 and up
+                         to 16 heads
 
 The series and the heads' colours were found by search: they have the largest minimum OKLab distance under normal sight
 and simulated protan-, deuteran- and tritanopia, among colours that stand out from a light and a dark ground.

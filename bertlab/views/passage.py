@@ -1,4 +1,4 @@
-"""Write texts with marks as HTML; every text is escaped.
+"""Write texts with marked parts as HTML; every text is escaped.
 
 Marks have a half-transparent colour and a border, so that they are readable in light and dark themes and without colour
 vision. Styles are inline, since a host that sanitises HTML may drop style elements.
@@ -34,8 +34,8 @@ def highlight(passage: str, answers: Sequence[Answer], *, show: int = 1) -> str:
     html = []
     for start, end in pairwise(edges):
         text = escape_html(passage[start:end])
-        over = [(rank, answer) for left, right, rank, answer in spans if left <= start and end <= right]
-        html.append(_mark(text, over) if over else text)
+        covering = [(rank, answer) for left, right, rank, answer in spans if left <= start and end <= right]
+        html.append(_mark(text, covering) if covering else text)
     return f'<div class="bl-passage" dir="auto" style="{FONT}">{"".join(html)}</div>'
 
 
@@ -43,9 +43,9 @@ def tokens_html(tokens: Sequence[TokenRow]) -> str:
     """Tokens in a line that wraps: sentence A blue and solid, B orange and dashed, special tokens grey."""
     html = []
     for row, label in zip(tokens, token_labels(tokens), strict=True):
-        added = row.special and row.start == row.end
-        colour, line = (PALETTE["grey"], "dotted") if added else _SEGMENTS[1 if row.segment == 1 else 0]
-        opacity = "0.65" if added else "1"
+        is_added = row.special and row.start == row.end
+        colour, line = (PALETTE["grey"], "dotted") if is_added else _SEGMENTS[1 if row.segment == 1 else 0]
+        opacity = "0.65" if is_added else "1"
         style = (
             f"display: inline-block; margin: 0 4px 6px 0; padding: 1px 8px; border-radius: 6px; line-height: 1.6; "
             f"background: {transparent(colour, 0.16)}; border-bottom: 2px {line} {colour}; opacity: {opacity};"
@@ -54,17 +54,17 @@ def tokens_html(tokens: Sequence[TokenRow]) -> str:
     return f'<div class="bl-tokens" style="overflow-wrap: anywhere;">{" ".join(html)}</div>'
 
 
-def _mark(text: str, over: list[tuple[int, Answer]]) -> str:
-    rank = over[0][0]
+def _mark(escaped_text: str, answers: list[tuple[int, Answer]]) -> str:
+    rank = answers[0][0]
     colour, line = _MARKS[rank % len(_MARKS)]
     strength = 0.34 if rank == 0 else 0.16
     style = (
         f"color: inherit; background: {transparent(colour, strength)}; border-bottom: 3px {line} {colour}; "
         f"border-radius: 4px 4px 0 0; padding: 2px 0; font-weight: {600 if rank == 0 else 400};"
     )
-    title = " · ".join(f"{rank + 1}: {percent(item.probability)}" for rank, item in over)
+    title = " · ".join(f"{rank + 1}: {percent(answer.probability)}" for rank, answer in answers)
     best = ' class="bl-best"' if rank == 0 else ""
-    return f'<mark{best} style="{style}" title="{escape(title)}">{text}</mark>'
+    return f'<mark{best} style="{style}" title="{escape(title)}">{escaped_text}</mark>'
 
 
 def escape_html(text: str) -> str:

@@ -4,7 +4,7 @@ Layout: b"BLAB", the size of the header (uint32, little endian), the header (JSO
 header lists, each a zlib stream. One block is one layer or one head, so that a browser decompresses only what it draws.
 `static/payload.js` reads this layout.
 
-Shape legend: T tokens, N heads, L layers, S rows or columns of a thumbnail.
+Shape legend: T tokens, N heads, L layers, D head size, S snapshots, W candidate tokens of a mask.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ from bertlab.explore.timeline import Timeline
 from bertlab.views.token_labels import token_labels, word_numbers
 
 MAGIC = b"BLAB"
-# maps of at most this many probabilities are sent as a whole, larger ones in parts
+# maps with at most this many probabilities are sent as a whole, larger ones a few heads at a time
 MAX_UNSPLIT_SIZE = 12 * 12 * 128 * 128
-MAX_UNSPLIT_BYTES = 940_000  # maximum size of the blocks of a map that is sent as a whole
+MAX_UNSPLIT_BYTES = 940_000  # of the blocks of a map that is sent as a whole
 # maps of at most this many probabilities are sent with 16 bits per probability
 MAX_16_BIT_SIZE = MAX_UNSPLIT_BYTES // 2
 POWERS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
@@ -31,14 +31,14 @@ THUMBNAIL_SIDE = 64  # rows and columns of a thumbnail
 
 
 class AttentionPack:
-    """A packed attention map, at most a quarter of its size, to send as a whole or a few heads at a time. Immutable.
+    """An attention map in at most a quarter of its size, sent as a whole or a few heads at a time. Immutable.
 
     Packing takes one pass over the probabilities; sending a part then only takes the compression of that part.
 
-    Up to 470,000 probabilities (12 x 12 heads and 57 tokens), the largest error of a probability p is 0.00001. Above,
-    one byte holds round(255 p^power) with the smallest power in 0.5 .. 1 that fits the budget, since small powers
-    resolve small probabilities: at 0.5 the error is sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is 0.002 everywhere.
-    It never exceeds 0.004.
+    Up to 470,000 probabilities (12 x 12 heads and 57 tokens), the largest error of a probability p is 0.00001. In
+    longer maps, one byte holds round(255 p^power) with the smallest power in 0.5 .. 1 whose codes fit
+    `MAX_UNSPLIT_BYTES`, since small powers keep small probabilities apart: at 0.5 the error is sqrt(p) / 255 (0.0004 at
+    p = 0.01), at 1 it is 0.002 everywhere. It never exceeds 0.004.
 
     Args:
         attention: from `Session.attention`.
@@ -137,15 +137,15 @@ def timeline_bytes(
 ) -> bytes:
     """Return the payload of the time machine.
 
-    It has the training curve and, for every snapshot, the attention of all heads, the candidates for each mask and the
-    probability that B follows A.
+    The payload has the training curve and, for every snapshot, the attention of all heads, the candidates for each mask
+    and the probability that B follows A.
 
     A byte holds round(255 sqrt(p)), so that the error of a probability p is at most sqrt(p) / 255.
 
     Args:
         timeline: from `explore.timeline`.
         title: the name of the run.
-        log: rows of its log, of which the steps and losses are drawn.
+        log: rows of the run's log; the curve shows their steps and losses.
         options: as for `AttentionPack.bytes`.
     """
     layers, heads = timeline.probs[0].shape[:2]
@@ -184,10 +184,10 @@ def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
         BertlabError: it is not a payload.
     """
     header, body = _split_header(payload)
-    blocks, at = [], 0
+    blocks, offset = [], 0
     for block in header["blocks"]:
-        blocks.append(zlib.decompress(body[at : at + block["bytes"]]))
-        at += block["bytes"]
+        blocks.append(zlib.decompress(body[offset : offset + block["bytes"]]))
+        offset += block["bytes"]
     return header, blocks
 
 
@@ -214,7 +214,7 @@ def _clamp_index(value, limit: int) -> int:
 
 
 class _Coder:
-    """Encodes probabilities as bytes on the finest scale that fits the budget."""
+    """Encodes probabilities as bytes on the finest scale that fits `MAX_UNSPLIT_BYTES`."""
 
     def __init__(self, probs_LNTT: np.ndarray):
         if probs_LNTT.size <= MAX_16_BIT_SIZE:
@@ -279,7 +279,7 @@ def _hash(*parts: bytes) -> str:
 
 
 def _assemble(header: dict, blocks: list[tuple[dict, bytes]], options: dict | None) -> bytes:
-    header["blocks"] = [{**about, "bytes": len(packed)} for about, packed in blocks]
+    header["blocks"] = [{**fields, "bytes": len(packed)} for fields, packed in blocks]
     header["options"] = options or {}
     return _join(header, b"".join(packed for _, packed in blocks))
 

@@ -50,7 +50,7 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
     Args:
         passage: the text that was searched.
         answers: from `Session.answer`.
-        mark: text before and after the best answer.
+        mark: the marks before and after the best answer.
     """
     lines = []
     if answers.refused:
@@ -90,8 +90,8 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
 
 def classification_lines(texts: Sequence[str], prediction: Classification) -> list[str]:
     """The text or the pair, then the labels, most probable first, or the value of a regression."""
-    names = ("",) if len(texts) == 1 else ("A  ", "B  ")
-    lines = [name + make_printable(text) for name, text in zip(names, texts, strict=True)]
+    prefixes = ("",) if len(texts) == 1 else ("A  ", "B  ")
+    lines = [prefix + make_printable(text) for prefix, text in zip(prefixes, texts, strict=True)]
     if prediction.value is not None:
         return [*lines, "", f"value  {prediction.value:.3f}"]
     ranked = sorted(prediction.labels, key=lambda share: -share.probability)
@@ -105,20 +105,20 @@ def choice_lines(context: str, choices: Sequence[Choice]) -> list[str]:
     return [make_printable(context), "", *table(rows, "<<>")]
 
 
-def tag_lines(text: str, tags: Tags, words: bool = False) -> list[str]:
+def tag_lines(text: str, tags: Tags, by_word: bool = False) -> list[str]:
     """The text with its entities and their types in brackets, then one row for each entity.
 
     Args:
         text: the text that was tagged.
         tags: from `Session.tag`.
-        words: show one row for each word instead; tags that do not mark entities are always shown that way.
+        by_word: show one row for each word instead; tags that do not mark entities are always shown that way.
     """
     marked, end = "", 0
     for entity in tags.entities:
         marked += f"{text[end : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
         end = entity.end
     lines = [make_printable(marked + text[end:]), ""]
-    if words or not is_entity_scheme(tags.labels):
+    if by_word or not is_entity_scheme(tags.labels):
         rows = [("word", "tag", "", "", "characters")]
         for word in tags.words:
             best = max(word.probabilities)
@@ -152,8 +152,8 @@ def attention_lines(
         rows = [("token", "attends to", "", "", "then to")]
         for name, probs_T in zip(names, probs_LNTT[layer, head], strict=True):
             first, *others = np.argsort(-probs_T, kind="stable")[:3]
-            then = "  ".join(f"{names[other]} {probs_T[other]:.2f}" for other in others)
-            rows.append((name, names[first], bar(probs_T[first]), f"{probs_T[first]:.2f}", then))
+            next_keys = "  ".join(f"{names[other]} {probs_T[other]:.2f}" for other in others)
+            rows.append((name, names[first], bar(probs_T[first]), f"{probs_T[first]:.2f}", next_keys))
         return table(rows, "<<<><")
     rows = [("layer", "head", "token", "attends to", "", "")]
     for l, n in np.ndindex(probs_LNTT.shape[:2]):  # noqa: E741
@@ -165,7 +165,7 @@ def attention_lines(
 
 
 def bar(share: float, width: int = BAR_WIDTH) -> str:
-    """Draw a share in 0..1 as a bar of at most `width` columns; NaN, the output of a model that overflows, as "".
+    """Draw a share in 0..1 as a bar of at most `width` columns. NaN, which a model that overflows returns, has no bar.
 
     >>> bar(0.5, 3), bar(1.0, 3), bar(float("nan"))
     ('█▌', '███', '')

@@ -42,10 +42,16 @@ def lens_lines(lens: Lens) -> list[str]:
     """A row for each position, a column for each layer: the top token and the rank of the final prediction."""
     names = ["token", "embeddings", *(f"layer {n}" for n in range(len(lens.tokens_LT) - 1))]
     rows = [names]
-    for at, label in enumerate(token_labels(lens.tokens)):
+    for position, label in enumerate(token_labels(lens.tokens)):
         layers = zip(lens.tokens_LT, lens.rank_LT, strict=True)
         rows.append(
-            [make_printable(label), *(f"{shorten(make_printable(row[at]), 12)} ({rank[at]})" for row, rank in layers)]
+            [
+                make_printable(label),
+                *(
+                    f"{shorten(make_printable(tokens_T[position]), 12)} ({rank_T[position]})"
+                    for tokens_T, rank_T in layers
+                ),
+            ]
         )
     return [*table(rows, "<" * len(names)), "", "in brackets: the rank of the last layer's prediction in that layer"]
 

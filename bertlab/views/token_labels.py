@@ -18,7 +18,7 @@ def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
     rows = list(tokens)
     plain = [row.token for row in rows if not row.special]
     is_byte_level = any("Ġ" in token for token in plain) and all(
-        letter in _BYTES for token in plain for letter in token
+        letter in _BYTE_OF_CHARACTER for token in plain for letter in token
     )
     return [_visible(_from_bytes(row.token) if is_byte_level and not row.special else row.token) for row in rows]
 
@@ -26,38 +26,43 @@ def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
 def word_numbers(tokens: Iterable[TokenRow]) -> list[int]:
     """The number of the word that each token belongs to.
 
-    A token that begins with ## continues a word (WordPiece). Where tokens mark the beginning of a word (Ġ, ▁), letters
-    directly after letters continue one.
+    A token that begins with ## continues a word (WordPiece). In vocabularies that mark the first token of a word
+    (Ġ, ▁), a token of letters without such a mark continues the word if it follows letters directly.
 
     >>> word_numbers([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
     [0, 0]
     """
-    numbers, before = [], None
+    numbers, previous = [], None
     rows = list(tokens)
     marks_word_starts = any(row.token[:1] in "Ġ▁" and not row.special for row in rows if row.token)
     for row in rows:
-        same_text = before and not (row.special or before.special) and row.segment == before.segment
-        continues_letters = same_text and marks_word_starts and row.token[:1].isalnum() and before.token[-1:].isalnum()
-        joined = (continues_letters and row.start == before.end) or (
+        same_text = previous and not (row.special or previous.special) and row.segment == previous.segment
+        continues_letters = (
+            same_text and marks_word_starts and row.token[:1].isalnum() and previous.token[-1:].isalnum()
+        )
+        continues_word = (continues_letters and row.start == previous.end) or (
             same_text and row.token.startswith("##") and len(row.token) > 2
         )
-        numbers.append((numbers[-1] if numbers else -1) + (not joined))
-        before = row
+        numbers.append((numbers[-1] if numbers else -1) + (not continues_word))
+        previous = row
     return numbers
 
 
-def _byte_alphabet() -> dict[str, int]:
-    """Map the characters that byte-level BPE writes to bytes: printable Latin-1 as itself, other bytes from 256."""
-    own = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in own]
-    return {chr(byte): byte for byte in own} | {chr(256 + i): byte for i, byte in enumerate(others)}
+def _map_characters_to_bytes() -> dict[str, int]:
+    """Map each character of byte-level BPE to the byte that it stands for.
+
+    A printable Latin-1 character stands for its own byte; characters from 256 on stand for the other bytes.
+    """
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
-_BYTES = _byte_alphabet()
+_BYTE_OF_CHARACTER = _map_characters_to_bytes()
 
 
 def _from_bytes(token: str) -> str:
-    raw = bytes(_BYTES[letter] for letter in token)
+    raw = bytes(_BYTE_OF_CHARACTER[letter] for letter in token)
     space, rest = ("␣", raw[1:]) if raw[:1] == b" " else ("", raw)
     try:
         return space + rest.decode()

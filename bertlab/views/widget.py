@@ -17,7 +17,7 @@ from bertlab.views.payload import AttentionPack, neuron_bytes, timeline_bytes
 class AttentionWidget(anywidget.AnyWidget):
     """The attention view of an AttentionMap.
 
-    `state` is the state of the view, which can be set: `widget.state = {"layer": 3, "heads": [5]}`.
+    `state` is the state of the view; it can be assigned: `widget.state = {"layer": 3, "heads": [5]}`.
     """
 
     _esm = assets.bundle_for_host("attention", "jupyter")
@@ -82,7 +82,7 @@ class NeuronWidget(anywidget.AnyWidget):
 
 
 class TimelineWidget(anywidget.AnyWidget):
-    """The time machine of a Timeline; `state["at"]` is the step shown, `state["against"]` the one compared with it.
+    """The time machine of a Timeline; `state["at"]` is the step shown, `state["against"]` the step beside it.
 
     Args:
         timeline: from `explore.timeline.timeline`.

@@ -3,6 +3,8 @@
 They show the start and end probabilities of every token, overlapping answer spans, the no-answer threshold, the windows
 of a passage, and the attention between question and answer. As in `passage` and `figures`, text is escaped, and colour
 never has a meaning alone.
+
+Shape legend: T tokens, N heads, L layers, 2 start and end.
 """
 
 from collections.abc import Sequence
@@ -50,7 +52,7 @@ def columns_html(
     lang: str = DEFAULT,
 ) -> str:
     """The passage of a window with two columns at every token: upwards the probability that the answer starts there,
-    downwards that it ends there. [CLS], no answer, comes first; the window's best span has a background.
+    downwards that it ends there. [CLS], which stands for no answer, comes first. The best span has a background.
 
     Args:
         passage: the whole passage.
@@ -86,7 +88,7 @@ def columns_html(
         if gap:
             end_word()
             html.append(escape_html(gap))
-        # the tokens of one character have the same offsets
+        # Several tokens of one character have the same offsets; only the first of them gets the character.
         columns.append(_make_column(reading, token, passage[max(token.start, cursor) : token.end], height_2T, labels))
         cursor = max(cursor, token.end)
     end_word()
@@ -99,7 +101,7 @@ def _make_column(
     up_height, down_height = COLUMN_HEIGHT * height_2T[:, token.position]
     start, end = float(reading.start_probs_T[token.position]), float(reading.end_probs_T[token.position])
     best = reading.answer and token.segment == 1 and reading.answer[0] <= token.start < reading.answer[1]
-    ground = f"background: {transparent(BLUE, 0.18)};" if best else ""
+    background = f"background: {transparent(BLUE, 0.18)};" if best else ""
     bar = "display: block; min-height: 1px; min-width: 4px; width: 70%; max-width: 1.1em; margin: 0 auto;"
     up = f'<span style="{bar} height: {up_height:.1f}px; background: {BLUE};"></span>'
     # The hatching distinguishes start and end for readers without colour vision.
@@ -110,7 +112,8 @@ def _make_column(
     return (
         f'<span style="display: inline-flex; flex-direction: column; vertical-align: middle;" title="{title}">'
         f'<span style="{half} justify-content: flex-end;">{up}</span>'
-        f'<span style="{ground} white-space: pre; text-align: center; border-radius: 3px;">{escape_html(text)}</span>'
+        f'<span style="{background} white-space: pre; text-align: center; border-radius: 3px;">'
+        f"{escape_html(text)}</span>"
         f'<span style="{half}">{down}</span></span>'
     )
 
@@ -126,18 +129,18 @@ def spans_html(passage: str, answers: Sequence[Answer], *, show: int = 5) -> str
     (2, True, True)
     """
     spans = [(rank, answer) for rank, answer in enumerate(answers[:show]) if answer.start < answer.end]
-    lane = _assign_lanes([(answer.start, answer.end) for _, answer in spans])
-    depth = LANE_HEIGHT * (max(lane, default=0) + 1)
+    lanes = _assign_lanes([(answer.start, answer.end) for _, answer in spans])
+    depth = LANE_HEIGHT * (max(lanes, default=0) + 1)
     edges = sorted({0, len(passage), *(a.start for _, a in spans), *(a.end for _, a in spans)})
     html = []
     for start, end in pairwise(edges):
         badges = "".join(_make_badge(rank, a) for rank, a in spans if a.start == start)
-        over = [(lane[i], rank) for i, (rank, a) in enumerate(spans) if a.start <= start and end <= a.end]
-        if not over:
+        covering = [(lanes[i], rank) for i, (rank, a) in enumerate(spans) if a.start <= start and end <= a.end]
+        if not covering:
             html.append(escape_html(passage[start:end]))
             continue
-        strokes = ", ".join(_make_stroke(place, rank, depth) for place, rank in over)
-        is_best = any(rank == 0 for _, rank in over)
+        strokes = ", ".join(_make_stroke(lane, rank, depth) for lane, rank in covering)
+        is_best = any(rank == 0 for _, rank in covering)
         weight, best = (600, ' class="bl-best"') if is_best else (400, "")
         style = f"color: inherit; background: {strokes}; padding-bottom: {depth + 2}px; font-weight: {weight};"
         html.append(f'{badges}<mark{best} style="{style}">{escape_html(passage[start:end])}</mark>')
@@ -176,7 +179,7 @@ def _assign_lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
 def threshold_strip(
     span_xray: SpanXray, tau: float, bound: float, *, labels: tuple[str, str] | None = None, lang: str = DEFAULT
 ) -> go.Figure:
-    """The outcome at every threshold from -bound to bound: no answer up to the margin, the best span above it.
+    """The outcome at every threshold from -bound to bound: no answer below the margin, the best span above it.
 
     Args:
         span_xray: from `Session.xray`.
@@ -186,10 +189,10 @@ def threshold_strip(
         lang: language of these names if they are not given.
     """
     labels = labels or render_all(lang, "figure-no-answer", "figure-answer")
-    flips = min(max(span_xray.margin, -bound), bound)
+    boundary = min(max(span_xray.margin, -bound), bound)
     best = shorten(span_xray.answers.answers[0].text, 40) if span_xray.answers.answers else ""
     figure = empty_figure(height=116)
-    parts = ((-bound, flips, labels[0], GREY, "/"), (flips, bound, f"{labels[1]}: {best}", BLUE, ""))
+    parts = ((-bound, boundary, labels[0], GREY, "/"), (boundary, bound, f"{labels[1]}: {best}", BLUE, ""))
     for low, high, label, colour, pattern in parts:
         figure.add_bar(
             x=[high - low],
@@ -220,7 +223,7 @@ def windows_figure(
 
     Args:
         span_xray: from `Session.xray`.
-        passage: its text.
+        passage: the text of the passage.
         labels: names of a window, its best span, and no answer.
         axes: titles of the x axes of both halves.
         lang: language of the texts that are not given.
@@ -360,12 +363,12 @@ def heads_map(
     title = {"text": escape_markup(axes[0]), "font": {"size": 13}}
     figure.update_xaxes(tickvals=list(range(heads)), range=[-0.6, heads - 0.4], title=title)
     name_rows(figure, layer_name, range(layers))
-    figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)  # the same margin as beside the squares
+    figure.update_yaxes(range=[layers - 0.4, -0.6], autorange=False)  # the same margin as on the x axis
     return figure
 
 
 def attended_tokens_html(attention: SpanAttention, layer: int, head: int, *, from_answer: bool = False) -> str:
-    """The tokens of a window, darker the more attention one head gives them from the question.
+    """The tokens of a window; the more the question attends to a token in one head, the darker it is.
 
     The question has a solid underline, the answer a dashed one; the tooltip of a token has the exact share.
 
@@ -381,10 +384,10 @@ def attended_tokens_html(attention: SpanAttention, layer: int, head: int, *, fro
     for token, label in zip(attention.tokens, token_labels(attention.tokens), strict=True):
         share = float(share_T[token.position])
         line = "solid" if token.position in question else "dashed" if token.position in answer else ""
-        under = f"border-bottom: 3px {line} {BLUE if line == 'solid' else ORANGE};" if line else ""
+        underline = f"border-bottom: 3px {line} {BLUE if line == 'solid' else ORANGE};" if line else ""
         style = (
             f"display: inline-block; margin: 0 2px 4px 0; padding: 0 4px; border-radius: 4px; "
-            f"background: {transparent(BLUE, round(0.85 * share / largest, 3))}; {under}"
+            f"background: {transparent(BLUE, round(0.85 * share / largest, 3))}; {underline}"
         )
         html.append(f'<bdi style="{style}" title="{percent(share)}">{escape_html(label)}</bdi>')
     return f'<div class="bl-attended" style="overflow-wrap: anywhere; line-height: 1.6;">{" ".join(html)}</div>'
