@@ -51,7 +51,7 @@ def call_session(
         checkpoint: the checkpoint to open.
         method: the name of the method.
         arguments: its positional arguments; an `Expression` passes its value and shows its code.
-        progress: reports the progress of a long computation; not part of the code.
+        progress: as in `sessions.compute`; not part of the code.
         options: its keyword arguments.
 
     Raises:

@@ -39,7 +39,7 @@ def note(text: str, kind: str = "info") -> None:
 
 
 def note_with_command(text: str, command: str) -> None:
-    """Show one line and a shell command to copy, on a page without any data to draw."""
+    """Show one line and a shell command to copy, for a page that has no data to draw."""
     note(text)
     st.code(command, language="bash", wrap_lines=True)
 

@@ -138,7 +138,9 @@ def recall(name: str, default: str = "") -> str:
 
 
 def store(name: str, value: str, default: str = "", *, in_address: bool = True) -> None:
-    """Store a value.
+    """Store a value in the session, and write it to the address of this run.
+
+    The address is empty at the start of a run, so every run stores all values of its page again.
 
     Args:
         name: its name in the address.

@@ -86,11 +86,13 @@ def intervene(
             for interventions in before_and_after
         ]
     )
-    odds_2C = log_odds(logits_2C)
+    log_odds_2C = log_odds(logits_2C)
     best_2K = logits_2C.topk(min(top_k, logits_2C.shape[1])).indices
     chosen = dict.fromkeys([*best_2K[0].tolist(), *best_2K[1].tolist()])
     outcomes = [
-        Outcome(probe.label(candidate), *odds_2C[:, candidate].sigmoid().tolist(), *odds_2C[:, candidate].tolist())
+        Outcome(
+            probe.label(candidate), *log_odds_2C[:, candidate].sigmoid().tolist(), *log_odds_2C[:, candidate].tolist()
+        )
         for candidate in chosen
     ]
     return PredictionChange(probe.kind, tuple(outcomes), top=list(chosen).index(int(best_2K[1, 0])))
@@ -124,14 +126,14 @@ def compute_effects_by_layer(model: Bert, probe: Probe, layers: Sequence[int]) -
         probe, model(make_batch_of_one(probe.encoding, device_of(model)), trace=trace).hidden_BTH
     )[0]
     best = int(logits_C.argmax())
-    odds = float(log_odds(logits_C)[best])
+    log_odds_before = float(log_odds(logits_C)[best])
     tokens, label = make_token_rows(probe.encoding), probe.label(best)
     positions_P = torch.tensor(probe.positions, device=logits_C.device)
     batch_size = max(1, MAX_PROBS // (model.config.num_heads * len(tokens) ** 2))
     for layer in layers:
         hidden_NPH = ablate_each_head(model, trace["hidden"][layer], layer, positions_P, batch_size)
-        effects_N = log_odds(probe.logits(hidden_NPH))[:, best] - odds
-        yield HeadEffects(probe.kind, tokens, label, odds, (layer,), effects_N[None].float().cpu().numpy())
+        effects_N = log_odds(probe.logits(hidden_NPH))[:, best] - log_odds_before
+        yield HeadEffects(probe.kind, tokens, label, log_odds_before, (layer,), effects_N[None].float().cpu().numpy())
 
 
 def join_effects(parts: Sequence[HeadEffects]) -> HeadEffects:
@@ -148,11 +150,11 @@ def log_odds(logits_XC: torch.Tensor) -> torch.Tensor:
     """
     logits_XC = logits_XC.double()
     logp_XC = logits_XC.log_softmax(-1)
-    odds_XC = logp_XC - torch.log1p(-logp_XC.exp())
+    log_odds_XC = logp_XC - torch.log1p(-logp_XC.exp())
     # 1 - p loses digits only for the most probable candidate; for it, use the sum of the other probabilities.
     top_X1 = logits_XC.argmax(-1, keepdim=True)
     others_X1 = logits_XC.scatter(-1, top_X1, float("-inf")).logsumexp(-1, keepdim=True)
-    return odds_XC.scatter(-1, top_X1, logits_XC.gather(-1, top_X1) - others_X1)
+    return log_odds_XC.scatter(-1, top_X1, logits_XC.gather(-1, top_X1) - others_X1)
 
 
 def _compute_logits(probe: Probe, hidden_BTH: torch.Tensor) -> torch.Tensor:

@@ -143,7 +143,8 @@ def compute(checkpoint: Checkpoint, method: str, *values, progress: Callable | N
         checkpoint: the checkpoint to open.
         method: the name of the method.
         values: its positional arguments.
-        progress: reports the progress of `xray` and `head_effects`. Other methods ignore it.
+        progress: for `xray`, wraps the sequence of windows; for `head_effects`, is called with the share of the layers
+            that are finished. Other methods ignore it.
         options: its keyword arguments.
 
     Raises:

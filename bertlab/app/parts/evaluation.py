@@ -19,7 +19,7 @@ from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import error_analysis
 
 
-def is_requested(
+def draw_start_button(
     checkpoint: sessions.Checkpoint, source: Source, task: str, columns: tuple, max_rows: int, total: int
 ) -> bool:
     """Draw the button that starts the evaluation.
@@ -47,6 +47,7 @@ def read_rows(checkpoint: sessions.Checkpoint, loaded: Checkpoint, source: Sourc
         DataError: the rows cannot be read, or a visitor may not read them.
     """
 
+    # `name` is the path in the code of the page; `labelled_rows` checks the path that the user typed
     def read(name: str, spec: TaskSpec, split: str, **options: InvalidRowAction) -> AnalysisRows:
         return labelled_rows.read_rows(source.name, source.content, spec, split, **options)
 

@@ -26,7 +26,7 @@ with frame.show_errors():
             st.slider, t("evaluation-max-rows"), 50, MAX_ROWS, 200, key="most", step=50,
             help=t("evaluation-max-rows-help"),
         )  # fmt: skip
-        if evaluation.is_requested(checkpoint, source, task, columns, max_rows, len(rows.result)):
+        if evaluation.draw_start_button(checkpoint, source, task, columns, max_rows, len(rows.result)):
             analysis = evaluation.evaluate(checkpoint, loaded, rows, source, task, columns, max_rows)
             evaluation_results.show_metrics(analysis.result)
             selected = evaluation_results.draw_chart(checkpoint, analysis)

@@ -110,24 +110,23 @@ def show_runs() -> None:
     show_status_table(statuses, rows)
     if differing := history.differing_settings(history.read_settings(known[name]) for name in picked):
         show_settings_table(differing)
-    thin = {name: read_thinned_log(known[name]) for name in picked if rows[name]}
-    logs = calls.assign("runs", thin)
-    thin = logs.result
-    metrics = [metric for metric in curves.METRICS if any(curves.has_metric(log, metric) for log in thin.values())]
+    logs = calls.assign("runs", {name: read_thinned_log(known[name]) for name in picked if rows[name]})
+    thinned = logs.result
+    metrics = [metric for metric in curves.METRICS if any(curves.has_metric(log, metric) for log in thinned.values())]
     for number, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "lang": language()}
         options["axes"] = (t(f"figure-x-{x}"), translate_metric(metric))
         if number % 2 == 0:
             cells = st.columns(2)  # a new row of two charts, so that they keep their order on a narrow screen
         with cells[number % 2]:
-            points = curves.curve_points(thin, metric, x)
+            points = curves.curve_points(thinned, metric, x)
             plots.draw(f"curve-{metric}", curves.run_curves, logs, metric, data=points, **options)
     if metrics:
         st.caption(t("training-legend"))
         of_finetuning = [metric for metric in metrics if metric in curves.TASK_METRICS]
         others = [metric for metric in metrics if metric in NUMBERS and metric not in of_finetuning]
         display.explain(*others, *evaluation_results.explanation_keys(of_finetuning))
-    latest = {name: history.read_watched_predictions(rows[name])[::-1][:MAX_WATCHED_ROWS] for name in thin}
+    latest = {name: history.read_watched_predictions(rows[name])[::-1][:MAX_WATCHED_ROWS] for name in thinned}
     watched = {name: predictions for name, predictions in latest.items() if predictions}
     if watched:
         st.subheader(t("training-watched-sentences"), anchor=False)
