@@ -46,7 +46,7 @@ FAST_FILES = {
 
 # Single slow tests in these files.
 SLOW_TESTS = {
-    "test_a_decompression_bomb_raises_an_error", "test_long_maps_travel_as_an_overview_and_the_heads_asked_for",
+    "test_a_decompression_bomb_raises_an_error", "test_long_attention_is_packed_as_thumbnails_and_visible_heads",
     "test_pages_open_no_other_paths", "test_training_draws_no_runs_of_other_directories",
 }  # fmt: skip
 

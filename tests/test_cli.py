@@ -1,4 +1,4 @@
-"""The command line: what every command prints, for people and as JSON, and what a mistake gets."""
+"""The command line: what every command prints, as text and as JSON, and the error that a mistake causes."""
 
 import errno
 import io
@@ -22,7 +22,7 @@ import tyro
 import bertlab
 from bertlab import cli
 from bertlab.checkpoints.checkpoint import save
-from bertlab.cli import app as window
+from bertlab.cli import app as app_command
 from bertlab.cli import checkpoint
 from bertlab.cli.commands import COMMANDS
 from bertlab.cli.flags import parse
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.usefixtures("shipped")
 
 @pytest.fixture
 def run(capsys):
-    """A command line -> its exit code, what it printed, and what it said on stderr."""
+    """run(*words) runs a command line; its exit code, its standard output and its standard error."""
 
     def run(*words: str) -> tuple[int, str, str]:
         code = cli.main(words)
@@ -56,7 +56,7 @@ def run(capsys):
     return run
 
 
-def said(run, *words: str) -> dict:
+def printed_json(run, *words: str) -> dict:
     """The one JSON object that a command prints."""
     code, out, err = run(*words, "--json")
     assert (code, err) == (0, "")
@@ -146,7 +146,7 @@ def test_old_flag_spelling_is_accepted_and_hidden(capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "words", "found"),
+    ("environment", "words", "expected"),
     [
         ({}, ["info"], "1000"),
         ({}, ["bench", "pretrain", "--help"], None),
@@ -154,14 +154,14 @@ def test_old_flag_spelling_is_accepted_and_hidden(capsys):
         ({"OMP_WAIT_POLICY": "active"}, ["info"], None),
     ],
 )
-def test_idle_threads_sleep_unless_the_environment_is_set(run, monkeypatch, given, words, found):
+def test_idle_threads_sleep_unless_the_environment_is_set(run, monkeypatch, environment, words, expected):
     for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
-        monkeypatch.setenv(name, "")  # so that both are put back
+        monkeypatch.setenv(name, "")  # so that monkeypatch restores both after the test
         monkeypatch.delenv(name)
-    for name, value in given.items():
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert run(*words)[0] == 0
-    assert os.environ.get("GOMP_SPINCOUNT") == found
+    assert os.environ.get("GOMP_SPINCOUNT") == expected
 
 
 def test_help_of_finetune_lists_every_task(run):
@@ -171,17 +171,17 @@ def test_help_of_finetune_lists_every_task(run):
 
 def test_help_does_not_import_torch():
     light = [name for name, command in COMMANDS.items() if command.module.startswith("cli.") and name != "reproduce"]
-    asked = [["--help"], *([name, "--help"] for name in light)]
-    code = f"import sys; from bertlab.cli import main; [main(w) for w in {asked}]; sys.exit('torch' in sys.modules)"
+    argvs = [["--help"], *([name, "--help"] for name in light)]
+    code = f"import sys; from bertlab.cli import main; [main(w) for w in {argvs}]; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
-# -- asking
+# -- predictions and inside views
 
 
 def test_fill_mask(run):
     fills = bertlab.load("strongest").fill_mask(MASKED, 3)
-    assert said(run, "fill-mask", MASKED, "--top-k", "3") == {
+    assert printed_json(run, "fill-mask", MASKED, "--top-k", "3") == {
         "checkpoint": "strongest",
         "masks": [as_json(fill) for fill in fills],
     }
@@ -195,7 +195,7 @@ def test_fill_mask(run):
 
 def test_next_sentence(run):
     fact = bertlab.load("strongest").next_sentence(A, B)
-    assert said(run, "nsp", A, B) == {
+    assert printed_json(run, "nsp", A, B) == {
         "checkpoint": "strongest",
         "label": fact.label,
         "probability": fact.probability,
@@ -206,38 +206,38 @@ def test_next_sentence(run):
 
 
 def test_second_text_for_a_single_text_model_warns(run, tmp_path):
-    judge, record = bertlab.load("sst2"), {"task": {"kind": "classify", "text": ["sentence"]}}
-    place = str(save(tmp_path / "judge", judge.model, judge.tokenizer, record))
-    assert run("classify", A, "--checkpoint", place)[2] == ""
-    assert "was fine-tuned on single texts" in run("classify", A, B, "--checkpoint", place)[2]
+    session, record = bertlab.load("sst2"), {"task": {"kind": "classify", "text": ["sentence"]}}
+    path = str(save(tmp_path / "judge", session.model, session.tokenizer, record))
+    assert run("classify", A, "--checkpoint", path)[2] == ""
+    assert "was fine-tuned on single texts" in run("classify", A, B, "--checkpoint", path)[2]
 
 
 def test_answer(run):
-    found = bertlab.load("squad").answer(QUESTION, PASSAGE, n_best=4)
-    best = found.answers[0]
-    assert said(run, "answer", QUESTION, PASSAGE, "--n-best", "4") == {
+    answers = bertlab.load("squad").answer(QUESTION, PASSAGE, n_best=4)
+    best = answers.answers[0]
+    assert printed_json(run, "answer", QUESTION, PASSAGE, "--n-best", "4") == {
         "checkpoint": "squad",
         "text": best.text,
-    } | as_json(found)
+    } | as_json(answers)
     _, out, _ = run("answer", QUESTION, PASSAGE, "--n-best", "4")
     assert f"{PASSAGE[: best.start]}»{best.text}«{PASSAGE[best.end :]}" in out
-    assert all(f"{answer.start}-{answer.end}" in out for answer in found.answers)
+    assert all(f"{answer.start}-{answer.end}" in out for answer in answers.answers)
     assert "(no answer)" in out
-    told = said(run, "answer", QUESTION, PASSAGE, "--null-threshold", "-1e9")
-    assert told["text"] == ""
-    assert told["null_threshold"] == -1e9
+    unanswered = printed_json(run, "answer", QUESTION, PASSAGE, "--null-threshold", "-1e9")
+    assert unanswered["text"] == ""
+    assert unanswered["null_threshold"] == -1e9
     _, out, _ = run("answer", QUESTION, PASSAGE, "--null-threshold", "-1e9")
     assert out.startswith("no answer: ")
 
 
 def test_attend(run):
-    found = bertlab.load("strongest").attention(A, B)
-    assert said(run, "attend", A, B) == {"checkpoint": "strongest"} | as_json(found)
+    attention = bertlab.load("strongest").attention(A, B)
+    assert printed_json(run, "attend", A, B) == {"checkpoint": "strongest"} | as_json(attention)
     _, out, _ = run("attend", A, B)
-    words = [row.position for row in found.tokens if not row.special]
+    words = [row.position for row in attention.tokens if not row.special]
     rows = out.splitlines()[1:5]
     for row, (layer, head) in zip(rows, [(0, 0), (0, 1), (1, 0), (1, 1)], strict=True):
-        strongest = found.probs_LNTT[layer, head][words][:, words].max()
+        strongest = attention.probs_LNTT[layer, head][words][:, words].max()
         assert row.split()[:2] == [str(layer), str(head)]
         assert row.endswith(f"{strongest:.2f}")
     assert "[CLS]" not in out
@@ -246,7 +246,7 @@ def test_attend(run):
 
 
 def test_info(run):
-    fact = said(run, "info", "--checkpoint", "squad")
+    fact = printed_json(run, "info", "--checkpoint", "squad")
     assert (fact["heads"], fact["config"]["num_layers"], fact["record"]["steps"]) == (["span"], 2, 3)
     assert fact["shipped"] == ["bare", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
     _, out, _ = run("info")
@@ -259,10 +259,10 @@ def test_info(run):
 
 def test_info_wraps_lines_and_omits_empty_fields(run, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    made = bertlab.load("sst2")
+    session = bertlab.load("sst2")
     record = {"seed": 0, "note": "word " * 60, "attribution": "", "task": {"kind": "classify", "hub_id": ""}}
-    place = str(save(tmp_path / "made", made.model, made.tokenizer, record))
-    _, out, _ = run("info", "--checkpoint", place)
+    path = str(save(tmp_path / "made", session.model, session.tokenizer, record))
+    _, out, _ = run("info", "--checkpoint", path)
     lines = out.splitlines()
     assert all(len(line) <= 60 for line in lines)
     assert ["seed", "0"] in [line.split() for line in lines]
@@ -273,25 +273,25 @@ def test_info_wraps_lines_and_omits_empty_fields(run, tmp_path, monkeypatch):
 
 def test_a_text_from_standard_input(run, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{PASSAGE}\n".encode())))
-    assert said(run, "answer", QUESTION, "-") == said(run, "answer", QUESTION, PASSAGE)
+    assert printed_json(run, "answer", QUESTION, "-") == printed_json(run, "answer", QUESTION, PASSAGE)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe [MASK]")))
-    assert len(said(run, "fill-mask", "-")["masks"]) == 1
+    assert len(printed_json(run, "fill-mask", "-")["masks"]) == 1
 
 
 def test_korean_text_selects_the_korean_checkpoint(run, shipped, tmp_path, monkeypatch):
     for name in ("strongest", "korean"):
         shutil.copytree(shipped / "strongest", tmp_path / name)
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
-    assert said(run, "fill-mask", "오늘은 [MASK]에 갑니다.")["checkpoint"] == "korean"
-    assert said(run, "nsp", "Rain fell.", "비가 왔다.")["checkpoint"] == "korean"
-    assert said(run, "fill-mask", "오늘은 [MASK].", "--checkpoint", "strongest")["checkpoint"] == "strongest"
-    assert said(run, "fill-mask", "Rain [MASK].")["checkpoint"] == "strongest"
+    assert printed_json(run, "fill-mask", "오늘은 [MASK]에 갑니다.")["checkpoint"] == "korean"
+    assert printed_json(run, "nsp", "Rain fell.", "비가 왔다.")["checkpoint"] == "korean"
+    assert printed_json(run, "fill-mask", "오늘은 [MASK].", "--checkpoint", "strongest")["checkpoint"] == "strongest"
+    assert printed_json(run, "fill-mask", "Rain [MASK].")["checkpoint"] == "strongest"
 
 
 def test_standard_input_may_be_cp949(run, monkeypatch):
     text = "오늘은 [MASK]에 갑니다."
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode("cp949"))))
-    assert said(run, "fill-mask", "-") == said(run, "fill-mask", text)
+    assert printed_json(run, "fill-mask", "-") == printed_json(run, "fill-mask", text)
 
 
 def test_default_flags_are_within_their_limits():
@@ -304,7 +304,7 @@ def test_default_flags_are_within_their_limits():
     "text", ["-5 [MASK]", "[MASK] \udcff\ud800", "<script>[MASK]</script>", "\x1b[2J [MASK] \u202e"]
 )
 def test_hostile_texts_are_printed_safely(run, text):
-    assert len(said(run, "fill-mask", text)["masks"]) == 1
+    assert len(printed_json(run, "fill-mask", text)["masks"]) == 1
     code, out, _ = run("fill-mask", text)
     assert code == 0
     assert not {"\x1b", "\u202e", "\udcff"} & set(out)
@@ -362,7 +362,7 @@ def test_errors_and_results_fit_the_encoding_of_the_terminal(monkeypatch, encodi
     monkeypatch.setattr("sys.stderr", io.StringIO())
     assert cli.main(["fill-mask"]) == 2
     assert sys.stderr.getvalue() == "bertlab: Missing from bertlab fill-mask: TEXT (see bertlab fill-mask --help)\n"
-    assert cli.main(["fill-mask", "[MASK]", "--checkpoint", "strongest"]) == 0, "no character stops a terminal"
+    assert cli.main(["fill-mask", "[MASK]", "--checkpoint", "strongest"]) == 0, "no character raises an error"
 
 
 def test_a_damaged_checkpoint_gets_one_line(run, tmp_path):
@@ -450,36 +450,36 @@ def test_closed_output_pipe_ends_the_command_quietly():
     assert process.returncode == 141
 
 
-# -- measuring
+# -- evaluation
 
 
 def test_evaluate_scores_a_predictions_file(run, tmp_path):
-    asked = [("q1", "the keeper", ["The keeper", "keeper of the mill"]), ("q2", "a green cup", ["green bowl"])]
+    questions = [("q1", "the keeper", ["The keeper", "keeper of the mill"]), ("q2", "a green cup", ["green bowl"])]
     qas = [
         {"id": id, "question": QUESTION, "answers": [{"text": t, "answer_start": 0} for t in golds]}
-        for id, _, golds in asked
+        for id, _, golds in questions
     ]
     data = {"version": "1.1", "data": [{"title": "mill", "paragraphs": [{"context": PASSAGE, "qas": qas}]}]}
     (tmp_path / "data.json").write_text(json.dumps(data))
-    (tmp_path / "mine.json").write_text(json.dumps({id: text for id, text, _ in asked}))
+    (tmp_path / "mine.json").write_text(json.dumps({id: text for id, text, _ in questions}))
     words = ["evaluate", "squad", "--predictions", str(tmp_path / "mine.json"), "--data", str(tmp_path / "data.json")]
-    found = said(run, *words)
-    assert (found["exact_match"], found["f1"]) == (50.0, 75.0)
+    metrics = printed_json(run, *words)
+    assert (metrics["exact_match"], metrics["f1"]) == (50.0, 75.0)
     assert answer_f1("a green cup", "green bowl") == 0.5
     _, out, _ = run(*words)
     assert "exact_match" in out
     assert "75.0" in out
 
 
-# -- the window
+# -- the app
 
 
 @pytest.mark.parametrize("system", ["linux", "win32"])
 def test_app_starts_streamlit(run, monkeypatch, system):
     started = []
-    monkeypatch.setattr(window.sys, "platform", system)
-    monkeypatch.setattr(window.os, "execv", lambda python, command: started.append(command) or 0)
-    monkeypatch.setattr(window.subprocess, "call", lambda command: started.append(command) or 0)
+    monkeypatch.setattr(app_command.sys, "platform", system)
+    monkeypatch.setattr(app_command.os, "execv", lambda python, command: started.append(command) or 0)
+    monkeypatch.setattr(app_command.subprocess, "call", lambda command: started.append(command) or 0)
     assert run("app", "--port", "8599", "--no-browser")[0] == 0
     (command,) = started
     script = command[command.index("run") + 1]
@@ -487,7 +487,7 @@ def test_app_starts_streamlit(run, monkeypatch, system):
     assert {"--server.port=8599", "--server.headless=true", "--server.address=localhost"} <= set(command)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM ends a process of Windows without a word")
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows, SIGTERM kills a process without letting it clean up")
 def test_stopping_the_app_stops_its_server():
     with socket.create_server(("localhost", 0)) as free:
         port = free.getsockname()[1]
@@ -503,7 +503,7 @@ def test_stopping_the_app_stops_its_server():
         process.terminate()
         process.wait(30)
         with socket.socket() as probe:
-            assert probe.connect_ex(("localhost", port)) != 0, "nobody listens any more"
+            assert probe.connect_ex(("localhost", port)) != 0, "the port is still open"
     finally:
         process.kill()
 
@@ -516,5 +516,5 @@ def test_app_says_that_a_port_is_taken(run):
 
 
 def test_app_says_that_streamlit_is_missing(run, monkeypatch):
-    monkeypatch.setattr(window, "find_spec", lambda name: None)
+    monkeypatch.setattr(app_command, "find_spec", lambda name: None)
     assert run("app")[2] == f"bertlab: {render('app-needs-streamlit')}\n"

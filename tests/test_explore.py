@@ -1,4 +1,4 @@
-"""Sessions: what they say against `transformers` on the same checkpoint, what they refuse, threads, hostile texts."""
+"""Sessions: results equal to those of `transformers` on the same checkpoint, errors, threads and hostile texts."""
 
 import random
 import unicodedata
@@ -40,40 +40,42 @@ def session(tiny_checkpoint) -> Session:
 
 
 def hf(kind, directory, session, text, pair=None, **options):
-    """What a class of `transformers` makes of the same ids."""
+    """The outputs of a model class of `transformers` for the same ids."""
     with torch.inference_mode():
         model = kind.from_pretrained(directory, attn_implementation="eager").eval()
         batch = collate([session.tokenizer.encode(text, pair)])
         return model(input_ids=batch.input_ids_BT, token_type_ids=batch.token_type_ids_BT, **options)
 
 
-# -- what goes in
+# -- inputs
 
 
-def test_rows_say_where_every_token_stands(session):
+def test_encode_gives_the_position_and_the_characters_of_every_token(session):
     rows = session.encode("Rain fell.", "할머니가 [MASK] [SEP]")
     assert [row.position for row in rows] == list(range(len(rows)))
     assert [row.token for row in rows if row.special] == ["[CLS]", "[SEP]", "[SEP]"]
     first = [row for row in rows if row.segment == 0 and not row.special]
     assert ["Rain fell."[row.start : row.end].lower() for row in first] == [row.token for row in first]
     typed = [row for row in rows if row.token in ("[MASK]", "[SEP]") and row.segment == 1]
-    assert [row.special for row in typed] == [False, False, True], "what a user typed is not ours"
+    assert [row.special for row in typed] == [False, False, True], (
+        "special tokens that a user typed do not count as special"
+    )
     assert (typed[0].start, typed[0].end) == (5, 11)
 
 
 def test_embeddings_add_up(session):
-    found = session.embeddings(A, B)
-    added_TH = found.token_TH + found.position_TH + found.token_type_TH
+    embeddings = session.embeddings(A, B)
+    added_TH = embeddings.token_TH + embeddings.position_TH + embeddings.token_type_TH
     norm = session.model.embeddings.norm
     expected_TH = torch.nn.functional.layer_norm(
         torch.from_numpy(added_TH), norm.normalized_shape, norm.weight.detach(), norm.bias.detach(), norm.eps
     )
-    np.testing.assert_allclose(found.sum_TH, expected_TH, **CLOSE)
-    ids = [row.id for row in found.tokens]
-    np.testing.assert_array_equal(found.token_TH, session.model.embeddings.token.weight.detach()[ids])
+    np.testing.assert_allclose(embeddings.sum_TH, expected_TH, **CLOSE)
+    ids = [row.id for row in embeddings.tokens]
+    np.testing.assert_array_equal(embeddings.token_TH, session.model.embeddings.token.weight.detach()[ids])
 
 
-# -- what it says
+# -- predictions
 
 
 @pytest.mark.parametrize("pair", [None, "그리고 [MASK] 끓였다."])
@@ -101,13 +103,13 @@ def test_rows_of_a_padded_vocabulary_are_never_proposed(tiny_model, tiny_tokeniz
 
 
 def test_next_sentence_is_that_of_transformers(session, tiny_checkpoint):
-    found = session.next_sentence(A, B)
+    prediction = session.next_sentence(A, B)
     logits_2 = hf(transformers.BertForPreTraining, tiny_checkpoint, session, A, B).seq_relationship_logits[0]
-    assert found.probability == pytest.approx(float(logits_2.softmax(-1)[0]), abs=1e-5)
-    assert found.label == ("IsNext" if found.probability >= 0.5 else "NotNext")
+    assert prediction.probability == pytest.approx(float(logits_2.softmax(-1)[0]), abs=1e-5)
+    assert prediction.label == ("IsNext" if prediction.probability >= 0.5 else "NotNext")
 
 
-def test_an_answer_is_a_part_of_the_passage_and_its_scores_are_the_model_s(session):
+def test_answers_are_parts_of_the_passage_and_their_probabilities_follow_the_scores(session):
     found = session.answer(QUESTION, PASSAGE, max_tokens=64)
     best = found.answers[0]
     assert all(answer.text == PASSAGE[answer.start : answer.end] for answer in found.answers)
@@ -165,21 +167,21 @@ def test_a_passage_of_50000_characters_is_read_in_bounded_batches(session, batch
     assert again.answers[0].score == pytest.approx(found.answers[0].score, rel=1e-4)
 
 
-def test_a_passage_is_read_in_windows_as_the_checkpoint_was_taught(session):
+def test_the_default_stride_is_that_of_the_fine_tuning(session):
     passage = " ".join([PASSAGE] * 9)
-    taught = Session(replace(session.loaded, record={"settings": {"stride": 16}}))
-    assert taught.answer(QUESTION, passage) == session.answer(QUESTION, passage, stride=16)
-    assert taught.answer(QUESTION, passage).windows != session.answer(QUESTION, passage).windows
-    assert taught.answer(QUESTION, passage, stride=128) == session.answer(QUESTION, passage)
-    assert taught.xray(QUESTION, passage).answers == taught.answer(QUESTION, passage)
+    trained_with_stride = Session(replace(session.loaded, record={"settings": {"stride": 16}}))
+    assert trained_with_stride.answer(QUESTION, passage) == session.answer(QUESTION, passage, stride=16)
+    assert trained_with_stride.answer(QUESTION, passage).windows != session.answer(QUESTION, passage).windows
+    assert trained_with_stride.answer(QUESTION, passage, stride=128) == session.answer(QUESTION, passage)
+    assert trained_with_stride.xray(QUESTION, passage).answers == trained_with_stride.answer(QUESTION, passage)
 
 
-def test_a_question_may_be_longer_than_the_rest(session):
+def test_a_question_that_fills_the_window_is_refused(session):
     with raises_error(TextError, "passage-window-too-short"):
         session.answer("tea " * 200, PASSAGE)
 
 
-def test_vectors_are_means_of_length_one(session):
+def test_embeddings_are_mean_hidden_states_of_length_one(session):
     texts = ["Rain fell.", A, "The keeper of the old mill carried the lantern because the night was dark.", "tea"]
     vectors = session.embed(texts, batch_size=3)
     assert vectors.shape == (4, session.config.hidden_size)
@@ -191,7 +193,7 @@ def test_vectors_are_means_of_length_one(session):
     assert session.embed([]).shape == (0, session.config.hidden_size)
 
 
-def test_the_published_encoder_knows_what_belongs_together(minilm):
+def test_the_published_encoder_embeds_similar_sentences_closely(minilm):
     session = bertlab.load(minilm)
     eats, dines, shares = session.embed(["A man is eating.", "Somebody has his dinner.", "Share prices fell."])
     assert eats @ dines > eats @ shares + 0.3
@@ -200,7 +202,7 @@ def test_the_published_encoder_knows_what_belongs_together(minilm):
     assert session.attention("A cup of tea.").probs_LNTT.shape == (6, 12, 7, 7)
 
 
-# -- what it computes on the way
+# -- attention
 
 
 def test_attention_is_that_of_transformers(session, tiny_checkpoint):
@@ -211,7 +213,7 @@ def test_attention_is_that_of_transformers(session, tiny_checkpoint):
     assert [row.token for row in found.tokens] == list(session.tokenizer.encode(A, B).tokens)
 
 
-def test_surgery_changes_what_comes_after_it(session):
+def test_ablating_a_head_changes_only_later_layers(session):
     before = session.attention(A).probs_LNTT
     after = session.attention(A, interventions=Interventions.ablate_heads(session.config, [(0, 1)])).probs_LNTT
     np.testing.assert_array_equal(after[0], before[0])
@@ -222,20 +224,20 @@ def test_surgery_changes_what_comes_after_it(session):
 
 
 @pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 0)])
-def test_one_head_opened_up(session, layer, head):
+def test_neuron_gives_query_key_scores_and_attention_of_one_head(session, layer, head):
     found = session.neuron(A, B, layer=layer, head=head)
     np.testing.assert_allclose(found.scores_TT, found.query_TD @ found.key_TD.T / 8**0.5, **CLOSE)
     np.testing.assert_allclose(found.probs_TT, torch.from_numpy(found.scores_TT).softmax(-1), **CLOSE)
     np.testing.assert_allclose(found.probs_TT, session.attention(A, B).probs_LNTT[layer, head], **CLOSE)
 
 
-# -- what it refuses
+# -- errors
 
 LONG = "tea " * 200
 
 
 @pytest.mark.parametrize(
-    ("question", "error", "message"),
+    ("call", "error", "message"),
     [
         (lambda s: s.encode(""), TextError, "the text is empty"),
         (lambda s: s.encode(" \u200b\n\x00"), TextError, "the text is empty"),
@@ -256,10 +258,10 @@ LONG = "tea " * 200
         (lambda s: s.neuron("tea", head=-1), BertlabError, "no head -1"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_one_line(session, question, error, message):
-    with pytest.raises(error, match=message) as refusal:
-        question(session)
-    assert "\n" not in str(refusal.value)
+def test_an_invalid_call_raises_a_one_line_error(session, call, error, message):
+    with pytest.raises(error, match=message) as caught:
+        call(session)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_pair_on_a_model_with_one_token_type_is_refused(session):
@@ -279,14 +281,14 @@ def test_a_pair_on_a_model_with_one_token_type_is_refused(session):
         (lambda s: s.answer(QUESTION, PASSAGE), "question-answering"),
     ],
 )
-def test_a_missing_head_is_said_before_anything_else(checkpoints, ask, head):
+def test_a_missing_task_head_is_reported_before_other_errors(checkpoints, ask, head):
     bare = bertlab.load(checkpoints / "bare")
     assert bare.heads == ()
     with pytest.raises(MissingHead, match=head):
         ask(bare)
 
 
-# -- many at once, and anything at all
+# -- threads and random texts
 
 
 def test_eight_threads_get_what_one_gets(session):
@@ -327,11 +329,11 @@ def test_ten_thousand_random_strings_are_read_or_refused(session):
             refused += 1
         else:
             assert all(0 <= row.start <= row.end <= len(text) for row in rows)
-    assert refused < 3_000, "most of them are texts"
+    assert refused < 3_000, "most random strings can be read"
 
 
 @pytest.mark.parametrize("text", ["\ud800\udfff tea \udc00", "</script><script>a()", "[SEP] [CLS] [PAD]"])
-def test_hostile_texts_are_texts(session, text):
+def test_hostile_texts_are_read_like_other_texts(session, text):
     assert len(session.encode(text)) > 2
     assert session.attention(text, text).probs_LNTT.shape[-1] == len(session.encode(text, text))
     session.next_sentence(text, text)
@@ -339,21 +341,21 @@ def test_hostile_texts_are_texts(session, text):
     assert all(answer.text == (text + " tea")[answer.start : answer.end] for answer in found.answers)
 
 
-# -- words to click
+# -- words of a text
 
 
 def test_every_token_lies_in_one_word(session):
     rng = random.Random(3)
     texts = [*HARD_STRINGS, *(random_text(rng) for _ in range(2_000))]
     for text in texts:
-        # what younger characters are differs between the Unicode of Python and that of `tokenizers`
+        # Python and `tokenizers` have different versions of Unicode, so newer characters may be split differently
         text = "".join(c for c in text if unicodedata.ucd_3_2_0.category(c) != "Cn")
-        found = find_words(text)
-        assert all(a < b for a, b in found)
-        assert all(b <= c for (_, b), (c, _) in pairwise(found))
+        words = find_words(text)
+        assert all(a < b for a, b in words)
+        assert all(b <= c for (_, b), (c, _) in pairwise(words))
         (tokens,) = session.tokenizer.encode_segments([text])
         for begin, end in tokens.offsets:
-            assert any(a <= begin and end <= b for a, b in found), (text, text[begin:end], found)
+            assert any(a <= begin and end <= b for a, b in words), (text, text[begin:end], words)
 
 
 @pytest.mark.parametrize(
@@ -373,7 +375,7 @@ def test_words(text, expected):
     assert [text[start:end] for start, end in find_words(text)] == expected
 
 
-def test_a_hidden_word_becomes_one_mask(session):
+def test_a_masked_word_becomes_one_mask_token(session):
     text = "The keeper of the old mill."
     for span in find_words(text):
         assert len(session.fill_mask(mask_spans(text, [span]), 1)) == 1
@@ -382,12 +384,12 @@ def test_a_hidden_word_becomes_one_mask(session):
 
 
 @pytest.mark.parametrize("spans", [[(0, 99)], [(-1, 2)], [(2, 2)], [(0, 3), (2, 4)]])
-def test_what_cannot_be_hidden(spans):
+def test_invalid_spans_cannot_be_masked(spans):
     with raises_error(TextError, "mask-span-invalid"):
         mask_spans("green tea", spans)
 
 
-# -- what is shipped
+# -- shipped checkpoints
 
 
 def test_shipped_checkpoints(shipped):
@@ -398,13 +400,15 @@ def test_shipped_checkpoints(shipped):
     assert bertlab.load("squad").record["steps"] == 3
 
 
-def test_a_directory_goes_before_a_shipped_name(shipped, tiny_checkpoint, tmp_path, monkeypatch):
+def test_a_directory_takes_precedence_over_a_shipped_checkpoint_of_its_name(
+    shipped, tiny_checkpoint, tmp_path, monkeypatch
+):
     (tmp_path / "squad").symlink_to(tiny_checkpoint)
     monkeypatch.chdir(tmp_path)
     assert bertlab.load("squad").heads == ("mlm", "nsp", "span")
 
 
-def test_nothing_shipped_is_said_in_one_line(tmp_path, monkeypatch):
+def test_the_error_without_shipped_checkpoints_names_the_directory(tmp_path, monkeypatch):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path / "nowhere"))
     assert bertlab.shipped() == {}
     with raises_error(CheckpointError, "checkpoint-not-shipped", names=["squad"], directory=tmp_path / "nowhere"):
@@ -418,7 +422,7 @@ def test_unfinished_checkpoints_are_not_shipped(tmp_path, monkeypatch, tiny_mode
     assert bertlab.shipped() == {}
 
 
-def test_the_package_gives_its_names_when_asked():
+def test_the_package_lists_and_loads_its_public_names():
     assert bertlab.Session is Session
     assert {"load", "shipped", "Session"} <= set(dir(bertlab))
     with pytest.raises(AttributeError, match="no attribute 'unload'"):

@@ -25,7 +25,7 @@ from bertlab.nn.interventions import Interventions
 
 MASKED, A, B = "The potter set the [MASK] on the shelf.", "Rain fell on the harbour.", "The boats stayed in."
 QUESTION, PASSAGE = "Who carried it?", "The keeper of the old mill carried it; rain fell all night."
-ASKED = {"mask": (MASKED, None), "nsp": (A, B), "span": (QUESTION, PASSAGE)}
+INPUTS = {"mask": (MASKED, None), "nsp": (A, B), "span": (QUESTION, PASSAGE)}
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +33,17 @@ def session(tiny_checkpoint) -> Session:
     return bertlab.load(tiny_checkpoint)
 
 
-def said(session, kind, changes="", **options):
-    text, pair = ASKED[kind]
+def intervene(session, kind, changes="", **options):
+    text, pair = INPUTS[kind]
     return session.intervene(kind, text, pair, changes=changes, **options)
 
 
 # -- before and after
 
 
-@pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.parametrize("kind", INPUTS)
 def test_no_change_changes_nothing_and_probabilities_are_those_of_the_session(session, kind):
-    found = said(session, kind)
+    found = intervene(session, kind)
     assert found.top == 0
     for outcome in found.outcomes:
         assert outcome.before == pytest.approx(outcome.after, rel=1e-9)
@@ -53,30 +53,30 @@ def test_no_change_changes_nothing_and_probabilities_are_those_of_the_session(se
         expected = session.fill_mask(MASKED)[0].candidates[0]
         assert (best.label, best.before) == (expected.token, pytest.approx(expected.probability, rel=1e-5))
     if kind == "nsp":
-        chance = session.next_sentence(A, B).probability
-        assert best.before == pytest.approx(max(chance, 1 - chance), rel=1e-5)
+        probability = session.next_sentence(A, B).probability
+        assert best.before == pytest.approx(max(probability, 1 - probability), rel=1e-5)
         assert [outcome.label for outcome in found.outcomes[:2]] == (
-            ["IsNext", "NotNext"] if chance > 0.5 else ["NotNext", "IsNext"]
+            ["IsNext", "NotNext"] if probability > 0.5 else ["NotNext", "IsNext"]
         )
 
 
-def test_a_span_is_the_one_that_answer_finds(session):
-    """`answer` weighs spans of different words; so does a span here when no answer is not the best."""
-    found = said(session, "span", top_k=50)
+def test_the_best_span_is_the_one_that_answer_finds(session):
+    """The outcomes are spans with different texts, as in `answer`; the empty label among them stands for no answer."""
+    found = intervene(session, "span", top_k=50)
     labels = [outcome.label for outcome in found.outcomes]
     best = session.answer(QUESTION, PASSAGE, n_best=1).answers[0]
     assert next(label for label in labels if label) == best.text
     assert all(label in PASSAGE for label in labels)
 
 
-@pytest.mark.parametrize("kind", ASKED)
-def test_the_effect_of_a_head_is_what_knocking_it_out_alone_does(session, kind):
-    text, pair = ASKED[kind]
+@pytest.mark.parametrize("kind", INPUTS)
+def test_the_effect_of_a_head_is_that_of_ablating_it_alone(session, kind):
+    text, pair = INPUTS[kind]
     effects = session.head_effects(kind, text, pair)
     assert effects.effects_LN.shape == (2, 2)
     assert np.ptp(effects.effects_LN) > 0.01, "the heads of a random model differ"
     for layer, head in np.ndindex(2, 2):
-        outcome = said(session, kind, f"{layer}.{head}").outcomes[0]
+        outcome = intervene(session, kind, f"{layer}.{head}").outcomes[0]
         assert outcome.label == effects.label
         change = outcome.log_odds_after - outcome.log_odds_before
         assert effects.effects_LN[layer, head] == pytest.approx(change, abs=1e-4)
@@ -91,14 +91,14 @@ def test_a_layer_of_a_long_text_is_measured_in_several_batches(session, monkeypa
     np.testing.assert_allclose(session.head_effects("mask", MASKED).effects_LN, whole, atol=1e-5)
 
 
-def test_each_mask_can_be_watched(session):
+def test_the_mask_to_predict_can_be_chosen(session):
     text = "The [MASK] set the bowl on the [MASK]."
     fills = session.fill_mask(text, 1)
     for number, fill in enumerate(fills):
         assert session.intervene("mask", text, mask=number).outcomes[0].label == fill.candidates[0].token
 
 
-def test_a_row_of_attention_by_hand(session):
+def test_an_attention_row_can_be_replaced(session):
     model, encoding = session.model, session.tokenizer.encode(MASKED)
     row_T = torch.zeros(len(encoding))
     row_T[2], row_T[4] = 0.25, 0.75
@@ -108,23 +108,25 @@ def test_a_row_of_attention_by_hand(session):
         )
         position = encoding.ids.index(session.tokenizer.mask_id)
         expected = model.mlm(encoded.hidden_BTH[0, position]).softmax(-1).max()
-    found = said(session, "mask", "r1.0.5-2:1-4:3")
+    found = intervene(session, "mask", "r1.0.5-2:1-4:3")
     assert found.outcomes[found.top].after == pytest.approx(float(expected), rel=1e-5)
     own = session.attention_row(MASKED, layer=1, head=0, position=5)
-    kept = "-".join(f"{place}:{weight:.8f}" for place, weight in enumerate(own))
-    same = said(session, "mask", f"r1.0.5-{kept}").outcomes[0]
-    assert same.after == pytest.approx(same.before, abs=1e-6), "its own row put back"
-    assert said(session, "mask", "r1.0.5-u").outcomes[0].after != pytest.approx(same.before, abs=1e-6)
+    own_weights = "-".join(f"{place}:{weight:.8f}" for place, weight in enumerate(own))
+    same = intervene(session, "mask", f"r1.0.5-{own_weights}").outcomes[0]
+    assert same.after == pytest.approx(same.before, abs=1e-6), "replaced by the same row"
+    assert intervene(session, "mask", "r1.0.5-u").outcomes[0].after != pytest.approx(same.before, abs=1e-6)
 
 
 def test_patching_every_position_from_another_text_gives_its_prediction(session):
     other = "The potter set the [MASK] on the window."
     theirs = session.intervene("mask", other).outcomes[0]
-    found = said(session, "mask", "p1.a-1.a", other=other)
+    found = intervene(session, "mask", "p1.a-1.a", other=other)
     assert found.outcomes[found.top].label == theirs.label
     assert found.outcomes[found.top].after == pytest.approx(theirs.before, rel=1e-5)
-    one = said(session, "mask", "p2.5-2.5", other=other)
-    assert one.outcomes[one.top].label == theirs.label, "the last layer at the mask is all that its head reads"
+    one = intervene(session, "mask", "p2.5-2.5", other=other)
+    assert one.outcomes[one.top].label == theirs.label, (
+        "the MLM output layer reads only the last hidden state of the mask"
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,12 +148,12 @@ def test_patching_every_position_from_another_text_gives_its_prediction(session)
 )
 def test_interventions_that_do_not_exist_are_refused(session, changes, id, params):
     with raises_error(InterventionError, id, **params):
-        said(session, "mask", changes, other="Rain.")
+        intervene(session, "mask", changes, other="Rain.")
 
 
 def test_predictions_that_cannot_be_made_are_refused(session, checkpoints):
     with raises_error(InterventionError, "patch-without-text"):
-        said(session, "mask", "p0.0-0.0")
+        intervene(session, "mask", "p0.0-0.0")
     with raises_error(InterventionError, "layer-out-of-range", layer=2):
         session.head_effects("mask", MASKED, layers=[2])
     with raises_error(TextError, "mask-out-of-range", mask=1, last=0):
@@ -166,7 +168,7 @@ def test_predictions_that_cannot_be_made_are_refused(session, checkpoints):
     with raises_error(BertlabError, "prediction-unknown", prediction="poem", predictions=kinds):
         session.intervene("poem", A)
     bare = bertlab.load(checkpoints / "bare")
-    for kind, (text, pair) in ASKED.items():
+    for kind, (text, pair) in INPUTS.items():
         with pytest.raises(MissingHead):
             bare.head_effects(kind, text, pair)
     with pytest.raises(MissingHead):
@@ -205,7 +207,7 @@ def test_both_forms_of_a_patch_mean_the_same():
         assert not resolve(f"{old},{new.split('-')[0]}", 2)
 
 
-def test_parts_come_to_what_they_say_whatever_the_detour():
+def test_resolved_changes_survive_parsing_adding_and_undoing():
     rng = np.random.default_rng(0)
     rows, patches = ["r0.1.3-u", "r0.1.3-2:0.5-4:1", "r0.1.3"], ["p1.2-0.1", "p1.2", "he.a-e.a", "h0.2"]
     parts = ["0.0", "0.1", "1.2", "0", "1", "2.1s", *rows, *patches]
@@ -223,19 +225,19 @@ def test_parts_come_to_what_they_say_whatever_the_detour():
         resolve("r0.0.0-1:0", 2)
 
 
-# -- pruned for good
+# -- pruning
 
 
 @pytest.mark.parametrize("zeroed", [False, True])
 @pytest.mark.parametrize("heads", ["0.1", "0.0,1.1"])
-def test_a_pruned_checkpoint_says_what_the_knocked_out_one_says(session, tmp_path, heads, zeroed):
+def test_a_pruned_checkpoint_predicts_as_the_original_with_ablated_heads(session, tmp_path, heads, zeroed):
     exported = session.prune(heads, zeroed=zeroed)
     before, after = (session.path / "model.safetensors").stat().st_size, tmp_path / "pruned" / "model.safetensors"
     checkpoint.save(tmp_path / "pruned", exported.model, session.tokenizer, {}, dtype=torch.float32)
     assert (after.stat().st_size < before) != zeroed
     for pruned in (exported, bertlab.load(tmp_path / "pruned")):
-        for kind in ASKED:
-            expected, got = said(session, kind, heads), said(pruned, kind)
+        for kind in INPUTS:
+            expected, got = intervene(session, kind, heads), intervene(pruned, kind)
             assert got.outcomes[0].label == expected.outcomes[expected.top].label
             assert got.outcomes[0].before == pytest.approx(expected.outcomes[expected.top].after, rel=1e-5)
     config = json.loads((tmp_path / "pruned" / "config.json").read_text())
@@ -243,9 +245,9 @@ def test_a_pruned_checkpoint_says_what_the_knocked_out_one_says(session, tmp_pat
     model = bertlab.load(tmp_path / "pruned").model
     again = checkpoint.save(tmp_path / "again", model, session.tokenizer, {}, dtype=torch.float32)
     assert (again / "model.safetensors").read_bytes() == after.read_bytes()
-    assert said(session, "mask").outcomes[0].before == pytest.approx(
+    assert intervene(session, "mask").outcomes[0].before == pytest.approx(
         session.fill_mask(MASKED)[0].candidates[0].probability, rel=1e-5
-    ), "the session it came from is as it was"
+    ), "the original session is unchanged"
 
 
 def test_zeroed_heads_open_in_transformers_with_the_same_outputs(session, tmp_path):
@@ -263,7 +265,7 @@ def test_zeroed_heads_open_in_transformers_with_the_same_outputs(session, tmp_pa
         torch.testing.assert_close(got.pooler_output, expected.pooled_BH, rtol=1e-4, atol=1e-5)
 
 
-def test_pruned_heads_stay_out_when_training_goes_on(tiny_model):
+def test_the_weights_of_pruned_heads_get_no_gradient(tiny_model):
     model = prune(tiny_model, [(0, 1)])
     with torch.enable_grad():
         ids_BT = torch.randint(5, 90, (2, 9))
@@ -285,14 +287,14 @@ def test_pruned_heads_stay_out_when_training_goes_on(tiny_model):
         ("r0.0.0-u", "heads-unreadable"),
     ],
 )
-def test_what_cannot_be_pruned(session, heads, id):
+def test_invalid_heads_cannot_be_pruned(session, heads, id):
     with raises_error(InterventionError, id):
         session.prune(heads)
     assert read_heads("0.1,1", 2) == {(0, 1), (1, 0), (1, 1)}
 
 
 @pytest.mark.parametrize("table", [{"9": [0]}, {"0": [7]}, {"0": 1}, [1], {"x": [0]}, {"0": ["a"]}, {"0": [True]}])
-def test_a_config_that_prunes_what_is_not_there(session, tmp_path, table):
+def test_a_config_with_invalid_pruned_heads_is_refused(session, tmp_path, table):
     saved = checkpoint.save(tmp_path / "odd", session.model, session.tokenizer, {})
     config = json.loads((saved / "config.json").read_text()) | {"pruned_heads": table}
     (saved / "config.json").write_text(json.dumps(config))
@@ -300,10 +302,10 @@ def test_a_config_that_prunes_what_is_not_there(session, tmp_path, table):
         bertlab.load(saved)
 
 
-# -- the lens
+# -- the logit lens
 
 
-def test_the_lens_ends_in_what_the_model_says(session):
+def test_the_last_layer_of_the_lens_has_the_predictions_of_the_model(session):
     lens = session.lens(MASKED)
     assert lens.probs_LT.shape == (3, len(lens.tokens)) == lens.rank_LT.shape
     assert lens.tokens_LT[-1] == lens.final_T
@@ -343,11 +345,11 @@ def test_as_many_beams_as_tokens_find_the_likeliest_pair(session):
     assert found.fillings[0].probability >= best * (1 - 1e-5)
     if found.fillings[0].tokens[0].isalpha():
         assert found.fillings[0].tokens == best_tokens
-    chances = [filling.probability for filling in found.fillings]
-    assert chances == sorted(chances, reverse=True)
+    probabilities = [filling.probability for filling in found.fillings]
+    assert probabilities == sorted(probabilities, reverse=True)
 
 
-def test_each_by_itself_is_scored_like_the_joint_ones(session):
+def test_masks_filled_one_by_one_are_compared_with_joint_fillings(session):
     text = "The [MASK] set the [MASK] on the [MASK]."
     found = session.fill_jointly(text, beams=3)
     fills = session.fill_mask(text, 1)
@@ -373,7 +375,7 @@ def test_a_filling_is_written_into_its_text(session):
     assert found.fillings[0].text == f"A {first} cup. | So {second}!"
 
 
-# -- what a head looks at
+# -- roles of heads
 
 
 def test_roles_of_made_up_heads(session):

@@ -33,20 +33,20 @@ def tagger(shipped):
     return bertlab.load("wikiann_en")
 
 
-def log_odds(said, label: str) -> float:
-    chance = next(share.probability for share in said.labels if share.label == label)
-    return math.log(chance / (1 - chance))
+def log_odds(classification, label: str) -> float:
+    probability = next(share.probability for share in classification.labels if share.label == label)
+    return math.log(probability / (1 - probability))
 
 
 def test_a_word_s_effect_is_the_drop_of_the_log_odds_without_it(judge):
     found = judge.word_effects("Green tea, some bread.", "A bowl [MASK].")
-    said = judge.classify("Green tea, some bread.", "A bowl [MASK].")
-    assert found.label == said.best.label
+    whole = judge.classify("Green tea, some bread.", "A bowl [MASK].")
+    assert found.label == whole.best.label
     first = [word for word in found.words if not word.second]
     assert [word.text for word in first] == ["Green", "tea", ",", "some", "bread", "."]
-    assert [word.text for word in found.words if word.second] == ["A", "bowl", "."], "a mask is not hidden again"
+    assert [word.text for word in found.words if word.second] == ["A", "bowl", "."], "a mask is not masked again"
     without = judge.classify("Green [MASK], some bread.", "A bowl [MASK].")
-    expected = log_odds(said, found.label) - log_odds(without, found.label)
+    expected = log_odds(whole, found.label) - log_odds(without, found.label)
     assert first[1].effect == pytest.approx(expected, abs=1e-4)
 
 
@@ -62,7 +62,7 @@ def saved_as(tmp_path, tiny_model, tiny_tokenizer):
     return save
 
 
-def test_a_value_drops_by_itself(saved_as):
+def test_word_effects_of_a_regression_are_drops_of_the_value(saved_as):
     session = bertlab.load(saved_as("regress", {}))
     found = session.word_effects("Green tea.", "A bowl.")
     assert found.label is None
@@ -125,15 +125,17 @@ def test_value_is_shown_on_the_scale_of_training(shipped, saved_as, monkeypatch,
 
 
 @pytest.mark.parametrize(
-    "told", [None, 5, [0], [5, 0], ["a", "b"], [0, float("nan")], [0, 10**400], [float("-inf"), 1], {"low": 0}]
+    "value_range", [None, 5, [0], [5, 0], ["a", "b"], [0, float("nan")], [0, 10**400], [float("-inf"), 1], {"low": 0}]
 )
-def test_value_without_scale_is_shown_alone(shipped, saved_as, told):
-    app = open_page("classify", checkpoint=str(saved_as("regress", {} if told is None else {"value_range": told})))
+def test_value_without_scale_is_shown_alone(shipped, saved_as, value_range):
+    app = open_page(
+        "classify", checkpoint=str(saved_as("regress", {} if value_range is None else {"value_range": value_range}))
+    )
     assert not app.exception, app.exception[0].message
     begin = text("classify-value-range", low=0, high=0).partition("0")[0]
     assert not any(begin in body for body in bodies(app))
     charts = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
-    assert [drawn[0]["type"] for drawn in charts] == ["bar"]  # of the words; the value is a number alone
+    assert [drawn[0]["type"] for drawn in charts] == ["bar"]  # of the word effects; the value has no figure
 
 
 @pytest.mark.parametrize(("value", "place"), [(1.2, 1.2), (-12.0, 1.0), (7e4, 2.0)])
@@ -148,7 +150,7 @@ def second_field(app) -> list[str]:
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_a_second_text_for_a_checkpoint_of_single_texts_is_asked_for(shipped, saved_as, language):
+def test_checkpoints_of_single_texts_show_the_second_field_on_request(shipped, saved_as, language):
     record = {"task": {"kind": "classify", "text": ["sentence"]}}
     path = str(saved_as("classify", record))
     app = open_page("classify", lang=language, checkpoint=path)
@@ -160,14 +162,14 @@ def test_a_second_text_for_a_checkpoint_of_single_texts_is_asked_for(shipped, sa
     linked = {name: "".join(value) for name, value in app.query_params.items()}
     app.text_input(key="judged2").set_value("").run()
     app.text_area[0].set_value("tea").run()
-    assert second_field(app) == [""], "it does not vanish under who empties it"
+    assert second_field(app) == [""], "the field stays when a user empties it"
     assert second_field(open_page("classify", **linked)) == ["A bowl."]
     assert second_field(open_page("classify", checkpoint=path, judged2="A bowl.")) == ["A bowl."], "an older link"
     assert not app.exception
 
 
 @pytest.mark.parametrize("task", [None, 3, {}, {"kind": "classify", "text": "sentence"}])
-def test_a_second_text_is_offered_where_it_may_be_of_use(shipped, saved_as, task):
+def test_the_second_field_is_shown_unless_the_task_has_single_texts(shipped, saved_as, task):
     app = open_page("classify", checkpoint=str(saved_as("classify", {"task": task})))
     assert not app.exception, app.exception[0].message
     assert second_field(app) == [""]
@@ -184,12 +186,12 @@ def test_a_table_for_a_checkpoint_of_single_texts_has_no_pairs_at_first(shipped,
 @pytest.mark.parametrize("screen", ["classify", "tag"])
 def test_pasted_lines_become_a_table(shipped, screen):
     app = open_page(screen)
-    app = asked(app.text_area[0].set_value(f"Green tea.\n\n{HOSTILE}\n").run(), screen)
+    app = predict_batch(app.text_area[0].set_value(f"Green tea.\n\n{HOSTILE}\n").run(), screen)
     assert list(app.dataframe[-1].value["text"]) == ["Green tea.", HOSTILE]
 
 
-def asked(app, screen: str):
-    """The page after its button was clicked that asks all the texts of the box."""
+def predict_batch(app, screen: str):
+    """Click the button that predicts all texts of the box; the page afterwards."""
     app = next(button for button in app.button if button.key == f"ask-{screen}").click().run()
     assert not app.exception, app.exception[0].message
     return app
@@ -199,7 +201,7 @@ def asked(app, screen: str):
     ("pasted", "columns", "rows"),
     [
         ("Good, I think.\nBad, I fear.", None, 0),
-        ("Well, yes.\nNo, no.", None, 0),  # as many commas in every line
+        ("Well, yes.\nNo, no.", None, 0),  # the same number of commas in every line
         ("review, please\nThe film was good.", None, 0),
         ("text", None, 0),
         ("Green tea.\tA bowl.\nRain.", None, 0),
@@ -241,13 +243,13 @@ def test_columns_of_pasted_table_are_chosen_and_stored_in_the_link(shipped, lang
     app = open_page("classify", lang=language)
     app.text_area[0].set_value('id,premise,hypothesis\n1,"Green tea, some bread.",A bowl.\n2,Rain fell.,Boats.').run()
     assert text("batch-table", language, rows=2, columns=3) in [caption.value for caption in app.caption]
-    table = asked(app, "classify").dataframe[-1].value
+    table = predict_batch(app, "classify").dataframe[-1].value
     assert list(table["premise"]) == ["Green tea, some bread.", "Rain fell."]
     assert list(table["hypothesis"]) == ["A bowl.", "Boats."]
     app.selectbox(key="text-classify").set_value("hypothesis").run()
     app.selectbox(key="pair-classify").set_value("").run()
     linked = {name: "".join(value) for name, value in app.query_params.items()}
-    again = asked(open_page("classify", **linked), "classify").dataframe[-1].value
+    again = predict_batch(open_page("classify", **linked), "classify").dataframe[-1].value
     alone = bertlab.load("sst2").classify("A bowl.").best.probability
     assert again["probability"][0] == pytest.approx(alone)
 
@@ -259,7 +261,7 @@ def test_unnamed_pasted_pairs_are_pairs_for_pair_checkpoints(shipped, saved_as):
     two = saved_as("classify", {"task": {"kind": "classify", "text": ["premise", "hypothesis"]}})
     app = open_page("classify", checkpoint=str(two), **pasted)
     assert text("batch-table-without-header", rows=2, columns=2) in [caption.value for caption in app.caption]
-    table = asked(app, "classify").dataframe[-1].value
+    table = predict_batch(app, "classify").dataframe[-1].value
     assert list(table["2"]) == ["A bowl.", ""]
     assert [bool(error) for error in table["error"]] == [False, True]
     app.text_area[0].set_value("text\tstars\nGood.\t4").run()
@@ -274,7 +276,7 @@ def test_columns_of_uploaded_table_are_chosen(shipped):
     assert (app.selectbox(key="text-classify").value, app.selectbox(key="pair-classify").value) == (
         "Review", "sentence2",
     )  # fmt: skip
-    table = asked(app, "classify").dataframe[-1].value
+    table = predict_batch(app, "classify").dataframe[-1].value
     assert list(table["Review"]) == ["Green tea, some bread.", "Rain fell."]
     assert list(table["sentence2"]) == ["A bowl.", "The boats."]
     assert not any(table["error"])
@@ -295,7 +297,7 @@ def test_row_without_text_stays_in_order_with_an_error(shipped, screen, language
     app.file_uploader[0].set_value(("rows.jsonl", "\n".join(rows).encode(), "application/json")).run()
     assert not app.exception, app.exception[0].message
     assert any(text("batch-empty-texts", language, count=3, first=2) in body for body in bodies(app))
-    app = asked(app, screen)
+    app = predict_batch(app, screen)
     table = app.dataframe[-1].value
     assert list(table["text"]) == ["Green tea.", "", "", "", "A bowl.", "0"]
     assert [why in error for error in table["error"]] == [False, True, True, True, False, False]
@@ -306,32 +308,32 @@ def test_row_without_second_text_has_an_error(shipped):
     app = open_page("classify")
     rows = '{"premise": "Green tea.", "hypothesis": "A bowl."}\n{"premise": "Rain fell."}\n'
     app.file_uploader[0].set_value(("rows.jsonl", rows.encode(), "application/json")).run()
-    table = asked(app, "classify").dataframe[-1].value
+    table = predict_batch(app, "classify").dataframe[-1].value
     assert [bool(error) for error in table["error"]] == [False, True]
     assert "second text is empty" in table["error"][1]
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("rows.csv", b"text,label\nGreen tea.,1,2\n", "rows.csv row 2: has 3 fields"),
         ("rows.jsonl", b'{"text": "tea"}\n{"te', "rows.jsonl row 2: is not JSON"),
         ("차" * 300 + ".csv", b"", "차.csv is empty"),
     ],
 )
-def test_unreadable_upload_is_reported_by_name(shipped, name, content, said):
+def test_unreadable_upload_is_reported_by_name(shipped, name, content, message):
     app = open_page("tag")
     app.file_uploader[0].set_value((name, content, "text/plain")).run()
     assert not app.exception, app.exception[0].message
     (line,) = errors(app)
-    assert said in line
+    assert message in line
     assert "/tmp" not in line
 
 
 def test_word_effects_of_long_text_need_a_click(shipped):
     app = open_page("classify", judged="tea " * 45)
     assert not errors(app)
-    assert len(app.get("plotly_chart")) == 1, "the labels alone, at every keystroke"
+    assert len(app.get("plotly_chart")) == 1, "while typing, only the labels are drawn"
     next(button for button in app.button if button.key == "weigh").click().run()
     assert len(app.get("plotly_chart")) == 2
 
@@ -339,7 +341,7 @@ def test_word_effects_of_long_text_need_a_click(shipped):
 def test_columns_of_batch_predictions_are_translated(shipped):
     linked = {"lang": "ko", "checkpoint": "sst2"}
     columns = json.loads(
-        asked(open_page("classify", **linked, **{"batch-classify": "Good.\nBad."}), "classify")
+        predict_batch(open_page("classify", **linked, **{"batch-classify": "Good.\nBad."}), "classify")
         .dataframe[-1]
         .proto.columns
     )
@@ -348,7 +350,9 @@ def test_columns_of_batch_predictions_are_translated(shipped):
     }  # fmt: skip
     table = "text,id\nGood.,1\nBad.,2"
     columns = json.loads(
-        asked(open_page("classify", **linked, **{"batch-classify": table}), "classify").dataframe[-1].proto.columns
+        predict_batch(open_page("classify", **linked, **{"batch-classify": table}), "classify")
+        .dataframe[-1]
+        .proto.columns
     )
     assert "label" not in columns.get("text", {})
     assert columns["predicted"]["label"] == text("batch-predicted", "ko")

@@ -42,9 +42,11 @@ SHOWING = {
 }  # fmt: skip
 # functions of ours that hand their second argument to such a method
 PASSING_ON = {"text_line", "text", "number", "choice", "flag"}
-NAMED = {"label", "labels", "help", "placeholder", "axes", "shade", "body", "caption", "title"}
+TEXT_KEYWORDS = {"label", "labels", "help", "placeholder", "axes", "shade", "body", "caption", "title"}
 # names that are the same in every language
-NAMES = {"bertviz", "English", "한국어", "auto", "[CLS]", "[SEP]", "[MASK]", "CSV", "HTML", "SVG", "PNG", "CKA", "ID"}
+UNTRANSLATED = {
+    "bertviz", "English", "한국어", "auto", "[CLS]", "[SEP]", "[MASK]", "CSV", "HTML", "SVG", "PNG", "CKA", "ID",
+}  # fmt: skip
 
 
 @cache
@@ -61,8 +63,8 @@ def callee(call: ast.Call) -> str:
 
 
 def shown(call: ast.Call) -> list[ast.expr]:
-    """The arguments of a call that come on screen."""
-    places = [keyword.value for keyword in call.keywords if keyword.arg in NAMED]
+    """The arguments of a call that appear on screen."""
+    places = [keyword.value for keyword in call.keywords if keyword.arg in TEXT_KEYWORDS]
     if callee(call) in SHOWING:
         places += call.args[:1]
     if callee(call) in PASSING_ON:
@@ -71,7 +73,7 @@ def shown(call: ast.Call) -> list[ast.expr]:
 
 
 def literals(node: ast.expr) -> list[str]:
-    """The texts written out in an expression; what a call gives is that call's affair, an index is no text."""
+    """The string literals of an expression, except those inside calls, subscripts and comparisons."""
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) else []
     if isinstance(node, ast.Call | ast.Subscript | ast.Compare):
@@ -85,18 +87,15 @@ def literals(node: ast.expr) -> list[str]:
 
 
 def words(text: str) -> str:
-    """What of a text is neither HTML, an icon, nor a name of ours."""
+    """The words of a text, without HTML, icons and the names that are the same in every language."""
     bare = re.sub(r"<[^<>]*>|&\w+;|:material/\w+:", " ", text)
-    for name in NAMES:
+    for name in UNTRANSLATED:
         bare = bare.replace(name, " ")
     return " ".join(re.findall(r"[^\W\d_]{2,}", bare))
 
 
 def pattern(node: ast.JoinedStr) -> str:
-    """A name put together, as a regular expression.
-
-    `f"view-{name}"` is `view\\..+`.
-    """
+    """A regular expression for what an f-string can give: `view-.+` for `f"view-{name}"`."""
     return "".join(re.escape(part.value) if isinstance(part, ast.Constant) else ".+" for part in node.values)
 
 
@@ -129,7 +128,7 @@ def test_figures_are_drawn_in_the_language_of_the_page(path):
             for keyword in call.keywords:
                 if keyword.arg is None and isinstance(keyword.value, ast.Name):
                     passed |= keys_of(path, keyword.value.id)
-            texts = NAMED & parameters.keys()
+            texts = TEXT_KEYWORDS & parameters.keys()
             assert "lang" not in parameters or "lang" in passed or texts <= passed, f"{path.name}:{call.lineno}"
 
 
@@ -163,8 +162,10 @@ def keys_of(path: Path, name: str) -> set[str]:
     """The keys of the dictionaries that a file calls by this name."""
     assigned = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Assign)]
     assigned = [node for node in assigned if isinstance(node.value, ast.Dict)]
-    named = [node.value for node in assigned if any(getattr(target, "id", "") == name for target in node.targets)]
-    return {key.value for found in named for key in found.keys if isinstance(key, ast.Constant)}
+    dictionaries = [
+        node.value for node in assigned if any(getattr(target, "id", "") == name for target in node.targets)
+    ]
+    return {key.value for dictionary in dictionaries for key in dictionary.keys if isinstance(key, ast.Constant)}
 
 
 def test_every_id_of_a_page_is_in_the_catalogues():
@@ -173,8 +174,8 @@ def test_every_id_of_a_page_is_in_the_catalogues():
             if callee(call) == "t" and isinstance(call.args[0], ast.Constant):
                 assert call.args[0].value in IDS, f"{path.name}:{call.lineno}"
             if callee(call) == "t" and isinstance(call.args[0], ast.JoinedStr):
-                asked = pattern(call.args[0])
-                assert any(re.fullmatch(asked, name) for name in IDS), f"{path.name}:{call.lineno}: {asked}"
+                id_pattern = pattern(call.args[0])
+                assert any(re.fullmatch(id_pattern, name) for name in IDS), f"{path.name}:{call.lineno}: {id_pattern}"
 
 
 def test_every_korean_text_is_korean():
@@ -203,8 +204,8 @@ def test_every_number_is_explained_in_full():
 def test_every_page_explains_its_numbers(screen):
     """On the page or in its components."""
     paths = [APP / "screens" / f"{screen}.py", *(APP / "parts").glob(f"{screen}*.py")]
-    asked = [call for path in paths for call in calls(path) if callee(call) in ("explain", "number")]
-    assert any(getattr(getattr(call.func, "value", None), "id", "") == "display" for call in asked)
+    explanations = [call for path in paths for call in calls(path) if callee(call) in ("explain", "number")]
+    assert any(getattr(getattr(call.func, "value", None), "id", "") == "display" for call in explanations)
 
 
 def test_every_explained_number_is_known():
@@ -216,12 +217,12 @@ def test_every_explained_number_is_known():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_number_on_a_page_opens_formula_reading_and_source(shipped, language):
+def test_a_number_on_a_page_has_a_formula_an_explanation_and_a_source(shipped, language):
     app = open_page("next_sentence", lang=language)
-    row, reading = NUMBERS["nsp_probability"], languages.render("number-nsp_probability-explanation", language)
-    assert [latex.value for latex in app.latex] == [f"$$\n{row.formula}\n$$"]
-    assert reading in [markdown.value for markdown in app.markdown]
-    assert any(f"[{row.source}]({row.link})" in caption.value for caption in app.caption)
+    number, explanation = NUMBERS["nsp_probability"], languages.render("number-nsp_probability-explanation", language)
+    assert [latex.value for latex in app.latex] == [f"$$\n{number.formula}\n$$"]
+    assert explanation in [markdown.value for markdown in app.markdown]
+    assert any(f"[{number.source}]({number.link})" in caption.value for caption in app.caption)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -232,10 +233,10 @@ def test_every_page_opens_in_every_language(shipped, screen, language):
     assert not alerts(app)
     assert app.title[0].value == languages.render(f"{screen.replace('_', '-')}-title", language)
     if language == "ko":
-        shows_korean(app)
+        check_page_is_korean(app)
 
 
-def shows_korean(app) -> None:
+def check_page_is_korean(app) -> None:
     """Everything on a page but what a reader typed is in Korean."""
     kinds = ("button", "text_input", "text_area", "slider", "selectbox", "radio", "toggle", "checkbox", "number_input")
     labels = [widget.label for kind in kinds for widget in app.get(kind)]
@@ -296,7 +297,7 @@ def test_a_korean_reader_gets_the_korean_checkpoint_and_its_examples(with_korean
     untouched = [field.key for field in app.text_input][1:]
     app.session_state["lang"] = "en"
     app.run()
-    # the second sentence of a pair, an untouched English example by now, is longer than the Korean first one
+    # of a pair, the untouched second text is an English example now; it is longer than the Korean text, so it decides
     name = "strongest" if untouched and screen != "heads" else "korean"
     assert any(f"<b>{name}</b>" in body for body in bodies(app))
     assert app.text_input[0].value == "기차는 떠난다 [MASK]"
@@ -310,7 +311,7 @@ def test_examples_suit_the_checkpoint_not_the_interface(with_korean, monkeypatch
     assert app.title[0].value == languages.render("input-title")
 
 
-def test_a_record_says_its_language_and_else_the_vocabulary_does(with_korean, tiny_checkpoint, monkeypatch):
+def test_the_language_is_that_of_the_record_or_else_of_the_vocabulary(with_korean, tiny_checkpoint, monkeypatch):
     assert bertlab.load(with_korean / "korean").language == "ko"
     assert bertlab.load(tiny_checkpoint).language == "en"
     session = bertlab.load(tiny_checkpoint)
@@ -318,7 +319,7 @@ def test_a_record_says_its_language_and_else_the_vocabulary_does(with_korean, ti
     assert session.language == "ko"
 
 
-def test_the_checkpoint_of_a_korean_reader(with_korean, monkeypatch):
+def test_the_default_checkpoint_of_korean_readers_is_korean_if_there_is_one(with_korean, monkeypatch):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(with_korean))
     assert bertlab.default_checkpoint("fill-mask", "ko").name == "korean"
     assert bertlab.default_checkpoint("fill-mask").name == "strongest"
@@ -326,13 +327,13 @@ def test_the_checkpoint_of_a_korean_reader(with_korean, monkeypatch):
 
 
 def test_examples_of_both_languages_have_the_same_parts():
-    english, korean_ones = vars(read_examples("en")), vars(read_examples("ko"))
+    english, korean = vars(read_examples("en")), vars(read_examples("ko"))
     for name, value in english.items():
-        assert len(_texts(value)) == len(_texts(korean_ones[name])), name
+        assert len(_texts(value)) == len(_texts(korean[name])), name
         if name != "masked_word":
-            assert all(re.search("[가-힣]", text) for text in _texts(korean_ones[name])), name
-    for words_of in (english, korean_ones):
-        assert words_of["masked_sentence"].count("[MASK]") == words_of["time_machine_pair"][0].count("[MASK]") == 1
+            assert all(re.search("[가-힣]", text) for text in _texts(korean[name])), name
+    for examples in (english, korean):
+        assert examples["masked_sentence"].count("[MASK]") == examples["time_machine_pair"][0].count("[MASK]") == 1
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_auto_follows_the_script_of_the_text(with_korean, monkeypatch, screen, f
 
 
 @pytest.mark.parametrize(("screen", "field"), [("tag", "named"), ("classify", "judged"), ("question", "passage")])
-def test_a_text_in_another_language_than_the_checkpoint_s_is_noted_in_one_line(shipped, screen, field):
+def test_the_page_notes_a_text_in_another_language_than_the_checkpoint_in_one_line(shipped, screen, field):
     def notes(**parameters):
         app = open_page(screen, **parameters)
         assert not app.exception

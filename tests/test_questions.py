@@ -83,7 +83,7 @@ def test_invalid_questions_are_skipped_and_reported(tmp_path, capsys):
 # -- tables of questions
 
 
-def table(path, rows: list[dict], **columns: list):
+def write_table(path, rows: list[dict], **columns: list):
     """Write questions as a table in CSV or JSON lines, with the columns of `CUSTOM_SPEC`."""
     flat = [{"text": row["context"], "query": row["question"], "reply": row["answers"]["text"][0]} for row in rows]
     for name, values in columns.items():
@@ -105,7 +105,7 @@ CUSTOM_SPEC = SQUAD.replace(text=("text", "query"), label=("reply",))
 @pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl", "mine.json"])
 def test_a_table_of_questions_is_read_by_its_columns(tmp_path, name):
     stories = [question_row(number) for number in range(4)]
-    path = table(tmp_path / name, stories)
+    path = write_table(tmp_path / name, stories)
     read = read_squad(path, spec=CUSTOM_SPEC)
     keys = ("id", "context", "question", "answers")
     assert [{key: row[key] for key in keys} for row in read] == [{key: row[key] for key in keys} for row in stories]
@@ -118,7 +118,7 @@ def test_a_table_of_questions_is_read_by_its_columns(tmp_path, name):
 def test_an_answer_starts_at_the_character_in_answer_start(tmp_path, name):
     """The answer occurs twice; without answer_start it is placed at the first occurrence."""
     stories = [{**question_row(0), "context": "tea or tea", "answers": {"text": [text]}} for text in ("tea", "tea", "")]
-    path = table(tmp_path / name, stories, answer_start=[7, "", ""], key=["x", "y", "z"])
+    path = write_table(tmp_path / name, stories, answer_start=[7, "", ""], key=["x", "y", "z"])
     read = read_squad(path, spec=CUSTOM_SPEC.replace(id="key"))
     assert [row["answers"]["answer_start"] for row in read] == [[7], [0], []]
     assert [row["id"] for row in read] == ["x", "y", "z"]
@@ -127,7 +127,7 @@ def test_an_answer_starts_at_the_character_in_answer_start(tmp_path, name):
 def test_answers_missing_from_their_passage_are_evaluated_but_not_trained_on(tmp_path):
     stories = [question_row(number) for number in range(4)]
     stories[2]["answers"]["text"] = ["a unicorn"]
-    rows = read_squad(table(tmp_path / "mine.csv", stories), spec=CUSTOM_SPEC)
+    rows = read_squad(write_table(tmp_path / "mine.csv", stories), spec=CUSTOM_SPEC)
     predictions = {row["id"]: row["answers"]["text"][0] for row in rows}
     assert score_squad(predictions, rows)["exact_match"] == 100.0
     with raises_row_error("answer-not-in-passage", row=3, answer="'a unicorn'"):
@@ -137,7 +137,8 @@ def test_answers_missing_from_their_passage_are_evaluated_but_not_trained_on(tmp
     assert len(skipped_rows) == 1
     with raises_row_error("cell-not-number", row=4):
         read_squad(
-            table(tmp_path / "mine.csv", [question_row(0)] * 4, answer_start=[*[""] * 3, "here"]), spec=CUSTOM_SPEC
+            write_table(tmp_path / "mine.csv", [question_row(0)] * 4, answer_start=[*[""] * 3, "here"]),
+            spec=CUSTOM_SPEC,
         )
 
 
@@ -243,28 +244,28 @@ def test_questions_without_answers_cannot_be_trained_on(tmp_path, tiny_checkpoin
 
 
 def test_a_span_head_is_kept_and_other_heads_are_dropped(tiny_model):
-    taken = add_task_head(tiny_model, "span", 0.0).state_dict()
-    assert set(tiny_model.state_dict()) > set(taken)
-    assert all((tensor == tiny_model.state_dict()[name]).all() for name, tensor in taken.items())
+    kept_state = add_task_head(tiny_model, "span", 0.0).state_dict()
+    assert set(tiny_model.state_dict()) > set(kept_state)
+    assert all((tensor == tiny_model.state_dict()[name]).all() for name, tensor in kept_state.items())
 
 
 def test_the_margin_is_compared_with_the_threshold():
     rows = [question_row(0), {**question_row(1), "answers": {"text": [], "answer_start": []}}]
     answers, margins = {"0": rows[0]["answers"]["text"][0], "1": "a boat"}, {"0": -2.0, "1": 1.0}
     for tau, f1 in ((2.0, 50.0), (1.0, 50.0), (0.9, 100.0), (-2.0, 100.0), (-2.1, 50.0)):
-        found = score_with_threshold(answers, margins, rows, task("squad_v2"), tau)
-        assert (found["f1"], found["null_threshold"]) == (f1, tau)
+        metrics = score_with_threshold(answers, margins, rows, task("squad_v2"), tau)
+        assert (metrics["f1"], metrics["null_threshold"]) == (f1, tau)
     tuned = score_with_threshold(answers, margins, rows, task("squad_v2"))
     assert (tuned["f1"], tuned["null_threshold"]) == (100.0, -0.5)
     assert "null_threshold" not in score_with_threshold(answers, margins, rows[:1], task("squad"))
 
 
-def official_best_threshold(scores, margins, has_answer, given):
+def official_best_threshold(scores, margins, has_answer, has_prediction):
     """`find_best_thresh` of evaluate-v2.0.py, written as a loop."""
     best = current = sum(not has for has in has_answer.values())
     threshold = 0.0
     for id in sorted(margins, key=lambda id: margins[id]):
-        change = scores[id] if has_answer[id] else -1 if given[id] else 0
+        change = scores[id] if has_answer[id] else -1 if has_prediction[id] else 0
         current += change
         if current > best:
             best, threshold = current, margins[id]
@@ -279,21 +280,23 @@ def test_best_metrics_and_thresholds_equal_those_of_the_official_loop():
             if rng.random() < 0.5:
                 row["answers"] = {"text": [], "answer_start": []}
         answers = {row["id"]: rng.choice(["", "the door", "radio", *row["answers"]["text"]]) for row in rows}
-        odds = {row["id"]: rng.random() for row in rows}
-        found = score_squad(answers, rows, "2.0", odds)
-        has = {row["id"]: bool(row["answers"]["text"]) for row in rows}
-        given = {id: bool(text) for id, text in answers.items()}
+        margins = {row["id"]: rng.random() for row in rows}
+        metrics = score_squad(answers, rows, "2.0", margins)
+        has_answer = {row["id"]: bool(row["answers"]["text"]) for row in rows}
+        has_prediction = {id: bool(text) for id, text in answers.items()}
         for name in ("exact_match", "f1"):
             alone = {row["id"]: score_squad(answers, [row, rows[0]], "2.0")[name] for row in rows[1:]}
             first = score_squad(answers, rows[:1], "2.0")[name]
             raw = {id: (2 * both - first) / 100 for id, both in alone.items()} | {"0": first / 100}
-            best, threshold = official_best_threshold(raw, odds, has, given)
-            assert found[f"best_{name}"] == pytest.approx(best)
+            best, threshold = official_best_threshold(raw, margins, has_answer, has_prediction)
+            assert metrics[f"best_{name}"] == pytest.approx(best)
             if threshold:
-                assert found[f"best_{name}_threshold"] == threshold
+                assert metrics[f"best_{name}_threshold"] == threshold
 
 
-def test_a_run_learns_no_answer_and_its_threshold_is_used(tmp_path, tiny_checkpoint, monkeypatch, capsys):
+def test_the_no_answer_threshold_of_a_run_is_used_by_answer_and_evaluate(
+    tmp_path, tiny_checkpoint, monkeypatch, capsys
+):
     dev = [question_row(number) for number in range(100, 130)]
     for row in dev[::2]:
         row["answers"] = {"text": [], "answer_start": []}
@@ -323,7 +326,7 @@ def test_a_run_learns_no_answer_and_its_threshold_is_used(tmp_path, tiny_checkpo
 
     evaluate_config = EvaluateConfig("squad_v2", data=validation, checkpoint=str(opened.path), max_tokens=64, json=True)
     again = evaluate(evaluate_config)
-    assert again == pytest.approx(metrics, abs=0.01), "the checkpoint keeps half precision"
+    assert again == pytest.approx(metrics, abs=0.01), "the checkpoint stores weights in half precision"
     never = evaluate(replace(evaluate_config, threshold=1e9, out=tmp_path / "answers.json"))
     assert never["no_answer_f1"] == 0.0
     assert all(json.loads((tmp_path / "answers.json").read_text()).values())
@@ -360,25 +363,25 @@ def test_korean_answers_are_compared_as_korquad_does():
     pieces = ["주전자", "《찻잔》", "와", "(과)", "‘차’", "Tea-Pot,", " ", "  ", "1,787년", "'", "the", "한국은행"]
     rows, answers, exact, f1 = [], {}, 0, 0.0
     for number in range(300):
-        gold, given = ("".join(rng.choice(pieces) for _ in range(rng.randrange(1, 5))) for _ in range(2))
-        given = gold if rng.random() < 0.2 else given
+        gold, predicted = ("".join(rng.choice(pieces) for _ in range(rng.randrange(1, 5))) for _ in range(2))
+        predicted = gold if rng.random() < 0.2 else predicted
         rows.append({"id": str(number), "answers": {"text": [gold], "answer_start": [0]}})
-        answers[str(number)] = given
-        exact += reference_korean(gold) == reference_korean(given)
-        a, b = ([c for c in reference_korean(text) if not c.isspace()] for text in (given, gold))
-        same = sum((collections.Counter(a) & collections.Counter(b)).values())
-        f1 += 2 * same / (len(a) + len(b)) if same else 0.0
-    found = score_squad(answers, rows, script="korquad")
-    assert found["exact_match"] == pytest.approx(100 * exact / 300)
-    assert found["f1"] == pytest.approx(100 * f1 / 300)
+        answers[str(number)] = predicted
+        exact += reference_korean(gold) == reference_korean(predicted)
+        a, b = ([c for c in reference_korean(text) if not c.isspace()] for text in (predicted, gold))
+        common = sum((collections.Counter(a) & collections.Counter(b)).values())
+        f1 += 2 * common / (len(a) + len(b)) if common else 0.0
+    metrics = score_squad(answers, rows, script="korquad")
+    assert metrics["exact_match"] == pytest.approx(100 * exact / 300)
+    assert metrics["f1"] == pytest.approx(100 * f1 / 300)
     with raises_error(DataError, "answer-language-unknown", language="'fr'"):
         choose_script(SQUAD.replace(language="fr"))
 
 
 def test_the_korquad_answers_score_100_against_themselves(bertlab_data):
     rows = read_squad(bertlab_data / "tasks/korean/korquad/KorQuAD_v1.0_dev.json.gz")
-    found = score_squad({row["id"]: row["answers"]["text"][0] for row in rows}, rows, script="korquad")
-    assert (found["exact_match"], found["f1"], found["total"]) == (100.0, 100.0, 5774)
+    metrics = score_squad({row["id"]: row["answers"]["text"][0] for row in rows}, rows, script="korquad")
+    assert (metrics["exact_match"], metrics["f1"], metrics["total"]) == (100.0, 100.0, 5774)
 
 
 # -- KLUE-MRC
@@ -389,16 +392,16 @@ def test_the_korquad_answers_score_100_against_themselves(bertlab_data):
     [
         ("주전자", "주전자", 1.0),
         ("", "", 1.0),
-        ("...", "", 1.0),  # nothing is left of it
+        ("...", "", 1.0),  # normalisation leaves nothing of it
         ("", "주전자", 0.0),
         ("주전자", "", 0.0),
         ("찻잔", "주전자", 0.0),
-        ("주전자를", "주전자", 6 / 7),  # 3 of 4 and 3 of 3
-        ("1874년 봄", "1874년", 10 / 12),  # 5 of 7, the space counts, and 5 of 5
-        ("가나다라", "가나마라", 0.5),  # two of four; the fourth is no part of the run, as it would be in ROUGE-L
-        ("다가나", "가나다", 2 / 3),  # one run, however the rest lies
-        ("The Tea-Pot", "teapot", 12 / 16),  # case and marks do not count, an article does: 6 of 10 and 6 of 6
-        ("《주전자》", "주전자", 6 / 8),  # its script keeps these brackets
+        ("주전자를", "주전자", 6 / 7),  # the run is 3 of the 4 predicted characters and 3 of the 3 correct ones
+        ("1874년 봄", "1874년", 10 / 12),  # 5 of 7, since the space counts, and 5 of 5
+        ("가나다라", "가나마라", 0.5),  # a run of two; ROUGE-L would also count the fourth character
+        ("다가나", "가나다", 2 / 3),  # only the longest run counts
+        ("The Tea-Pot", "teapot", 12 / 16),  # case and punctuation are ignored, articles are not: 6 of 10, 6 of 6
+        ("《주전자》", "주전자", 6 / 8),  # the script of KLUE keeps these brackets
     ],
 )
 def test_rouge_w_equals_values_computed_by_hand(prediction, gold, expected):
@@ -422,14 +425,14 @@ def test_klue_mrc_metrics_equal_those_of_its_script():
     rows = [{"id": id, "answers": {"text": golds, "answer_start": [0] * len(golds)}} for id, golds in texts.items()]
     answers = {"0": "주전자", "1": "찻잔", "2": "1874년 봄", "3": "태백산맥"}
     margins = {"0": -3.0, "1": 2.0, "2": -1.0, "3": -2.0}
-    found = score_with_threshold(answers, margins, rows, spec, 0.0)
+    metrics = score_with_threshold(answers, margins, rows, spec, 0.0)
     expected = [1.0, 1.0, 10 / 12, 8 / 10]
-    assert found["rouge_w"] == pytest.approx(25 * sum(expected))
-    assert found["exact_match"] == 50.0
-    assert found["has_answer_rouge_w"] == pytest.approx(100 * (sum(expected) - 1) / 3)
-    assert found["no_answer_rouge_w"] == 100.0
+    assert metrics["rouge_w"] == pytest.approx(25 * sum(expected))
+    assert metrics["exact_match"] == 50.0
+    assert metrics["has_answer_rouge_w"] == pytest.approx(100 * (sum(expected) - 1) / 3)
+    assert metrics["no_answer_rouge_w"] == 100.0
     tuned = score_with_threshold(answers, margins, rows, spec)
-    assert tuned["rouge_w"] == pytest.approx(tuned["best_rouge_w"]) == pytest.approx(found["rouge_w"])
+    assert tuned["rouge_w"] == pytest.approx(tuned["best_rouge_w"]) == pytest.approx(metrics["rouge_w"])
     assert tuned["null_threshold"] == pytest.approx(0.5), "halfway from the best threshold to the next margin"
     assert exact_match("태백산맥", "《태백산맥》", "korquad") == 1.0
     assert answer_f1("태백산맥", "《태백산맥》", script="klue") == pytest.approx(0.8)

@@ -61,12 +61,12 @@ def google_windows(tokens, capacity, stride):
     return spans
 
 
-def google_is_max_context(spans, k, place):
+def google_is_max_context(spans, k, position):
     scores = []
     for first, length in spans:
         end = first + length - 1
-        inside = first <= place <= end
-        scores.append(min(place - first, end - place) + 0.01 * length if inside else float("-inf"))
+        inside = first <= position <= end
+        scores.append(min(position - first, end - position) + 0.01 * length if inside else float("-inf"))
     return scores.index(max(scores)) == k
 
 
@@ -77,10 +77,10 @@ def google_is_max_context(spans, k, place):
 def test_windows_equal_those_of_run_squad(tokenizer, max_tokens, stride):
     passage = PASSAGE * 3
     question, whole = tokenizer.encode_ids([QUESTION])[0], tokenizer.encode(passage)
-    found = make_windows(tokenizer, QUESTION, passage, max_tokens, stride)
+    windows = make_windows(tokenizer, QUESTION, passage, max_tokens, stride)
     expected = google_windows(len(whole) - 2, max_tokens - 3 - len(question), stride)
-    assert [(w.passage_token, len(w.ids[w.passage])) for w in found] == expected
-    for k, window in enumerate(found):
+    assert [(w.passage_token, len(w.ids[w.passage])) for w in windows] == expected
+    for k, window in enumerate(windows):
         assert len(window) <= max_tokens
         first, length = expected[k]
         shown = list(whole.ids[1 + first : 1 + first + length])
@@ -93,7 +93,7 @@ def test_windows_equal_those_of_run_squad(tokenizer, max_tokens, stride):
         assert window.is_max_context_T[window.passage].tolist() == best
         outside = np.delete(window.is_max_context_T, np.r_[window.passage])
         assert not outside.any()
-    shown = np.concatenate([np.flatnonzero(w.is_max_context_T) - w.passage.start + w.passage_token for w in found])
+    shown = np.concatenate([np.flatnonzero(w.is_max_context_T) - w.passage.start + w.passage_token for w in windows])
     assert sorted(shown.tolist()) == list(range(len(whole) - 2)), "every token has its maximum context exactly once"
 
 
@@ -133,15 +133,15 @@ def test_a_typed_separator_stays_inside_its_segment(tokenizer):
 
 
 def test_a_passage_of_many_questions_is_tokenised_once(tokenizer):
-    found = make_span_windows(tokenizer, [QUESTION, "owns?", "the?"], [PASSAGE, "tea", PASSAGE], 40, 8)
-    assert len(found.passages) == 2
+    windows = make_span_windows(tokenizer, [QUESTION, "owns?", "the?"], [PASSAGE, "tea", PASSAGE], 40, 8)
+    assert len(windows.passages) == 2
     alone = make_windows(tokenizer, "the?", PASSAGE, 40, 8)
-    for one, other in zip(found[found.of_question(2)], alone, strict=True):
+    for one, other in zip(windows[windows.of_question(2)], alone, strict=True):
         assert one.ids.tolist() == other.ids.tolist()
         assert one.is_max_context_T.tolist() == other.is_max_context_T.tolist()
-    assert found[-1].ids.tolist() == alone[-1].ids.tolist()
+    assert windows[-1].ids.tolist() == alone[-1].ids.tolist()
     with pytest.raises(IndexError):
-        found[len(found)]
+        windows[len(windows)]
 
 
 # -- training labels
@@ -228,12 +228,12 @@ def reference_decoding(windows, starts, ends, passage, n_best, longest):
 def test_decoding_equals_the_reference_loop(tokenizer, max_tokens, n_best, longest, rounded):
     rng = np.random.default_rng(max_tokens + n_best)
     passage = PASSAGE * 2
-    found = make_windows(tokenizer, QUESTION, passage, max_tokens, 9)
-    starts, ends = ([rng.normal(size=len(w)) for w in found] for _ in range(2))
+    windows = make_windows(tokenizer, QUESTION, passage, max_tokens, 9)
+    starts, ends = ([rng.normal(size=len(w)) for w in windows] for _ in range(2))
     if rounded:
         starts, ends = ([np.round(logits) for logits in side] for side in (starts, ends))
-    decoded = decode_spans(found, starts, ends, passage, n_best, longest)
-    expected, no_answer = reference_decoding(found, starts, ends, passage, n_best, longest)
+    decoded = decode_spans(windows, starts, ends, passage, n_best, longest)
+    expected, no_answer = reference_decoding(windows, starts, ends, passage, n_best, longest)
     assert [(s.text, s.start, s.end) for s in decoded.spans] == [e[:3] for e in expected]
     assert np.allclose([s.score for s in decoded.spans], [e[3] for e in expected])
     assert np.isclose(decoded.no_answer_score, no_answer)
@@ -242,11 +242,11 @@ def test_decoding_equals_the_reference_loop(tokenizer, max_tokens, n_best, longe
 
 
 def test_decoding_ignores_padding_and_accepts_float16(tokenizer):
-    found = make_windows(tokenizer, QUESTION, PASSAGE, 60, 20)
+    windows = make_windows(tokenizer, QUESTION, PASSAGE, 60, 20)
     rng = np.random.default_rng(0)
-    starts, ends = ([rng.normal(size=len(w)).astype(np.float16) for w in found] for _ in range(2))
+    starts, ends = ([rng.normal(size=len(w)).astype(np.float16) for w in windows] for _ in range(2))
     padded = [[np.pad(x, (0, 200), constant_values=99) for x in side] for side in (starts, ends)]
-    assert decode_spans(found, *padded, PASSAGE) == decode_spans(found, starts, ends, PASSAGE)
+    assert decode_spans(windows, *padded, PASSAGE) == decode_spans(windows, starts, ends, PASSAGE)
 
 
 def test_gold_labels_decode_to_the_gold_answer(tokenizer):
@@ -292,7 +292,9 @@ def test_every_file_format_of_squad_gives_the_same_rows(tmp_path):
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "squad.parquet")
     for name in ("squad.json", "squad.json.gz", "squad.parquet"):
         read = read_squad(tmp_path / name)
-        assert [found.pop("where") for found in read] == [(str(tmp_path / name), n, "abc"[n - 1]) for n in (1, 2, 3)]
+        assert [row_read.pop("where") for row_read in read] == [
+            (str(tmp_path / name), n, "abc"[n - 1]) for n in (1, 2, 3)
+        ]
         assert read == rows, name
 
 
@@ -393,6 +395,6 @@ def test_labels_of_real_questions_cover_their_answers(data, file, questions, una
             gold = rows[question]["answers"]["text"][0]
             begin, end = window.offsets_T2[features.start_W[w], 0], window.offsets_T2[features.end_W[w], 1]
             assert gold.strip() in rows[question]["context"][begin:end], rows[question]["id"]
-    found = np.unique(features.windows.question_W[features.start_W > 0])
+    labelled_questions = np.unique(features.windows.question_W[features.start_W > 0])
     answered = sum(bool(r["answers"]["text"]) for r in rows[:1500])
-    assert len(found) > 0.995 * answered
+    assert len(labelled_questions) > 0.995 * answered

@@ -103,7 +103,7 @@ def test_tables_as_excel_saves_them_are_read(encoding, tmp_path):
     assert table.rows == [{"리뷰": "재미있다, 정말", "감정": "긍정"}, {"리뷰": "지루하다", "감정": "부정"}]
 
 
-def test_a_tab_separated_file_has_no_quotes(tmp_path):
+def test_a_stray_quote_in_a_tab_separated_file_is_text(tmp_path):
     (tmp_path / "a.tsv").write_text("index\tsentence\n0\ta \"stray quote\n1\t5' tall\n")
     assert [row["sentence"] for row in read_file(tmp_path / "a.tsv").rows] == ['a "stray quote', "5' tall"]
 
@@ -215,8 +215,8 @@ def test_a_file_name_that_is_not_utf_8_raises_an_error(tmp_path):
     path.write_text('{"text": "Tea."}\n')
     with raises_error(DataError, "file-name-not-utf-8"):
         read_file(path)
-    found, (error,) = find_shards([str(tmp_path)])
-    assert not found
+    shards, (error,) = find_shards([str(tmp_path)])
+    assert not shards
     assert error.id == "file-name-not-utf-8"
 
 
@@ -322,13 +322,13 @@ def test_splits_are_found_in_a_directory(tmp_path):
         find_split(tmp_path, "train")
     assert has_split(tmp_path, "validation")
     assert not has_split(tmp_path, "validation_matched")
-    with raises_error(DataError, "split-ambiguous", split="train"):  # and not as if there were none
+    with raises_error(DataError, "split-ambiguous", split="train"):  # several files are not a missing split
         has_split(tmp_path, "train")
     assert not find_split("nyu-mll/glue:mnli", "train")
     assert not find_split("e9t/nsmc@refs/convert/parquet", "train")
-    for lost in ("runs/a/b", "lost.csv", "lost/rows.csv"):
-        with raises_error(DataError, "file-not-found", path=lost):
-            find_split(lost, "train")
+    for missing in ("runs/a/b", "missing.csv", "missing/rows.csv"):
+        with raises_error(DataError, "file-not-found", path=missing):
+            find_split(missing, "train")
 
 
 def test_several_files_form_one_split(tmp_path):
@@ -491,15 +491,15 @@ def test_some_errors_cannot_be_skipped():
     assert not read_examples(data(rows_of(SST2, labelled=False)), SST2).labelled
     with raises_error(DataError, "training-rows-without-labels"):
         read_examples(data(rows_of(SST2, labelled=False)), SST2, training=True)
-    alike = data([row | {"label": 1} for row in rows])
+    one_label = data([row | {"label": 1} for row in rows])
     with raises_error(DataError, "one-label-only", label="'positive'"):
-        read_examples(alike, SST2, training=True)
-    outside = data([row | {"ner_tags": ["O"] * len(row["tokens"])} for row in rows_of(WNUT)])
+        read_examples(one_label, SST2, training=True)
+    untagged = data([row | {"ner_tags": ["O"] * len(row["tokens"])} for row in rows_of(WNUT)])
     with raises_error(DataError, "one-label-only", label="'O'"):
-        read_examples(outside, WNUT, training=True)
-    lost = data([row | {"sentence": ""} for row in rows])
+        read_examples(untagged, WNUT, training=True)
+    textless = data([row | {"sentence": ""} for row in rows])
     with raises_error(DataError, "no-usable-row", count=24):
-        read_examples(lost, SST2, (), skip)
+        read_examples(textless, SST2, (), skip)
     choices = TaskSpec("multiple_choice", "", "", ("accuracy",), "", text=("context", "choices"))
     uneven = [{"context": "a", "choices": ["b", "c"], "label": 0}, {"context": "a", "choices": ["b"] * 3, "label": 0}]
     with raises_row_error("row-choice-count-differs", row=2, count=3, first=2):
@@ -524,8 +524,8 @@ def test_labels_of_a_custom_task_are_found_and_sorted():
         (["so-so", "bad ", "good", "bad"], ("bad", "good", "so-so")),
         ([True, False, True, False], ("False", "True")),
     ):
-        found = read_examples(data([{"text": f"t{n}", "label": cell} for n, cell in enumerate(cells)]), own)
-        assert found.labels == labels
+        examples = read_examples(data([{"text": f"t{n}", "label": cell} for n, cell in enumerate(cells)]), own)
+        assert examples.labels == labels
     many = data([{"text": f"t{n}", "label": n / 7} for n in range(50)])
     assert "50 different values in 'label' for 50 rows" in read_error(many, own)
 
@@ -633,10 +633,12 @@ def test_micro_batches_have_the_gradients_of_one_batch(name, tiny_model, tiny_to
         model = add_task_head(tiny_model, TASK_TYPES[spec.kind].head, 0.0, examples.labels)
         loss = GlobalGradient(model, TASK_TYPES[spec.kind].loss, parts)(batch)
         gradients.append((loss, model.embeddings.token.weight.grad))
-    (one, whole), (two, parts) = gradients
-    assert two.value.item() == pytest.approx(one.value.item(), rel=1e-5)
-    assert {k: float(v) for k, v in two.metrics.items()} == pytest.approx({k: float(v) for k, v in one.metrics.items()})
-    torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-6)
+    (whole, whole_gradient), (split, split_gradient) = gradients
+    assert split.value.item() == pytest.approx(whole.value.item(), rel=1e-5)
+    assert {k: float(v) for k, v in split.metrics.items()} == pytest.approx(
+        {k: float(v) for k, v in whole.metrics.items()}
+    )
+    torch.testing.assert_close(split_gradient, whole_gradient, rtol=1e-4, atol=1e-6)
 
 
 def test_batches_are_shuffled_over_all_rows():

@@ -49,21 +49,21 @@ def config(tmp_path, tiny_checkpoint, name, **changes) -> FinetuneConfig:
 @pytest.fixture(scope="module")
 def finetuned(tmp_path_factory, tiny_checkpoint):
     """finetuned(task) -> the directory of its rows and a checkpoint fine-tuned on them, made once."""
-    made: dict[str, tuple[Path, Path]] = {}
+    cache: dict[str, tuple[Path, Path]] = {}
 
     def finetuned(name: str) -> tuple[Path, Path]:
-        if name not in made:
-            place = tmp_path_factory.mktemp(name)
-            data = directory_of(place / "data", task(name))
-            list(finetune(config(place, tiny_checkpoint, name, data=str(data))))
-            made[name] = data, place / "run" / "checkpoint"
-        return made[name]
+        if name not in cache:
+            directory = tmp_path_factory.mktemp(name)
+            data = directory_of(directory / "data", task(name))
+            list(finetune(config(directory, tiny_checkpoint, name, data=str(data))))
+            cache[name] = data, directory / "run" / "checkpoint"
+        return cache[name]
 
     return finetuned
 
 
-def test_a_new_head_differs_from_the_initial_head_of_its_checkpoint(tiny_model):
-    """Otherwise labels in another order would start from weights trained for the opposite labels."""
+def test_a_new_task_head_differs_from_the_one_before_the_fine_tuning_of_the_checkpoint(tiny_model):
+    """With equal initial weights, labels in another order would start from weights trained for the opposite labels."""
 
     def new_head(encoder):
         torch.manual_seed(0)
@@ -89,16 +89,16 @@ def data_of(rows: list[dict]) -> Rows:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_every_task_row_is_complete(name):
-    row = task(name)
-    assert row.source
-    assert row.language in ("en", "ko")
-    assert row.metrics
-    assert row.hub_id or name == "comve"
-    if row.kind != "span":
-        assert row.text
-    if row.kind in ("classification", "tagging"):
-        assert len(set(row.labels)) == len(row.labels) > 1
+def test_every_task_spec_is_complete(name):
+    spec = task(name)
+    assert spec.source
+    assert spec.language in ("en", "ko")
+    assert spec.metrics
+    assert spec.hub_id or name == "comve"
+    if spec.kind != "span":
+        assert spec.text
+    if spec.kind in ("classification", "tagging"):
+        assert len(set(spec.labels)) == len(spec.labels) > 1
 
 
 def test_the_tasks_of_the_paper_exist():
@@ -110,7 +110,7 @@ def test_the_tasks_of_the_paper_exist():
         task("mine")
 
 
-# -- from rows to a checkpoint, for every row --------------------------------------------------------------------
+# -- from rows to a checkpoint, for every task -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -140,8 +140,8 @@ def test_every_task_is_trained_and_evaluated_from_a_directory(name, tmp_path, fi
 @pytest.mark.parametrize("name", ["sst2", "stsb", "comve", "wnut17", "squad_v2"])
 def test_cuda_trains_and_predicts_like_the_cpu(name, tmp_path, tiny_checkpoint, finetuned):
     data, path = finetuned(name)
-    there = replace(config(tmp_path, tiny_checkpoint, name, data=str(data)), device="cuda")
-    losses = [report.loss for report in finetune(there)]
+    cuda_settings = replace(config(tmp_path, tiny_checkpoint, name, data=str(data)), device="cuda")
+    losses = [report.loss for report in finetune(cuda_settings)]
     rows = [json.loads(line) for line in (path.parent / "log.jsonl").read_text().splitlines()]
     assert losses == pytest.approx([row["loss"] for row in rows if "loss" in row], rel=1e-3)
     settings = EvaluateConfig(name, data=str(data), checkpoint=str(path), max_tokens=48, json=True)
@@ -211,11 +211,11 @@ def test_a_prediction_with_a_missing_cell_is_an_invalid_row(row, tmp_path, finet
         evaluate(EvaluateConfig("sst2", data=str(data), predictions=mine))
 
 
-def damaged_reviews(path, ids):
-    """Five reviews as JSON Lines: row 2 has an unknown label, row 4 is not JSON, and row 5 repeats the id of row 1."""
+def damaged_reviews(path, with_ids):
+    """Five reviews as JSON Lines: row 2 has an unknown label, row 4 is no JSON, row 5 repeats the id of row 1."""
     rows = [{"idx": 7 + n, "sentence": f"Tea {n}.", "label": n % 2} for n in range(5)]
     rows[1]["label"], rows[4]["idx"] = "neither", 7
-    if not ids:
+    if not with_ids:
         for row in rows:
             del row["idx"]
     lines = [json.dumps(row) for row in rows]
@@ -224,21 +224,21 @@ def damaged_reviews(path, ids):
     return path
 
 
-@pytest.mark.parametrize("ids", [True, False])
-def test_predictions_of_skipped_rows_are_ignored(ids, tmp_path):
-    data, mine = damaged_reviews(tmp_path / "rows.jsonl", ids), tmp_path / "mine.tsv"
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_predictions_of_skipped_rows_are_ignored(with_ids, tmp_path):
+    data, mine = damaged_reviews(tmp_path / "rows.jsonl", with_ids), tmp_path / "mine.tsv"
     options = EvaluateConfig("sst2", data=str(data), predictions=mine, invalid="skip")
-    # with ids, row 5 is skipped too, because its id was read before
-    names, valid = ([7, 8, 9, 10, 7], [7, 9]) if ids else ([0, 1, 2, 3, 4], [0, 2, 4])
-    mine.write_text("index\tprediction\n" + "".join(f"{name}\t0\n" for name in names))
+    # with ids, row 5 is skipped too, because row 1 has the same id
+    row_ids, valid = ([7, 8, 9, 10, 7], [7, 9]) if with_ids else ([0, 1, 2, 3, 4], [0, 2, 4])
+    mine.write_text("index\tprediction\n" + "".join(f"{row_id}\t0\n" for row_id in row_ids))
     assert evaluate(options) == {"accuracy": 100.0, "examples": len(valid)}
-    mine.write_text("index\tprediction\n" + "".join(f"{name}\t0\n" for name in valid))
+    mine.write_text("index\tprediction\n" + "".join(f"{row_id}\t0\n" for row_id in valid))
     assert evaluate(options)["examples"] == len(valid), "the file may leave the skipped rows out"
-    mine.write_text("index\tprediction\n" + "".join(f"{name}\t0\n" for name in [*names, 99]))
+    mine.write_text("index\tprediction\n" + "".join(f"{row_id}\t0\n" for row_id in [*row_ids, 99]))
     with raises_error(BertlabError, "predictions-id-unknown", row=6, id="99"):
         evaluate(options)
-    mine.write_text("index\tprediction\n" + "".join(f"{name}\t0\n" for name in [*names, names[2]]))
-    with raises_error(BertlabError, "predictions-id-repeated", row=6, id=str(names[2])):
+    mine.write_text("index\tprediction\n" + "".join(f"{row_id}\t0\n" for row_id in [*row_ids, row_ids[2]]))
+    with raises_error(BertlabError, "predictions-id-repeated", row=6, id=str(row_ids[2])):
         evaluate(options)
 
 
@@ -302,7 +302,7 @@ def test_questions_without_answers_are_predicted_but_not_scored(name, tmp_path, 
         run_evaluate(replace(config, out=predicted, record=True))
     assert (path / "bertlab.json").read_text() == before
     assert json.loads(predicted.read_text()).keys() == {row["id"] for row in questions}
-    # a column of empty answers, or no such column, is the same
+    # a column of empty answers has the same effect as no such column
     empty = [row | {"answers": {"text": [], "answer_start": []}} for row in questions]
     bare = [{key: row[key] for key in ("id", "context", "question")} for row in questions]
     for rows in (empty, bare):
@@ -484,9 +484,9 @@ def test_custom_questions_are_scored_in_their_own_language(tmp_path, tiny_checkp
     assert record["task"]["language"] == "ko"
     predicted = tmp_path / "predicted.json"
     predicted.write_text(json.dumps({str(n): f"{n}일" for n in range(20)}))
-    found = evaluate(EvaluateConfig("own", kind="span", data=data, predictions=predicted))
-    assert found["exact_match"] == 0
-    assert found["f1"] > 50, "characters are counted in Korean"
+    metrics = evaluate(EvaluateConfig("own", kind="span", data=data, predictions=predicted))
+    assert metrics["exact_match"] == 0
+    assert metrics["f1"] > 50, "F1 compares characters in Korean, not words"
 
 
 @pytest.mark.parametrize(
@@ -494,7 +494,7 @@ def test_custom_questions_are_scored_in_their_own_language(tmp_path, tiny_checkp
     [("classify", "classification"), ("regress", "regression"), ("choose", "multiple_choice"), ("tag", "tagging")],
 )
 def test_old_names_of_task_types_are_accepted(old, new):
-    """In --kind and in the `bertlab.json` of older checkpoints."""
+    """Older commands have them after --kind, older checkpoints in `bertlab.json`."""
     assert TASK_TYPES[old] is TASK_TYPES[new]
     assert old not in list(TASK_TYPES)
     assert spec_of_record({"kind": old, "text": ["a"], "label": ["b"]}).kind == new
@@ -536,12 +536,12 @@ def test_validation_rows_are_found_under_the_name_validation(tmp_path, tiny_chec
 def test_a_hub_data_set_is_evaluated_on_its_validation_splits(tmp_path, tiny_checkpoint, monkeypatch):
     import datasets
 
-    there = {"train": 24, "validation_matched": 9, "validation_mismatched": 6}
+    split_sizes = {"train": 24, "validation_matched": 9, "validation_mismatched": 6}
 
     def load_dataset(path, name, split, **options):
-        if split not in there:
+        if split not in split_sizes:
             raise ValueError(f"Unknown split {split!r}")
-        return datasets.Dataset.from_list(rows_of(task("mnli"), there[split]))
+        return datasets.Dataset.from_list(rows_of(task("mnli"), split_sizes[split]))
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     facts = read_data(config(tmp_path, tiny_checkpoint, "mnli", data="someone/pairs")).facts
@@ -627,19 +627,19 @@ def test_a_head_is_kept_only_if_the_labels_are_the_same(tmp_path, finetuned):
 def test_a_stopped_run_resumes_with_identical_losses(name, tmp_path, tiny_checkpoint):
     data = str(directory_of(tmp_path / "data", task(name)))
     settings = config(tmp_path, tiny_checkpoint, name, data=data, epochs=3, dropout=0.1, save_minutes=0.0)
-    whole = [report.loss for report in finetune(replace(settings, out=tmp_path / "whole"))]
+    uninterrupted = [report.loss for report in finetune(replace(settings, out=tmp_path / "whole"))]
     stopped = finetune(replace(settings, out=tmp_path / "parts"))
     first = [next(stopped).loss for _ in range(4)]
     stopped.close()
     train = tmp_path / "data" / "train.parquet"
     before = train.read_bytes()
-    for rows, told in ((rows_of(task(name), 20), "examples 24, now 20"), (rows_of(task(name))[::-1], "digest")):
+    for rows, change in ((rows_of(task(name), 20), "examples 24, now 20"), (rows_of(task(name))[::-1], "digest")):
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)
-        with pytest.raises(BertlabError, match=rf"began with other data \({told}"):
+        with pytest.raises(BertlabError, match=rf"began with other data \({change}"):
             list(finetune(replace(settings, out=tmp_path / "parts")))
     train.write_bytes(before)
     rest = [report.loss for report in finetune(replace(settings, out=tmp_path / "parts"))]
-    assert first[: len(whole) - len(rest)] + rest == whole
+    assert first[: len(uninterrupted) - len(rest)] + rest == uninterrupted
 
 
 def grid_words(tmp_path, tiny_checkpoint, *flags):
@@ -668,10 +668,10 @@ def test_a_grid_runs_every_setting_with_every_seed(tmp_path, tiny_checkpoint, ca
     best = max(row["figures"]["accuracy"] for row in done)
     record = checkpoint.load(tmp_path / "grid" / "checkpoint").record
     assert record["validation"]["accuracy"] == best
-    left = sorted(path.name for path in next((tmp_path / "grid" / "runs").iterdir()).iterdir())
-    assert left == [".lock", "log.jsonl", "run.json"], "a finished run keeps its log but no weights"
+    files = sorted(path.name for path in next((tmp_path / "grid" / "runs").iterdir()).iterdir())
+    assert files == [".lock", "log.jsonl", "run.json"], "a finished run keeps its log but no weights"
 
-    # a stopped grid is resumed: only the missing run is made
+    # a stopped grid is resumed: only the missing run is trained
     (tmp_path / "grid" / "grid.jsonl").write_text("".join(json.dumps(row) + "\n" for row in done[:-1]))
     assert main(words) == 0
     again = capsys.readouterr().out
@@ -762,8 +762,8 @@ def test_a_task_and_a_task_type_are_added_from_outside(tmp_path, tiny_checkpoint
         assert opened.classify("The boats stayed in.").best.label in ("negative", "positive")
         out = tmp_path / "predictions.tsv"
         settings = EvaluateConfig("toy", data=str(data), checkpoint=str(path), json=True, device="cpu", out=out)
-        found = evaluate(settings)
-        assert found["examples"] == 12
-        assert evaluate(EvaluateConfig("toy", data=str(data), predictions=out)) == found
+        metrics = evaluate(settings)
+        assert metrics["examples"] == 12
+        assert evaluate(EvaluateConfig("toy", data=str(data), predictions=out)) == metrics
     finally:
         TASK_TYPES.remove("reversed_classification")

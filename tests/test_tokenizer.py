@@ -1,4 +1,4 @@
-"""The tokenizer against its oracle, `transformers`, and against what users type and what files can be like."""
+"""The tokenizer: the ids of `transformers`, hard texts, damaged files, and training of vocabularies."""
 
 import json
 import os
@@ -97,7 +97,7 @@ def test_every_validation_text_gives_the_ids_of_transformers(data, google_vocab,
         assert mine == other[1:-1], f"text {row} of {source}"
 
 
-def test_korean_validation_text_survives_a_cased_vocabulary(data, tmp_path):
+def test_a_cased_vocabulary_encodes_korean_text_with_few_unknown_tokens(data, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     texts = parquet.read_table(data / "text" / "ko" / "kowiki-validation.parquet")["text"].to_pylist()
     tokenizer = Tokenizer.train(texts[:100], 8000, cased=True)
@@ -147,7 +147,7 @@ def test_offsets_cut_the_original_text(small, text, expected):
     assert [text[start:end] for start, end in encoding.offsets[1:-1]] == expected
 
 
-def test_a_typed_mask_is_the_mask_but_not_part_of_the_layout(small):
+def test_a_typed_mask_has_the_mask_id_but_does_not_count_as_special(small):
     encoding = small.encode("green [MASK].")
     assert encoding.ids[2] == small.mask_id
     assert encoding.special == (True, False, False, False, True)
@@ -160,20 +160,20 @@ def test_a_typed_sep_does_not_move_the_segments(small):
     assert encoding.special == (True, False, False, False, True, False, True)
 
 
-def test_a_batch_is_its_texts_one_by_one(small):
+def test_a_batch_has_the_encodings_of_its_single_texts(small):
     texts, pairs = HARD_STRINGS[:60], HARD_STRINGS[60:120]
     assert small.encode_batch(texts, pairs) == [small.encode(a, b) for a, b in zip(texts, pairs, strict=True)]
     assert small.encode_ids(texts) == [list(small.encode(text).ids[1:-1]) for text in texts]
     assert small.encode_batch([]) == []
 
 
-def test_a_long_text_is_refused_with_both_numbers(small):
+def test_the_error_for_a_long_text_has_its_length_and_the_limit(small):
     assert len(small.encode("tea " * 8, max_tokens=10)) == 10
     with raises_error(TextError, "text-too-long", tokens=11, limit=10):
         small.encode("tea " * 9, max_tokens=10)
 
 
-def test_the_longest_word_is_a_setting(small, tmp_path):
+def test_words_longer_than_max_word_chars_are_unknown(small, tmp_path):
     assert small.unk_id not in small.encode("x" * 100).ids
     assert small.encode("x" * 101).ids[1:-1] == (small.unk_id,)
     small.save(tmp_path)
@@ -203,7 +203,7 @@ def test_a_saved_tokenizer_opens_here_and_in_transformers(tmp_path, cased):
     transformers = pytest.importorskip("transformers")
     ours = Tokenizer.train(ENGLISH, 200, cased=cased)
     ours.save(tmp_path)
-    assert not list(tmp_path.glob(".*")), "nothing unfinished is left"
+    assert not list(tmp_path.glob(".*")), "no temporary file is left"
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     assert theirs.model_max_length == 512
     texts = [utf8(text) for text in HARD_STRINGS]
@@ -265,7 +265,7 @@ BPE = {"model": {"type": "BPE", "vocab": {}, "merges": []}}
     ],
     ids=range(17),
 )
-def test_bad_files_get_one_clear_line(tmp_path, name, content, id):
+def test_damaged_files_raise_a_one_line_error(tmp_path, name, content, id):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(CheckpointError) as caught:
         Tokenizer.load(tmp_path)
@@ -273,8 +273,8 @@ def test_bad_files_get_one_clear_line(tmp_path, name, content, id):
     assert "\n" not in str(caught.value)
 
 
-def replaced(name: str, value: object):
-    """A change of one part of a tokenizer.json; a dot leads into it."""
+def set_field(name: str, value: object):
+    """A function that sets one field of a stored tokenizer.json; dots in the name lead into nested objects."""
 
     def change(stored: dict) -> None:
         *owners, last = name.split(".")
@@ -288,43 +288,43 @@ def replaced(name: str, value: object):
 DOUBLING = {"type": "Replace", "pattern": {"Regex": "(?s).+"}, "content": "$0$0"}
 HOSTILE = {
     "a normaliser that doubles the text 40 times": (
-        replaced("normalizer", {"type": "Sequence", "normalizers": [DOUBLING] * 40}), "tokenizer-part-unknown"
+        set_field("normalizer", {"type": "Sequence", "normalizers": [DOUBLING] * 40}), "tokenizer-part-unknown"
     ),
-    "one inside a sequence": (
-        replaced("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, DOUBLING]}),
+    "a doubling normaliser inside a sequence": (
+        set_field("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, DOUBLING]}),
         "tokenizer-part-unknown",
     ),
     "a sequence in a sequence": (
-        replaced("normalizer", {"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": []}]}),
+        set_field("normalizer", {"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": []}]}),
         "tokenizer-part-unknown",
     ),
-    "a prefix": (replaced("normalizer", {"type": "Prepend", "prepend": "a" * 10**6}), "tokenizer-part-unknown"),
+    "a long prefix": (set_field("normalizer", {"type": "Prepend", "prepend": "a" * 10**6}), "tokenizer-part-unknown"),
     "a map that makes the library panic": (
-        replaced("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}), "tokenizer-part-unknown"
+        set_field("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}), "tokenizer-part-unknown"
     ),
-    "a normaliser without type": (replaced("normalizer", {}), "tokenizer-part-unknown"),
-    "a normaliser of a number": (replaced("normalizer", 7), "tokenizer-part-unknown"),
-    "accents of another type": (replaced("normalizer.strip_accents", "yes"), "tokenizer-setting-invalid"),
-    "lower case of another type": (replaced("normalizer.lowercase", 1), "tokenizer-setting-invalid"),
+    "a normaliser without type": (set_field("normalizer", {}), "tokenizer-part-unknown"),
+    "a number as normaliser": (set_field("normalizer", 7), "tokenizer-part-unknown"),
+    "strip_accents that is no boolean": (set_field("normalizer.strip_accents", "yes"), "tokenizer-setting-invalid"),
+    "lowercase that is no boolean": (set_field("normalizer.lowercase", 1), "tokenizer-setting-invalid"),
     "a splitter by regular expression": (
-        replaced("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Removed",
+        set_field("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Removed",
                                    "invert": False}), "tokenizer-part-unknown"
     ),
-    "another decoder": (replaced("decoder", {"type": "ByteLevel"}), "tokenizer-part-unknown"),
-    "another post-processor": (replaced("post_processor", {"type": "ByteLevel"}), "tokenizer-part-unknown"),
-    "a longest word of 10^9": (replaced("model.max_input_chars_per_word", 10**9), "tokenizer-setting-invalid"),
-    "an unknown token of another type": (replaced("model.unk_token", 3), "tokenizer-setting-invalid"),
-    "an id of another type": (replaced("model.vocab.tea", "7"), "tokenizer-vocab-invalid"),
-    "an id of 4,000 digits": (replaced("model.vocab.tea", 10**4000), "tokenizer-vocab-invalid"),
-    "added tokens of a number": (replaced("added_tokens", 7), "tokenizer-added-tokens-invalid"),
+    "another decoder": (set_field("decoder", {"type": "ByteLevel"}), "tokenizer-part-unknown"),
+    "another post-processor": (set_field("post_processor", {"type": "ByteLevel"}), "tokenizer-part-unknown"),
+    "a longest word of 10^9": (set_field("model.max_input_chars_per_word", 10**9), "tokenizer-setting-invalid"),
+    "an unknown token that is no text": (set_field("model.unk_token", 3), "tokenizer-setting-invalid"),
+    "an id that is no integer": (set_field("model.vocab.tea", "7"), "tokenizer-vocab-invalid"),
+    "an id of 4,000 digits": (set_field("model.vocab.tea", 10**4000), "tokenizer-vocab-invalid"),
+    "a number as added tokens": (set_field("added_tokens", 7), "tokenizer-added-tokens-invalid"),
     "an added token without text": (
-        replaced("added_tokens", [{"id": 0, "content": ""}]), "tokenizer-added-tokens-invalid"
+        set_field("added_tokens", [{"id": 0, "content": ""}]), "tokenizer-added-tokens-invalid"
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "id"), HOSTILE.values(), ids=HOSTILE)
-def test_a_tokenizer_with_other_parts_than_bert_is_refused(small, tmp_path, change, id):
+def test_a_tokenizer_with_parts_that_bert_does_not_use_is_refused(small, tmp_path, change, id):
     small.save(tmp_path)
     stored = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
     change(stored)
@@ -336,12 +336,12 @@ def test_a_tokenizer_with_other_parts_than_bert_is_refused(small, tmp_path, chan
 @pytest.mark.parametrize(
     "change",
     [
-        replaced("normalizer", None),
-        replaced("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}),
-        replaced("pre_tokenizer", {"type": "Sequence", "pretokenizers": [{"type": "BertPreTokenizer"}]}),
-        replaced("post_processor", None),
-        replaced("post_processor", {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}),
-        replaced("decoder", None),
+        set_field("normalizer", None),
+        set_field("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}),
+        set_field("pre_tokenizer", {"type": "Sequence", "pretokenizers": [{"type": "BertPreTokenizer"}]}),
+        set_field("post_processor", None),
+        set_field("post_processor", {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}),
+        set_field("decoder", None),
     ],
 )
 def test_close_relatives_of_bert_tokenizers_open(small, tmp_path, change):

@@ -35,7 +35,7 @@ def several(runs, tmp_path, monkeypatch):
     return tmp_path
 
 
-def said(app) -> str:
+def page_text(app) -> str:
     return "\n".join(bodies(app))
 
 
@@ -45,16 +45,16 @@ def test_every_run_of_a_directory_is_drawn_with_its_status(shipped, several):
     assert app.multiselect[0].value == ["done", "going", "gone", "stopped"]
     assert len(app.get("plotly_chart")) == 4
     row = r'<th scope="row"[^>]*>(\w+)</th><td><span>state</span>(\w+)</td><td><span>steps</span>(\d+)</td>'
-    assert re.findall(row, said(app)) == [
+    assert re.findall(row, page_text(app)) == [
         ("done", "finished", "40"), ("going", "running", "41"), ("gone", "diverged", "41"),
         ("stopped", "stopped", "40"),
     ]  # fmt: skip
-    assert text("training-stopped", run="stopped", step=40, minutes=6).partition("6")[0] in said(app)
+    assert text("training-stopped", run="stopped", step=40, minutes=6).partition("6")[0] in page_text(app)
     assert len(errors(app)) == 1
     assert "gone diverged" in errors(app)[0]
 
 
-def test_what_is_drawn_at_first_was_made_by_one_command(shipped, several):
+def test_the_runs_selected_at_first_are_of_one_command(shipped, several):
     """Pre-training and fine-tuning have no curve in common."""
     newest = time.time() + 60
     for name, settings in (("gone", {"task": "sst2"}), ("going", {"task": "cola"}), ("done", {"corpus": "texts"})):
@@ -89,7 +89,7 @@ def test_the_page_opens_on_shipped_runs_of_the_interface_language(shipped, runs,
     assert app.multiselect[0].options == ["learner", "student"], "the other run can still be added"
 
 
-def test_another_directory_brings_its_own_runs_the_latest_first_of_all(shipped, several, monkeypatch):
+def test_another_directory_selects_its_latest_runs_and_undo_restores_the_selection(shipped, several, monkeypatch):
     monkeypatch.setenv("BERTLAB_RUNS", str(several))
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)
     other = several / "other"
@@ -110,14 +110,14 @@ def test_another_directory_brings_its_own_runs_the_latest_first_of_all(shipped, 
     assert app.multiselect[0].value == ["done"]
 
 
-def test_the_table_tells_of_many_steps_and_of_held_out_text(shipped, several):
+def test_the_table_shows_the_mean_of_the_last_steps_and_held_out_metrics(shipped, several):
     rows = [{"step": n, "tokens": n, "seconds": n, "loss": 9.0 if n <= 20 else 2.0 + n % 2} for n in range(1, 121)]
     rows += [{"step": 60, "validation": {"masked_accuracy": 0.2}}, {"step": 120, "validation": {"mlm_loss": 1.5}}]
     rows[-1]["validation"]["masked_accuracy"] = 0.25
     log_of(several, "long", rows)
     app = open_page("training", runs=str(several), curves='["long","stopped"]')
     row = r"<span>loss, last 100 steps</span>(.*?)</td><td><span>held-out text</span>(.*?)</td>"
-    assert re.findall(row, said(app))[0] == ("2.500", f"25.0% {text('training-masked_accuracy')}")
+    assert re.findall(row, page_text(app))[0] == ("2.500", f"25.0% {text('training-masked_accuracy')}")
     assert curves.last_held_out(rows[:3]) is None
 
 
@@ -127,7 +127,7 @@ def test_a_figure_with_many_runs_is_higher():
     assert many.layout.height > few.layout.height + 20
 
 
-def test_a_run_under_way_is_drawn_live_until_its_reader_wants_to_look(shipped, several):
+def test_a_run_under_way_is_drawn_live_until_the_toggle_is_off(shipped, several):
     app = open_page("training", runs=str(several), curves='["done"]')
     assert not app.toggle
     app = open_page("training", runs=str(several), curves='["going"]')
@@ -137,14 +137,14 @@ def test_a_run_under_way_is_drawn_live_until_its_reader_wants_to_look(shipped, s
 
 
 def test_differing_settings_are_shown(shipped, several):
-    for name, told in {
+    for name, settings in {
         "gone": {"preset": "tiny", "optim": {"lr": 0.1}, "minutes": 2.0, "corpus": "/data/corpora/milk"},
         "stopped": {"task": "tea", "optim": {"lr": 0.5}, "minutes": None, "corpus": "/data/corpora/tea"},
     }.items():
-        (several / name / "run.json").write_text(json.dumps(told))
+        (several / name / "run.json").write_text(json.dumps(settings))
     app = open_page("training", runs=str(several), curves='["gone","stopped"]')
     cell = r'<th scope="row"[^>]*>([a-z.-]+)</th><td><span>gone</span>(.*?)</td><td><span>stopped</span>(.*?)</td>'
-    assert re.findall(cell, said(app)) == [
+    assert re.findall(cell, page_text(app)) == [
         ("optim.lr", "0.1", "0.5"), ("minutes", "2.0", "–"),
         ("corpus", "/data/<wbr>corpora/<wbr>milk", "/data/<wbr>corpora/<wbr>tea"),
     ]  # fmt: skip
@@ -153,10 +153,10 @@ def test_differing_settings_are_shown(shipped, several):
     (several / "going" / "run.json").write_text(json.dumps(history.read_settings(several / "done") | {"minutes": 9}))
     app = open_page("training", runs=str(several), curves='["done","going"]')
     row = r'<th scope="row"[^>]*>(\w+)</th><td><span>minutes</span>(.*?)</td>'
-    assert re.findall(row, said(app)) == [("done", "2.0"), ("going", "9")]
+    assert re.findall(row, page_text(app)) == [("done", "2.0"), ("going", "9")]
 
 
-def test_what_is_chosen_stays_in_the_link_and_its_figures_can_be_drawn_again(shipped, several, monkeypatch):
+def test_the_selection_stays_in_the_link_and_the_saved_code_redraws_its_figures(shipped, several, monkeypatch):
     app = open_page("training", runs=str(several), curves='["done","nowhere"]', over="seconds", scale="log")
     assert not app.exception, app.exception[0].message
     assert app.multiselect[0].value == ["done"]
@@ -168,7 +168,7 @@ def test_what_is_chosen_stays_in_the_link_and_its_figures_can_be_drawn_again(shi
         assert set(menu["columns"]["run"]) == {"done"}
         assert {"split", "seconds"} < menu["columns"].keys()
     app.multiselect[0].set_value([]).run()
-    assert text("training-no-selection") in said(app)
+    assert text("training-no-selection") in page_text(app)
 
 
 @pytest.mark.parametrize("directory", ["/nowhere", "~nobody-of-that-name", HOSTILE, "x" * 5000, "a\0b"])
@@ -184,8 +184,8 @@ def test_an_empty_log_and_a_hostile_name_are_drawn_as_text(shipped, several):
     (several / "<img src=x>" / "log.jsonl").write_text("")
     app = open_page("training", runs=str(several), curves='["<img src=x>"]')
     assert not app.exception
-    assert f"&lt;img src=x&gt;: {text('training-empty-log')}" in said(app)
-    assert "<img" not in said(app)
+    assert f"&lt;img src=x&gt;: {text('training-empty-log')}" in page_text(app)
+    assert "<img" not in page_text(app)
 
 
 def test_watched_sentences_are_shown_latest_first(shipped, several):
@@ -213,7 +213,7 @@ def test_invalid_watched_rows_are_ignored():
     assert history.read_watched_predictions([*rows, {"step": 1}]) == []
 
 
-def test_curves_put_measurements_where_their_steps_are():
+def test_validation_results_are_drawn_at_their_steps():
     rows = [{"step": step, "seconds": 2.0 * step, "tokens": 10 * step, "loss": 5.0} for step in (1, 2, 3, 4)]
     rows += [{"step": 3, "tokens": 30, "validation": {"mlm_loss": 4.0, "nsp_loss": 0.5}}, {"step": 4, "validation": {}}]
     for x, place in (("step", 3), ("tokens", 30), ("seconds", 6.0)):
@@ -236,33 +236,33 @@ def log_of(directory, name: str, rows: list[dict]) -> list[dict]:
     return rows
 
 
-def step_of(step: int, **figures) -> dict:
-    return {"step": step, "tokens": 100 * step, "seconds": 0.5 * step, "learning_rate": 1e-3, **figures}
+def step_of(step: int, **metrics) -> dict:
+    return {"step": step, "tokens": 100 * step, "seconds": 0.5 * step, "learning_rate": 1e-3, **metrics}
 
 
 @pytest.fixture
 def ordered(tmp_path) -> list[dict]:
-    """A run that was asked for the order of its sentences."""
+    """A pre-training run with sentence-order prediction (SOP)."""
     rows = [step_of(n, loss=6.0, mlm_loss=5.3, mlm_accuracy=0.1, order_loss=0.7, order_accuracy=0.6) for n in (1, 2, 3)]
-    told = {
+    validation = {
         "masked_accuracy": 0.2,
         "mlm_loss": 5.0,
         "bits_per_character": 2.5,
         "order_accuracy": 0.55,
         "order_loss": 0.69,
     }
-    return log_of(tmp_path, "ordered", [*rows, {"step": 3, "tokens": 300, "validation": told}])
+    return log_of(tmp_path, "ordered", [*rows, {"step": 3, "tokens": 300, "validation": validation}])
 
 
 @pytest.fixture
 def tuned(tmp_path) -> list[dict]:
-    """A run of fine-tuning, its figures on held-out rows in percent."""
+    """A fine-tuning run whose metrics on held-out rows are in percent."""
     rows = [step_of(n, loss=0.7, accuracy=0.25 * n) for n in (1, 2, 3)]
     rows += [{"step": n, "tokens": 100 * n, "validation": {"f1": 80.0 + n, "accuracy": 70.0 + n}} for n in (2, 3)]
     return log_of(tmp_path, "tuned", rows)
 
 
-def test_curves_of_a_run_that_learned_the_order_of_sentences(ordered):
+def test_curves_of_a_run_with_sentence_order_prediction(ordered):
     drawn = [metric for metric in curves.METRICS if curves.has_metric(ordered, metric)]
     assert drawn == ["loss", "masked_accuracy", "order_accuracy", "bits_per_character", "learning_rate"]
     assert list(curves.run_curves({"a": ordered}, "loss").data[-1].y) == [pytest.approx(5.69)]
@@ -294,7 +294,7 @@ def test_a_run_without_a_metric_is_not_in_its_figure(ordered, tuned):
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_the_page_draws_and_names_what_either_run_has(shipped, ordered, tuned, tmp_path, monkeypatch, language):
+def test_the_page_draws_and_names_every_metric_of_either_run(shipped, ordered, tuned, tmp_path, monkeypatch, language):
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path / "none"))
     app = open_page("training", runs=str(tmp_path), lang=language)
     assert not app.exception, app.exception[0].message
@@ -333,8 +333,10 @@ def test_the_time_machine_opens_on_a_run_of_the_reader_s_language(shipped, runs,
     for name in ("learner", "student"):
         shutil.copytree(runs / "learner", tmp_path / name)
     monkeypatch.setenv("BERTLAB_RUNS", str(tmp_path))
-    spoken = training_runs.read_language
-    monkeypatch.setattr(training_runs, "read_language", lambda run: "ko" if run.name == "student" else spoken(run))
+    read_language = training_runs.read_language
+    monkeypatch.setattr(
+        training_runs, "read_language", lambda run: "ko" if run.name == "student" else read_language(run)
+    )
     app = open_page("time_machine", lang=language)
     assert not app.exception, app.exception[0].message
     assert not errors(app)
@@ -359,7 +361,7 @@ def test_missing_run_is_reported_in_one_line(shipped, shipped_runs, name):
     assert "<img" not in errors(app)[0]
 
 
-def test_a_text_too_long_for_the_time_machine_is_one_line(shipped, shipped_runs):
+def test_a_text_too_long_for_the_time_machine_is_reported_in_one_line(shipped, shipped_runs):
     app = open_page("time_machine", **{"then.en.a": "tea and bread " * 60})
     assert not app.exception
     assert len(errors(app)) == 1
@@ -379,10 +381,10 @@ def test_two_checkpoints_side_by_side(shipped):
     assert app.query_params["moved"] == "0"
 
 
-def test_two_inputs_of_different_length_and_what_they_leave_out(shipped):
+def test_comparing_inputs_of_different_length_reports_the_tokens_left_out(shipped):
     app = open_page("compare", between="inputs", a="green tea and bread", b="", a2="tea and bread", b2="")
     assert not app.exception, app.exception[0].message
-    assert text("compare-tokens-left-out", first=1, second=0) in said(app)
+    assert text("compare-tokens-left-out", first=1, second=0) in page_text(app)
     assert len(app.get("plotly_chart")) == 4
     app.text_input(key="a2").set_value("기차는 아침 일곱 시에 떠난다").run()
     assert len(errors(app)) == 1

@@ -1,4 +1,4 @@
-"""Facts -> payloads, figures, HTML. What a browser makes of the scripts is tested in test_attention_js.py."""
+"""Payloads, figures and HTML of the views. test_attention_js.py tests their scripts in a browser."""
 
 import re
 from dataclasses import replace
@@ -38,7 +38,7 @@ def decoded(packed: bytes) -> tuple[dict, dict[int, np.ndarray]]:
     }
 
 
-def test_short_maps_travel_exactly():
+def test_attention_of_short_texts_is_packed_whole_and_almost_exactly():
     fact = attention()
     header, layers = decoded(payload.AttentionPack(fact).bytes())
     assert (header["layers"], header["heads"], sorted(layers)) == (3, 4, [0, 1, 2])
@@ -60,7 +60,7 @@ def test_12_x_12_x_128_fits_a_megabyte_within_the_promised_error():
 
 
 @pytest.mark.parametrize("power", payload.POWERS)
-def test_every_scale_keeps_its_promise(power):
+def test_every_scale_stays_within_its_largest_error(power):
     probs = np.concatenate([np.linspace(0, 1, 5001), np.geomspace(1e-6, 1, 2000)]).astype(np.float32)
     codes = payload._make_code_table(power)[payload._quantise(probs)]
     back = decode(codes.tobytes(), {"bytes": 1, "power": power})
@@ -77,7 +77,7 @@ def test_near_uniform_attention_also_fits():
     assert len(packed) <= 1_000_000
 
 
-def test_long_maps_travel_as_an_overview_and_the_heads_asked_for():
+def test_long_attention_is_packed_as_thumbnails_and_visible_heads():
     fact = long_attention(512, layers=4, heads=12)
     pack = payload.AttentionPack(fact)
     first, other = pack.bytes(), pack.bytes({"view": "lines", "layer": 3})
@@ -99,7 +99,7 @@ def test_long_maps_travel_as_an_overview_and_the_heads_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("state", "wanted"),
+    ("state", "expected"),
     [
         ({}, (0, (0,))),
         ({"view": "matrix", "layer": 1, "head": 3}, (1, (3,))),
@@ -108,21 +108,21 @@ def test_long_maps_travel_as_an_overview_and_the_heads_asked_for():
         ({"view": 5, "layer": "x", "head": True, "heads": {}}, (0, (0,))),
     ],
 )
-def test_a_state_says_which_heads_it_needs(state, wanted):
-    assert payload.AttentionPack(long_attention(800, layers=2, heads=4)).visible_heads(state) == wanted
+def test_the_state_of_a_view_determines_its_visible_heads(state, expected):
+    assert payload.AttentionPack(long_attention(800, layers=2, heads=4)).visible_heads(state) == expected
 
 
-def test_tokens_know_their_words():
+def test_tokens_are_numbered_by_their_words():
     row = rows()[1]
 
     def numbers(*tokens):
-        made, at = [], 0
+        token_rows, start = [], 0
         for token in tokens:
             size = len(token.lstrip("#Ġ")) or 1
-            at += token.startswith("Ġ")
-            made.append(replace(row, token=token, start=at, end=at + size))
-            at += size
-        return word_numbers(made)
+            start += token.startswith("Ġ")
+            token_rows.append(replace(row, token=token, start=start, end=start + size))
+            start += size
+        return word_numbers(token_rows)
 
     assert numbers("lamp", "##light", "##er", ".") == [0, 0, 0, 1]
     assert numbers("海", "边") == [0, 1], "characters of Chinese are tokens of their own"
@@ -130,7 +130,7 @@ def test_tokens_know_their_words():
     assert "words" not in payload.unpack(payload.AttentionPack(attention()).bytes())[0], "nothing to merge"
 
 
-def test_thumbnails_of_a_length_that_does_not_divide():
+def test_thumbnails_of_a_length_that_is_no_multiple_of_their_size():
     fact = long_attention(141, layers=12, heads=12)
     header, blocks = payload.unpack(payload.AttentionPack(fact).bytes())
     thumbs = decode(blocks[0], header["scale"]).reshape(12, 12, 64, 64)
@@ -139,7 +139,7 @@ def test_thumbnails_of_a_length_that_does_not_divide():
     assert thumbs[2, 3, 40, 17] == pytest.approx(fact.probs_LNTT[2, 3][row][:, column].max(), abs=0.004)
 
 
-def test_the_id_follows_every_probability():
+def test_the_id_changes_with_every_probability():
     fact = attention()
     changed = fact.probs_LNTT.copy()
     changed[2, 3, 5, [1, 2]] = changed[2, 3, 5, [2, 1]]
@@ -165,7 +165,7 @@ def test_neuron_payload_is_exact():
         np.testing.assert_array_equal(array, expected.ravel())
 
 
-def test_facts_that_do_not_belong_together_are_refused():
+def test_facts_of_different_lengths_and_foreign_bytes_are_refused():
     fact = attention()
     with raises_error(BertlabError, "view-shape-mismatch", tokens=15):
         payload.AttentionPack(replace(fact, tokens=fact.tokens[1:])).bytes()
@@ -190,7 +190,7 @@ def test_byte_level_tokens_become_characters():
     assert token_labels([replace(row, token="Ġ고")]) == ["Ġ고"], "not a byte-level alphabet"
 
 
-def test_pages_hold_no_token_as_markup():
+def test_pages_escape_tokens_and_titles():
     tokens = tuple(replace(row, token=token) for row, token in zip(rows(), HOSTILE * 3, strict=False))
     fact = replace(attention(), tokens=tokens)
     for page in (html.attention_html(fact, title=HOSTILE[0]), bertviz_view.head_view_html(fact)):
@@ -202,8 +202,9 @@ def test_pages_hold_no_token_as_markup():
 
 
 @pytest.mark.parametrize("page", [html.attention_html(attention()), html.neuron_html(neuron())])
-def test_pages_name_no_other_machine(page):
-    assert not re.search(r"https?://|//cdn", page.replace("http://www.w3.org/2000/svg", ""))  # a name, not an address
+def test_pages_load_nothing_from_other_hosts(page):
+    page = page.replace("http://www.w3.org/2000/svg", "")  # a namespace, never fetched
+    assert not re.search(r"https?://|//cdn", page)
 
 
 def test_bertviz_page_is_small_rounded_and_for_short_inputs():
@@ -218,15 +219,17 @@ def test_bertviz_page_is_small_rounded_and_for_short_inputs():
 @pytest.mark.parametrize("host", ["streamlit", "jupyter", "page"])
 def test_bundles_are_one_module_that_fetches_nothing(view, host):
     source = assets.bundle_for_host(view, host)
-    source = source.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
+    source = source.replace("http://www.w3.org/2000/svg", "")  # a namespace, never fetched
     assert not re.search(r"^import |import\(|fetch\(|innerHTML|https?:|\beval\(", source, re.MULTILINE)
     assert len(re.findall(r"^function render\(", source, re.MULTILINE)) == 1
-    assert not re.search(r"^export (?!default)", source, re.MULTILINE), "anywidget would take a named export"
+    assert not re.search(r"^export (?!default)", source, re.MULTILINE), (
+        "anywidget would treat a named export as its own"
+    )
     assert source.count("export default") == (host != "page")
     assert "</" not in source
 
 
-def test_widgets_bring_the_layer_that_is_looked_at():
+def test_widgets_send_the_layer_and_heads_in_view():
     from bertlab.views.widget import AttentionWidget, NeuronWidget
 
     def sent():
@@ -273,7 +276,7 @@ def test_pages_are_in_the_language_of_the_reader(lang, title, layer):
 # figures
 
 
-def texts(figure) -> str:
+def figure_json(figure) -> str:
     return figure.to_json()
 
 
@@ -284,11 +287,11 @@ def test_mask_bars_put_the_likeliest_on_top():
     assert list(bars.x) == [0.0002, 0.2, 0.75]
     assert list(figure.layout.yaxis.ticktext) == ["&lt;b&gt;", "2024", "sat"]
     assert list(bars.text) == ["< 0.1%", "20.0%", "75.0%"]
-    assert "<i>" not in texts(figure)
+    assert "<i>" not in figure_json(figure)
     assert figures.mask_bars(MaskFill(0, 0, 0, ())).data[0].x == ()
 
 
-def test_bars_of_probabilities_have_one_scale_unless_zoomed():
+def test_bars_of_probabilities_have_a_fixed_scale_unless_zoomed():
     low, high = (MaskFill(0, 0, 0, (Candidate("tea", 5, probability),)) for probability in (0.08, 0.7))
     assert figures.mask_bars(low).layout.xaxis.range == figures.mask_bars(high).layout.xaxis.range
     assert figures.mask_bars(low, zoom=True).layout.xaxis.range[1] < 0.1
@@ -304,7 +307,7 @@ def test_the_original_token_has_a_bar_and_its_rank():
     assert below.text[0] == "0.1%  #1,204"
 
 
-def test_span_curves_follow_the_words():
+def test_span_curves_have_a_point_for_each_word():
     text = "The <b>mill</b> stood by the river"
     words = tuple((m.start(), m.end()) for m in re.finditer(r"\S+", text))
     start, end = (0.1, 0.7, 0.1, 0.05, 0.03, 0.02), (0.0, 0.9, 0.0, 0.05, 0.03, 0.02)
@@ -330,7 +333,7 @@ def test_span_curves_name_no_more_words_than_fit():
     assert len(figures.span_curves(answers, "a " * count).layout.xaxis.tickvals) <= 40
 
 
-def test_embedding_strips_show_three_and_their_sum():
+def test_embedding_strips_show_three_embeddings_and_their_sum():
     tokens = rows()
     rng = np.random.default_rng(0)
     parts = rng.normal(size=(4, len(tokens), 128))
@@ -341,11 +344,11 @@ def test_embedding_strips_show_three_and_their_sum():
     assert list(figure.layout.yaxis.ticktext) == [row.token for row in tokens]
 
 
-@pytest.mark.parametrize("chance", [0.0, 0.25, 1.0])
-def test_nsp_gauge_is_cut_at_the_probability(chance):
-    figure = figures.nsp_gauge(NextSentence(chance), labels=("<u>next</u>", "not"))
-    assert [trace.x[0] for trace in figure.data] == [chance, 1 - chance]
-    assert "<u>" not in texts(figure)
+@pytest.mark.parametrize("probability", [0.0, 0.25, 1.0])
+def test_nsp_gauge_is_cut_at_the_probability(probability):
+    figure = figures.nsp_gauge(NextSentence(probability), labels=("<u>next</u>", "not"))
+    assert [trace.x[0] for trace in figure.data] == [probability, 1 - probability]
+    assert "<u>" not in figure_json(figure)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -390,7 +393,7 @@ def test_tokens_tell_sentences_apart_without_colour():
     assert not re.search(r"<(script|img|!--)", passage.tokens_html(hostile))
 
 
-def test_a_head_is_named_once_when_it_is_pointed_at():
+def test_the_hover_text_of_a_head_names_its_layer_only_once():
     """The tick beside a row says "layer 3" already, and Plotly puts the tick into the hover text."""
     template = xray.heads_map(np.full((2, 3), 0.1), 0.1, axes=("head", "layer")).data[0].hovertemplate
     assert "layer" not in template
