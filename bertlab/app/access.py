@@ -88,6 +88,7 @@ def format_path(path: Path) -> str:
 
 
 def _roots() -> list[Path]:
+    """Return the directories that a visitor may open, with everything below them."""
     allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
     roots = [*bertlab.shipped().values(), *history.shipped_runs().values(), RUN_DIRECTORY, *allowed_by_owner]
     return [Path(root).expanduser().resolve() for root in roots]

@@ -1,6 +1,7 @@
 """Checkpoints and the results of their models, in caches that all users of the app share.
 
 A cached model is immutable, so many threads can use it at once. The keys of cached results are strings and numbers.
+Streamlit leaves an argument out of the key if its name begins with an underscore.
 """
 
 import json

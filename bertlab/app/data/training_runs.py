@@ -122,6 +122,7 @@ def read_thinned_log(run: Path) -> list[dict]:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _read_log(run: Path, version: tuple) -> list[dict]:
+    """Read a log; `version` is the result of `_log_version` and makes the cache read a changed file again."""
     return history.read_log(run)
 
 

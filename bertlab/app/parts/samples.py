@@ -28,11 +28,11 @@ def format_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> 
 
 
 def _format_classification(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
-    text, *rest = spec.text or ("text",)
+    text_column, *other_columns = spec.text or ("text",)
     values = (labels[0], labels[-1]) if labels else (1.0, 4.0)
-    second = {rest[0]: texts["second"]} if rest else {}
+    second = {other_columns[0]: texts["second"]} if other_columns else {}
     return _format_csv(
-        [{text: one} | second | {spec.label[0]: values[positive]} for one, positive in texts["classification"]]
+        [{text_column: text} | second | {spec.label[0]: values[positive]} for text, positive in texts["classification"]]
     )
 
 
@@ -43,13 +43,14 @@ def _format_regression(spec: TaskSpec, labels: Sequence[str], texts: dict) -> st
 
 
 def _format_multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
-    text, *rest = spec.text or ("text",)
+    context_column, *choice_columns = spec.text or ("text",)
     context, *choices = texts["multiple_choice"]
-    row = {text: context} | ({spec.start: ""} if spec.start else {})
-    if len(rest) > 1:
-        row |= dict(zip(rest, [*choices, *choices[:1] * (len(rest) - len(choices))], strict=True))
+    row = {context_column: context} | ({spec.start: ""} if spec.start else {})
+    if len(choice_columns) > 1:  # one column for each choice; the first choice fills columns that are left over
+        filled = [*choices, *choices[:1] * (len(choice_columns) - len(choices))]
+        row |= dict(zip(choice_columns, filled, strict=True))
     else:
-        row[rest[0] if rest else "choices"] = choices
+        row[choice_columns[0] if choice_columns else "choices"] = choices
     return json.dumps(row | {spec.label[0]: 0}, ensure_ascii=False)
 
 
