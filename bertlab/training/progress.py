@@ -41,9 +41,9 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
             # Averages over about the last twenty steps, since single steps vary too much.
             mean_loss = report.loss if mean_loss is None else 0.95 * mean_loss + 0.05 * report.loss
             mean_metric = value if mean_metric is None else 0.95 * mean_metric + 0.05 * value
-            shown = f"{mean_metric:.2f}" if label == "error" else f"{mean_metric:.0%}"
+            metric_text = f"{mean_metric:.2f}" if label == "error" else f"{mean_metric:.0%}"
             bar.set_postfix_str(
-                f"step {report.step:,}, loss {mean_loss:.3f}, {label} {shown}, "
+                f"step {report.step:,}, loss {mean_loss:.3f}, {label} {metric_text}, "
                 f"{report.tokens / report.seconds:,.0f} tokens/s",
                 refresh=False,
             )

@@ -145,7 +145,7 @@ def make_run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **va
         values: other values to record: command, from, data, objectives, validation, evaluate_command and so on.
     """
     optimizer = asdict(config.optim)
-    lengthened = read_lengthened_steps(config.out)
+    lengthened_steps = read_lengthened_steps(config.out)
     return {
         "made_by": f"bertlab {bertlab.__version__}, torch {torch.__version__}",
         **values,
@@ -153,7 +153,7 @@ def make_run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **va
         "steps": trainer.progress.step,
         "tokens": trainer.progress.tokens,
         "training_minutes": round(trainer.progress.seconds / 60, 1),
-        **({"lengthened_after": lengthened} if lengthened else {}),
+        **({"lengthened_after": lengthened_steps} if lengthened_steps else {}),
         "hardware": trainer.hardware,
         "precision": str(trainer.dtype).removeprefix("torch."),
         "seed": config.seed,

@@ -66,7 +66,7 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
     recorded = read_settings(config.out)
     precision: Precision = recorded.pop(INITIAL_PRECISION, config.precision)
     recorded_data = recorded.pop(DATA_FINGERPRINT, None)
-    lengthened = recorded.pop(LENGTHENED_AFTER, [])
+    lengthened_steps = recorded.pop(LENGTHENED_AFTER, [])
     recorded = _make_default_settings(config) | recorded
     recorded["optim"] = asdict(OptimConfig()) | recorded["optim"]
     flag_names = _find_flag_names(type(config))
@@ -85,9 +85,9 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
         ]
         raise BertlabError("run-data-differs", directory=config.out, differences=parts)
     if saved_step is not None:
-        _write_settings(path, settings, precision, recorded_data or fingerprint, [*lengthened, saved_step])
+        _write_settings(path, settings, precision, recorded_data or fingerprint, [*lengthened_steps, saved_step])
     elif recorded_data is None:  # an older version of bertlab began the run without a fingerprint
-        _write_settings(path, settings, precision, fingerprint, lengthened)
+        _write_settings(path, settings, precision, fingerprint, lengthened_steps)
     return resolve_precision(precision, device)
 
 
@@ -143,9 +143,11 @@ def _make_settings_error(directory: Path, differences: list[tuple]) -> BertlabEr
     return BertlabError("run-settings-differ-unsaved", directory=directory, differences=parts)
 
 
-def _write_settings(path: Path, settings: dict, precision: str, fingerprint: dict, lengthened: list[int]) -> None:
+def _write_settings(path: Path, settings: dict, precision: str, fingerprint: dict, lengthened_steps: list[int]) -> None:
     record = settings | {INITIAL_PRECISION: precision, DATA_FINGERPRINT: fingerprint}
-    write_atomically(path, json.dumps(record | ({LENGTHENED_AFTER: lengthened} if lengthened else {}), indent=2))
+    if lengthened_steps:
+        record[LENGTHENED_AFTER] = lengthened_steps
+    write_atomically(path, json.dumps(record, indent=2))
 
 
 def _select_loss_settings(values: dict) -> dict:
@@ -162,17 +164,17 @@ def _find_flag_names(kind: type, path: str = "") -> dict[str, str]:
     flags: dict[str, str] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         markers = getattr(hint, "__metadata__", ())
-        bare = hint.__origin__ if markers else hint
-        if isinstance(bare, type) and is_dataclass(bare):
-            flags |= _find_flag_names(bare, f"{path}{name}.")
+        field_type = hint.__origin__ if markers else hint
+        if isinstance(field_type, type) and is_dataclass(field_type):
+            flags |= _find_flag_names(field_type, f"{path}{name}.")
         if POSITIONAL_MARKER in markers:
             flags[path + name] = _to_flag_name(name)
         for marker in markers:
-            named = getattr(marker, "name", None) or _to_flag_name(name)
+            flag_name = getattr(marker, "name", None) or _to_flag_name(name)
             if getattr(marker, "prefix_name", None) is False:
-                flags[path + name] = f"--{named}"
-            elif named != _to_flag_name(name):
-                flags[path + name] = f"--{_to_flag_name(path)}{named}"
+                flags[path + name] = f"--{flag_name}"
+            elif flag_name != _to_flag_name(name):
+                flags[path + name] = f"--{_to_flag_name(path)}{flag_name}"
     return flags
 
 

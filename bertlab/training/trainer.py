@@ -220,14 +220,14 @@ class Trainer:
 
     def _step(self, progress: float) -> StepReport:
         snapshot = self._snapshot() if self._is_save_due() else None
-        began = time.monotonic()
+        start_time = time.monotonic()
         if self.batches.update_progress(progress):
             self.divergence_detector.reset()
         batch = next(self.batches).to(self.device)
-        data_seconds = time.monotonic() - began
+        data_seconds = time.monotonic() - start_time
         if self._needs_warmup:
             self._compile(batch)
-            began = time.monotonic()
+            start_time = time.monotonic()
         # The schedule is read at the middle of the step, so that neither the first nor the last learning rate is zero.
         learning_rate = self.optim.learning_rate_at(min(1.0, progress + 0.5 / self.steps))
         loss = self.gradient(batch)
@@ -237,33 +237,34 @@ class Trainer:
         try:
             self.divergence_detector.update(value, gradient_norm)
         except Diverged as error:
-            saved = Message("run-saved-nothing")
+            saved_message = Message("run-saved-nothing")
             if self.saved_step is not None:
-                saved = Message("run-saved-step", step=self.saved_step)
-            raise Diverged("run-diverged", error=error, step=self.progress.step + 1, saved=saved) from None
+                saved_message = Message("run-saved-step", step=self.saved_step)
+            raise Diverged("run-diverged", error=error, step=self.progress.step + 1, saved=saved_message) from None
         if snapshot and self.divergence_detector.is_stable:
             # The weights are still those of the previous step, and the loss of this step has shown that they are good.
-            save_began = time.monotonic()
+            save_start_time = time.monotonic()
             self._save(*snapshot)
-            began += time.monotonic() - save_began
+            start_time += time.monotonic() - save_start_time  # the training time does not include saving
         self.optimizer.step(learning_rate)
         # All processes use one clock and one stop signal, so that they end after the same step.
-        received = float(self.signals.received_signal or 0)
-        seconds, stop_signal = distributed.broadcast(time.monotonic() - began, received)
+        own_signal = float(self.signals.received_signal or 0)
+        seconds, stop_signal = distributed.broadcast(time.monotonic() - start_time, own_signal)
         self._stop_signal = int(stop_signal)
         self.signals.is_acknowledged = bool(stop_signal)
-        last = self.progress
-        now = self.progress = Progress(last.step + 1, last.tokens + int(tokens), last.seconds + seconds)
+        before = self.progress
+        after = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
+        self.progress = after
         metrics = dict(zip(loss.metrics, metrics, strict=True))
         return StepReport(
-            now.step,
+            after.step,
             progress,
             value,
             metrics,
             learning_rate,
             gradient_norm,
-            now.tokens,
-            now.seconds,
+            after.tokens,
+            after.seconds,
             seconds,
             data_seconds,
         )

@@ -57,15 +57,15 @@ def run_layers(
     layers: Sequence[EncoderLayer], hidden_XH: torch.Tensor, layout: Layout, positions_R: torch.Tensor | None = None
 ) -> torch.Tensor:
     """Run hidden states through layers -> the last layer's output, [X, H]; with positions_R only at those, [R, H]."""
-    *lower, last = layers
-    for layer in lower:
+    *lower_layers, last_layer = layers
+    for layer in lower_layers:
         attended_XH = layer.attention.out(_attend(layer.attention, hidden_XH, layout))
         hidden_XH = layer.complete_layer(hidden_XH, attended_XH)
-    heads_XH = _attend(last.attention, hidden_XH, layout)
+    heads_XH = _attend(last_layer.attention, hidden_XH, layout)
     if positions_R is not None:
         index_R = layout.find_indices(positions_R)
         heads_XH, hidden_XH = heads_XH.index_select(0, index_R), hidden_XH.index_select(0, index_R)
-    return last.complete_layer(hidden_XH, last.attention.out(heads_XH))
+    return last_layer.complete_layer(hidden_XH, last_layer.attention.out(heads_XH))
 
 
 def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -> torch.Tensor:

@@ -74,13 +74,13 @@ class Table:
 
 def _make_rows(columns: tuple[str, ...], **rows: tuple) -> dict[str, Row]:
     """Make rows from tuples (title, the paper's result for each column, changed fields of `Row` if any)."""
-    made = {}
+    table_rows = {}
     for identifier, (title, *values) in rows.items():
         changes = values.pop() if isinstance(values[-1], dict) else {}
         name = identifier.replace("_", "-")
         paper_results = {column: value for column, value in zip(columns, values, strict=True) if value is not None}
-        made[name] = Row(title, **{"pretrained": name, "paper_results": paper_results} | changes)
-    return made
+        table_rows[name] = Row(title, **{"pretrained": name, "paper_results": paper_results} | changes)
+    return table_rows
 
 
 _SENTENCE_COLUMNS = {
