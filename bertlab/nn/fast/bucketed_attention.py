@@ -25,18 +25,18 @@ class HeadBucketLayout(BucketLayout):
 
     Args:
         attention_mask_BT: True for tokens.
-        mask: a function from the tokens of a bucket, bool [G, T], to its additive mask or None.
+        make_bucket_mask: a function from the tokens of a bucket, bool [G, T], to its additive mask or None.
         num_heads: number of attention heads.
     """
 
     def __init__(
         self,
         attention_mask_BT: torch.Tensor,
-        mask: Callable[[torch.Tensor], torch.Tensor | None],
+        make_bucket_mask: Callable[[torch.Tensor], torch.Tensor | None],
         num_heads: int,
     ):
         packed_BT = round_up_tokens(attention_mask_BT, TOKENS_STEP)
-        super().__init__(attention_mask_BT, mask, packed_BT=packed_BT, length_step=LENGTH_STEP)
+        super().__init__(attention_mask_BT, make_bucket_mask, packed_BT=packed_BT, length_step=LENGTH_STEP)
         self.place_XN = find_head_places([(b.num_rows, b.padded_length) for b in self.buckets], self.slot_X, num_heads)
         places = sum(bucket.num_rows * bucket.padded_length for bucket in self.buckets) * num_heads
         # The index in [X, N] that each place holds; padding repeats the first token.

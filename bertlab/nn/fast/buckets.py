@@ -64,7 +64,7 @@ class BucketLayout(PackedLayout):
 
     Args:
         attention_mask_BT: True for tokens.
-        mask: a function from the tokens of a bucket, bool [G, T], to its additive mask or None.
+        make_bucket_mask: a function from the tokens of a bucket, bool [G, T], to its additive mask or None.
         packed_BT: True for the positions to keep, if some padding is kept too; by default the tokens.
         length_step: bucket lengths are multiples of this.
 
@@ -83,7 +83,7 @@ class BucketLayout(PackedLayout):
     def __init__(
         self,
         attention_mask_BT: torch.Tensor,
-        mask: Callable[[torch.Tensor], torch.Tensor | None],
+        make_bucket_mask: Callable[[torch.Tensor], torch.Tensor | None],
         *,
         packed_BT: torch.Tensor | None = None,
         length_step: int = 1,
@@ -106,7 +106,9 @@ class BucketLayout(PackedLayout):
         is_token_S = torch.zeros(slots, dtype=torch.bool, device=position_X.device)
         is_token_S[self.slot_X] = attention_mask_BT.flatten()[position_X].bool()
         parts = is_token_S.split([num_rows * padded_length for num_rows, padded_length in sizes])
-        self.buckets = tuple(Bucket(*size, mask(part.view(size))) for size, part in zip(sizes, parts, strict=True))
+        self.buckets = tuple(
+            Bucket(*size, make_bucket_mask(part.view(size))) for size, part in zip(sizes, parts, strict=True)
+        )
 
     def attend(self, qkv_XH: torch.Tensor, num_heads: int, dropout: float) -> torch.Tensor:
         sizes = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]

@@ -111,8 +111,8 @@ def choose_layout(config: ModelConfig, batch: BertInput, hidden_BTH: torch.Tenso
 def make_bucket_mask_function(like: torch.Tensor, causal: bool) -> Callable[[torch.Tensor], torch.Tensor | None]:
     """Make a function from the tokens of a bucket, bool [G, T], to its additive mask, or None if nothing is masked."""
 
-    def mask(is_token_GT: torch.Tensor) -> torch.Tensor | None:
+    def make_bucket_mask(is_token_GT: torch.Tensor) -> torch.Tensor | None:
         hidden_GT1 = like.new_empty(*is_token_GT.shape, 1)
         return make_additive_mask(None if bool(is_token_GT.all()) else is_token_GT, hidden_GT1, causal=causal)
 
-    return mask
+    return make_bucket_mask
