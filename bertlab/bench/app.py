@@ -34,7 +34,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.views import payload
 
 PARTS = ("change", "visitors", "attention", "shift")
-RENAMED_PARTS = {"thirty": "visitors"}  # older name -> name
+RENAMED_PARTS = {"thirty": "visitors"}  # old name -> current name
 Part = Literal[(*PARTS, *RENAMED_PARTS)]
 
 

@@ -18,7 +18,7 @@ from bertlab.text.batch import Batch, collate
 
 @dataclass(frozen=True)
 class Position:
-    """A position in the training data."""
+    """A position in shuffled batches: the next batch of an epoch."""
 
     epoch: int = 0
     """The epoch, from 0."""

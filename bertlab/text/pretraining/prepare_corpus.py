@@ -97,19 +97,21 @@ def prepare_corpus(
         InvalidRows("stop").report(invalid_files[0])
     if not shards:
         raise _no_text_error(sources, invalid_files)
-    with _build_in_place_of(out) as building:
+    with _build_in_place_of(out) as build_directory:
         tokenizer = vocabulary if isinstance(vocabulary, Tokenizer) else vocabulary(shards)
         start = time.monotonic()
-        job = TokenisationJob(tokenizer, building, column, seed, invalid == "skip", _count_buckets(shards))
+        job = TokenisationJob(tokenizer, build_directory, column, seed, invalid == "skip", _count_buckets(shards))
         counts = _fill_buckets(job, shards, invalid_files, workers)
         if not counts.documents:
             raise _no_text_error(sources, counts.first_invalid)
         _shuffle_buckets(job)
-        tokenizer.save(building / "tokenizer")
+        tokenizer.save(build_directory / "tokenizer")
         facts = asdict(counts) | {"first_invalid": [str(error) for error in counts.first_invalid]}
         facts |= {"settings": settings | {"vocabulary": tokenizer.digest}, "weights": weights}
-        facts |= {CHECKSUMS: {path.name: compute_checksum(path) for path in sorted((building / "rows").iterdir())}}
-        _write_json(building / "corpus.json", facts | {"seconds": round(time.monotonic() - start, 2)})
+        facts |= {
+            CHECKSUMS: {path.name: compute_checksum(path) for path in sorted((build_directory / "rows").iterdir())}
+        }
+        _write_json(build_directory / "corpus.json", facts | {"seconds": round(time.monotonic() - start, 2)})
     return Corpus.open(out)
 
 
@@ -158,14 +160,14 @@ def _build_in_place_of(out: Path) -> Iterator[Path]:
     """Yield a directory that replaces `out` after success and is removed after failure; one process at a time."""
     work = out.with_name(out.name + ".building")
     with exclusive_lock(work / ".lock", Message("lock-owner-corpus", path=out)):
-        building = work / "corpus"
-        shutil.rmtree(building, ignore_errors=True)
+        build_directory = work / "corpus"
+        shutil.rmtree(build_directory, ignore_errors=True)
         try:
-            (building / "rows").mkdir(parents=True)
-            yield building
+            (build_directory / "rows").mkdir(parents=True)
+            yield build_directory
             if out.exists():
                 out.rmdir()  # it was empty; this fails if another program has written to it since
-            building.rename(out)
+            build_directory.rename(out)
         except OSError as error:
             raise DataError("file-unwritable", path=out, reason=error.strerror or str(error)) from error
         finally:
@@ -186,7 +188,7 @@ def _fill_buckets(job: TokenisationJob, shards: list[Shard], invalid_files: list
     with ExitStack() as files:
         sinks = [files.enter_context(pa.OSFile(job.bucket_path(k), "wb")) for k in range(job.buckets)]
         writers = [files.enter_context(pa.ipc.new_stream(sink, job.schema)) for sink in sinks]
-        invalid_file = files.enter_context((job.building / INVALID_ROWS).open("w", encoding="utf-8"))
+        invalid_file = files.enter_context((job.build_directory / INVALID_ROWS).open("w", encoding="utf-8"))
         invalid_file.writelines(map(_format_invalid_row, invalid_files))
         bar = files.enter_context(tqdm(total=size or None, bar_format=BAR if size else STREAM_BAR))
         for number, (buckets, invalid, counts) in enumerate(tokenise_shards(job, shards, workers)):
@@ -200,7 +202,7 @@ def _fill_buckets(job: TokenisationJob, shards: list[Shard], invalid_files: list
             bar.set_postfix_str(f"{total.documents:,} documents, {speed:.1f} MB/s", refresh=False)
             bar.update(shards[number].size)
     if not total.invalid:
-        (job.building / INVALID_ROWS).unlink()
+        (job.build_directory / INVALID_ROWS).unlink()
     return total
 
 
@@ -222,6 +224,8 @@ def _shuffle_buckets(job: TokenisationJob) -> None:
             order = np.random.default_rng([job.seed, k, 1]).permutation(len(table))
             if sink is None or sink.tell() > FILE_BYTES:
                 open_file.pop_all().close()
-                sink = open_file.enter_context(pa.OSFile(str(job.building / "rows" / f"rows-{k:05d}.arrow"), "wb"))
+                sink = open_file.enter_context(
+                    pa.OSFile(str(job.build_directory / "rows" / f"rows-{k:05d}.arrow"), "wb")
+                )
                 writer = open_file.enter_context(pa.ipc.new_stream(sink, job.schema))
             writer.write_table(table.take(order), max_chunksize=1024)

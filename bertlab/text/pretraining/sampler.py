@@ -23,7 +23,7 @@ MAX_EMPTY_EPOCHS = 20  # consecutive ones; with a small weight, an epoch may use
 
 @dataclass(frozen=True)
 class Position:
-    """A position in the training data."""
+    """A position in the sentence pairs of a run."""
 
     epoch: int = 0
     """The epoch, from 0."""

@@ -58,7 +58,7 @@ class TokenisationJob:
 
     tokenizer: Tokenizer
     """The tokenizer."""
-    building: Path
+    build_directory: Path
     """The directory in which the corpus is built."""
     column: str
     """The column that holds the text."""
@@ -87,11 +87,11 @@ class TokenisationJob:
 
     def bucket_path(self, number: int) -> str:
         """Return the path of the file with the documents of a bucket."""
-        return str(self.building / f"bucket-{number}.arrow")
+        return str(self.build_directory / f"bucket-{number}.arrow")
 
     def shard_path(self, number: int) -> str:
         """Return the path of the file with the documents of a shard."""
-        return str(self.building / f"shard-{number}.arrow")
+        return str(self.build_directory / f"shard-{number}.arrow")
 
 
 def tokenise_shards(

@@ -90,7 +90,7 @@ def find_split(source: str | Path, split: str) -> tuple[Path, ...]:
 
 
 def has_split(source: str | Path, split: str) -> bool:
-    """Whether a directory or a hub data set has a split. The answer for a file is False.
+    """Whether a directory or a hub data set has a split; False for a file, which is not divided into splits.
 
     Raises:
         DataError: several files of a directory match, there is no such source, or the hub cannot be reached.
