@@ -28,7 +28,7 @@ class ScoredRow:
     prediction: str
     """The prediction, as text."""
     score: float
-    """Between 0 (wrong) and 1 (correct): the F1 of an answer, or the share of correct tags."""
+    """From 0 (wrong) to 1 (correct): the F1 of an answer, or the share of correct tags. Always 0 for regression."""
     probability: float | None
     """The probability of the label. For tags, the lowest probability of a gold tag in the sentence; for an answer, the
     probability of the gold answers among the n best. None for regression."""
@@ -50,7 +50,8 @@ class ConfusionMatrix:
     names: tuple[str, ...]
     """The labels. "" means no entity: the prediction for a missed entity, or the label of a wrongly predicted one."""
     cells: dict[tuple[int, int], tuple[int, ...]]
-    """(label, prediction) -> the row index of every count. A row with several entities may be in several cells."""
+    """(index of the label, index of the prediction) -> the indices of the rows that the cell counts. A row with several
+    entities may be in several cells."""
 
     @cached_property
     def counts_GP(self) -> np.ndarray:
@@ -76,7 +77,7 @@ def build_confusion_matrix(names: Sequence[str], counts: Sequence[tuple[tuple[in
 
     Args:
         names: the labels, in the order of the matrix's rows and columns.
-        counts: ((label, prediction), row index), once for each count.
+        counts: ((index of the label, index of the prediction), index of the row), once for each count.
     """
     cells = defaultdict(list)
     for cell, row in counts:
@@ -109,7 +110,7 @@ class TaskAnalysis:
     confusion: ConfusionMatrix | None = None
     """For classification, multiple choice and tagging; otherwise None."""
     groups: dict[str, tuple[Group, ...]] | None = None
-    """For question answering; otherwise None."""
+    """For question answering, see `ErrorAnalysis.groups`; otherwise None."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,8 @@ class ErrorAnalysis:
     confusion: ConfusionMatrix | None = None
     """For classification, multiple choice and tagging; otherwise None."""
     groups: dict[str, tuple[Group, ...]] | None = None
-    """For question answering: groups by "question" word and by "length" of the answer in words; otherwise None."""
+    """For question answering: under the key "question" the groups by question word, and under the key "length" the
+    groups by the number of words in the answer. Otherwise None."""
 
     def hardest(self, rows: Sequence[int] | None = None) -> list[int]:
         """The indices of rows, hardest first: largest error, or least probable label.

@@ -23,7 +23,7 @@ class Example:
 class SkippedRow:
     """An invalid row that was left out of the examples."""
 
-    place: int
+    index: int
     """The index of the row among all rows of the data, from 0."""
     id: str | None
     """The id of the row; None if the id could not be read."""
@@ -38,7 +38,7 @@ class Examples(Sequence):
     spec: TaskSpec
     """The task."""
     labels: tuple[str, ...]
-    """The names of the labels or tags, which targets index; () for values and choices."""
+    """The names of the labels or tags; a target is an index into them. () for values and choices."""
     rows: tuple[Example, ...]
     """The examples."""
     skipped: tuple[SkippedRow, ...] = ()
@@ -113,7 +113,7 @@ def find_label_index(cell: object, labels: tuple[str, ...], names_by_number: tup
 
     Args:
         cell: the name of the label, or its number.
-        names_by_number: the names that numbers in the data stand for, in order.
+        names_by_number: the names of the labels that the data gives as numbers 0, 1, 2, ...
 
     Raises:
         DataError: the cell is neither.

@@ -1,6 +1,6 @@
 """Convert examples to token ids and batches with targets, for every task type except question answering.
 
-Many texts are tokenised at once, because the `tokenizers` library uses every core.
+Many texts are tokenised at once, because the `tokenizers` library then uses every core.
 
 Shape legend: B batch, T tokens of an input, I inputs, U units (words or characters).
 """

@@ -41,8 +41,8 @@ class LabelledRowReader(FinetuneTaskType):
         """Read the target in a cell.
 
         Args:
-            labels: the names of the labels, which targets index.
-            names_by_number: the names that numbers in the column stand for, in order.
+            labels: the names of the labels; the target is an index into them.
+            names_by_number: the names of the labels that the column gives as numbers 0, 1, 2, ...
             texts: the texts of the row.
 
         Raises:
@@ -82,13 +82,14 @@ class LabelledRowReader(FinetuneTaskType):
         """Convert rows to examples.
 
         Args:
-            labels: the names of the labels, which targets index, such as the labels of a checkpoint; without any, see
-                `find_labels`.
+            labels: the names of the labels, such as those of a checkpoint; a target is an index into them. If there
+                are none, `find_labels` finds them.
             invalid_rows: receives the invalid rows; None stops at the first.
             training: whether the rows need labels, and at least two distinct ones.
 
         Raises:
-            DataError: a column is missing, a row is invalid, no valid row is left, or training needs (other) labels.
+            DataError: a column is missing, `invalid_rows` stops at an invalid row, no row is valid, or training rows
+                have no labels or all the same one.
         """
         invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
         data.require_columns((*spec.text, *([spec.start] if spec.start else [])))
@@ -110,7 +111,7 @@ class LabelledRowReader(FinetuneTaskType):
             raise DataError("no-usable-row", name=data.name, count=len(data))
         examples = Examples(data.name, spec, labels, tuple(rows), tuple(skipped))
         if training:
-            self._require_distinct_targets(examples)
+            self._check_distinct_targets(examples)
         return examples
 
     def _read_rows(
@@ -139,9 +140,10 @@ class LabelledRowReader(FinetuneTaskType):
             except DataError as error:
                 invalid_rows.report(invalid_row(data.name, number, error, id if spec.id in row else None))
                 skipped.append(SkippedRow(number - 1, id))
-        return rows, sorted(skipped, key=lambda row: row.place)
+        return rows, sorted(skipped, key=lambda row: row.index)
 
-    def _require_distinct_targets(self, examples: Examples) -> None:
+    def _check_distinct_targets(self, examples: Examples) -> None:
+        """Raise DataError if all training rows have the same target, unless that may happen by chance."""
         targets = self.distinct_targets(examples)
         if len(targets) > 1 or not self.requires_distinct_targets(examples):
             return

@@ -64,9 +64,9 @@ class LabelledTaskType(LabelledRowReader):
         labels = examples.spec.labels
         gold, predicted = np.array([row.target for row in examples]), np.array(predictions)
         if labels:
-            # F1 refers to label 1 of the task, and a checkpoint may order the labels differently
-            index = np.array([labels.index(name) if name in labels else len(labels) for name in examples.labels])
-            gold, predicted = index[gold], index[predicted]
+            # F1 is that of label 1 in the task's order, and the order of the checkpoint may differ
+            task_index = np.array([labels.index(name) if name in labels else len(labels) for name in examples.labels])
+            gold, predicted = task_index[gold], task_index[predicted]
         return {name: LABEL_METRICS[name](gold, predicted) for name in examples.spec.metrics}
 
     @abstractmethod
@@ -76,7 +76,7 @@ class LabelledTaskType(LabelledRowReader):
         """Predict all examples; return the predictions, a scored row for each, and the confusion matrix."""
 
     def extra_facts(self, examples: Examples) -> dict:
-        """Facts about the training rows that `bertlab.json` records beside their number."""
+        """Facts about the training rows that `bertlab.json` records in addition to their number."""
         return {}
 
     # -- hooks: files of predictions -------------------------------------------------------------------------------
@@ -125,8 +125,8 @@ class LabelledTaskType(LabelledRowReader):
 
         facts = {"examples": len(train), "skipped": len(invalid_rows), "held_out": sum(map(len, held_out.values()))}
         if held_out:
-            is_drawn = HELD_OUT_OF_TRAINING in held_out
-            facts["measured_on"] = [HELD_OUT_OF_TRAINING if is_drawn else Path(str(options.validation or source)).name]
+            source_name = Path(str(options.validation or source)).name
+            facts["measured_on"] = [HELD_OUT_OF_TRAINING if HELD_OUT_OF_TRAINING in held_out else source_name]
         targets = np.array(str([row.target for row in train]).encode())
         return TrainingData(
             self, train.spec, loaded, train.labels if self.uses_labels else (), features.batches,

@@ -15,9 +15,9 @@ from bertlab.text.batch import LabelBatch
 class Loss:
     """The result of a loss function on one batch.
 
-    A loss function is a callable (model, batch) -> Loss. If its value is a mean over rows, nothing else is needed.
-    Otherwise it fills `parts` and has a method `counts(batch)`, which maps the name of each part to the number of items
-    that the part is a mean over.
+    A loss function is a callable (model, batch) -> Loss. If `value` is not a mean over the rows of the batch, the loss
+    function must also fill `parts` and have a method `counts(batch)`, which returns the number of items that each part
+    is a mean over, by the name of the part.
     """
 
     value: torch.Tensor
@@ -33,5 +33,7 @@ class Loss:
 
 def label_loss(logits_BK: torch.Tensor, batch: LabelBatch) -> Loss:
     """Cross-entropy of one label for each row, with the accuracy of the batch."""
-    hits = (logits_BK.detach().argmax(-1) == batch.labels_B).float().mean()
-    return Loss(F.cross_entropy(logits_BK, batch.labels_B), {"accuracy": hits}, batch.inputs.attention_mask_BT.sum())
+    accuracy = (logits_BK.detach().argmax(-1) == batch.labels_B).float().mean()
+    return Loss(
+        F.cross_entropy(logits_BK, batch.labels_B), {"accuracy": accuracy}, batch.inputs.attention_mask_BT.sum()
+    )

@@ -1,6 +1,7 @@
 """Masked language modelling: the pre-training loss, and the prediction of masked tokens.
 
-Shape legend: B batch, T tokens, H hidden, P predicted positions, M masks, V vocabulary.
+Shape legend: B batch, T tokens, H hidden, P predicted positions, R the [CLS] of every row and then the P positions,
+M masks, V vocabulary.
 """
 
 from collections.abc import Sequence
@@ -56,21 +57,21 @@ class PretrainingLoss:
         inputs, index_P, labels_P = self.make_targets(batch)
         B, T = inputs.input_ids_BT.shape
         pair = PAIR_OBJECTIVES[self.pair_objective]
-        cls_R = torch.arange(B if pair else 0, device=index_P.device) * T
-        hidden_RH = model.encode_positions(inputs, torch.cat([cls_R, index_P]))
+        cls_index = torch.arange(B if pair else 0, device=index_P.device) * T
+        hidden_RH = model.encode_positions(inputs, torch.cat([cls_index, index_P]))
         head = model.heads["mlm"]
-        loss, loss_of_labels, hits = decoded_cross_entropy(
-            head.transform(hidden_RH[len(cls_R) :]), model.embeddings.token.weight, head.bias, labels_P,
+        loss, label_loss, hits = decoded_cross_entropy(
+            head.transform(hidden_RH[len(cls_index) :]), model.embeddings.token.weight, head.bias, labels_P,
             self._teacher_logits(inputs, index_P, len(model.embeddings.token.weight)), self.teacher_share,
         )  # fmt: skip
-        metrics = {"mlm_loss": loss_of_labels, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
+        metrics = {"mlm_loss": label_loss, "mlm_accuracy": hits / (labels_P != IGNORED).sum().clamp(min=1)}
         parts = {"mlm": loss}
         if pair:
             logits_B2 = model.head(pair.head)(model.pooler(hidden_RH[:B, None])).float()
             parts[pair.name] = pair_loss = F.cross_entropy(logits_B2, batch.nsp_labels_B)
             with torch.no_grad():
-                hits = (logits_B2.argmax(-1) == batch.nsp_labels_B).float().mean()
-            metrics |= {f"{pair.name}_loss": pair_loss.detach(), f"{pair.name}_accuracy": hits}
+                accuracy = (logits_B2.argmax(-1) == batch.nsp_labels_B).float().mean()
+            metrics |= {f"{pair.name}_loss": pair_loss.detach(), f"{pair.name}_accuracy": accuracy}
         return Loss(sum(parts.values()), metrics, inputs.attention_mask_BT.sum(), parts)
 
     @torch.no_grad()

@@ -16,7 +16,8 @@ def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
     >>> accuracy(np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0]))
     0.75
     """
-    return float((_require_same_size(gold, predicted) == np.asarray(predicted)).mean())
+    gold, predicted = _as_arrays(gold, predicted)
+    return float((gold == predicted).mean())
 
 
 def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
@@ -25,13 +26,15 @@ def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
     >>> f1(np.array([0, 1, 1, 1]), np.array([1, 1, 1, 0]))
     0.6666666666666666
     """
-    gold, predicted = _require_same_size(gold, predicted) == positive, np.asarray(predicted) == positive
-    return _f1(int((gold & predicted).sum()), int(predicted.sum()), int(gold.sum()))
+    gold, predicted = _as_arrays(gold, predicted)
+    is_gold, is_predicted = gold == positive, predicted == positive
+    return _f1(int((is_gold & is_predicted).sum()), int(is_predicted.sum()), int(is_gold.sum()))
 
 
 def f1_from_3(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """F1 of the values of at least 3, the second metric of KLUE-STS (Park et al. 2021, section 3.2)."""
-    return f1(_require_same_size(gold, predicted) >= 3, np.asarray(predicted) >= 3)
+    """F1 of the class "value of at least 3", the second metric of KLUE-STS (Park et al. 2021, section 3.2)."""
+    gold, predicted = _as_arrays(gold, predicted)
+    return f1(gold >= 3, predicted >= 3)
 
 
 def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
@@ -40,8 +43,8 @@ def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
     >>> matthews(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]))
     0.5773502691896258
     """
-    gold = _require_same_size(gold, predicted)
-    _, codes = np.unique(np.concatenate([gold, np.asarray(predicted)]), return_inverse=True)
+    gold, predicted = _as_arrays(gold, predicted)
+    _, codes = np.unique(np.concatenate([gold, predicted]), return_inverse=True)
     labels = codes.max() + 1
     table = np.bincount(codes[: len(gold)] * labels + codes[len(gold) :], minlength=labels**2).reshape(labels, labels)
     table = table.astype(np.float64)
@@ -56,7 +59,7 @@ def pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
     >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])), 4)
     0.982
     """
-    x, y = _require_same_size(gold, predicted).astype(np.float64), np.asarray(predicted, np.float64)
+    x, y = (values.astype(np.float64) for values in _as_arrays(gold, predicted))
     if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
         return math.nan
     x, y = x - x.mean(), y - y.mean()
@@ -69,7 +72,8 @@ def spearman(gold: np.ndarray, predicted: np.ndarray) -> float:
     >>> round(spearman(np.array([1, 2, 3]), np.array([10, 20, 400])), 12)
     1.0
     """
-    return pearson(_ranks(_require_same_size(gold, predicted)), _ranks(np.asarray(predicted)))
+    gold, predicted = _as_arrays(gold, predicted)
+    return pearson(_ranks(gold), _ranks(predicted))
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -82,11 +86,11 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return (np.cumsum(counts) - (counts - 1) / 2)[codes]
 
 
-def _require_same_size(gold: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return `gold` as an array; raise DataError if the sizes differ or are 0."""
+def _as_arrays(gold: Sequence, predicted: Sequence) -> tuple[np.ndarray, np.ndarray]:
+    """Return both as arrays; raise DataError if their sizes differ or are 0."""
     if len(gold) != len(predicted) or not len(gold):
         raise DataError("predictions-count-differs", predictions=len(predicted), rows=len(gold))
-    return np.asarray(gold)
+    return np.asarray(gold), np.asarray(predicted)
 
 
 def _f1(correct: int, predicted: int, gold: int) -> float:
@@ -100,8 +104,8 @@ def _f1(correct: int, predicted: int, gold: int) -> float:
 def entity_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
     """Precision, recall and F1 of entities, and the mean F1 of the entity types.
 
-    A predicted entity is correct if its type, first and last word are. All metrics are fractions in 0..1 over all
-    sentences, as `seqeval` computes them by default.
+    A predicted entity is correct if a gold entity has the same type, first and last word. All metrics are fractions in
+    0..1 over all sentences, as `seqeval` computes them by default.
 
     Args:
         gold: the correct tags of every sentence.
@@ -148,7 +152,7 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
 
 
 def name_metrics(metrics: dict, split: str, first: bool) -> dict:
-    """Name the metrics of one of several splits: those of the first split stay, those of others get a prefix.
+    """Name the metrics of one of several splits: those of the first split keep their names, others get a prefix.
 
     >>> name_metrics({"accuracy": 71.0}, "validation_mismatched", first=False)
     {'mismatched_accuracy': 71.0}

@@ -60,8 +60,8 @@ def write_table(path: Path, examples: Examples, predictions: Sequence, format_pr
 def read_table(path: Path, examples: Examples, parse: Callable) -> list:
     """Read the predictions of a table, in the order of the examples. Rows are matched by id, not by their order.
 
-    Predictions of skipped rows are ignored. If the ids of some skipped rows are unknown, as many unknown ids are
-    ignored.
+    Predictions for skipped rows are ignored. If the ids of n skipped rows could not be read, up to n predictions with
+    unknown ids are ignored too.
 
     Args:
         path: the file.
@@ -69,30 +69,32 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
         parse: (cell, examples) -> prediction, or ValueError or IndexError.
 
     Raises:
-        DataError: the file is invalid, an id is missing, unknown or repeated, or a prediction is not one of this task.
+        DataError: the file is invalid, an id is missing, unknown or repeated, or a prediction is not valid for the
+            task.
     """
     table = read_file(path)
-    names = ("index", "id"), ("prediction", "label")
-    columns = [next((name for name in options if name in table.columns), None) for options in names]
-    if None in columns:
+    id_column = next((name for name in ("index", "id") if name in table.columns), None)
+    prediction_column = next((name for name in ("prediction", "label") if name in table.columns), None)
+    if id_column is None or prediction_column is None:
         raise DataError("predictions-without-columns", path=path)
     predictions: dict[str, object] = {}
     expected = {row.id for row in examples}
-    skipped = Counter(row.id for row in examples.skipped)  # how often each id may occur once more; None if unknown
+    # how many predictions of each id to ignore; the key None counts the skipped rows whose ids could not be read
+    ignorable = Counter(row.id for row in examples.skipped)
     for number, row in enumerate(table.rows, 1):
-        id = None if is_blank(row.get(columns[0])) else str(row[columns[0]])
+        id = None if is_blank(row.get(id_column)) else str(row[id_column])
         if id is not None and (id not in expected or id in predictions):
-            key = id if skipped[id] or id in expected else None
-            if skipped[key]:
-                skipped[key] -= 1
+            key = id if ignorable[id] or id in expected else None
+            if ignorable[key]:
+                ignorable[key] -= 1
                 continue
-        if missing := [column for column in columns if is_blank(row.get(column))]:
+        if missing := [column for column in (id_column, prediction_column) if is_blank(row.get(column))]:
             raise invalid_row(path, number, Message("cell-missing", column=repr(missing[0])))
         if id in predictions:
             raise DataError("predictions-id-repeated", path=path, row=number, id=id)
         if id not in expected:
             raise DataError("predictions-id-unknown", path=path, row=number, id=id, name=examples.name)
-        cell = str(row[columns[1]]).strip()
+        cell = str(row[prediction_column]).strip()
         try:
             predictions[id] = parse(cell, examples)
         except (ValueError, IndexError, OverflowError):
@@ -134,8 +136,8 @@ def read_conll(path: Path, examples: Examples) -> list[list[str]]:
     sentences = [[line for line in block.split("\n") if line] for block in blocks]
     sentences = [sentence for sentence in sentences if sentence]
     if len(sentences) == len(examples) + len(examples.skipped):
-        skipped = {row.place for row in examples.skipped}
-        sentences = [sentence for place, sentence in enumerate(sentences) if place not in skipped]
+        skipped = {row.index for row in examples.skipped}
+        sentences = [sentence for index, sentence in enumerate(sentences) if index not in skipped]
     if len(sentences) != len(examples):
         raise DataError(
             "conll-sentences-differ", path=path, sentences=len(sentences), name=examples.name, expected=len(examples)

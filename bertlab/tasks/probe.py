@@ -1,4 +1,4 @@
-"""A prediction as logits of candidates, for interventions: it is recomputed from changed hidden states.
+"""A prediction as logits of candidates, which can be recomputed from the hidden states that interventions changed.
 
 Shape legend: B batch, P positions, H hidden, C candidates.
 """
@@ -35,5 +35,6 @@ def make_pooled_probe(model: Bert, kind: str, encoding: Encoding, head: Callable
         head: pooled hidden states [B, H] -> logits [B, C].
         labels: the names of the candidates.
     """
+    # the position that `Bert.pool` reads
     position = len(encoding) - 1 if model.config.left_to_right else 0
     return Probe(kind, encoding, (position,), lambda hidden_B1H: head(model.pooler(hidden_B1H)), labels.__getitem__)

@@ -30,7 +30,7 @@ class TaskTypes(Mapping[str, TaskType]):
         """Add a task type, or replace the task type with the same name."""
         self._by_name[task_type.name] = task_type
         self._names[task_type.name] = task_type.name
-        for alias in task_type.aliases:  # a subclass inherits aliases, but they keep naming its parent
+        for alias in task_type.aliases:  # a subclass inherits its parent's aliases, which still mean the parent
             self._names.setdefault(alias, task_type.name)
 
     def remove(self, name: str) -> None:

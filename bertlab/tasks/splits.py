@@ -21,7 +21,7 @@ def choose_split(source: str | Path, split: str, spec: TaskSpec) -> str:
 
 
 def find_held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
-    """Find the splits to evaluate during fine-tuning: those of --validation, or those next to the training rows.
+    """Find the splits to evaluate during fine-tuning, in --validation or else in the data set of the training rows.
 
     Args:
         data: the path or hub id of --data; None for the task's own data set.

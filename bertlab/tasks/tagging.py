@@ -88,8 +88,8 @@ def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = Fa
     """Predict the tag of every word from its first token, and the entities that the tags mark.
 
     Args:
-        by_token: predict a tag for every token instead, for checkpoints trained on tags of characters (KLUE-NER): there
-            a name and the particle attached to it are one word.
+        by_token: predict a tag for every token instead, for checkpoints trained on tags of characters (KLUE-NER). In
+            Korean a name and the particle attached to it are one word, and need different tags.
 
     Raises:
         MissingHead: the model has no tagging output layer.
@@ -112,13 +112,13 @@ def predict_tags(model: Bert, text: str, encoding: Encoding, by_token: bool = Fa
         )
         for position, start, end in units
     ]
-    found_entities = []
+    entities = []
     for label, first, last in entity_spans([row.tag for row in rows]) if is_entity_scheme(labels) else ():
         entity_words = rows[first : last + 1]
         start, end = entity_words[0].start, entity_words[-1].end
         probability = float(np.mean([max(word.probabilities) for word in entity_words]))
-        found_entities.append(Entity(text[start:end], start, end, label, probability))
-    return Tags(labels, tuple(rows), tuple(found_entities))
+        entities.append(Entity(text[start:end], start, end, label, probability))
+    return Tags(labels, tuple(rows), tuple(entities))
 
 
 def _first_tokens(

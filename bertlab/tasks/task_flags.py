@@ -112,7 +112,7 @@ def spec_of_record(record: dict) -> TaskSpec:
         name: tuple(value) if isinstance(value, list) else value
         for name, value in rename_keys(record, TASK_KEYS).items()
     }
-    default_spec = task_type.default_spec()  # old records lack the columns of questions
+    default_spec = task_type.default_spec()  # old records of question answering do not name the columns
     try:
         return TaskSpec(
             **{

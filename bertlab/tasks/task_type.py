@@ -44,7 +44,7 @@ class TaskType(ABC):
     probe_reads_pair: ClassVar[bool] = False
     """Whether `probe` needs a second text."""
     probe_covers_all_candidates: ClassVar[bool] = False
-    """Whether the probabilities of `probe` are over all candidates, while those of `command` are over the best ones."""
+    """Whether `probe` computes probabilities over all candidates, and the command over only the best ones."""
 
     @property
     def hf_class(self) -> str:
@@ -72,7 +72,7 @@ class EvaluationOptions:
     source: str
     """A file, a directory or a hub id."""
     local: bool
-    """Whether the user gave `source`, so that it may be a directory with only some of the task's splits."""
+    """Whether `source` is the user's own data, which may have only some of the splits of the task's data set."""
     split: str
     """"validation", "test" or the name of a split."""
     task: str
@@ -88,7 +88,7 @@ class EvaluationOptions:
     tune_threshold: bool = False
     """Whether to tune tau on these rows instead of using the checkpoint's tau."""
     no_answer: Path | None = None
-    """A file with a no-answer score for each question, if the predictions come from a file."""
+    """If the predictions come from a file: another file, with a no-answer score for each question."""
 
 
 class ProgressMetric(NamedTuple):
@@ -104,7 +104,7 @@ class FinetuneTaskType(TaskType):
     """A task type that a checkpoint can be fine-tuned and evaluated on."""
 
     metrics: ClassVar[tuple[str, ...]]
-    """The metrics of a custom task of this type; the first one compares runs."""
+    """The metrics of a custom task of this type; the first one is used to compare runs."""
     max_tokens: ClassVar[int] = 128
     """Default maximum number of tokens in an input."""
     reads_windows: ClassVar[bool] = False
@@ -116,7 +116,7 @@ class FinetuneTaskType(TaskType):
     column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
     """The fields of `task_flags.TaskFlags` that name its columns, except those of the label and the id."""
     required_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """The fields of these that a custom task must set."""
+    """The fields of `column_flags` that a custom task must set."""
     uses_labels: ClassVar[bool] = False
     """Whether the output layer has one row for each label."""
     predicts_value: ClassVar[bool] = False
@@ -124,7 +124,7 @@ class FinetuneTaskType(TaskType):
     scores_no_answer: ClassVar[bool] = False
     """Whether the prediction can be "no answer", which has its own score."""
     has_confusion_of_labels: ClassVar[bool] = False
-    """Whether the confusion matrix counts each row once, so that the share of the most frequent label is meaningful."""
+    """Whether the confusion matrix counts each example once, so that its `majority_share` is meaningful."""
     count_name: ClassVar[str] = "examples"
     """The key of the number of rows among the metrics."""
     json_suffix: ClassVar[str] = ".jsonl"
@@ -138,7 +138,7 @@ class FinetuneTaskType(TaskType):
 
     def default_spec(self) -> TaskSpec:
         """A custom task of this type with default columns."""
-        return TaskSpec(self.name, "", "", self.metrics, "", id="")
+        return TaskSpec(kind=self.name, hub_id="", language="", metrics=self.metrics, source="", id="")
 
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
         """Replace the columns of a task by those that the user names."""

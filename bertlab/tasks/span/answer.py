@@ -32,7 +32,7 @@ class Answer:
     end: int
     """The character after it."""
     score: float
-    """S.T_i + E.T_j, a logit."""
+    """The start logit of its first token plus the end logit of its last token (S.T_i + E.T_j in the paper)."""
     probability: float
     """Softmax of the score over the twenty best spans (or more, if more were requested) and "no answer"."""
 
@@ -44,7 +44,7 @@ class Answers:
     answers: tuple[Answer, ...]
     """The best spans, best first."""
     no_answer_score: float
-    """The score of "no answer", S.C + E.C; the minimum over the windows."""
+    """Start logit plus end logit of [CLS] (S.C + E.C in the paper), minimum over the windows."""
     no_answer_probability: float
     """The probability of "no answer": softmax of its score and the scores of the spans."""
     words: tuple[tuple[int, int], ...]
@@ -54,11 +54,12 @@ class Answers:
     end_probs: tuple[float, ...]
     """For each word, the probability that the answer ends there, computed in the same way."""
     windows: tuple[tuple[int, int], ...]
-    """The characters of the passage that each window shows."""
+    """The part of the passage in each window: its first character, and the character after its last."""
     best_window: int
     """The index of the window that contains the best answer."""
     null_threshold: float | None = None
-    """The threshold tau: "no answer" is predicted if the margin exceeds it; None for a model that always answers."""
+    """The threshold tau: the prediction is "no answer" if `no_answer_margin` exceeds it. None for a model that always
+    answers."""
 
     @property
     def no_answer_margin(self) -> float:
@@ -140,7 +141,7 @@ def find_answers(reading: SpanReading, n_best: int = N_BEST) -> Answers:
 
 
 def shown_characters(window: Window) -> tuple[int, int]:
-    """The characters of the passage that a window shows: the first, and the one after the last."""
+    """The part of the passage in a window: its first character, and the character after its last."""
     offsets_P2 = window.offsets_T2[window.passage]
     return int(offsets_P2[0, 0]), int(offsets_P2[-1, 1])
 

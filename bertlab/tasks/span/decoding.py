@@ -1,6 +1,6 @@
-"""Decode start and end scores to the best spans of a passage and the score of "no answer".
+"""Decode start and end logits into the best spans of a passage and the score of "no answer".
 
-No model is needed here: the caller computes the scores. Source: Devlin et al. 2019, section 4.2, and `run_squad.py` of
+No model is needed here: the caller computes the logits. Source: Devlin et al. 2019, section 4.2, and `run_squad.py` of
 google-research/bert.
 
 Shape legend: T tokens of a window, W windows, P tokens of the passage in a window, I starts, J ends.
@@ -25,7 +25,7 @@ class Span:
     text: str
     """passage[start:end]."""
     score: float
-    """S.T_i + E.T_j, a logit."""
+    """The start logit of its first token plus the end logit of its last token (S.T_i + E.T_j in the paper)."""
     window: int
     """The index of the window that contains it."""
 
@@ -37,7 +37,7 @@ class Decoded:
     spans: tuple[Span, ...]
     """The n best spans, best first; no two have the same text."""
     no_answer_score: float
-    """S.C + E.C, minimum over the windows."""
+    """Start logit plus end logit of [CLS] (S.C + E.C in the paper), minimum over the windows."""
 
     @property
     def text(self) -> str:
@@ -46,7 +46,7 @@ class Decoded:
 
     @property
     def no_answer_margin(self) -> float:
-        """No-answer score minus the best span's: above a threshold tau, the answer is "" (section 4.3)."""
+        """No-answer score minus the best span's score; above the threshold tau the answer is "" (section 4.3)."""
         return self.no_answer_score - self.spans[0].score if self.spans else float("inf")
 
 
@@ -119,7 +119,7 @@ def decode_all(
 
 
 def _find_highest(logits: np.ndarray, is_allowed: np.ndarray, n: int) -> np.ndarray:
-    """The positions of the n highest allowed logits, highest first; equal logits in the order of their positions.
+    """Find the positions of the n highest allowed logits, highest first; equal logits are ordered by position.
 
     >>> _find_highest(np.array([1.0, 3.0, 3.0, 9.0]), np.array([True, True, True, False]), 2).tolist()
     [1, 2]

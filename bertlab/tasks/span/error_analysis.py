@@ -47,22 +47,22 @@ def analyse_questions(
     margins = {row["id"]: spans.no_answer_margin for row, spans in zip(rows, decoded, strict=True)}
     tau = (loaded.null_threshold or 0.0) if unanswerable else None
     metrics = score_with_threshold(answers, margins, rows, spec, tau)
-    scored_rows, exact = [], []
+    scored_rows, exact_matches = [], []
     for row, spans in zip(rows, decoded, strict=True):
         answer = "" if unanswerable and spans.no_answer_margin > tau else spans.text
         golds = drop_empty_golds(row["answers"]["text"], script)
-        exact.append(max(exact_match(answer, gold, script) for gold in golds))
+        exact_matches.append(max(exact_match(answer, gold, script) for gold in golds))
         f1 = max(answer_f1(answer, gold, float(unanswerable), script) for gold in golds)
         probability = _gold_probability(spans, golds, unanswerable, script)
         scored_rows.append(ScoredRow(row["id"], (row["question"], row["context"]), golds[0], answer, f1, probability))
     return TaskAnalysis(
         {name: metrics[name] for name in SHOWN_METRICS if name in metrics}, scored_rows,
-        groups=_group_questions(scored_rows, exact, spec.language),
+        groups=_group_questions(scored_rows, exact_matches, spec.language),
     )  # fmt: skip
 
 
 def _group_questions(
-    scored_rows: Sequence[ScoredRow], exact: Sequence[float], language: str
+    scored_rows: Sequence[ScoredRow], exact_matches: Sequence[float], language: str
 ) -> dict[str, tuple[Group, ...]]:
     """Group questions by question word and by length of the answer."""
     by_word, by_length = defaultdict(list), defaultdict(list)
@@ -75,7 +75,7 @@ def _group_questions(
         "length": [(name, by_length[name]) for name in order if name in by_length],
     }
     return {
-        by: tuple(_score_group(name, rows, scored_rows, exact) for name, rows in named_rows)
+        by: tuple(_score_group(name, rows, scored_rows, exact_matches) for name, rows in named_rows)
         for by, named_rows in groups.items()
     }
 
@@ -116,7 +116,9 @@ def _length_group(answer: str) -> str:
     return next((name for max_words, name in _LENGTHS if words <= max_words), "9+")
 
 
-def _score_group(name: str, rows: Sequence[int], scored_rows: Sequence[ScoredRow], exact: Sequence[float]) -> Group:
+def _score_group(
+    name: str, rows: Sequence[int], scored_rows: Sequence[ScoredRow], exact_matches: Sequence[float]
+) -> Group:
     f1 = 100 * float(np.mean([scored_rows[row].score for row in rows]))
-    exact_percent = 100 * float(np.mean([exact[row] for row in rows]))
-    return Group(name, tuple(rows), exact_percent, f1)
+    exact_match_percent = 100 * float(np.mean([exact_matches[row] for row in rows]))
+    return Group(name, tuple(rows), exact_match_percent, f1)

@@ -156,8 +156,8 @@ def score_squad(
     Args:
         predictions: question id -> predicted answer, "" for no answer.
         golds: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0 a row without answers
-            counts as unanswerable, even if no row has any; test for hidden answers first
-            (`tasks.span.squad.is_labelled`).
+            counts as unanswerable, also in a test set whose answers are all hidden; call
+            `tasks.span.squad.is_labelled` first to exclude such a set.
         no_answer: v2.0 only: a score for each id; higher means less likely to have an answer (a probability or a margin
             of logits).
         threshold: v2.0 only: a question whose no_answer score is above it counts as answered "".

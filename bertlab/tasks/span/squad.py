@@ -58,8 +58,8 @@ def read_rows(
     Raises:
         DataError: there is no such file or split, or the hub cannot be reached.
     """
-    if found := find_split(source, split):
-        return _read_files(split_name(source, split, found), found, invalid_rows, spec, training, limits)
+    if paths := find_split(source, split):
+        return _read_files(split_name(source, split, paths), paths, invalid_rows, spec, training, limits)
     rows = hub.load(str(source), split)
     table = Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list())
     return _read_questions(table, invalid_rows, spec, training)
@@ -75,7 +75,7 @@ def _read_files(
 
 
 def _read_table(path: Path, limits: Limits | None, invalid_rows: InvalidRows | None) -> tuple[Rows, bool]:
-    """Read one row for each question, and whether the file is SQuAD's nested JSON."""
+    """Read one row for each question, and find whether the file is SQuAD's nested JSON."""
     table = read_file(path, limits, ".json", invalid_rows)
     if len(table) > 1 or "data" not in table.columns:
         return table, False

@@ -75,7 +75,8 @@ class SpanPredictions:
     answers: dict[str, str]
     """The best span of each question."""
     no_answer: dict[str, float] | None
-    """The no-answer score of each question; for a model's answers, its margin over the best span. None: no scores."""
+    """The no-answer score of each question; for answers of a model, minus the score of the best span. None if there
+    are no such scores."""
     threshold: float | None
     """The threshold tau: a higher no-answer score means "no answer". None tunes tau on these rows if the answers come
     from a model, and applies no threshold if they come from a file."""
@@ -92,8 +93,8 @@ def span_loss(model: nn.Module, batch: SpanBatch) -> Loss:
     end = F.cross_entropy(logits_BT2[..., 1], batch.end_B)
     with torch.no_grad():
         predicted_B2 = logits_BT2.argmax(1)
-        hits = ((predicted_B2[:, 0] == batch.start_B) & (predicted_B2[:, 1] == batch.end_B)).float().mean()
-    return Loss((start + end) / 2, {"exact": hits}, inputs.attention_mask_BT.sum())
+        exact = ((predicted_B2[:, 0] == batch.start_B) & (predicted_B2[:, 1] == batch.end_B)).float().mean()
+    return Loss((start + end) / 2, {"exact": exact}, inputs.attention_mask_BT.sum())
 
 
 def make_span_batches(
@@ -122,7 +123,7 @@ def answer_metrics(
     threshold: float | None = None,
     **options,
 ) -> dict:
-    """Compute the task's metrics of a model's answers.
+    """Answer questions with a model, and compute the task's metrics.
 
     Args:
         threshold: tau, for tasks with unanswerable questions; None tunes it on these rows.
@@ -160,12 +161,12 @@ class SpanTask(FinetuneTaskType):
     required_flags = ()
     scores_no_answer = True
     count_name = "questions"
-    json_suffix = ".json"  # SQuAD's own form is one value over many lines
+    json_suffix = ".json"  # SQuAD's own form is one JSON object over many lines
     fixed_columns = True
     loss = staticmethod(span_loss)
 
     def default_spec(self) -> TaskSpec:
-        return span_task("", "", "")
+        return span_task(hub_id="", source="", language="")
 
     def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
         return spec.replace(text=(text or spec.text[0], pair or spec.text[1]))
@@ -198,8 +199,8 @@ class SpanTask(FinetuneTaskType):
             raise DataError("no-trainable-row")
 
         def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
-            all_rows = limit is None or limit >= len(held_out)
-            sample = held_out if all_rows else [held_out[i] for i in choose_evenly(len(held_out), limit)]
+            uses_all_rows = limit is None or limit >= len(held_out)
+            sample = held_out if uses_all_rows else [held_out[i] for i in choose_evenly(len(held_out), limit)]
             return answer_metrics(
                 model, loaded.tokenizer, sample, spec, max_tokens=options.max_tokens, stride=options.stride,
                 progress=progress,

@@ -64,10 +64,10 @@ def add_unanswerable(rows: Sequence[Mapping], per_answered: float, seed: int = 0
     A generated row has the columns of the original row, no answers, and an id that names the method:
 
     - "ID.removed": the sentence with the answer is removed.
-    - "ID.elsewhere": the passage is replaced by the paragraph of the article that shares most words with the question
-      and does not contain the answer.
+    - "ID.elsewhere": the passage is replaced by the paragraph of the article that shares the most words with the
+      question and does not contain the answer.
     - "ID.elsewhere.fitted": in addition, names of the question that this paragraph lacks are replaced by names from it.
-    - "ID.swapped": a name, number or noun of the question is replaced by another of the same shape.
+    - "ID.swapped": a name, number or noun of the question is replaced by another of the same kind.
     - "ID.opposite": a word of the question is replaced by its opposite.
     - "ID.negated": the auxiliary verb of the question is negated.
 
@@ -115,7 +115,7 @@ class _Article:
     """The distinct paragraphs of the rows with one title."""
 
     def __init__(self) -> None:
-        self.paragraphs: dict[str, None] = {}
+        self.paragraphs: dict[str, None] = {}  # an ordered set
 
     @cached_property
     def words(self) -> dict[str, set[str]]:
@@ -123,7 +123,7 @@ class _Article:
         return {paragraph: _long_words(paragraph) for paragraph in self.paragraphs}
 
     @cached_property
-    def lower(self) -> dict[str, str]:
+    def lowercase_text(self) -> dict[str, str]:
         """Each paragraph in lower case."""
         return {paragraph: paragraph.lower() for paragraph in self.paragraphs}
 
@@ -181,8 +181,9 @@ def find_names(text: str) -> list[str]:
         starts_sentence = match.start() in begins or text[match.start() - 1] in "\"'(“"
         first_word, _, rest = match[0].partition(" ")
         name = rest if first_word in _FUNCTION_WORD_SET else match[0]
-        ordinary_word = starts_sentence and name[:1].isalpha() and " " not in match[0]
-        if name and name[0] not in "ot" and not ordinary_word and name not in result:
+        may_be_ordinary_word = starts_sentence and name[:1].isalpha() and " " not in match[0]
+        # what follows a function word may begin with "of" or "the", as in "One of America", and is then no name
+        if name and name[0] not in "ot" and not may_be_ordinary_word and name not in result:
             result.append(name)
     return result
 
@@ -219,12 +220,12 @@ def _remove_sentence(row: Mapping, article: _Article, rng: np.random.Generator) 
 
 
 def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
-    """Replace the passage by the paragraph that shares most words with the question and contains no answer."""
+    """Replace the passage by the paragraph that shares the most words with the question and contains no answer."""
     question_words, answers = _long_words(row["question"]), [text.strip().lower() for text in row["answers"]["text"]]
     others = [
         (len(question_words & words), paragraph)
         for paragraph, words in article.words.items()
-        if paragraph != row["context"] and not any(text in article.lower[paragraph] for text in answers)
+        if paragraph != row["context"] and not any(text in article.lowercase_text[paragraph] for text in answers)
     ]
     most, paragraph = max(others, key=itemgetter(0), default=(0, ""))
     if most < 2:
@@ -244,7 +245,7 @@ def _change_paragraph(row: Mapping, article: _Article, rng: np.random.Generator)
 def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
     """Replace one name, number or noun of the question by another, from the passage or its article.
 
-    The sentence of the answer is not used: with a name from there, the question could be answerable.
+    Names and nouns in the sentence with the answer are not used, since the question could then still be answerable.
     """
     context, question, begin = row["context"], row["question"], row["answers"]["answer_start"][0]
     answer_sentence = next(context[a:b] for a, b in split_sentences(context) if b > begin)

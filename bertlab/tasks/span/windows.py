@@ -1,6 +1,6 @@
 """Split passages into windows, and locate the answer in each window for training.
 
-`decoding` turns the scores of a model into text. No model is needed here. Source: Devlin et al. 2019, section 4.2, and
+`decoding` turns the logits of a model into text. No model is needed here. Source: Devlin et al. 2019, section 4.2, and
 `run_squad.py` of google-research/bert.
 
 Shape legend: T tokens of a window, W windows, K windows of one question, P passages (distinct), Q questions.
@@ -92,9 +92,9 @@ class SpanWindows(Sequence):
     question_W: np.ndarray
     """The index of each window's question."""
     first_W: np.ndarray
-    """The first token of the passage that each window shows."""
+    """The index, among the tokens of the whole passage, of the first one in each window."""
     length_W: np.ndarray
-    """The number of passage tokens that each window shows."""
+    """The number of passage tokens in each window."""
     cls_id: int
     """The token id of [CLS]."""
     sep_id: int
@@ -353,7 +353,7 @@ def _find_answer_error(context: str, texts: Sequence[str], starts: Sequence[int]
 
 
 def _locate_answers(windows: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find the first and last token of each question's answer in each window; 0 if a window lacks any part of it.
+    """Find the first and last token of the answer in each window; 0 if a window does not contain the whole answer.
 
     Args:
         begin_Q: the first character of each answer in its passage; -1 for no answer.
