@@ -1,4 +1,4 @@
-// Draws words on a line and an arc for each attention weight: one colour for each head, thicker arcs for larger weights.
+// Draws words in a row and an arc for each attention weight: one colour for each head, thicker arcs for larger weights.
 const HEIGHT = 150;
 
 function element(name, attributes, text = "") {

@@ -1,5 +1,5 @@
-// The grid of layers and heads. A click switches a head off or on, a double-click keeps only this head of its layer, and a
-// click on a layer switches all its heads. Every message to Python is the complete line of changes
+// The grid of heads on the head surgery page, one row for each layer. A click switches a head off or on, a double-click keeps
+// only this head of its layer, and a click on a layer switches all its heads. Every message to Python is the complete line of changes
 // (`bertlab.explore.intervention_syntax`), so nothing is lost if a message does not arrive.
 const DOUBLE_CLICK_MS = 230; // maximum time between the two clicks of a double-click
 
@@ -7,7 +7,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".heads");
   const state = (root.state ??= { log: data.log, off: new Set(), pending: null, sent: null });
   root.data = data;
-  // while a message is on its way, the data of Python are older than the state shown here
+  // until Python has received the last message, its data are older than the state shown here
   if (state.sent === null || data.received === state.sent || data.log === state.sent) {
     state.sent = null;
     if (!state.pending) Object.assign(state, { log: data.log, off: new Set(data.off) });
@@ -50,9 +50,9 @@ function build(root, send) {
 
 /** The layer and head of a button; the head is null for the button of a whole layer. */
 const layerAndHead = (button) => ({ layer: Number(button.dataset.layer), head: button.dataset.head === undefined ? null : Number(button.dataset.head) });
-const name = (layer, head) => `${layer}.${head}`;
+const headName = (layer, head) => `${layer}.${head}`;
 /** The names of all heads of a layer. */
-const headsOf = (root, layer) => [...Array(root.data.heads).keys()].map((head) => name(layer, head));
+const headsOf = (root, layer) => [...Array(root.data.heads).keys()].map((head) => headName(layer, head));
 
 function handleClick(root, button, byKeyboard, send) {
   const { state } = root, { layer, head } = layerAndHead(button);
@@ -62,7 +62,7 @@ function handleClick(root, button, byKeyboard, send) {
     row.forEach((item) => (allOff ? state.off.delete(item) : state.off.add(item)));
     return apply(root, `${layer}`, send);
   }
-  const part = name(layer, head);
+  const part = headName(layer, head);
   if (state.pending?.part === part) {
     clearTimeout(state.pending.timer);
     toggle(state.off, part);
@@ -75,9 +75,9 @@ function handleClick(root, button, byKeyboard, send) {
   paint(root);
 }
 
-/** Switch off all other heads of the layer, or switch all heads on if that is already so. */
+/** Switch off all other heads of the layer, or, if they are off already, switch all heads of the layer on. */
 function keepOnly(root, layer, head, send) {
-  const { off } = root.state, row = headsOf(root, layer), own = name(layer, head);
+  const { off } = root.state, row = headsOf(root, layer), own = headName(layer, head);
   const isAlone = row.every((item) => off.has(item) !== (item === own));
   row.forEach((item) => (isAlone || item === own ? off.delete(item) : off.add(item)));
   apply(root, isAlone ? `${layer}s` : `${own}s`, send);
@@ -94,7 +94,7 @@ function flush(root, send) {
   apply(root, pending.part, send);
 }
 
-/** Append a part to the line of changes and send the line. */
+/** Append a change to the line of changes and send the whole line. */
 function apply(root, part, send) {
   const { state } = root;
   state.log = state.sent = state.log ? `${state.log},${part}` : part;
@@ -119,7 +119,7 @@ function handleKey(root, button, event, send) {
 }
 
 const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
-const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
+const fillTemplate = (text, values) => text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
 const percent = (value) => (value > 0 && value < 0.001 ? "< 0.1%" : `${(100 * value).toFixed(1)}%`);
 
 /** The colour of a head's effect. A head helps if the log-odds fall when it is off. The larger the effect, the stronger the colour. */
@@ -135,10 +135,10 @@ function textColour({ dark, light }, value, limit) {
 }
 
 function describe(root, layer, head) {
-  const { effects, probabilities, roles, texts, before } = root.data, lines = [fill(texts.head, { layer, head })];
-  if (effects) lines.push(fill(texts.effect, { effect: signed(effects[layer][head]), before: percent(before), after: percent(probabilities[layer][head]) }));
-  if (roles) lines.push(fill(texts.role, { role: texts.roles[roles[layer][head][0]], share: percent(roles[layer][head][1]) }));
-  if (root.state.off.has(name(layer, head))) lines.push(texts.off);
+  const { effects, probabilities, roles, texts, before } = root.data, lines = [fillTemplate(texts.head, { layer, head })];
+  if (effects) lines.push(fillTemplate(texts.effect, { effect: signed(effects[layer][head]), before: percent(before), after: percent(probabilities[layer][head]) }));
+  if (roles) lines.push(fillTemplate(texts.role, { role: texts.roles[roles[layer][head][0]], share: percent(roles[layer][head][1]) }));
+  if (root.state.off.has(headName(layer, head))) lines.push(texts.off);
   return lines;
 }
 
@@ -148,12 +148,12 @@ function paint(root) {
   for (const button of root.querySelectorAll(".grid button")) {
     const { layer, head } = layerAndHead(button);
     if (head === null) {
-      button.textContent = root.clientWidth < 480 ? `${layer}` : fill(texts.layer, { layer });
+      button.textContent = root.clientWidth < 480 ? `${layer}` : fillTemplate(texts.layer, { layer });
       button.title = texts.toggle;
       button.setAttribute("aria-pressed", headsOf(root, layer).every((item) => state.off.has(item)));
       continue;
     }
-    const isOff = state.off.has(name(layer, head)), value = effects?.[layer][head];
+    const isOff = state.off.has(headName(layer, head)), value = effects?.[layer][head];
     button.className = isOff ? "off" : "";
     button.setAttribute("aria-pressed", isOff);
     button.setAttribute("aria-label", describe(root, layer, head).join(" · "));

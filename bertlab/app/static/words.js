@@ -1,4 +1,4 @@
-// Draws a text as words to click. Python says which words are masked; a click reports the number of the word.
+// Draws a text whose words are buttons. Python says which words are masked; a click reports the number of the word.
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".words");
   const focused = [...root.querySelectorAll("button")].indexOf(root.getRootNode().activeElement);

@@ -14,7 +14,7 @@ import { History, INITIAL_STATE, VIEWS, ZOOMS, stateKey, validateState } from ".
 import { viewTexts } from "./texts.js";
 
 const EMIT_AFTER = 150; // ms without a further change before the state is reported to the host
-const FETCH_AFTER = 40; // ms, if the picture needs data from the host
+const FETCH_AFTER = 40; // ms instead of EMIT_AFTER if the picture waits for data from the host
 
 /** The state, the controls and the current picture. */
 class AttentionView {
@@ -52,7 +52,7 @@ class AttentionView {
       else Object.assign(this.state, { layer: block.layer, head: block.head ?? this.state.head });
     }
     this.isMounted = true;
-    if (!this.bar || languageChanged || this.barShape !== this.shape) this.build();
+    if (!this.bar || languageChanged || this.builtShape !== this.controlShape) this.build();
     await this.loadAndDraw(generation);
   }
 
@@ -73,14 +73,15 @@ class AttentionView {
     this.data = this.state.merge ? this.merged : this.tokenData;
   }
 
-  /** Wrap a draw function so that it does nothing while a new input has no layout; `refresh` draws that later. */
+  /** Wrap a draw function so that it draws nothing while a new input has no layout yet; `refresh` lays it out and draws it. */
   whenLaidOut(draw) {
     return () => {
       if (this.laidOutData === this.data) draw();
     };
   }
 
-  get shape() {
+  /** What the number of controls depends on; when it changes, the controls are built again. */
+  get controlShape() {
     const { layers, heads, segments } = this.tokenData;
     return `${layers}.${heads}.${segments.includes(1)}.${Boolean(this.tokenData.words)}`;
   }
@@ -118,10 +119,11 @@ class AttentionView {
     this.state = { ...this.state, ...change };
     this.validate();
     if (stateKey(before) !== stateKey(this.state)) this.history.record(before, change);
-    this.changed();
+    this.applyState();
   }
 
-  changed() {
+  /** Draw the new state now, and report it to the host a little later. */
+  applyState() {
     this.loadAndDraw(this.generation);
     clearTimeout(this.emitTimer);
     this.emitTimer = setTimeout(() => this.report(), this.tokenData.has(this.state.layer, this.neededHeads) ? EMIT_AFTER : FETCH_AFTER);
@@ -133,14 +135,14 @@ class AttentionView {
     if (!state) return;
     this.state = state;
     this.validate();
-    this.changed();
+    this.applyState();
   }
 
   handleShortcut(event) {
     const key = event.key.toLowerCase();
     if ((event.ctrlKey || event.metaKey) && (key === "z" || key === "y")) {
       const action = key === "y" || event.shiftKey ? "redo" : "undo";
-      if (!this.history[action === "undo" ? "past" : "future"].length) return; // leave the key to the host, which may have its own undo
+      if (!this.history[action === "undo" ? "past" : "future"].length) return; // the host may have an undo of its own, so it gets the key
       event.preventDefault();
       event.stopPropagation();
       this.applyHistory(action);
@@ -184,7 +186,7 @@ class AttentionView {
     if (this.pictureName === "grid" || !ready()) await tokenData.openThumbs();
     if (generation !== this.generation) return;
     this.refresh();
-    if (this.pictureName === "grid" && tokenData.small) {
+    if (this.pictureName === "grid" && tokenData.isSmall) {
       await Promise.all(Array.from({ length: tokenData.layers }, (_, layer) => tokenData.open(layer, this.allHeads)));
       if (generation === this.generation && this.pictureName === "grid") this.refresh();
     }
@@ -194,6 +196,7 @@ class AttentionView {
     return Array.from({ length: this.tokenData.heads }, (_, head) => head);
   }
 
+  /** What a picture shows if it has nothing to draw. */
   message() {
     const { data, state } = this;
     if (!this.positions.rows.length || !this.positions.cols.length) return this.texts.empty;
@@ -238,7 +241,7 @@ class AttentionView {
     const { texts: text, data } = this;
     this.picture?.destroy();
     this.picture = null;
-    this.barShape = this.shape;
+    this.builtShape = this.controlShape;
     const button = (label, attributes) => element("button", { type: "button", ...attributes }, label);
     this.viewButtons = VIEWS.map((view) => button(text[view], { "data-view": view, onclick: () => this.set({ view }) }));
     this.previousLayerButton = button("‹", { class: "bl-step", "aria-label": text.previous, title: text.previous, onclick: () => this.stepLayer(-1) });
@@ -275,8 +278,8 @@ class AttentionView {
       this.headButtons.forEach((node, head) => { node.tabIndex = head === next ? 0 : -1; });
       this.headButtons[next].focus();
     } }, element("span", { class: "bl-name" }, text.heads), ...this.headButtons);
-    this.all = button(text.all, { class: "bl-quiet", onclick: () => this.set({ heads: null }) });
-    this.heads.append(this.all);
+    this.allHeadsButton = button(text.all, { class: "bl-quiet", onclick: () => this.set({ heads: null }) });
+    this.heads.append(this.allHeadsButton);
     this.bar = element("div", { class: "bl-bar", role: "toolbar", "aria-label": text.view },
       element("div", { class: "bl-segmented", role: "group", "aria-label": text.view }, ...this.viewButtons),
       stepper, this.filterGroup, this.hide.label, this.renorm.label, this.merge.label, this.fit.label);
@@ -393,13 +396,13 @@ class AttentionView {
     const on = new Set(lines ? this.shownHeads : [state.head]);
     this.headButtons.forEach((node, head) => {
       node.style.setProperty("--head", this.colours[head]);
-      node.style.setProperty("--on-head", readable(this.colours[head]));
+      node.style.setProperty("--on-head", readableTextColour(this.colours[head]));
       node.setAttribute("aria-pressed", String(on.has(head)));
       node.title = lines ? text.headTip : text.squareTip;
     });
     this.headBar.style.display = this.pictureName === "grid" ? "none" : "";
-    this.all.style.display = lines ? "" : "none";
-    this.all.disabled = !state.heads;
+    this.allHeadsButton.style.display = lines ? "" : "none";
+    this.allHeadsButton.disabled = !state.heads;
     this.legend.replaceChildren(...this.legendParts(this.pictureName));
   }
 
@@ -415,7 +418,7 @@ class AttentionView {
     return parts;
   }
 
-  /** Write the line below the picture: which tokens a token attends to and how much, or a hint how to use the picture. */
+  /** Write the line below the picture: the attention of a token to others, or, without a subject, a hint how to use the picture. */
   showReadout(subject, verb = "", pairs = [], place = "") {
     const { texts: text } = this;
     if (!subject) {
@@ -447,7 +450,7 @@ function swatch(colour) {
   return element("span", { class: "bl-swatch", style: `background:${colour}` });
 }
 
-function readable(hex) {
+function readableTextColour(hex) {
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
   return 0.299 * r + 0.587 * g + 0.114 * b > 115 ? PALETTE.themes.dark.ground : PALETTE.themes.light.ground;
 }

@@ -56,9 +56,9 @@ function luminance([r, g, b]) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** Interpolate a colour ramp at `where`, 0 to 1. */
-export function interpolate(ramp, where) {
-  const scaled = Math.min(Math.max(where, 0), 1) * (ramp.length - 1);
+/** Interpolate a colour ramp at a share of its length, 0 to 1. */
+export function interpolate(ramp, share) {
+  const scaled = Math.min(Math.max(share, 0), 1) * (ramp.length - 1);
   const low = Math.min(Math.floor(scaled), ramp.length - 2);
   const fraction = scaled - low;
   return ramp[low].map((value, channel) => Math.round(value + (ramp[low + 1][channel] - value) * fraction));
@@ -107,7 +107,7 @@ export class Surface {
   }
 }
 
-/** Draw a text, shortened to a width with an ellipsis; cut between grapheme clusters. */
+/** Draw a text; if it is wider than `width`, cut it between grapheme clusters and add an ellipsis. */
 export function drawText(context, text, x, y, width) {
   context.fillText(shortenText(context, text, width), x, y);
 }
@@ -117,8 +117,8 @@ const segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter() : 
 
 function shortenText(context, text, width) {
   const key = `${context.font}|${Math.round(width)}|${text}`;
-  const known = shortenedTexts.get(key);
-  if (known !== undefined) return known;
+  const cached = shortenedTexts.get(key);
+  if (cached !== undefined) return cached;
   let result = text;
   if (context.measureText(text).width > width) {
     const parts = segmenter ? Array.from(segmenter.segment(text.slice(0, 400)), (part) => part.segment) : Array.from(text.slice(0, 400));
@@ -144,26 +144,26 @@ export function formatProbability(value, error = 0) {
 }
 
 /**
- * Redraw a view that has data when its size or the host's colours change; for new colours it reads its theme again.
- * Returns a function that stops this.
+ * Redraw a view whenever its size or the host's colours change; after a change of colours, the theme is read again.
+ * Nothing is drawn before the view has data. Returns a function that stops the observation.
  */
 export function observe(view, redraw) {
   const { root } = view;
-  const changed = (what) => {
+  const handleChange = (what) => {
     if (!view.data) return;
     if (what === "theme") view.theme = null;
     redraw();
   };
-  const sizes = new ResizeObserver(() => changed("size"));
+  const sizes = new ResizeObserver(() => handleChange("size"));
   sizes.observe(root);
   const onTransitionEnd = (event) => {
-    if (event.target === root && (event.propertyName === "color" || event.propertyName === "background-color")) changed("theme");
+    if (event.target === root && (event.propertyName === "color" || event.propertyName === "background-color")) handleChange("theme");
   };
   root.addEventListener("transitionend", onTransitionEnd);
   const scheme = matchMedia("(prefers-color-scheme: dark)");
-  const onSchemeChange = () => changed("theme");
+  const onSchemeChange = () => handleChange("theme");
   scheme.addEventListener("change", onSchemeChange);
-  document.fonts?.ready.then(() => changed("theme"));
+  document.fonts?.ready.then(() => handleChange("theme"));
   return () => {
     sizes.disconnect();
     root.removeEventListener("transitionend", onTransitionEnd);
@@ -195,7 +195,7 @@ export function createInteractiveSurface(host, label, paint, listeners) {
   return surface;
 }
 
-/** Run the action of the pressed key in a table from keys to actions. Returns whether there is one. */
+/** Run the action of the pressed key in a table from keys to actions. Returns whether the key has an action. */
 export function runKeyAction(event, keys) {
   const run = keys[event.key];
   if (!run) return false;

@@ -6,7 +6,7 @@ export const FILTERS = { all: [null, null], aa: [0, 0], ab: [0, 1], ba: [1, 0], 
 const MAX_CACHED_HEADS = 48; // the maximum number of decompressed heads of a long input
 const THUMB_SIDE = 64; // rows and columns of a thumbnail
 
-/** Base class of TokenData and WordData. Subclasses have: tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(...). */
+/** What TokenData and WordData share. Each of them has tokens, segments, hideable, size, layers, heads, error, head(layer, head), overview(layer, head, positions). */
 class Units {
   constructor() {
     this.thumbnails = new Map();
@@ -20,7 +20,7 @@ class Units {
     return { rows: keep(query), cols: keep(key) };
   }
 
-  /** The factor of each row of a head: 1, or the one that makes its visible part sum to 1. */
+  /** The factor for each row of a head: 1, or, to renormalise, the factor that makes the visible columns sum to 1. */
   factors(probs, { rows, cols }, renorm) {
     const factors = new Float32Array(this.size).fill(1);
     if (!renorm || cols.length === this.size) return factors;
@@ -38,23 +38,23 @@ class Units {
     return needle ? Array.from(this.tokens.keys()).filter((i) => this.tokens[i].toLowerCase().includes(needle)) : [];
   }
 
-  /** A head reduced to at most THUMB_SIDE x THUMB_SIDE by maxima, so that a single large value stays visible; null without data. */
-  thumb(layer, head, places, state) {
+  /** A head reduced to at most THUMB_SIDE x THUMB_SIDE by maxima, so that a single large value stays visible; null if there are no data yet. */
+  thumb(layer, head, positions, state) {
     const key = `${layer}.${head}`;
     const probs = this.head(layer, head);
-    const known = this.thumbnails.get(key);
-    if (known && known.exact === Boolean(probs)) return known;
-    const result = probs ? this.shrink(probs, places, state.renorm) : this.overview(layer, head, places);
+    const cached = this.thumbnails.get(key);
+    if (cached && cached.exact === Boolean(probs)) return cached;
+    const result = probs ? this.shrink(probs, positions, state.renorm) : this.overview(layer, head, positions);
     if (result) this.thumbnails.set(key, { ...result, exact: Boolean(probs) });
     return this.thumbnails.get(key) ?? null;
   }
 
-  shrink(probs, places, renorm) {
-    const { rows, cols } = places;
+  shrink(probs, positions, renorm) {
+    const { rows, cols } = positions;
     const high = Math.min(rows.length, THUMB_SIDE);
     const wide = Math.min(cols.length, THUMB_SIDE);
     const values = new Float32Array(high * wide);
-    const factors = this.factors(probs, places, renorm);
+    const factors = this.factors(probs, positions, renorm);
     for (let r = 0; r < rows.length; r++) {
       const at = rows[r] * this.size;
       const to = Math.floor((r * high) / rows.length) * wide;
@@ -79,8 +79,8 @@ export class TokenData extends Units {
     this.words = header.words ?? null;
     this.packed = new Map(); // "layer" or "layer.head" -> zlib bytes
     this.floats = new Map(); // "layer.head" -> probabilities
-    this.pending = new Map();
-    this.small = this.layers * this.heads * this.size * this.size <= 4e6;
+    this.pending = new Map(); // key in `packed` -> promise of its decompression
+    this.isSmall = this.layers * this.heads * this.size * this.size <= 4e6;
     this.add(blocks);
   }
 
@@ -93,6 +93,7 @@ export class TokenData extends Units {
     }
   }
 
+  /** Positions are tokens here; in WordData they are words. */
   tokenOf(position) {
     return position;
   }
@@ -101,6 +102,7 @@ export class TokenData extends Units {
     return token;
   }
 
+  /** Whether the payloads so far contain these heads, decompressed or not. */
   has(layer, heads) {
     return this.packed.has(`${layer}`) || heads.every((head) => this.packed.has(`${layer}.${head}`));
   }
@@ -110,11 +112,12 @@ export class TokenData extends Units {
     return this.floats.get(`${layer}.${head}`) ?? null;
   }
 
+  /** Whether `head` returns the probabilities of all these heads. */
   ready(layer, heads) {
     return heads.every((head) => this.head(layer, head));
   }
 
-  /** Decompress those of these heads that the payload has. */
+  /** Decompress the given heads, as far as the payload contains them. */
   async open(layer, heads) {
     if (this.packed.has(`${layer}`)) {
       if (!this.ready(layer, heads)) await this.decompress(`${layer}`, Array.from({ length: this.heads }, (_, head) => head));
@@ -132,7 +135,7 @@ export class TokenData extends Units {
         const probs = this.decode(codes, heads.length * area);
         heads.forEach((head, i) => this.floats.set(`${parseInt(key, 10)}.${head}`, probs.subarray(i * area, (i + 1) * area)));
         for (const old of this.floats.keys()) {
-          if (this.small || this.floats.size <= MAX_CACHED_HEADS) break;
+          if (this.isSmall || this.floats.size <= MAX_CACHED_HEADS) break;
           this.floats.delete(old);
         }
       }));
@@ -200,8 +203,8 @@ export class WordData extends Units {
   head(layer, head) {
     const probs = this.tokenData.head(layer, head);
     const key = `${layer}.${head}`;
-    const known = this.merged.get(key);
-    if (!probs || known?.from === probs) return known?.probs ?? null;
+    const cached = this.merged.get(key);
+    if (!probs || cached?.source === probs) return cached?.probs ?? null;
     const { size } = this.tokenData;
     const merged = new Float32Array(this.size * this.size);
     for (let row = 0; row < size; row++) {
@@ -210,7 +213,7 @@ export class WordData extends Units {
       for (let col = 0; col < size; col++) merged[word * this.size + this.tokenData.words[col]] += probs[row * size + col] * share;
     }
     if (this.merged.size >= MAX_CACHED_HEADS) this.merged.delete(this.merged.keys().next().value);
-    this.merged.set(key, { from: probs, probs: merged });
+    this.merged.set(key, { source: probs, probs: merged });
     return merged;
   }
 

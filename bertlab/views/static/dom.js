@@ -1,4 +1,4 @@
-// Builds DOM elements, and the handle that a host gets for a mounted view.
+// Builds DOM elements, and the handle with which a host controls a mounted view.
 
 /** Build one DOM element; children that are strings become text, never markup. */
 export function element(tag, attributes = {}, ...children) {

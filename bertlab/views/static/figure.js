@@ -2,16 +2,16 @@
 import { exportSvg, saveMenu } from "./save.js";
 import { viewTexts } from "./texts.js";
 
-/** data: {name, title, lang, frame, columns, code, subject}; frame: a selector of the element that contains drawing and menu. */
+/** Mount the menu. data: {name, title, lang, frame, columns, code, subject}; frame: a selector of the element that contains drawing and menu. */
 export function render(root, data) {
   const mount = (picture) => {
     const frame = () => root.getRootNode().host?.closest(picture.frame) ?? root.closest(picture.frame);
     const chart = () => frame().querySelector(".js-plotly-plot");
     const layers = () => (chart() ? [...chart().querySelectorAll(".main-svg")] : [findDeep(frame(), "svg")]);
-    const data = () => picture.columns ?? (chart() ? readChart(chart()) : {});
+    const columns = () => picture.columns ?? (chart() ? readChart(chart()) : {});
     root.className = "bl-view bl-beside";
     root.replaceChildren(saveMenu(viewTexts(picture), {
-      name: picture.name, title: picture.title, code: picture.code, subject: picture.subject, svg: () => exportSvg(layers()), data,
+      name: picture.name, title: picture.title, code: picture.code, subject: picture.subject, svg: () => exportSvg(layers()), data: columns,
     }));
   };
   mount(data);

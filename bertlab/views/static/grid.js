@@ -1,10 +1,10 @@
-// The grid view: a thumbnail for every head, by layer; the selected head opens beside them.
+// The grid view.
 import { createInteractiveSurface, interpolate, runKeyAction } from "./canvas.js";
 import { element } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { Recorder } from "./svg.js";
 
-/** A thumbnail for every head, by layer; the selected head opens beside them. */
+/** A thumbnail for every head, one row for each layer; beside them, or below if there is no space, the selected head as a matrix. */
 export class Grid {
   constructor(view) {
     this.view = view;
@@ -28,15 +28,15 @@ export class Grid {
     this.surface.canvas.style.display = "block";
     this.detail = new Matrix(view, this.inner);
     this.detail.compact = true;
-    this.at = null;
+    this.at = null; // the hovered thumbnail, {layer, head}
   }
 
   layout() {
     const { data, theme, state } = this.view;
     const total = this.pane.clientWidth;
     if (!total) return;
-    const beside = total >= 820;
-    this.pane.style.gridTemplateColumns = beside ? "minmax(0, 1.12fr) minmax(0, 1fr)" : "minmax(0, 1fr)";
+    const isBeside = total >= 820;
+    this.pane.style.gridTemplateColumns = isBeside ? "minmax(0, 1.12fr) minmax(0, 1fr)" : "minmax(0, 1fr)";
     const width = this.board.clientWidth;
     this.label = Math.ceil(theme.size * 2.1);
     this.gap = width < 480 ? 2 : 4;
@@ -55,16 +55,16 @@ export class Grid {
   /** The thumbnails, and the opened head to their right. */
   svg() {
     const { detail, view } = this;
-    const beside = this.surface.width + 24;
+    const detailLeft = this.surface.width + 24;
     const [width, height] = [detail.full.width + detail.indent, detail.full.height];
-    const recorder = new Recorder(beside + width, Math.max(this.height, height + 28), view.theme.ground);
+    const recorder = new Recorder(detailLeft + width, Math.max(this.height, height + 28), view.theme.ground);
     this.paintOn(recorder);
     recorder.save();
     recorder.font = `600 ${view.theme.size}px ${view.theme.family}`;
     recorder.fillStyle = view.theme.ink;
     recorder.textAlign = "left";
-    recorder.fillText(this.title.textContent, beside, 12);
-    recorder.translate(beside, 28);
+    recorder.fillText(this.title.textContent, detailLeft, 12);
+    recorder.translate(detailLeft, 28);
     detail.paint();
     detail.paintOn(recorder, { dx: 0, dy: 0, width, height });
     recorder.restore();
@@ -120,7 +120,7 @@ export class Grid {
     frame(state, theme.accent, 2.5);
   }
 
-  /** The canvas of a thumbnail, drawn once for each theme. */
+  /** Draw the canvas of a thumbnail, unless it has one in the colours of this theme. */
   renderThumbnail(picture, ramp) {
     if (picture.canvas && picture.dark === this.view.theme.dark) return;
     picture.dark = this.view.theme.dark;

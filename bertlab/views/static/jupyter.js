@@ -1,4 +1,4 @@
-// Mounts a view as an anywidget; `payload` are the bytes, and `state` is synchronised in both directions.
+// Mounts a view as an anywidget; `payload` has the bytes, and `state` is synchronised in both directions.
 import { render } from "./VIEW.js";
 
 function mount({ model, el }) {

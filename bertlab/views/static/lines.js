@@ -6,9 +6,9 @@ import { Recorder } from "./svg.js";
 
 const MAX_LINES = 10000;
 const MAX_WIDE_LINES = 1200; // with more lines, each is one device pixel wide, which browsers draw many times faster
-const LEVELS = 24; // steps of opacity; lines of the same head and step share one style
+const LEVELS = 24; // levels of opacity; lines of the same head and level share one style
 
-/** Lines between two columns of tokens: those of all tokens on one canvas, those of the hovered token on a second. */
+/** Lines between two columns of tokens. The canvas `under` has the lines of all tokens, `over` the labels and the lines of the focused ones. */
 export class Lines {
   constructor(view) {
     this.view = view;
@@ -46,9 +46,10 @@ export class Lines {
     const zoomed = this.step && this.zoom !== state.zoom;
     this.zoom = state.zoom;
     this.step = Math.max(1, (step * state.zoom) / 100);
-    const full = Math.ceil(rowCount * this.step + 2 * this.top);
-    this.full = full;
-    const height = full - maxHeight < 2 * this.step ? full : Math.round(maxHeight); // a slightly higher picture is better than a scroll bar for one row
+    const fullHeight = Math.ceil(rowCount * this.step + 2 * this.top);
+    this.fullHeight = fullHeight;
+    // a slightly higher picture is better than a scroll bar for one row
+    const height = fullHeight - maxHeight < 2 * this.step ? fullHeight : Math.round(maxHeight);
     const wide = Math.min(width, 1060);
     const isNarrow = width < 560;
     const measure = this.over.context;
@@ -57,12 +58,12 @@ export class Lines {
     this.isNarrow = isNarrow;
     this.gutter = isNarrow ? 46 : Math.min(190, wide * 0.18);
     this.column = Math.ceil(Math.min(longest + 26, isNarrow ? Math.min(96, wide * 0.24) : Math.min(180, wide * 0.18)));
-    const lines = Math.min(wide - 2 * (this.gutter + this.column), 440);
-    this.left = Math.round((width - lines) / 2);
+    const linesWidth = Math.min(wide - 2 * (this.gutter + this.column), 440);
+    this.left = Math.round((width - linesWidth) / 2);
     this.right = width - this.left;
     this.spread = Math.min(this.step * 0.5, 13);
-    this.spacer.style.height = `${full}px`;
-    this.width = full > height + 1 ? this.scroll.clientWidth || width : width;
+    this.spacer.style.height = `${fullHeight}px`;
+    this.width = fullHeight > height + 1 ? this.scroll.clientWidth || width : width;
     this.scroll.style.height = `${height}px`;
     this.height = height;
     this.findLines();
@@ -73,6 +74,7 @@ export class Lines {
     this.draw();
   }
 
+  /** Choose the lines to draw: the strongest of all visible ones, at most MAX_LINES. */
   findLines() {
     const { data, state, positions, shownHeads } = this.view;
     this.lines = [];
@@ -83,7 +85,7 @@ export class Lines {
     const probs = new Map(shownHeads.map((head) => [head, data.head(state.layer, head)]));
     // with many heads, weak lines are drawn only for the hovered token, so that strong ones stay distinguishable
     const strength = Math.min(1, 1.4 / shownHeads.length ** 0.42);
-    const least = shownHeads.length > 1 ? 0.035 : 0.02;
+    const minAlpha = shownHeads.length > 1 ? 0.035 : 0.02;
     this.factors = new Map(shownHeads.map((head) => [head, data.factors(probs.get(head), positions, state.renorm)]));
     this.value = (head, row, col) => probs.get(head)[row * size + col] * this.factors.get(head)[row];
     const counts = new Uint32Array(LEVELS + 1);
@@ -97,7 +99,7 @@ export class Lines {
         const factor = factors[row] * strength;
         for (let c = 0; c < positions.cols.length; c++) {
           const alpha = values[at + positions.cols[c]] * factor;
-          if (alpha < least) continue;
+          if (alpha < minAlpha) continue;
           const level = Math.min(LEVELS, Math.ceil(Math.sqrt(alpha) * LEVELS));
           levels[level].push(r, c);
           counts[level]++;
@@ -160,7 +162,7 @@ export class Lines {
     }
   }
 
-  /** The tokens selected by dragging, else the hovered one, else the pinned ones: {side, list} in positions of the input. */
+  /** The tokens selected by dragging, else the hovered one, else the pinned ones: {side, list}, where list has positions in the input. */
   getFocus() {
     if (this.dragged) return { side: this.dragged.side, list: this.draggedTokens() };
     if (this.hovered) return { side: this.hovered.side, list: [this.hovered.position] };
@@ -179,7 +181,10 @@ export class Lines {
     return this.tokensOfSide(side).slice(Math.min(from, to), Math.max(from, to) + 1);
   }
 
-  /** The attention between the focused tokens and every token of the other column, per shown head (mean over heads; sum over focused tokens). */
+  /**
+   * The attention between the focused tokens and every token of the other column (others), summed over the focused tokens.
+   * totals is its mean over the shown heads; parts has the share of each head in that mean.
+   */
   sumAttention(focus) {
     const { shownHeads, positions } = this.view;
     const others = focus.side === "query" ? positions.cols : positions.rows;
@@ -209,14 +214,14 @@ export class Lines {
     const maxTotal = sums ? Math.max(1e-6, ...sums.totals) : 1;
     if (focus) this.drawFocus(context, focus);
     const size = Math.min(theme.size * Math.max(1, Math.min(1.7, view.state.zoom / 100)), this.step * 0.78);
-    const labelled = this.step >= theme.size * 1.1;
+    const hasAllLabels = this.step >= theme.size * 1.1;
     for (const side of ["query", "key"]) {
       const list = side === "query" ? positions.rows : positions.cols;
       const focused = focus?.side === side ? new Set(focus.list) : null;
       const edge = side === "query" ? this.left : this.right;
-      const out = side === "query" ? -1 : 1;
-      const strong = focus && !focused ? sums.totals : null;
-      const order = labelled ? null : this.chooseLabels(list, focused, strong);
+      const outward = side === "query" ? -1 : 1;
+      const weights = focus && !focused ? sums.totals : null; // attention between these tokens and the focused ones
+      const labelledRows = hasAllLabels ? null : this.chooseLabels(list, focused, weights);
       for (let i = 0; i < list.length; i++) {
         const y = this.y(i);
         if (y < -this.step || y > this.height + this.step) continue;
@@ -238,12 +243,12 @@ export class Lines {
           const high = Math.max(Math.min(this.step, size + 8), 3);
           context.fillRect(side === "query" ? edge - this.column : edge - 4, y - high / 2, this.column + 4, high);
         }
-        if (order && !order.has(i)) continue;
-        const weight = strong ? strong[i] / maxTotal : 1;
+        if (labelledRows && !labelledRows.has(i)) continue;
+        const weight = weights ? weights[i] / maxTotal : 1;
         context.globalAlpha = view.matchSet.has(position) ? 1 : focused ? (focused.has(position) ? 1 : 0.3) : 0.3 + 0.7 * Math.min(1, weight * 1.6);
-        this.drawToken(context, position, edge + out * 10 + (side === "query" ? 6 : -6) , y, side, order ? theme.size * 0.86 : Math.max(size, theme.size * 0.86));
+        this.drawToken(context, position, edge + outward * 10 + (side === "query" ? 6 : -6) , y, side, labelledRows ? theme.size * 0.86 : Math.max(size, theme.size * 0.86));
       }
-      if (strong) this.drawBars(context, side, sums, maxTotal, labelled ? null : order);
+      if (weights) this.drawBars(context, side, sums, maxTotal, labelledRows);
     }
     context.globalAlpha = 1;
     if (!this.value) {
@@ -254,8 +259,8 @@ export class Lines {
     }
   }
 
-  /** Choose which rows get a label if the rows are too thin to label all: focused and strongest ones first, without overlaps. */
-  chooseLabels(list, focused, strong) {
+  /** Choose which rows get a label if the rows are too thin to label all. Focused tokens and search results come first; labels never overlap. */
+  chooseLabels(list, focused, weights) {
     const space = Math.ceil((this.view.theme.size * 1.2) / this.step);
     const occupied = new Set();
     const chosen = new Set();
@@ -267,7 +272,7 @@ export class Lines {
     if (focused) list.forEach((position, i) => { if (focused.has(position)) addLabel(i); });
     list.forEach((position, i) => { if (this.view.matchSet.has(position)) addLabel(i); });
     if (focused) return chosen;
-    if (strong) Array.from(list.keys()).sort((a, b) => strong[b] - strong[a]).slice(0, 40).forEach(addLabel);
+    if (weights) Array.from(list.keys()).sort((a, b) => weights[b] - weights[a]).slice(0, 40).forEach(addLabel);
     else for (let i = 0; i < list.length; i += space) addLabel(i);
     return chosen;
   }
@@ -305,33 +310,33 @@ export class Lines {
     context.setLineDash([]);
   }
 
-  drawBars(context, side, { others, parts, totals }, maxTotal, order) {
+  drawBars(context, side, { others, parts, totals }, maxTotal, labelledRows) {
     const { theme, shownHeads, colours, data } = this.view;
-    const out = side === "query" ? -1 : 1;
-    // without space beside the tokens, bars are drawn behind the labels
-    const behind = this.isNarrow;
-    const edge = (side === "query" ? this.left : this.right) + out * (behind ? 4 : this.column + 6);
-    const scale = (behind ? this.column - 6 : this.gutter - 50) / maxTotal;
+    const outward = side === "query" ? -1 : 1;
+    // if there is no space beside the tokens, bars are drawn behind the labels
+    const isBehind = this.isNarrow;
+    const edge = (side === "query" ? this.left : this.right) + outward * (isBehind ? 4 : this.column + 6);
+    const scale = (isBehind ? this.column - 6 : this.gutter - 50) / maxTotal;
     const size = theme.size * 0.8;
-    const thick = behind ? this.step - 3 : Math.min(this.step * 0.5, 12);
+    const thick = isBehind ? this.step - 3 : Math.min(this.step * 0.5, 12);
     context.font = `${size}px ${theme.family}`;
     context.textAlign = side === "query" ? "right" : "left";
     for (let i = 0; i < others.length; i++) {
       const y = this.y(i);
       if (y < -this.step || y > this.height + this.step) continue;
       let x = edge;
-      context.globalAlpha = behind ? 0.3 : 0.95;
+      context.globalAlpha = isBehind ? 0.3 : 0.95;
       for (let h = 0; h < shownHeads.length; h++) {
-        const long = parts[h][i] * scale;
-        if (long < 0.2) continue;
+        const length = parts[h][i] * scale;
+        if (length < 0.2) continue;
         context.fillStyle = colours[shownHeads[h]];
-        context.fillRect(out > 0 ? x : x - long, y - thick / 2, long, thick);
-        x += out * long;
+        context.fillRect(outward > 0 ? x : x - length, y - thick / 2, length, thick);
+        x += outward * length;
       }
-      if (totals[i] < 0.005 || (order && !order.has(i))) continue;
+      if (totals[i] < 0.005 || (labelledRows && !labelledRows.has(i))) continue;
       context.globalAlpha = 0.45 + 0.55 * Math.min(1, (totals[i] / maxTotal) * 1.5);
       context.fillStyle = theme.ink;
-      context.fillText(formatProbability(totals[i], data.error), behind ? edge + out * (this.column + 2) : x + out * 5, y);
+      context.fillText(formatProbability(totals[i], data.error), isBehind ? edge + outward * (this.column + 2) : x + outward * 5, y);
     }
   }
 
@@ -358,8 +363,8 @@ export class Lines {
     if (!focus) return view.showReadout(null);
     const { others, totals } = this.sumAttention(focus);
     const best = Array.from(others.keys()).sort((a, b) => totals[b] - totals[a]).slice(0, view.isNarrow ? 3 : 5);
-    const some = focus.list.slice(0, 8).map((position) => view.data.tokens[position]).join(" + ");
-    const subject = focus.list.length > 8 ? `${some} + … (${focus.list.length} ${view.texts.tokens})` : some;
+    const firstTokens = focus.list.slice(0, 8).map((position) => view.data.tokens[position]).join(" + ");
+    const subject = focus.list.length > 8 ? `${firstTokens} + … (${focus.list.length} ${view.texts.tokens})` : firstTokens;
     view.showReadout(subject, focus.side === "query" ? view.texts.attends : view.texts.attendedBy,
       best.map((o) => [view.data.tokens[others[o]], formatProbability(totals[o], view.data.error)]));
   }
@@ -391,12 +396,13 @@ export class Lines {
     setTimeout(() => { this.dragged = null; this.over.draw(); });
   }
 
-  pinToken(spot, more) {
+  /** Pin a token, or unpin it if it is pinned. */
+  pinToken(spot, keepOthers) {
     const { state, pinned } = this.view;
     if (!spot) return this.view.pin([], state.side);
-    const now = state.side === spot.side ? pinned : [];
-    const tokens = now.includes(spot.position) ? (more ? now.filter((token) => token !== spot.position) : [])
-      : more ? [...now, spot.position] : [spot.position];
+    const pinnedHere = state.side === spot.side ? pinned : [];
+    const tokens = pinnedHere.includes(spot.position) ? (keepOthers ? pinnedHere.filter((token) => token !== spot.position) : [])
+      : keepOthers ? [...pinnedHere, spot.position] : [spot.position];
     this.view.pin(tokens, spot.side);
   }
 
@@ -413,8 +419,8 @@ export class Lines {
   /** The whole picture, including the parts outside the scrolled area. */
   svg() {
     const [scrolled, height] = [this.scrolled, this.height];
-    [this.scrolled, this.height] = [0, this.full];
-    const recorder = new Recorder(this.pane.clientWidth, this.full, this.view.theme.ground);
+    [this.scrolled, this.height] = [0, this.fullHeight];
+    const recorder = new Recorder(this.pane.clientWidth, this.fullHeight, this.view.theme.ground);
     if (!this.getFocus()) this.paintUnder(recorder);
     recorder.globalAlpha = 1;
     recorder.setLineDash([]);

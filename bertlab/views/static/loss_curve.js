@@ -41,14 +41,14 @@ export function drawLossCurve(context, { data, theme, at, against, label, width 
   context.strokeStyle = theme.muted;
   context.lineWidth = 1.5;
   context.beginPath();
-  let drawing = false;
+  let hasPoint = false; // a missing loss interrupts the line
   curve.loss.forEach((loss, i) => {
-    if (loss === null) drawing = false;
-    else if (drawing) context.lineTo(x(curve.step[i]), y(loss));
-    else { context.moveTo(x(curve.step[i]), y(loss)); drawing = true; }
+    if (loss === null) hasPoint = false;
+    else if (hasPoint) context.lineTo(x(curve.step[i]), y(loss));
+    else { context.moveTo(x(curve.step[i]), y(loss)); hasPoint = true; }
   });
   context.stroke();
-  // the height of the curve at the logged step that is closest to a step
+  // the y coordinate of the curve at the logged step that is closest to the given one
   const curveY = (step) => {
     let best = -1;
     curve.step.forEach((other, i) => { if (curve.loss[i] !== null && (best < 0 || Math.abs(other - step) < Math.abs(curve.step[best] - step))) best = i; });

@@ -1,4 +1,4 @@
-// One head as a heat map: rows are queries, columns are keys. A head is [T, T].
+// The matrix view. Shapes: T tokens; a head is [T, T].
 import { createScroller, drawText, formatProbability, interpolate, runKeyAction } from "./canvas.js";
 import { element } from "./dom.js";
 import { Recorder } from "./svg.js";
@@ -16,9 +16,10 @@ export class Matrix {
     }));
     this.pane.append(this.scroll);
     this.image = document.createElement("canvas");
-    this.at = null;
+    this.at = null; // the hovered cell, {r, c}
   }
 
+  /** Compute the sizes in pixels: of a cell, of the row labels (labels) and of the column labels (heading). */
   layout() {
     const { positions, theme, state, data } = this.view;
     const width = this.pane.clientWidth;
@@ -30,14 +31,14 @@ export class Matrix {
     this.labels = Math.ceil(Math.min(longest(positions.rows), limit)) + 12;
     this.heading = Math.ceil(Math.min(longest(positions.cols), limit)) + 12;
     const maxHeight = Math.max(200, Math.min(720, innerHeight * 0.82));
-    const across = (width - this.labels - 4) / Math.max(1, positions.cols.length);
-    const down = (maxHeight - this.heading - 4) / Math.max(1, positions.rows.length);
-    const least = theme.size * 0.95;
-    const fitted = Math.min(across, down, 34);
+    const cellWidth = (width - this.labels - 4) / Math.max(1, positions.cols.length);
+    const cellHeight = (maxHeight - this.heading - 4) / Math.max(1, positions.rows.length);
+    const readableCell = theme.size * 0.95;
+    const fitted = Math.min(cellWidth, cellHeight, 34);
     const middle = [(this.scroll.scrollLeft + (this.width ?? 0) / 2) / (this.cell ?? 1), (this.scroll.scrollTop + (this.height ?? 0) / 2) / (this.cell ?? 1)];
     const zoomed = this.cell && this.zoom !== state.zoom;
     this.zoom = state.zoom;
-    this.cell = ((state.fit || this.compact ? fitted : Math.max(fitted, least)) * state.zoom) / 100;
+    this.cell = ((state.fit || this.compact ? fitted : Math.max(fitted, readableCell)) * state.zoom) / 100;
     this.hasLabels = this.cell >= theme.size * 0.8;
     if (!this.hasLabels) this.cell = Math.max(this.cell, 0.5);
     const full = this.full = { width: this.labels + positions.cols.length * this.cell + 4, height: this.heading + positions.rows.length * this.cell + 4 };
@@ -52,7 +53,7 @@ export class Matrix {
     this.scroll.style.height = `${this.height}px`;
     this.surface.resize(width, this.height);
     if (zoomed) this.scroll.scrollTo(middle[0] * this.cell - this.width / 2, middle[1] * this.cell - this.height / 2);
-    this.view.overflows = least * positions.rows.length + this.heading > maxHeight || least * positions.cols.length + this.labels > width;
+    this.view.overflows = readableCell * positions.rows.length + this.heading > maxHeight || readableCell * positions.cols.length + this.labels > width;
     this.paint();
     this.surface.draw();
   }
@@ -144,8 +145,8 @@ export class Matrix {
       context.strokeRect(x0 + this.at.c * cell, y0 + this.at.r * cell, cell, cell);
     }
     context.restore();
-    this.axis(context, rows, heading, dy, this.at?.r, new Set(pinnedRows), false);
-    this.axis(context, cols, labels, dx, this.at?.c, new Set(pinnedCols), true);
+    this.drawAxis(context, rows, heading, dy, this.at?.r, new Set(pinnedRows), false);
+    this.drawAxis(context, cols, labels, dx, this.at?.c, new Set(pinnedCols), true);
     if (!this.value) {
       context.font = `${theme.size}px ${theme.family}`;
       context.textAlign = "center";
@@ -154,18 +155,18 @@ export class Matrix {
     }
   }
 
-  axis(context, list, start, scrolled, at, pinnedSet, across) {
+  drawAxis(context, list, start, scrolled, at, pinnedSet, isColumnAxis) {
     const { theme, data, matchSet } = this.view;
-    const extent = across ? this.frame.width : this.frame.height;
-    const maxLabelWidth = (across ? this.heading : this.labels - this.indent) - 12;
+    const extent = isColumnAxis ? this.frame.width : this.frame.height;
+    const maxLabelWidth = (isColumnAxis ? this.heading : this.labels - this.indent) - 12;
     const size = Math.min(theme.size * 0.86, Math.max(this.cell * 0.86, theme.size * 0.78));
     const every = Math.max(1, Math.ceil((size * 1.15) / this.cell));
     const hoveredIndex = at !== undefined ? at : -1;
     context.save();
     context.beginPath();
-    const over = size * 0.6; // the first label may be taller than its row
-    if (across) context.rect(start - over, 0, extent - start + over, this.heading);
-    else context.rect(0, start - over, this.labels, extent - start + over);
+    const overhang = size * 0.6; // the first label may be taller than its row
+    if (isColumnAxis) context.rect(start - overhang, 0, extent - start + overhang, this.heading);
+    else context.rect(0, start - overhang, this.labels, extent - start + overhang);
     context.clip();
     for (let i = 0; i < list.length; i++) {
       const isMatch = matchSet.has(list[i]);
@@ -181,11 +182,11 @@ export class Matrix {
         const ink = context.fillStyle;
         context.fillStyle = theme.search;
         const thick = Math.max(3, Math.min(this.cell, size + 4));
-        if (across) context.fillRect(middle - thick / 2, 0, thick, this.heading);
+        if (isColumnAxis) context.fillRect(middle - thick / 2, 0, thick, this.heading);
         else context.fillRect(this.labels - maxLabelWidth - 8, middle - thick / 2, maxLabelWidth + 8, thick);
         context.fillStyle = ink;
       }
-      if (across) {
+      if (isColumnAxis) {
         context.save();
         context.translate(middle, this.heading - 8);
         context.rotate(-Math.PI / 2);
@@ -199,7 +200,7 @@ export class Matrix {
       if (!data.hideable.has(list[i])) {
         context.fillStyle = tint;
         const thick = Math.max(1, Math.min(this.cell - 2, this.cell * every - 2));
-        if (across) context.fillRect(middle - thick / 2, this.heading - 4, thick, 2.5);
+        if (isColumnAxis) context.fillRect(middle - thick / 2, this.heading - 4, thick, 2.5);
         else context.fillRect(this.labels - 4, middle - thick / 2, 2.5, thick);
       }
     }
@@ -234,12 +235,14 @@ export class Matrix {
       view.headTitle(view.state));
   }
 
-  pinRow(at, more) {
+  /** Pin the query token of a row, or unpin it if it is pinned. */
+  pinRow(at, keepOthers) {
     const { state, positions, pinned } = this.view;
     if (!at) return this.view.pin([], "query");
     const position = positions.rows[at.r];
-    const now = state.side === "query" ? pinned : [];
-    const tokens = now.includes(position) ? now.filter((token) => more && token !== position) : more ? [...now, position] : [position];
+    const pinnedRows = state.side === "query" ? pinned : [];
+    const tokens = pinnedRows.includes(position) ? pinnedRows.filter((token) => keepOthers && token !== position)
+      : keepOthers ? [...pinnedRows, position] : [position];
     this.view.pin(tokens, "query");
   }
 

@@ -104,22 +104,22 @@ class NeuronView {
     this.top = Math.round(font * 4.6);
     const full = this.full = this.top + data.size * this.step + 8;
     const maxHeight = Math.max(260, Math.min(720, innerHeight * 0.82));
-    // if there are more rows, half of the next one is visible
+    // if not all rows fit, half of the next row is visible, to show that there are more
     const height = full <= maxHeight ? full : Math.round(this.top + (Math.floor((maxHeight - this.top) / this.step) - 0.5) * this.step);
     this.spacer.style.height = `${full}px`;
     this.scroll.style.height = `${height}px`;
     this.surface.resize(width, height);
     this.height = height;
     this.placeColumns(this.scroll.clientWidth || width);
-    const limit = (values) => values.reduce((max, value) => Math.max(max, Math.abs(value)), 1e-6);
-    this.limits ??= new Map();
-    if (this.limits.get("id") !== data.id) this.limits = new Map([["id", data.id], ["q", limit(data.query)], ["k", limit(data.key)]]);
-    let product = 1e-6;
+    const largestMagnitude = (values) => values.reduce((max, value) => Math.max(max, Math.abs(value)), 1e-6);
+    this.limits ??= new Map(); // the values with full colour: of q, k, p (q x k) and s (scores)
+    if (this.limits.get("id") !== data.id) this.limits = new Map([["id", data.id], ["q", largestMagnitude(data.query)], ["k", largestMagnitude(data.key)]]);
+    let largestProduct = 1e-6;
     for (let row = 0; row < data.size; row++) {
-      for (let d = 0; d < data.dimensions; d++) product = Math.max(product, Math.abs(this.product(row, d)));
+      for (let d = 0; d < data.dimensions; d++) largestProduct = Math.max(largestProduct, Math.abs(this.product(row, d)));
     }
-    this.limits.set("p", product);
-    this.limits.set("s", limit(data.scores.subarray(this.state.token * data.size, (this.state.token + 1) * data.size)));
+    this.limits.set("p", largestProduct);
+    this.limits.set("s", largestMagnitude(data.scores.subarray(this.state.token * data.size, (this.state.token + 1) * data.size)));
     this.surface.draw();
     this.updateReadout();
   }
@@ -130,11 +130,11 @@ class NeuronView {
     const token = wide ? Math.min(130, width * 0.11) : Math.min(74, width * 0.19);
     const gap = wide ? 16 : 8;
     const score = wide ? 96 : 48;
-    const soft = wide ? 130 : 58;
+    const softmax = wide ? 130 : 58;
     const parts = wide ? ["query", "links", "key", "k", "product", "dot", "softmax"] : ["key", "k", "product", "dot", "softmax"];
-    const fixed = { query: token, links: Math.min(110, width * 0.09), key: token, dot: score, softmax: soft };
-    const used = parts.reduce((sum, part) => sum + (fixed[part] ?? 0), 0) + gap * (parts.length - 1) + 4;
-    const strip = Math.max(40, (width - used) / 2);
+    const fixed = { query: token, links: Math.min(110, width * 0.09), key: token, dot: score, softmax };
+    const usedWidth = parts.reduce((sum, part) => sum + (fixed[part] ?? 0), 0) + gap * (parts.length - 1) + 4;
+    const strip = Math.max(40, (width - usedWidth) / 2);
     let x = 2;
     this.parts = {};
     for (const part of parts) {
@@ -186,8 +186,8 @@ class NeuronView {
   /** A row for every key token: its score with the query token, and its softmax probability. */
   dataColumns() {
     const { data, state } = this;
-    const part = (values) => Array.from(values.subarray(state.token * data.size, (state.token + 1) * data.size), (value) => Number(value.toPrecision(6)));
-    return { query: data.tokens.map(() => data.tokens[state.token]), position: [...data.tokens.keys()], key: data.tokens, score: part(data.scores), probability: part(data.probs) };
+    const rowOf = (values) => Array.from(values.subarray(state.token * data.size, (state.token + 1) * data.size), (value) => Number(value.toPrecision(6)));
+    return { query: data.tokens.map(() => data.tokens[state.token]), position: [...data.tokens.keys()], key: data.tokens, score: rowOf(data.scores), probability: rowOf(data.probs) };
   }
 
   paintOn(context) {
@@ -279,12 +279,12 @@ class NeuronView {
   drawScore(context, y, high, score) {
     const { theme, parts } = this;
     const { x, width } = parts.dot;
-    const number = width < 60 ? width : 46;
-    const half = (width - number) / 2;
+    const numberWidth = width < 60 ? width : 46;
+    const half = (width - numberWidth) / 2;
     if (half > 6) {
-      const long = (score / this.limits.get("s")) * half;
+      const length = (score / this.limits.get("s")) * half; // negative to the left
       context.fillStyle = theme.css(score >= 0 ? theme.positive : theme.negative, 0.9);
-      context.fillRect(Math.min(x + half, x + half + long), y - high / 2, Math.abs(long), high);
+      context.fillRect(Math.min(x + half, x + half + length), y - high / 2, Math.abs(length), high);
       context.fillStyle = theme.faint;
       context.fillRect(x + half - 0.5, y - high / 2 - 2, 1, high + 4);
     }
@@ -317,8 +317,8 @@ class NeuronView {
     const row = y < this.top ? -1 : Math.floor((y + this.scroll.scrollTop - this.top) / this.step);
     if (row >= this.data.size) return null;
     const part = Object.keys(this.parts).find((name) => x >= this.parts[name].x - 4 && x <= this.parts[name].x + this.parts[name].width + 4);
-    const inside = part === "k" || part === "product";
-    const d = inside ? Math.min(this.data.dimensions - 1, Math.max(0, Math.floor(((x - this.parts[part].x) / this.parts[part].width) * this.data.dimensions))) : -1;
+    const isStrip = part === "k" || part === "product";
+    const d = isStrip ? Math.min(this.data.dimensions - 1, Math.max(0, Math.floor(((x - this.parts[part].x) / this.parts[part].width) * this.data.dimensions))) : -1;
     return { row, part, d };
   }
 

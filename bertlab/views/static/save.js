@@ -4,11 +4,11 @@ import { PALETTE } from "./palette.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
 const PNG_SCALE = 3; // pixels per CSS pixel, so that the picture is sharp in print
-const TABLE_ROWS = 1000; // the maximum number of rows in the table of an HTML file; its CSV has all rows
+const MAX_TABLE_ROWS = 1000; // in the table of an HTML file; the CSV inside it has all rows
 
 /**
- * A button and its menu. picture: {name, svg(), data(), code, page(), subject}; formats whose part is missing or null are not offered.
- * subject: {checkpoint, text, ...}, columns that are added to every row of the data.
+ * A button and its menu. picture: {name, svg(), data(), code, page(), subject}; a format is offered only if its part of the picture is given.
+ * subject: {checkpoint, text, ...}, values that are added to every row of the data as further columns.
  * svg() -> text; data() -> {column: [values]}; code: text or () -> text; page() -> text of an HTML file, or a promise of any of these.
  */
 export function saveMenu(text, picture) {
@@ -107,23 +107,23 @@ export async function toPng(svg) {
 
 /**
  * An offline page without scripts: the picture, its subject, its data, and the Python lines that draw it again. The subject
- * is stated once: in every row, a long text would multiply the size of the file.
+ * is written once, since a long text in every row would multiply the size of the file.
  */
 function htmlPage(text, picture, svg, columns) {
   const title = picture.title ?? picture.name ?? "";
   const cells = (row, tag) => element("tr", {}, ...row.map((value) => element(tag, {}, value === null || value === undefined ? "" : String(value))));
-  const all = toRows(columns);
+  const rows = toRows(columns);
   const body = element("body", {}, element("h1", {}, title));
   const figure = element("figure");
   body.append(figure);
   for (const [name, value] of Object.entries(picture.subject ?? {})) body.append(element("p", {}, `${name}: ${value}`));
-  if (all.length) {
+  if (rows.length) {
     const bytes = new TextEncoder().encode(`\ufeff${toCsv(columns)}`);
     const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
     const link = element("a", { download: `${picture.name}.csv`, href: `data:text/csv;base64,${base64}` }, text.saveCsv);
-    body.append(element("details", {}, element("summary", {}, `${text.data} (${all.length})`), element("p", {}, link),
-      element("table", {}, cells(Object.keys(columns), "th"), ...all.slice(0, TABLE_ROWS).map((row) => cells(row, "td"))),
-      all.length > TABLE_ROWS ? element("p", {}, "…") : null));
+    body.append(element("details", {}, element("summary", {}, `${text.data} (${rows.length})`), element("p", {}, link),
+      element("table", {}, cells(Object.keys(columns), "th"), ...rows.slice(0, MAX_TABLE_ROWS).map((row) => cells(row, "td"))),
+      rows.length > MAX_TABLE_ROWS ? element("p", {}, "…") : null));
   }
   if (picture.code) body.append(element("details", {}, element("summary", {}, "Python"), element("pre", {}, pythonLines(picture))));
   const style = element("style", {}, `body{font:16px/1.5 system-ui,sans-serif;color:${INK};background:${GROUND};max-width:1100px;margin:24px auto;padding:0 16px}`
@@ -143,23 +143,23 @@ const INTERACTION_LAYERS = ".hoverlayer, .draglayer, .zoomlayer, .selectionlayer
 /** Write a drawn SVG, or the layers of a Plotly chart, as one SVG text with the light theme's colours. */
 export function exportSvg(layers) {
   const box = layers[0].getBoundingClientRect();
-  const view = layers[0].viewBox?.baseVal;
+  const viewBox = layers[0].viewBox?.baseVal;
   const size = [Math.round(box.width), Math.round(box.height)];
   const svg = document.createElementNS(SVG, "svg");
   const set = (node, attributes) => Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
-  set(svg, { xmlns: SVG, width: size[0], height: size[1], viewBox: view?.width ? `${view.x} ${view.y} ${view.width} ${view.height}` : `0 0 ${size.join(" ")}` });
+  set(svg, { xmlns: SVG, width: size[0], height: size[1], viewBox: viewBox?.width ? `${viewBox.x} ${viewBox.y} ${viewBox.width} ${viewBox.height}` : `0 0 ${size.join(" ")}` });
   const ground = document.createElementNS(SVG, "rect");
   set(ground, { width: "100%", height: "100%", fill: GROUND });
   svg.append(ground);
   for (const layer of layers) {
     const copy = layer.cloneNode(true);
-    // styles of text from the page's style sheets are not in the copy
+    // the copy does not have the text styles that come from the page's style sheets
     const [from, to] = [layer.querySelectorAll("text"), copy.querySelectorAll("text")];
     to.forEach((node, i) => {
       const style = getComputedStyle(from[i]);
       Object.assign(node.style, { fontFamily: style.fontFamily.replaceAll('"', "'"), fontSize: style.fontSize, fontWeight: style.fontWeight,
         textAnchor: style.textAnchor, fill: INK, whiteSpace: "pre" });
-      // another program may replace the font, which must not change the width of the text
+      // the text keeps its width even if another program replaces the font
       if (!node.childElementCount && from[i].getComputedTextLength() > 0) set(node, { textLength: from[i].getComputedTextLength().toFixed(1), lengthAdjust: "spacingAndGlyphs" });
     });
     copy.querySelectorAll(INTERACTION_LAYERS).forEach((node) => node.remove());

@@ -74,16 +74,16 @@ export class SnapshotPanel {
     }
   }
 
-  /** The arrow keys move over pairs of tokens here; elsewhere they move in time. */
+  /** On the heat map, the arrow keys select a pair of tokens; elsewhere in the view they select a snapshot. */
   handlePairKey(event) {
     const { data, pointed } = this.view;
     const by = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key];
     if (!by && event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
-    const to = (now, step) => clamp(now + step, 0, data.size - 1);
+    const move = (index, by) => clamp(index + by, 0, data.size - 1);
     if (!by) this.view.setPointed(null);
-    else this.view.setPointed(pointed ? { row: to(pointed.row, by[0]), col: to(pointed.col, by[1]) } : { row: 0, col: 0 });
+    else this.view.setPointed(pointed ? { row: move(pointed.row, by[0]), col: move(pointed.col, by[1]) } : { row: 0, col: 0 });
   }
 
   get at() {
@@ -95,6 +95,7 @@ export class SnapshotPanel {
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
+  /** Compute the sizes in pixels: of a thumbnail (cell), a token in the heat map (step), and the labels beside and above it. */
   layout() {
     const { data, theme, texts: text } = this.view;
     const narrow = this.view.root.classList.contains("bl-narrow");

@@ -1,24 +1,24 @@
 // The state of the attention view, its validation for an input, and undo. bertlab/app/url.py uses the same names in the address.
 import { FILTERS } from "./data.js";
 
-/** view "auto" shows lines for a short input and all heads for a long one; tokens are positions; zoom is in percent. */
+/** The view "auto" shows lines for a short input and all heads for a long one. tokens: positions of the pinned tokens; zoom: in percent. */
 export const INITIAL_STATE = {
   view: "auto", layer: 0, head: 0, heads: null, filter: "all", hide: false, renorm: false, fit: false, tokens: [], side: "query",
   merge: false, zoom: 100, find: "",
 };
 export const VIEWS = ["lines", "grid", "matrix"];
 export const ZOOMS = [25, 50, 75, 100, 150, 200, 300, 400, 600, 800];
-const MERGE_WITHIN = 1000; // ms: changes of the same field within this time, such as typed letters, are undone together
+const MERGE_WITHIN = 1000; // ms: changes of the search or the zoom within this time, such as typed letters, are one step of undo
 const MAX_UNDO_STEPS = 200;
 
-/** Return a valid state for an input; the values of a link may be invalid. */
+/** Return the state with every invalid value replaced; a link may contain any values. */
 export function validateState(given, tokenData) {
   const state = { ...given };
-  const whole = (value, limit) => (Number.isInteger(value) ? Math.min(Math.max(value, 0), limit - 1) : 0);
+  const clampIndex = (value, limit) => (Number.isInteger(value) ? Math.min(Math.max(value, 0), limit - 1) : 0);
   if (!VIEWS.includes(state.view)) state.view = "auto";
   if (!Object.hasOwn(FILTERS, state.filter) || !tokenData.segments.includes(1)) state.filter = "all";
-  state.layer = whole(state.layer, tokenData.layers);
-  state.head = whole(state.head, tokenData.heads);
+  state.layer = clampIndex(state.layer, tokenData.layers);
+  state.head = clampIndex(state.head, tokenData.heads);
   const heads = Array.isArray(state.heads) ? [...new Set(state.heads)].filter((head) => Number.isInteger(head) && head >= 0 && head < tokenData.heads) : [];
   state.heads = heads.length && heads.length < tokenData.heads ? heads.sort((a, b) => a - b) : null;
   state.tokens = (Array.isArray(state.tokens) ? state.tokens : []).filter((token) => Number.isInteger(token) && token >= 0 && token < tokenData.size);

@@ -1,4 +1,4 @@
-// Mounts a view as a Streamlit component (v2); `data` are the bytes of the payload, and the view's state is returned as `state`.
+// Mounts a view as a Streamlit component (v2); `data` has the bytes of the payload, and the component returns the view's state as `state`.
 import { render } from "./VIEW.js";
 
 const mounted = new WeakMap();

@@ -1,6 +1,6 @@
 // A canvas context that records what is drawn as SVG. It implements only the methods that the views use.
 
-const MAX_CELLS = 20000; // in all small images, which are drawn as rectangles; further images are embedded as pixels
+const MAX_CELLS = 20000; // cells that are drawn as rectangles, over all images; further images are embedded as pixels
 const STYLE = ["globalAlpha", "fillStyle", "strokeStyle", "lineWidth", "font", "textAlign"];
 
 export class Recorder {
@@ -66,7 +66,7 @@ export class Recorder {
     this.d += `M${formatNumber(x + r)} ${formatNumber(y)}h${formatNumber(width - 2 * r)}${arc(r, r)}v${formatNumber(height - 2 * r)}${arc(-r, r)}h${formatNumber(2 * r - width)}${arc(-r, -r)}v${formatNumber(2 * r - height)}${arc(r, -r)}z`;
   }
 
-  /** Full circles only, since the views draw no other arcs. */
+  /** Draw a full circle; the views draw no other arcs. */
   arc(x, y, r) {
     this.d += `M${formatNumber(x - r)} ${formatNumber(y)}a${formatNumber(r)} ${formatNumber(r)} 0 1 1 ${formatNumber(2 * r)} 0a${formatNumber(r)} ${formatNumber(r)} 0 1 1 ${formatNumber(-2 * r)} 0z`;
   }
@@ -101,22 +101,22 @@ export class Recorder {
     this.parts.push(`<text x="${formatNumber(x)}" y="${formatNumber(y + Number(size) * 0.35)}" font-size="${formatNumber(Number(size))}" font-weight="${weight}" font-family="${escapeXml(family)}" text-anchor="${anchor}" xml:space="preserve"${this.fillAttributes()}>${escapeXml(text)}<\/text>`);
   }
 
-  /** A canvas with one pixel per cell: rectangles if there are few, else an embedded image without smoothing. */
-  drawImage(whole, ...at) {
-    const image = at.length > 4 ? crop(whole, ...at.splice(0, 4)) : whole;
-    const [x, y, width, height] = at;
-    const [wide, high] = [image.width, image.height];
-    if (this.cells + wide * high > MAX_CELLS) {
+  /** Draw a canvas with one pixel per cell: as rectangles if there are few, else as an embedded image without smoothing. */
+  drawImage(whole, ...box) {
+    const image = box.length > 4 ? crop(whole, ...box.splice(0, 4)) : whole;
+    const [x, y, width, height] = box;
+    const [columnCount, rowCount] = [image.width, image.height];
+    if (this.cells + columnCount * rowCount > MAX_CELLS) {
       this.parts.push(`<image x="${formatNumber(x)}" y="${formatNumber(y)}" width="${formatNumber(width)}" height="${formatNumber(height)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${image.toDataURL()}" opacity="${formatNumber(this.globalAlpha)}"/>`);
       return;
     }
-    this.cells += wide * high;
-    const { data } = image.getContext("2d").getImageData(0, 0, wide, high);
-    const [cw, ch] = [width / wide, height / high];
+    this.cells += columnCount * rowCount;
+    const { data } = image.getContext("2d").getImageData(0, 0, columnCount, rowCount);
+    const [cw, ch] = [width / columnCount, height / rowCount];
     this.parts.push(`<g shape-rendering="crispEdges" opacity="${formatNumber(this.globalAlpha)}">`);
-    for (let r = 0; r < high; r++) {
-      for (let c = 0; c < wide; c++) {
-        const at = (r * wide + c) * 4;
+    for (let r = 0; r < rowCount; r++) {
+      for (let c = 0; c < columnCount; c++) {
+        const at = (r * columnCount + c) * 4;
         this.parts.push(`<rect x="${formatNumber(x + c * cw)}" y="${formatNumber(y + r * ch)}" width="${formatNumber(cw)}" height="${formatNumber(ch)}" fill="${hex(data.subarray(at, at + 3))}"/>`);
       }
     }

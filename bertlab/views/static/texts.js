@@ -1,4 +1,4 @@
-// The texts of the views in the user's language. views/assets.py generates catalogue.js from `locales/*/views`.
+// The texts of the views in the user's language. `views/assets.py` generates catalogue.js from `locales/*/views`.
 import { CATALOGUE } from "./catalogue.js";
 
 /** The texts of the controls; options.labels replace some of them. */

@@ -1,4 +1,4 @@
-// The time machine: a slider over the snapshots of a run changes attention, candidates for each mask, NSP and the loss curve.
+// The time machine: a slider selects a snapshot of a run; the view shows its attention, candidates for each mask, NSP, and place on the loss curve.
 // One payload has the data of all snapshots. This module makes no network requests.
 // Shapes: S moments (snapshots), L layers, N heads, T tokens; the codes of a moment are [L, N, T, T], p = (code / 255)^2.
 import { Surface, formatProbability, interpolate, lightTheme, observe, readTheme } from "./canvas.js";
@@ -11,8 +11,9 @@ import { SnapshotPanel } from "./snapshot_panel.js";
 import { Recorder } from "./svg.js";
 import { viewTexts } from "./texts.js";
 
+// In the state, at and against are steps. In the view, `this.at` and `this.against` are the indices of the nearest moments.
 const INITIAL_STATE = { at: null, against: null, layer: 0, head: 0 };
-const FRAME_INTERVAL = 800; // ms per snapshot during playback
+const FRAME_INTERVAL = 800; // ms that playback shows each snapshot
 const EMIT_AFTER = 300; // ms without a further change before the state is reported to the host
 const MIN_WIDE = 760; // pixels; with less width, the parts of a snapshot are stacked
 
@@ -67,17 +68,18 @@ class TimelineView {
 
   validate() {
     const { state, data } = this;
-    const whole = (value, limit) => (Number.isInteger(value) ? clamp(value, 0, limit - 1) : 0);
-    state.layer = whole(state.layer, data.layers);
-    state.head = whole(state.head, data.heads);
+    const clampIndex = (value, limit) => (Number.isInteger(value) ? clamp(value, 0, limit - 1) : 0);
+    state.layer = clampIndex(state.layer, data.layers);
+    state.head = clampIndex(state.head, data.heads);
     for (const name of ["at", "against"]) if (!Number.isInteger(state[name])) state[name] = null;
     this.at = state.at === null ? data.moments.length - 1 : this.nearest(state.at);
     this.against = state.against === null ? null : this.nearest(state.against);
   }
 
+  /** The index of the moment that is nearest to a step on the logarithmic axis. */
   nearest(step) {
-    const far = ({ step: other }) => Math.abs(Math.log1p(Math.max(0, step)) - Math.log1p(other));
-    return this.data.moments.reduce((best, moment, i, all) => (far(moment) < far(all[best]) ? i : best), 0);
+    const distance = ({ step: other }) => Math.abs(Math.log1p(Math.max(0, step)) - Math.log1p(other));
+    return this.data.moments.reduce((best, moment, i, all) => (distance(moment) < distance(all[best]) ? i : best), 0);
   }
 
   set(change) {
@@ -104,6 +106,7 @@ class TimelineView {
     this.set({ at: this.data.moments[moment].step });
   }
 
+  /** Start the playback, or stop it if it runs. */
   play() {
     if (this.playing) return this.stop();
     if (this.at === this.data.moments.length - 1) this.goTo(0);
@@ -112,7 +115,7 @@ class TimelineView {
       this.goTo(this.at + 1);
       if (this.at === this.data.moments.length - 1) this.stop();
     }, FRAME_INTERVAL);
-    this.showPlay();
+    this.showPlayButton();
     return undefined;
   }
 
@@ -120,11 +123,11 @@ class TimelineView {
     if (!this.playing) return;
     clearInterval(this.playing);
     this.playing = 0;
-    this.showPlay();
+    this.showPlayButton();
     this.report();
   }
 
-  showPlay() {
+  showPlayButton() {
     const { texts: text } = this;
     if (!this.playButton) return;
     this.playButton.replaceChildren(this.playing ? "❚❚" : "▶", ` ${this.playing ? text.pause : text.play}`);
@@ -136,10 +139,10 @@ class TimelineView {
       event.preventDefault();
       this.play();
     } else if (kind !== "INPUT" && kind !== "SELECT") {
-      const to = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: 0, End: this.data.moments.length - 1 }[event.key];
-      if (to === undefined) return;
+      const index = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: 0, End: this.data.moments.length - 1 }[event.key];
+      if (index === undefined) return;
       event.preventDefault();
-      this.goTo(to);
+      this.goTo(index);
     }
   }
 
@@ -187,10 +190,10 @@ class TimelineView {
     this.bar.append(save);
     this.root.replaceChildren(this.bar, this.curveBox, this.figures, this.stage, element("div", { class: "bl-status" }, this.readout, this.scale));
     this.buildPanels();
-    this.showPlay();
+    this.showPlayButton();
   }
 
-  /** Build one panel, or two: the pinned snapshot to the left of the moving one. */
+  /** Build one panel, or two for a comparison: the pinned snapshot to the left of the one that the slider selects. */
   buildPanels() {
     for (const panel of this.panels) panel.destroy();
     this.panels = [...(this.against === null ? [] : [new SnapshotPanel(this, true)]), new SnapshotPanel(this, false)];
@@ -217,9 +220,9 @@ class TimelineView {
   svg() {
     const [theme, atlases, pointed] = [this.theme, this.atlases, this.pointed];
     Object.assign(this, { theme: lightTheme(theme), atlases: new Map(), pointed: null });
-    const high = (panel) => Math.max(panel.grid.height, panel.head.height) + 40;
-    const wide = (panel) => panel.grid.width + panel.head.width + 24;
-    const recorder = new Recorder(Math.max(this.curve.width, ...this.panels.map(wide)), this.curve.height + this.panels.reduce((sum, panel) => sum + high(panel), 0), this.theme.ground);
+    const heightOf = (panel) => Math.max(panel.grid.height, panel.head.height) + 40;
+    const widthOf = (panel) => panel.grid.width + panel.head.width + 24;
+    const recorder = new Recorder(Math.max(this.curve.width, ...this.panels.map(widthOf)), this.curve.height + this.panels.reduce((sum, panel) => sum + heightOf(panel), 0), this.theme.ground);
     try {
       this.drawCurve(recorder);
       let top = this.curve.height + 20;
@@ -233,7 +236,7 @@ class TimelineView {
         recorder.translate(panel.grid.width + 24, 0);
         panel.drawHead(recorder);
         recorder.restore();
-        top += high(panel);
+        top += heightOf(panel);
       }
       return recorder.text();
     } finally {
@@ -255,8 +258,8 @@ class TimelineView {
 
   /** All heads of a snapshot as one image with one pixel per pair of tokens, made when first shown. */
   atlas(at) {
-    const known = this.atlases.get(at);
-    if (known) return known;
+    const cached = this.atlases.get(at);
+    if (cached) return cached;
     const { data } = this;
     const size = data.size;
     const canvas = document.createElement("canvas");
@@ -299,11 +302,11 @@ class TimelineView {
     this.compareButton.setAttribute("aria-pressed", String(this.against !== null));
     this.compareButton.disabled = data.moments.length < 2;
     this.value.replaceChildren(`${text.step} ${formatCount(moment.step)}`, element("small", {}, ` · ${formatCount(moment.tokens)} ${text.tokensRead}`));
-    const measured = [["masked_accuracy", text.mlmAccuracy, formatPercent], ["nsp_accuracy", text.nspAccuracy, formatPercent],
+    const metrics = [["masked_accuracy", text.mlmAccuracy, formatPercent], ["nsp_accuracy", text.nspAccuracy, formatPercent],
       ["bits_per_character", text.bits, (value) => value.toFixed(2)], ["mlm_loss", text.maskedLoss, (value) => value.toFixed(2)]]
       .filter(([name]) => name in moment.validation)
-      .map(([name, label, shown]) => element("span", {}, element("strong", {}, shown(moment.validation[name])), ` ${label}`));
-    this.figures.replaceChildren(element("span", { class: "bl-name" }, measured.length ? text.heldOut : text.notEvaluated), ...measured);
+      .map(([name, label, format]) => element("span", {}, element("strong", {}, format(moment.validation[name])), ` ${label}`));
+    this.figures.replaceChildren(element("span", { class: "bl-name" }, metrics.length ? text.heldOut : text.notEvaluated), ...metrics);
     this.drawCurve();
     for (const panel of this.panels) panel.draw();
     this.updateReadout();
