@@ -1,4 +1,4 @@
-"""Checkpoints: names both ways, round trips through `transformers`, and what every kind of bad directory gets."""
+"""Checkpoints: tensor names in both directions, round trips through `transformers`, errors for bad directories."""
 
 import errno
 import fnmatch
@@ -56,7 +56,7 @@ def tokenizer(tmp_path_factory):
 
 @pytest.fixture
 def saved(tmp_path, tokenizer):
-    """A whole checkpoint, to be damaged."""
+    """An intact checkpoint, for tests that damage it."""
     return checkpoint.save(tmp_path / "saved", fresh(("mlm", "nsp")), tokenizer, {"steps": 3}, dtype=torch.float32)
 
 
@@ -80,11 +80,12 @@ def hf_inputs(batch: Batch) -> dict:
 
 
 def snapshot(directory: Path) -> dict[str, bytes]:
+    """The content of every file below a directory."""
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
 def refusal(source, **options) -> CheckpointError:
-    """The error of opening a checkpoint, which must be one line."""
+    """Open a checkpoint, which must fail; return the error, whose message must be one line."""
     with pytest.raises(CheckpointError) as record:
         checkpoint.load(source, **options)
     assert "\n" not in str(record.value)
@@ -95,10 +96,10 @@ def refusal(source, **options) -> CheckpointError:
 
 
 @pytest.mark.parametrize("heads", HEAD_SETS, ids="+".join)
-def test_names_go_both_ways(heads):
+def test_tensor_names_are_mapped_in_both_directions(heads):
     model = fresh(heads)
-    state, found = hf_to_state(state_to_hf(model), CONFIG)
-    assert found == model.head_names
+    state, heads_read = hf_to_state(state_to_hf(model), CONFIG)
+    assert heads_read == model.head_names
     assert state.keys() == model.state_dict().keys()
     assert all(torch.equal(state[name], tensor) for name, tensor in model.state_dict().items())
 
@@ -112,7 +113,7 @@ def test_names_are_those_of_transformers():
     }
 
 
-def test_old_names_open():
+def test_old_tensor_names_are_accepted():
     tensors = {}
     for name, tensor in state_to_hf(fresh()).items():
         old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
@@ -124,19 +125,19 @@ def test_old_names_open():
 
 
 def changed(**changes):
-    """state_to_hf of a model with three heads, some tensors put in (or, with None, left out)."""
+    """The tensors of a model with three task heads, with these changes: new or replaced tensors, None to remove one."""
     tensors = state_to_hf(fresh(("mlm", "nsp", "span"))) | changes
     return {name: tensor for name, tensor in tensors.items() if tensor is not None}
 
 
-WORDS, KEY = "bert.embeddings.word_embeddings.weight", "bert.encoder.layer.1.attention.self.key.weight"
+WORD_EMBEDDINGS, KEY = "bert.embeddings.word_embeddings.weight", "bert.encoder.layer.1.attention.self.key.weight"
 
 
 @pytest.mark.parametrize(
     ("changes", "id", "params"),
     [
-        ({WORDS: torch.zeros(40, 16)}, "weights-tensor-shape",
-         {"tensor": WORDS, "shape": "[40, 16]", "expected": "[29, 16]"}),
+        ({WORD_EMBEDDINGS: torch.zeros(40, 16)}, "weights-tensor-shape",
+         {"tensor": WORD_EMBEDDINGS, "shape": "[40, 16]", "expected": "[29, 16]"}),
         ({KEY: torch.zeros(16, 8)}, "weights-tensor-shape", {"tensor": KEY, "shape": "[16, 8]"}),
         ({KEY: None}, "weights-tensor-missing", {"tensor": KEY, "shape": "[16, 16]"}),
         ({KEY: torch.zeros(16, 16, dtype=torch.int8)}, "weights-tensor-type", {"tensor": KEY, "type": "torch.int8"}),
@@ -149,7 +150,7 @@ WORDS, KEY = "bert.embeddings.word_embeddings.weight", "bert.encoder.layer.1.att
         ({"classifier.weight": torch.zeros(2, 16)}, "weights-unused", {"tensors": ["classifier.weight"], "more": 0}),
         ({"bert.encoder.layer.2.output.dense.bias": torch.zeros(16)}, "weights-layer-count",
          {"layers": 2, "stored": 3}),
-        ({"cls.predictions.decoder.weight": torch.zeros(29, 16)}, "weights-not-tied", {"other": WORDS}),
+        ({"cls.predictions.decoder.weight": torch.zeros(29, 16)}, "weights-not-tied", {"other": WORD_EMBEDDINGS}),
         ({"cls.predictions.decoder.bias": torch.ones(29)}, "weights-not-tied", {"other": "cls.predictions.bias"}),
         ({"embeddings.LayerNorm.gamma": torch.ones(16)}, "weights-tensor-twice",
          {"tensor": "bert.embeddings.LayerNorm.weight"}),
@@ -164,7 +165,7 @@ def test_every_tensor_is_used_and_every_shape_agrees(changes, id, params):
 
 def test_tied_copies_are_accepted():
     tensors = changed()
-    tensors["cls.predictions.decoder.weight"] = tensors[WORDS].clone()
+    tensors["cls.predictions.decoder.weight"] = tensors[WORD_EMBEDDINGS].clone()
     tensors["cls.predictions.decoder.bias"] = tensors.pop("cls.predictions.bias") + 1
     state, _ = hf_to_state(tensors, CONFIG)
     assert torch.equal(state["heads.mlm.bias"], torch.ones(CONFIG.vocab_size))
@@ -205,7 +206,7 @@ def test_a_saved_checkpoint_opens_in_transformers(tmp_path, tokenizer, heads):
     torch.testing.assert_close(theirs(**hf_inputs(batch_of())).pooler_output, encoded.pooled_BH)
     named = json.loads((tmp_path / "saved" / "config.json").read_text())["architectures"][0]
     whole, info = getattr(transformers, named).from_pretrained(tmp_path / "saved", output_loading_info=True)
-    assert not info["missing_keys"], f"{named} finds no {info['missing_keys']}"
+    assert not info["missing_keys"], f"{named} misses {info['missing_keys']}"
     out = whole.eval()(**hf_inputs(batch_of()))
     if named == "BertForPreTraining":
         torch.testing.assert_close(out.prediction_logits, model.mlm(encoded.hidden_BTH))
@@ -219,7 +220,7 @@ def test_a_saved_checkpoint_opens_in_transformers(tmp_path, tokenizer, heads):
 
 @torch.no_grad()
 @pytest.mark.parametrize(
-    ("architecture", "heads", "made"),
+    ("architecture", "heads", "initialised"),
     [
         ("BertModel", (), ()),
         ("BertForPreTraining", ("mlm", "nsp"), ()),
@@ -228,39 +229,39 @@ def test_a_saved_checkpoint_opens_in_transformers(tmp_path, tokenizer, heads):
         ("BertForQuestionAnswering", ("span",), ("pooler",)),
     ],
 )
-@pytest.mark.parametrize("how", ["safetensors", "sharded", "bin"])
-def test_checkpoints_of_transformers_open(tmp_path, tokenizer, architecture, heads, made, how):
+@pytest.mark.parametrize("storage", ["safetensors", "sharded", "bin"])
+def test_checkpoints_of_transformers_open(tmp_path, tokenizer, architecture, heads, initialised, storage):
     theirs = getattr(transformers, architecture)(transformers.BertConfig(**CONFIG.to_hf())).eval()
-    theirs.save_pretrained(tmp_path, max_shard_size="8KB" if how == "sharded" else "5GB")
-    if how == "bin":
+    theirs.save_pretrained(tmp_path, max_shard_size="8KB" if storage == "sharded" else "5GB")
+    if storage == "bin":
         (tmp_path / "model.safetensors").unlink()
         torch.save(theirs.state_dict(), tmp_path / "pytorch_model.bin")
-    assert (tmp_path / "model.safetensors").exists() == (how == "safetensors")
+    assert (tmp_path / "model.safetensors").exists() == (storage == "safetensors")
     tokenizer.save(tmp_path)
     loaded = checkpoint.load(tmp_path)
-    assert (loaded.heads, loaded.initialised_parts, loaded.record) == (heads, made, {})
+    assert (loaded.heads, loaded.initialised_parts, loaded.record) == (heads, initialised, {})
     base = getattr(theirs, "bert", theirs)
     expected_BTH = base(**hf_inputs(batch_of())).last_hidden_state
     torch.testing.assert_close(loaded.model(batch_of()).hidden_BTH, expected_BTH)
 
 
-def test_eight_bits_halve_the_file_and_open_everywhere(tmp_path, tokenizer):
+def test_an_8_bit_checkpoint_is_half_as_large_and_opens_in_transformers(tmp_path, tokenizer):
     model = FastBert(CONFIG.replace(vocab_size=tokenizer.vocab_size), heads=["mlm", "nsp"])
-    wide = checkpoint.save(tmp_path / "wide", model, tokenizer, {}, dtype=torch.float16)
-    narrow = checkpoint.save(tmp_path / "narrow", model, tokenizer, {}, dtype=torch.float8_e4m3fn)
-    stored = safetensors.torch.load_file(narrow / "model.safetensors")
+    half = checkpoint.save(tmp_path / "wide", model, tokenizer, {}, dtype=torch.float16)
+    eight_bit = checkpoint.save(tmp_path / "narrow", model, tokenizer, {}, dtype=torch.float8_e4m3fn)
+    stored = safetensors.torch.load_file(eight_bit / "model.safetensors")
     assert {tensor.dtype for tensor in stored.values() if tensor.ndim > 1} == {torch.float8_e4m3fn}
     assert {tensor.dtype for tensor in stored.values() if tensor.ndim < 2} == {torch.float16}
-    data = [
+    sizes = [
         sum(t.nbytes for t in safetensors.torch.load_file(path / "model.safetensors").values())
-        for path in (wide, narrow)
+        for path in (half, eight_bit)
     ]
-    assert data[1] < 0.6 * data[0], data
-    ours = checkpoint.load(narrow).model
+    assert sizes[1] < 0.6 * sizes[0], sizes
+    ours = checkpoint.load(eight_bit).model
     for (name, before), after in zip(model.state_dict().items(), ours.state_dict().values(), strict=True):
-        # four significant bits: half a unit of the last is a sixteenth; below 2^-6 the step is 2^-9
+        # float8_e4m3 has four significant bits: rounding changes a value by at most 1/16, below 2^-6 by at most 2^-10
         assert ((before - after).abs() <= before.abs() / 16 + 2**-10).all(), name
-    theirs = transformers.BertForPreTraining.from_pretrained(narrow, dtype=torch.float32).eval()
+    theirs = transformers.BertForPreTraining.from_pretrained(eight_bit, dtype=torch.float32).eval()
     ids = torch.tensor([[tokenizer.cls_id, 7, 8, 9, tokenizer.sep_id]])
     with torch.no_grad():
         hidden = ours(Batch(ids, torch.zeros_like(ids), torch.ones_like(ids, dtype=torch.bool))).hidden_BTH
@@ -287,7 +288,7 @@ def test_requested_heads_are_initialised(tmp_path, saved):
     assert all(not p.is_meta and p.requires_grad and p.dtype == torch.bfloat16 for p in loaded.model.parameters())
 
 
-def test_the_file_may_change_under_a_loaded_model(saved):
+def test_a_loaded_model_does_not_change_with_its_file(saved):
     loaded = checkpoint.load(saved)
     before = loaded.model.embeddings.token.weight.clone()
     with open(saved / "model.safetensors", "r+b") as file:
@@ -329,7 +330,7 @@ def test_minilm_has_no_mlm_head(minilm_path):
         loaded.model.mlm(torch.zeros(1, 384))
 
 
-# -- what bad checkpoints get ------------------------------------------------------------------------------------
+# -- bad checkpoints ---------------------------------------------------------------------------------------------
 
 
 def rewrite_config(path: Path, **changes) -> None:
@@ -356,7 +357,7 @@ def add_tokens(path: Path) -> None:
 WEIGHTS = "model.safetensors"
 
 
-def write_nan(path: Path, value: float) -> None:
+def write_value(path: Path, value: float) -> None:
     tensors = safetensors.torch.load_file(path / WEIGHTS)
     tensors[KEY][3, 5] = value
     safetensors.torch.save_file(tensors, path / WEIGHTS)
@@ -406,10 +407,10 @@ DAMAGES = {
     "weights noise": (lambda p: (p / WEIGHTS).write_bytes(os.urandom(999)), "weights-damaged"),
     "weights cut": (lambda p: truncate(p / WEIGHTS, 0.6), "weights-damaged"),
     "header huge": (lambda p: (p / WEIGHTS).write_bytes(struct.pack("<Q", 2**62) + b"{}"), "weights-damaged"),
-    "NaN": (lambda p: write_nan(p, float("nan")), "weights-not-finite"),
+    "NaN": (lambda p: write_value(p, float("nan")), "weights-not-finite"),
     "infinite in float32": (write_float64, "weights-not-finite"),
-    "infinity": (lambda p: write_nan(p, float("-inf")), "weights-not-finite"),
-    "wrong shape": (lambda p: reshape(p, WORDS), "weights-tensor-shape"),
+    "infinity": (lambda p: write_value(p, float("-inf")), "weights-not-finite"),
+    "wrong shape": (lambda p: reshape(p, WORD_EMBEDDINGS), "weights-tensor-shape"),
     "foreign weights": (
         lambda p: safetensors.torch.save_file({"wte.weight": torch.zeros(3)}, p / WEIGHTS), "weights-layer-count"
     ),
@@ -433,11 +434,11 @@ def test_a_damaged_checkpoint_is_refused_in_one_line(saved, damage, id):
 
 
 def test_values_that_are_not_finite_are_named(saved):
-    write_nan(saved, float("nan"))
+    write_value(saved, float("nan"))
     assert refusal(saved).params["tensor"] == KEY
 
 
-def test_a_sum_that_overflows_is_no_infinity():
+def test_finite_values_with_an_overflowing_sum_are_finite():
     assert weight_files.is_finite(torch.full((10,), 3e38))
     assert weight_files.is_finite(torch.full((10,), 6e4, dtype=torch.float16))
     assert not weight_files.is_finite(torch.tensor([float("inf"), float("-inf")]))
@@ -496,15 +497,15 @@ class Evil:
 @pytest.mark.parametrize("writer", ["torch", "old torch", "pickle"])
 def test_a_pickle_that_would_run_code_is_refused(saved, tmp_path, writer):
     (saved / WEIGHTS).unlink()
-    evil = {"bert.embeddings.word_embeddings.weight": Evil(tmp_path / "owned")}
+    state = {"bert.embeddings.word_embeddings.weight": Evil(tmp_path / "owned")}
     with open(saved / "pytorch_model.bin", "wb") as file:
         if writer == "pickle":
-            pickle.dump(evil, file)
+            pickle.dump(state, file)
         else:
-            torch.save(evil, file, _use_new_zipfile_serialization=writer == "torch")
+            torch.save(state, file, _use_new_zipfile_serialization=writer == "torch")
     error = refusal(saved)
     assert error.id == "weights-more-than-tensors"
-    assert "weights_only" not in str(error), "torch's advice to switch its protection off"
+    assert "weights_only" not in str(error), "torch advises to switch off its protection"
     assert not (tmp_path / "owned").exists()
 
 
@@ -534,7 +535,7 @@ def save_compressed(path: Path) -> None:
     ],
     ids=["empty", "noise", "list", "numbers", "number as name", "module", "cut", "meta", "stretched", "sparse", "zip"],
 )
-def test_a_bad_old_file_is_refused(saved, write, id):
+def test_a_bad_pytorch_model_bin_is_refused(saved, write, id):
     (saved / WEIGHTS).unlink()
     write(saved / "pytorch_model.bin")
     error = refusal(saved)
@@ -545,7 +546,7 @@ def test_a_bad_old_file_is_refused(saved, write, id):
 
 def test_a_shard_outside_the_directory_is_not_read(saved, tmp_path):
     (saved / WEIGHTS).rename(tmp_path / "elsewhere.safetensors")
-    index = {"weight_map": {WORDS: "../elsewhere.safetensors"}}
+    index = {"weight_map": {WORD_EMBEDDINGS: "../elsewhere.safetensors"}}
     (saved / "model.safetensors.index.json").write_text(json.dumps(index))
     assert refusal(saved).params["path"] == saved / "elsewhere.safetensors"
     (saved / "model.safetensors.index.json").write_text('{"weight_map": [1]}')
@@ -572,7 +573,7 @@ def test_a_shard_outside_the_directory_is_not_read(saved, tmp_path):
         ("<script>", False),
     ],
 )
-def test_what_reads_as_a_hub_id(name, is_id, monkeypatch):
+def test_hub_ids_and_paths_are_told_apart(name, is_id, monkeypatch):
     monkeypatch.chdir(Path(__file__).parent.parent)
     assert locate.is_hub_id(name) == is_id
 
@@ -588,7 +589,7 @@ def test_a_hub_id_without_a_network(name, id, monkeypatch, tmp_path):
     error = refusal(name)
     assert (error.id, error.params["name"]) == (id, name)
     if id == "hub-unreachable":
-        assert error.params["shipped"] == tmp_path / "checkpoints", "the error says where was looked"
+        assert error.params["shipped"] == tmp_path / "checkpoints", "the error names the directory that was searched"
 
 
 def test_a_mistyped_shipped_name_gets_a_suggestion(shipped, monkeypatch):
@@ -598,7 +599,7 @@ def test_a_mistyped_shipped_name_gets_a_suggestion(shipped, monkeypatch):
 
 
 @pytest.mark.parametrize("failure", [httpx2.ReadError("reset by peer"), TimeoutError()])
-def test_a_network_that_fails_halfway_is_one_line(monkeypatch, failure):
+def test_a_download_that_fails_halfway_is_a_one_line_error(monkeypatch, failure):
     def download(hub_id, **options):
         raise failure
 
@@ -608,7 +609,7 @@ def test_a_network_that_fails_halfway_is_one_line(monkeypatch, failure):
 
 
 class Hub:
-    """A hub with one model, of which files are listed as in the directory `source`, and copied when requested."""
+    """A hub with one model: it lists the files of the directory `source` and copies the requested ones to `cache`."""
 
     def __init__(self, source: Path, cache: Path, monkeypatch):
         self.source, self.cache, self.requests = source, cache, []
@@ -656,7 +657,7 @@ def test_weights_of_another_architecture_are_never_requested(model_hub):
     assert not any(WEIGHTS in names for names in model_hub.requests)
 
 
-def test_a_pickle_is_downloaded_only_where_there_is_nothing_safer(model_hub):
+def test_a_pickle_is_downloaded_only_without_a_safetensors_file(model_hub):
     torch.save(state_to_hf(fresh(("mlm", "nsp"))), model_hub.source / "pytorch_model.bin")
     checkpoint.load("somebody/some-model")
     assert "pytorch_model.bin" not in model_hub.requests[-1]
@@ -695,8 +696,8 @@ def test_weights_in_the_cache_open_without_a_network(model_hub, monkeypatch):
 # -- shipped checkpoints -----------------------------------------------------------------------------------------
 
 
-def test_shipped_checkpoints_and_runs_are_in_the_directory_of_assets(shipped, shipped_runs, tmp_path, monkeypatch):
-    """`BERTLAB_ASSETS` holds both; the variables of before name one of them each and come first."""
+def test_shipped_checkpoints_and_runs_are_found_by_environment_variables(shipped, shipped_runs, tmp_path, monkeypatch):
+    """`BERTLAB_ASSETS` names the directory of both; the older variables name that of one each and take precedence."""
     assets = tmp_path / "assets"
     assets.mkdir()
     (assets / "checkpoints").symlink_to(shipped)
@@ -751,32 +752,32 @@ def test_other_directories_are_not_replaced(tmp_path, tokenizer):
 
 @pytest.fixture
 def full_disk():
-    """No file may grow past 3,000 bytes, as on a disk with no more room."""
+    """Limit files to 3,000 bytes, so that saving fails as on a full disk."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (3000, limits[1]))
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-@pytest.mark.parametrize("over", [True, False], ids=["over an old one", "new"])
-def test_a_full_disk_loses_nothing(saved, tokenizer, full_disk, over):
+@pytest.mark.parametrize("replaces", [True, False], ids=["replacing an old one", "new"])
+def test_a_full_disk_loses_nothing(saved, tokenizer, full_disk, replaces):
     before = snapshot(saved)
     with raises_error(CheckpointError, "checkpoint-not-saved"):
-        checkpoint.save(saved if over else saved.parent / "new", fresh(seed=1), tokenizer, {})
+        checkpoint.save(saved if replaces else saved.parent / "new", fresh(seed=1), tokenizer, {})
     assert os.listdir(saved.parent) == ["saved"]
     assert snapshot(saved) == before
 
 
 @pytest.mark.parametrize(
-    "breaks", ["pathlib.Path.mkdir", "pathlib.Path.write_text", "os.fsync", "pathlib.Path.rename", "os.replace"]
+    "failing", ["pathlib.Path.mkdir", "pathlib.Path.write_text", "os.fsync", "pathlib.Path.rename", "os.replace"]
 )
-def test_whichever_step_fails_nothing_is_lost(saved, tokenizer, monkeypatch, breaks):
+def test_a_failure_in_any_step_of_saving_loses_nothing(saved, tokenizer, monkeypatch, failing):
     before = snapshot(saved)
 
     def fail(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(breaks, fail)
+    monkeypatch.setattr(failing, fail)
     with raises_error(CheckpointError, "checkpoint-not-saved", reason=Message("system-no-space-left")):
         checkpoint.save(saved, fresh(seed=1), tokenizer, {})
     monkeypatch.undo()
@@ -784,7 +785,7 @@ def test_whichever_step_fails_nothing_is_lost(saved, tokenizer, monkeypatch, bre
     assert snapshot(saved) == before
 
 
-def test_the_old_one_comes_back_if_the_new_cannot_take_its_place(saved, tokenizer, monkeypatch):
+def test_the_old_checkpoint_is_restored_if_the_new_one_cannot_be_renamed(saved, tokenizer, monkeypatch):
     before, rename = snapshot(saved), Path.rename
 
     def fail_once(self, target):
@@ -800,21 +801,21 @@ def test_the_old_one_comes_back_if_the_new_cannot_take_its_place(saved, tokenize
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_directory(tmp_path, tokenizer):
+def test_saving_in_a_read_only_directory_is_refused(tmp_path, tokenizer):
     tmp_path.chmod(0o500)
     with raises_error(CheckpointError, "checkpoint-not-saved", reason=Message("system-permission-denied")):
         checkpoint.save(tmp_path / "new", fresh(), tokenizer, {})
     tmp_path.chmod(0o700)
 
 
-def test_a_directory_inside_a_file(tmp_path, tokenizer):
+def test_saving_below_a_file_is_refused(tmp_path, tokenizer):
     (tmp_path / "file").write_text("x")
     with raises_error(CheckpointError, "checkpoint-not-saved", reason="File exists"):
         checkpoint.save(tmp_path / "file" / "new", fresh(), tokenizer, {})
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 70_000.0])
-def test_values_that_do_not_fit_are_not_saved(tmp_path, tokenizer, value):
+def test_values_too_large_for_float16_are_not_saved(tmp_path, tokenizer, value):
     model = fresh()
     with torch.no_grad():
         model.encoder.layers[1].attention.qkv.bias[20] = value
@@ -824,12 +825,12 @@ def test_values_that_do_not_fit_are_not_saved(tmp_path, tokenizer, value):
     assert not (tmp_path / "new").exists()
 
 
-def test_names_of_one_tensor():
+def test_one_tensor_can_have_several_names_in_transformers():
     assert hf_names("heads.mlm.bias") == ("cls.predictions.bias",)
     assert len(hf_names("encoder.layers.11.attention.qkv.weight")) == 3
 
 
-def test_evaluation_uses_at_least_the_tokens_of_fine_tuning(tiny_checkpoint):
+def test_evaluation_uses_at_least_the_max_tokens_of_fine_tuning(tiny_checkpoint):
     loaded = checkpoint.load(tiny_checkpoint)
     lengths = [replace(loaded, record=record).max_tokens_for(128) for record in (
         {}, {"settings": {"max_tokens": 64}}, {"settings": {"max_tokens": 256}}, {"settings": {"max_tokens": "many"}},
@@ -841,7 +842,7 @@ def test_evaluation_uses_at_least_the_tokens_of_fine_tuning(tiny_checkpoint):
     assert strides == [128, 64, 128, 128]
 
 
-def test_a_directory_of_data_does_not_hide_the_shipped_checkpoint_of_its_name(shipped, tmp_path, monkeypatch):
+def test_a_shipped_checkpoint_is_found_despite_a_directory_of_its_name(shipped, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = next(path.parent.name for path in shipped.glob("*/config.json"))
     (tmp_path / name).mkdir()
@@ -861,7 +862,9 @@ def test_an_average_lies_between_the_two():
     assert mean.keys() == first.keys()
     for name in mean:
         torch.testing.assert_close(mean[name], 0.75 * first[name] + 0.25 * second[name])
-    assert all(torch.equal(tensor, before[name]) for name, tensor in one.state_dict().items()), "a copy was made"
+    assert all(torch.equal(tensor, before[name]) for name, tensor in one.state_dict().items()), (
+        "the inputs are unchanged"
+    )
 
 
 def test_similarity_recognises_a_shared_initialisation():
@@ -871,7 +874,7 @@ def test_similarity_recognises_a_shared_initialisation():
     assert measure_weight_similarity(one, average(one, other, 0.3)) == pytest.approx(
         0.7 / (0.7**2 + 0.3**2) ** 0.5, abs=0.05
     )
-    assert measure_weight_similarity(one, fresh(("nsp",))) < 0.1, "what only one has does not count"
+    assert measure_weight_similarity(one, fresh(("nsp",))) < 0.1, "tensors of only one model do not count"
 
 
 def test_averaging_unrelated_checkpoints_prints_a_warning(saved, tokenizer, tmp_path, capsys):
@@ -893,7 +896,7 @@ def test_averaging_unrelated_checkpoints_prints_a_warning(saved, tokenizer, tmp_
          {"fields": ["vocab_size", "max_positions"]}),
     ],
 )  # fmt: skip
-def test_different_architectures_have_no_average(other, id, params):
+def test_different_architectures_cannot_be_averaged(other, id, params):
     with raises_error(CheckpointError, id, **params):
         average(fresh(("mlm", "nsp")), other())
 
@@ -939,7 +942,7 @@ def test_info_of_a_record_with_values_of_other_types(saved, capsys):
         (["--share", "0.3"], "export-share-without-average"),
     ],
 )
-def test_flags_of_export_that_contradict_each_other(saved, tmp_path, capsys, flags, id):
+def test_flags_of_export_that_contradict_each_other_are_refused(saved, tmp_path, capsys, flags, id):
     assert main(["export", str(tmp_path / "out"), "--checkpoint", str(saved), *flags]) == 2
     assert Message(id).render() in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""A diverged run stops, names the step, and keeps a state from before."""
+"""A diverged run stops, names the step, and keeps the state that it saved before."""
 
 import itertools
 import json
@@ -135,7 +135,7 @@ def test_a_detector_is_restored_from_its_fields():
 
 
 @pytest.mark.parametrize("steps", [50, 100, 150, 200, 300, 1000, 3000])
-def test_a_slow_rise_is_detected_and_no_high_state_is_saved(steps):
+def test_a_slow_rise_is_detected_before_its_states_count_as_stable(steps):
     levels = [4.0] * 300 + [4.0 + 2.5 * step / steps for step in range(steps)] + [6.5] * 300
     for seed in range(20):
         generator, detector = torch.Generator().manual_seed(seed), DivergenceDetector()
@@ -157,7 +157,7 @@ def test_the_shipped_run_is_stable_from_wherever_it_is_resumed():
             assert detector.is_stable
 
 
-def test_after_a_reset_losses_are_compared_with_their_new_level():
+def test_after_a_reset_losses_are_compared_with_the_new_level():
     detector = DivergenceDetector()
     update_all(detector, [4.0] * 100)
     detector.reset()
@@ -234,7 +234,7 @@ def raises_diverged(id: str, steps: Container[int], saved_step: int | None):
     ],
 )
 def test_a_diverged_run_keeps_its_last_good_state(corpus, tmp_path, monkeypatch, spoil, id, steps, saved_step):
-    """That is the last step which a normal loss followed."""
+    """The last good state is that of the last step that was followed by a normal loss."""
     loss = FailingLoss(saved_step + 1, spoil)
     monkeypatch.setattr(PretrainingLoss, "__call__", lambda self, model, batch: loss(self, model, batch))
     config = settings(corpus, tmp_path / "run", steps=saved_step + 10)

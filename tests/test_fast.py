@@ -1,6 +1,7 @@
 """`nn/fast` against `nn/bert.py`: every layout, forward and backward, in every precision, with and without padding.
 
-Shape legend: B batch, T tokens, H hidden, N heads, X tokens of all rows.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, X tokens of all rows, G rows of a length bucket,
+R selected positions, P positions of one row, I inputs, O outputs of a linear layer.
 """
 
 import copy
@@ -35,7 +36,7 @@ def hf():
 
 
 def varlen_row_by_row(query_XND, key_XND, value_XND, offset_B1, longest, causal, dropout_rate):
-    """What a GPU's kernel computes in one call."""
+    """Variable-length attention computed for each row separately; a GPU computes it in one kernel."""
     parts = []
     for begin, end in itertools.pairwise(offset_B1.tolist()):
         row = (part[begin:end].transpose(0, 1) for part in (query_XND, key_XND, value_XND))
@@ -44,7 +45,7 @@ def varlen_row_by_row(query_XND, key_XND, value_XND, offset_B1, longest, causal,
 
 
 def layout_of(name: str, batch: Batch, hidden_BTH: torch.Tensor, causal: bool):
-    """The layout of this name, whether or not it is the one that is chosen here."""
+    """The layout of this name, even if `choose_layout` would choose another one for this batch."""
     shape, real_BT = tuple(batch.input_ids_BT.shape), batch.attention_mask_BT
     match name:
         case "padded":
@@ -58,7 +59,7 @@ def layout_of(name: str, batch: Batch, hidden_BTH: torch.Tensor, causal: bool):
 
 
 def results(model: Bert, batch: Batch, positions_R: torch.Tensor | None) -> list[torch.Tensor]:
-    """Hidden states at tokens, or at the selected rows, and the gradient of every weight of embeddings and encoder."""
+    """Hidden states of all tokens or at the selected positions, then the gradients of embeddings and encoder."""
     model.zero_grad()
     hidden = (
         model(batch).hidden_BTH[batch.attention_mask_BT]
@@ -75,10 +76,10 @@ def results(model: Bert, batch: Batch, positions_R: torch.Tensor | None) -> list
 @pytest.mark.parametrize("padded", [False, True], ids=["full", "padding"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("layout", ["padded", "buckets", "head-buckets", "varlen"])
-def test_every_layout_equals_the_plain_model(hf, layout, dtype, padded, causal, selected, monkeypatch):
+def test_every_layout_equals_the_reference_model(hf, layout, dtype, padded, causal, selected, monkeypatch):
     monkeypatch.setattr(layouts, "varlen_attention", varlen_row_by_row)
-    chosen = mock.Mock(side_effect=lambda config, batch, hidden_BTH: layout_of(layout, batch, hidden_BTH, causal))
-    monkeypatch.setattr("bertlab.nn.fast.model.choose_layout", chosen)
+    choose = mock.Mock(side_effect=lambda config, batch, hidden_BTH: layout_of(layout, batch, hidden_BTH, causal))
+    monkeypatch.setattr("bertlab.nn.fast.model.choose_layout", choose)
     batch = uneven_batch() if padded else make_batch(True, False, B=5)
     config = CONFIG.replace(left_to_right=causal)
     plain, fast = (ours(hf, config, kind).to(dtype) for kind in (Bert, FastBert))
@@ -87,7 +88,7 @@ def test_every_layout_equals_the_plain_model(hf, layout, dtype, padded, causal, 
         positions_R = torch.tensor([0, 8, 28, 1, 34, 28])  # one of them twice
         assert batch.attention_mask_BT.flatten()[positions_R].all()
     expected, got = (results(model, batch, positions_R) for model in (plain, fast))
-    assert chosen.call_count == 1
+    assert choose.call_count == 1
     for ours_X, theirs_X in zip(got, expected, strict=True):
         if dtype == torch.float32:
             assert_close(ours_X, theirs_X, tolerance=1e-5)
@@ -96,17 +97,17 @@ def test_every_layout_equals_the_plain_model(hf, layout, dtype, padded, causal, 
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_pooled_equals_the_plain_models(hf, causal):
+def test_the_pooled_output_equals_that_of_the_reference_model(hf, causal):
     batch, config = uneven_batch(), CONFIG.replace(left_to_right=causal)
     plain, fast = (ours(hf, config, kind) for kind in (Bert, FastBert))
-    begins_B = batch.attention_mask_BT[:, 0]
-    expected_BH = plain(batch).pooled_BH[begins_B]
+    starts_with_token_B = batch.attention_mask_BT[:, 0]
+    expected_BH = plain(batch).pooled_BH[starts_with_token_B]
     for pooled_BH in (plain.pool(batch), fast.pool(batch), fast(batch).pooled_BH):
-        assert_close(pooled_BH[begins_B], expected_BH)
+        assert_close(pooled_BH[starts_with_token_B], expected_BH)
 
 
 @torch.no_grad()
-def test_an_observed_or_changed_pass_is_the_plain_models(hf):
+def test_a_pass_with_trace_or_interventions_equals_the_reference_exactly(hf):
     plain, fast, batch = ours(hf), ours(hf, kind=FastBert), uneven_batch()
     for options in ({"trace": Trace.of("probs")}, {"interventions": Interventions.ablate_heads(CONFIG, [(0, 1)])}):
         assert torch.equal(fast(batch, **options).hidden_BTH, plain(batch, **options).hidden_BTH)
@@ -116,14 +117,14 @@ def test_the_layout_is_chosen_by_device_precision_and_padding(monkeypatch):
     full, padded = make_batch(True, False), make_batch(True, True)
     unmasked = Batch(full.input_ids_BT, full.token_type_ids_BT, None)
 
-    def chosen(batch, dtype):
+    def layout_type(batch, dtype):
         return type(choose_layout(CONFIG, batch, torch.zeros(*batch.input_ids_BT.shape, 32, dtype=dtype)))
 
     for batch in (full, unmasked):
-        assert chosen(batch, torch.float32) is PaddedLayout
-        assert chosen(batch, torch.bfloat16) is HeadBucketLayout
-    assert chosen(padded, torch.float32) is BucketLayout
-    assert chosen(padded, torch.bfloat16) is HeadBucketLayout
+        assert layout_type(batch, torch.float32) is PaddedLayout
+        assert layout_type(batch, torch.bfloat16) is HeadBucketLayout
+    assert layout_type(padded, torch.float32) is BucketLayout
+    assert layout_type(padded, torch.bfloat16) is HeadBucketLayout
 
 
 @torch.no_grad()
@@ -133,33 +134,33 @@ def test_rows_are_bucketed_by_length():
 
 
 @torch.no_grad()
-def test_padding_is_left_out(hf):
+def test_padding_is_not_computed(hf):
     """Only tokens reach the feed-forward layers, and in the last layer only the selected ones."""
-    model, batch, seen = ours(hf, kind=FastBert), make_batch(True, True), []
+    model, batch, row_counts = ours(hf, kind=FastBert), make_batch(True, True), []
     for layer in model.encoder.layers:
-        layer.feed_forward.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape[0]))
+        layer.feed_forward.register_forward_hook(lambda module, inputs, output: row_counts.append(inputs[0].shape[0]))
     tokens = int(batch.attention_mask_BT.sum())
     assert tokens < batch.attention_mask_BT.numel()
     hidden_BTH = model(batch).hidden_BTH
-    assert seen == [tokens] * CONFIG.num_layers
+    assert row_counts == [tokens] * CONFIG.num_layers
     assert not hidden_BTH[~batch.attention_mask_BT].any()
-    seen.clear()
+    row_counts.clear()
     assert_close(model.pool(batch), model.pooler(hidden_BTH))
-    assert seen == [tokens] * (CONFIG.num_layers - 1) + [len(batch.input_ids_BT)]
+    assert row_counts == [tokens] * (CONFIG.num_layers - 1) + [len(batch.input_ids_BT)]
 
 
-def test_bfloat16_meets_few_shapes(hf, monkeypatch):
-    """Whatever the lengths of the rows, products see multiples of a step, or all B * T positions."""
+def test_bfloat16_products_have_few_different_shapes(hf, monkeypatch):
+    """For any lengths of the rows, a product has a multiple of TOKENS_STEP rows, or all B * T positions."""
     monkeypatch.setattr("bertlab.nn.fast.bucketed_attention.TOKENS_STEP", 16)
-    model, batch, seen = ours(hf, kind=FastBert).to(torch.bfloat16), uneven_batch(), []
+    model, batch, row_counts = ours(hf, kind=FastBert).to(torch.bfloat16), uneven_batch(), []
     model.encoder.layers[0].feed_forward.register_forward_hook(
-        lambda module, inputs, output: seen.append(len(inputs[0]))
+        lambda module, inputs, output: row_counts.append(len(inputs[0]))
     )
-    for shorter in range(12):
-        few = batch.attention_mask_BT & (torch.arange(11) >= shorter)
-        model(Batch(batch.input_ids_BT, batch.token_type_ids_BT, few))
-    assert set(seen) <= {16, 32, 48, 64, 80, few.numel()}
-    assert len(set(seen)) > 2
+    for removed in range(12):
+        fewer_BT = batch.attention_mask_BT & (torch.arange(11) >= removed)
+        model(Batch(batch.input_ids_BT, batch.token_type_ids_BT, fewer_BT))
+    assert set(row_counts) <= {16, 32, 48, 64, 80, fewer_BT.numel()}
+    assert len(set(row_counts)) > 2
 
 
 # -- attention, dropout ------------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ def test_bfloat16_meets_few_shapes(hf, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("masked", [False, True])
-def test_attention_is_that_of_the_formula(masked, dtype):
+def test_attention_equals_its_formula(masked, dtype):
     query, key, value = torch.randn(3, 2, 4, 7, 8, generator=torch.Generator().manual_seed(0)).to(dtype).unbind(0)
     mask_BT = torch.ones(2, 7, dtype=torch.bool)
     mask_BT[1, 4:] = not masked
@@ -179,12 +180,12 @@ def test_attention_is_that_of_the_formula(masked, dtype):
 
 @pytest.mark.parametrize("share", [0.0, 0.25])
 def test_bucketed_attention_has_the_right_gradient(share):
-    """Against finite differences, in float64, with the same random numbers each time."""
+    """Compared with finite differences in float64, with the same dropout in every call."""
     real_BT = uneven_batch().attention_mask_BT
     layout = HeadBucketLayout(
         real_BT, make_bucket_mask_function(torch.zeros(1, dtype=torch.float64), False), num_heads=2
     )
-    assert len(layout.position_X) == real_BT.numel()  # too few for TOKENS_STEP: all padding is among them
+    assert len(layout.position_X) == real_BT.numel()  # fewer tokens than TOKENS_STEP, so padding is included
     assert {bucket.padded_length for bucket in layout.buckets} == {32}
     qkv_XH = torch.randn(len(layout.position_X), 3 * 4, dtype=torch.float64, requires_grad=True)
 
@@ -213,20 +214,20 @@ def test_ablating_each_head_equals_one_pass_per_head(hf, layer, causal):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
-def test_dropout_drops_its_share_and_keeps_the_sum(share):
+def test_dropout_drops_its_share_and_scales_the_rest(share):
     torch.manual_seed(0)
     hidden = torch.full((301, 1001), 2.0, requires_grad=True)
-    found = dropout(hidden, share)
-    found.sum().backward()
-    gone = found == 0
-    assert float(gone.float().mean()) == pytest.approx(share, abs=0.003)
-    assert_close(found[~gone], torch.full_like(found[~gone], 2 / (1 - share)))
-    assert_close(hidden.grad, found.detach() / 2)
+    output = dropout(hidden, share)
+    output.sum().backward()
+    dropped = output == 0
+    assert float(dropped.float().mean()) == pytest.approx(share, abs=0.003)
+    assert_close(output[~dropped], torch.full_like(output[~dropped], 2 / (1 - share)))
+    assert_close(hidden.grad, output.detach() / 2)
     torch.manual_seed(0)
-    assert torch.equal(dropout(hidden, share), found)
-    # neighbours that share a random number are dropped independently
-    together = (gone.flatten()[:301_000].view(-1, 4).float() - share).T
-    assert share == 0 or torch.corrcoef(together).triu(1).abs().max() < 0.02
+    assert torch.equal(dropout(hidden, share), output)
+    # each random number decides four neighbours, which must be dropped independently
+    groups = (dropped.flatten()[:301_000].view(-1, 4).float() - share).T
+    assert share == 0 or torch.corrcoef(groups).triu(1).abs().max() < 0.02
     assert Dropout(share).eval()(hidden) is hidden
 
 
@@ -249,8 +250,8 @@ def test_few_compiled_graphs_serve_all_layers_and_any_number_of_tokens(hf):
             for model in (plain, compiled):
                 model.zero_grad()
                 model(batch).hidden_BTH.square().mean().backward()
-            for here, there in zip(plain.parameters(), compiled.parameters(), strict=True):
-                assert here.grad is there.grad is None or assert_close(here.grad, there.grad) is None
+            for expected, got in zip(plain.parameters(), compiled.parameters(), strict=True):
+                assert expected.grad is got.grad is None or assert_close(got.grad, expected.grad) is None
     assert backend.frame_count <= 4
     other = copy.deepcopy(compiled)
     torch.nn.init.zeros_(other.encoder.layers[0].feed_forward.down.weight)
@@ -263,32 +264,32 @@ def test_few_compiled_graphs_serve_all_layers_and_any_number_of_tokens(hf):
 @NEEDS_CUDA
 @pytest.mark.parametrize("left_to_right", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_cuda_leaves_padding_out_forward_and_backward(hf, dtype, left_to_right):
-    """In half precision the rows go to the kernel without padding, in float32 with it; both equal the CPU."""
-    batch, found = uneven_batch(), []
+def test_cuda_without_padding_equals_the_cpu_forward_and_backward(hf, dtype, left_to_right):
+    """In half precision the kernel gets the rows without padding, in float32 with it."""
+    batch, outputs = uneven_batch(), []
     for device, kind in (("cpu", torch.float32), ("cuda", dtype)):
         model = ours(hf, CONFIG.replace(left_to_right=left_to_right), FastBert).to(device, kind)
         hidden_BTH = model(batch.to(device)).hidden_BTH
         real = hidden_BTH[batch.attention_mask_BT.to(device)]
         real.float().square().mean().backward()
-        found.append([real.detach(), *(p.grad for p in model.encoder.parameters())])
-    for here, there in zip(*found, strict=True):
-        off = (here - there.cpu().float()).norm() / here.norm().clamp(min=1e-3)
-        assert off < (1e-4 if dtype == torch.float32 else 0.05)
+        outputs.append([real.detach(), *(p.grad for p in model.encoder.parameters())])
+    for cpu, cuda in zip(*outputs, strict=True):
+        error = (cpu - cuda.cpu().float()).norm() / cpu.norm().clamp(min=1e-3)
+        assert error < (1e-4 if dtype == torch.float32 else 0.05)
 
 
 @pytest.mark.cuda
 @NEEDS_CUDA
-def test_cuda_drops_out_in_the_kernel_too(hf):
-    batch, found = uneven_batch().to("cuda"), []
+def test_cuda_attention_dropout_depends_on_the_seed(hf):
+    batch, outputs = uneven_batch().to("cuda"), []
     model = ours(hf, CONFIG.replace(attention_dropout=0.3), FastBert).to("cuda", torch.bfloat16).train()
     for seed in (0, 1, 0):
         torch.manual_seed(seed)
-        found.append(model(batch).hidden_BTH[batch.attention_mask_BT])
-    found[0].float().square().mean().backward()
+        outputs.append(model(batch).hidden_BTH[batch.attention_mask_BT])
+    outputs[0].float().square().mean().backward()
     assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
-    assert torch.equal(found[0], found[2])
-    assert not torch.equal(found[0], found[1])
+    assert torch.equal(outputs[0], outputs[2])
+    assert not torch.equal(outputs[0], outputs[1])
 
 
 @pytest.mark.cuda
@@ -304,7 +305,7 @@ def test_cuda_agrees_with_cpu(hf, padded):
 
 
 @pytest.mark.parametrize("operator", ["simulated", "real"])
-def test_a_linear_layer_with_the_bias_inside_the_product_equals_the_plain_one(operator, monkeypatch):
+def test_a_linear_layer_with_fused_bias_equals_the_plain_one(operator, monkeypatch):
     """Forward, and the gradients of the inputs, the weight and the bias."""
     if operator == "real" and not linear.supports_fused_bias(torch.empty(1, dtype=torch.bfloat16)):
         pytest.skip("needs a CPU that multiplies bfloat16")
@@ -314,14 +315,14 @@ def test_a_linear_layer_with_the_bias_inside_the_product_equals_the_plain_one(op
     dtype = torch.bfloat16 if operator == "real" else torch.float64
     plain = torch.nn.Linear(24, 40, dtype=dtype)
     fused = linear.Linear.from_linear(copy.deepcopy(plain))
-    found = []
+    outputs = []
     for layer in (plain, fused):
         inputs_BTI = torch.linspace(-1, 1, 6 * 5 * 24, dtype=dtype).view(6, 5, 24).requires_grad_()
         outputs_BTO = layer(inputs_BTI)
         outputs_BTO.square().sum().backward()
-        found.append([outputs_BTO, inputs_BTI.grad, layer.weight.grad, layer.bias.grad])
-    assert type(found[1][0].grad_fn).__name__ == "_FusedLinearBackward"
-    for expected, got in zip(*found, strict=True):
+        outputs.append([outputs_BTO, inputs_BTI.grad, layer.weight.grad, layer.bias.grad])
+    assert type(outputs[1][0].grad_fn).__name__ == "_FusedLinearBackward"
+    for expected, got in zip(*outputs, strict=True):
         torch.testing.assert_close(got, expected, rtol=2e-2 if operator == "real" else 1e-12, atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Optimisers against their definitions: Google's Adam, Muon on the right matrices, the running average, resuming."""
+"""Optimisers compared with their definitions: Google's Adam, Muon, the moving average; and resumed runs."""
 
 import itertools
 from dataclasses import replace
@@ -27,11 +27,11 @@ def model(seed: int = 1) -> Bert:
     return FastBert(CONFIG, heads=("nsp",))
 
 
-def draw_gradients(worker: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """A gradient for every parameter."""
-    for p in worker.parameters():
+def draw_gradients(compute_model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Set a random gradient for every parameter; return copies of them by name."""
+    for p in compute_model.parameters():
         p.grad = torch.randn_like(p)
-    return {name: p.grad.clone() for name, p in worker.named_parameters()}
+    return {name: p.grad.clone() for name, p in compute_model.named_parameters()}
 
 
 def test_without_bias_correction_adamw_equals_googles():
@@ -53,9 +53,9 @@ def test_without_bias_correction_adamw_equals_googles():
         torch.testing.assert_close(p.detach(), weights[name], atol=1e-6, rtol=1e-5)
 
 
-def orthogonality(change_XH: torch.Tensor) -> float:
-    """Least over greatest singular value: 1 for an orthogonal matrix."""
-    values = torch.linalg.svdvals(change_XH.float())
+def orthogonality(change: torch.Tensor) -> float:
+    """The smallest singular value divided by the largest: 1 for an orthogonal matrix."""
+    values = torch.linalg.svdvals(change.float())
     return float(values.min() / values.max())
 
 
@@ -81,19 +81,19 @@ def test_muon_updates_hidden_matrices_and_adamw_the_rest(dtype):
         for matrix in matrices:
             # Newton-Schulz in five steps brings singular values to between 0.7 and 1.2
             assert orthogonality(matrix) > 0.4, name
-            # as long a step as Adam's usual one (arXiv 2502.16982, section 2.2)
+            # Muon's updates are scaled to the usual size of Adam's (arXiv 2502.16982, section 2.2)
             assert float(matrix.square().mean().sqrt()) == pytest.approx(0.2 * 1e-2, rel=0.4), name
-    for ours, worker in zip(muon.model.parameters(), muon.compute_model.parameters(), strict=True):
-        assert torch.equal(ours.to(dtype), worker)
+    for ours, compute in zip(muon.model.parameters(), muon.compute_model.parameters(), strict=True):
+        assert torch.equal(ours.to(dtype), compute)
 
 
 def test_batched_muon_equals_torchs_muon(monkeypatch):
-    """In float32 on both sides, which torch's does not offer."""
+    """Both compute in float32; torch's Muon has no such option, so its conversion to bfloat16 is replaced."""
     monkeypatch.setattr(torch.Tensor, "bfloat16", lambda tensor: tensor.clone())
     torch.manual_seed(2)
     shapes = [(8, 8), (8, 24), (24, 8), (8, 8), (5, 7)]
-    begin = [torch.randn(shape) for shape in shapes]
-    ours, theirs = ([torch.nn.Parameter(matrix.clone()) for matrix in begin] for _ in range(2))
+    initial = [torch.randn(shape) for shape in shapes]
+    ours, theirs = ([torch.nn.Parameter(matrix.clone()) for matrix in initial] for _ in range(2))
     for optimizer in (
         Muon(ours, weight_decay=0.1, dtype=torch.float32),
         torch.optim.Muon(theirs, weight_decay=0.1, adjust_lr_fn="match_rms_adamw"),
@@ -103,13 +103,13 @@ def test_batched_muon_equals_torchs_muon(monkeypatch):
             for p in optimizer.param_groups[0]["params"][:-1]:  # the last has no gradient
                 p.grad = torch.randn_like(p)
             optimizer.step()
-    for here, there, was in zip(ours, theirs, begin, strict=True):
-        torch.testing.assert_close(here, there, atol=1e-5, rtol=1e-4)
-        assert torch.equal(here, was) == (here.shape == (5, 7))
+    for our_matrix, their_matrix, before in zip(ours, theirs, initial, strict=True):
+        torch.testing.assert_close(our_matrix, their_matrix, atol=1e-5, rtol=1e-4)
+        assert torch.equal(our_matrix, before) == (our_matrix.shape == (5, 7))
 
 
 def build_sign_sgd(parameters, config, dtype):
-    """A toy optimiser that the package does not have: a step of the same length in every direction."""
+    """A toy optimiser that the package does not have: every weight changes by the same amount."""
 
     class SignSGD(torch.optim.Optimizer):
         @torch.no_grad()
@@ -133,14 +133,14 @@ def sign_sgd(monkeypatch):
 
 @pytest.mark.usefixtures("sign_sgd")
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_registered_optimiser_trains_and_continues(corpus, tmp_path, precision):
+def test_a_registered_optimiser_trains_and_resumes(corpus, tmp_path, precision):
     optim = OptimConfig(lr=1e-3, name="sign_sgd")
     config = settings(corpus, tmp_path / "whole", steps=10, optim=optim, precision=precision)
     list(pretrain(config))
-    broken = replace(config, out=tmp_path / "broken")
-    list(itertools.islice(pretrain(broken), 6))
-    list(pretrain(broken))
-    assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
+    resumed = replace(config, out=tmp_path / "resumed")
+    list(itertools.islice(pretrain(resumed), 6))
+    list(pretrain(resumed))
+    assert losses(tmp_path / "resumed") == losses(tmp_path / "whole")
     assert losses(tmp_path / "whole")[-1] < losses(tmp_path / "whole")[0]
 
 
@@ -154,7 +154,7 @@ def test_a_registered_optimiser_is_chosen_by_its_flag(corpus, tmp_path, flag):
     assert (record["optimizer"], record["max_grad_norm"]) == ("sign_sgd", 0.5)
 
 
-def test_an_unknown_optimiser_is_one_line():
+def test_an_unknown_optimiser_is_refused():
     with raises_error(BertlabError, "optimizer-unknown", name="adam", names=["adamw", "muon"]):
         Optimizer(model(), OptimConfig(name="adam"), torch.float32)
 
@@ -179,8 +179,8 @@ def test_the_checkpoint_holds_the_moving_average(corpus, tmp_path):
     averaged = replace(config, out=tmp_path / "averaged", optim=OptimConfig(lr=1e-2, ema=0.9))
     list(pretrain(averaged))
     assert losses(tmp_path / "run") == losses(tmp_path / "averaged")
-    plain, kept = (checkpoint.load(tmp_path / name / "checkpoint").model for name in ("run", "averaged"))
-    assert not torch.equal(plain.embeddings.token.weight, kept.embeddings.token.weight)
+    plain, average = (checkpoint.load(tmp_path / name / "checkpoint").model for name in ("run", "averaged"))
+    assert not torch.equal(plain.embeddings.token.weight, average.embeddings.token.weight)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -192,10 +192,10 @@ def test_the_checkpoint_holds_the_moving_average(corpus, tmp_path):
 def test_a_resumed_run_has_identical_losses(corpus, tmp_path, optim, precision):
     config = settings(corpus, tmp_path / "whole", steps=10, optim=optim, precision=precision)
     list(pretrain(config))
-    broken = replace(config, out=tmp_path / "broken")
-    list(itertools.islice(pretrain(broken), 6))
-    list(pretrain(broken))
-    assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
-    ours, theirs = (checkpoint.load(tmp_path / name / "checkpoint").model for name in ("broken", "whole"))
+    resumed = replace(config, out=tmp_path / "resumed")
+    list(itertools.islice(pretrain(resumed), 6))
+    list(pretrain(resumed))
+    assert losses(tmp_path / "resumed") == losses(tmp_path / "whole")
+    ours, theirs = (checkpoint.load(tmp_path / name / "checkpoint").model for name in ("resumed", "whole"))
     for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
         assert torch.equal(a, b)

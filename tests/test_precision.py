@@ -1,4 +1,4 @@
-"""Precision: measured where it is `auto`, and kept by a run that goes on."""
+"""Precision: `auto` measures which one is faster, and a resumed run keeps the precision that it started with."""
 
 import itertools
 import json
@@ -23,36 +23,38 @@ def test_a_device_that_no_run_can_use_is_refused(name):
         devices.resolve_device(name)
 
 
-@pytest.mark.parametrize(("narrow", "expected"), [(0.5, torch.bfloat16), (0.9, torch.float32), (2.0, torch.float32)])
-def test_auto_takes_bfloat16_only_where_it_is_clearly_faster(monkeypatch, narrow, expected):
-    slow_turns = itertools.cycle([1.0, 1.0, 7.0])  # somebody else on the machine
+@pytest.mark.parametrize(
+    ("bfloat16_seconds", "expected"), [(0.5, torch.bfloat16), (0.9, torch.float32), (2.0, torch.float32)]
+)
+def test_auto_takes_bfloat16_only_where_it_is_clearly_faster(monkeypatch, bfloat16_seconds, expected):
+    slowdowns = itertools.cycle([1.0, 1.0, 7.0])  # every third measurement is disturbed by another program
 
     def seconds(square):
-        return next(slow_turns) * (narrow if square.dtype == torch.bfloat16 else 1.0)
+        return next(slowdowns) * (bfloat16_seconds if square.dtype == torch.bfloat16 else 1.0)
 
     monkeypatch.setattr(devices, "_measure_matmul_seconds", seconds)
     assert resolve_precision("auto", CPU) == expected
 
 
-def test_the_real_measurement_gives_one_of_the_two():
+def test_auto_measures_and_chooses_float32_or_bfloat16():
     assert resolve_precision("auto", CPU) in (torch.bfloat16, torch.float32)
     assert resolve_precision("bfloat16", CPU) == torch.bfloat16
 
 
-@pytest.mark.parametrize("began", ["bfloat16", "float32"])
-def test_a_run_goes_on_in_the_precision_it_began_with(corpus, tmp_path, monkeypatch, began):
+@pytest.mark.parametrize("initial", ["bfloat16", "float32"])
+def test_a_resumed_run_keeps_its_initial_precision(corpus, tmp_path, monkeypatch, initial):
     config = settings(corpus, tmp_path / "run", steps=4, precision="auto")
-    monkeypatch.setattr("bertlab.training.optimizers.is_bfloat16_faster", lambda device: began == "bfloat16")
+    monkeypatch.setattr("bertlab.training.optimizers.is_bfloat16_faster", lambda device: initial == "bfloat16")
     list(itertools.islice(pretrain(config), 2))
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["initial_precision"] == began
-    monkeypatch.setattr("bertlab.training.optimizers.is_bfloat16_faster", lambda device: began != "bfloat16")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["initial_precision"] == initial
+    monkeypatch.setattr("bertlab.training.optimizers.is_bfloat16_faster", lambda device: initial != "bfloat16")
     list(pretrain(config))
-    made = tmp_path / "run" / "checkpoint"
-    assert checkpoint.load(made).record["precision"] == began
-    assert began in (made / "README.md").read_text()
+    saved = tmp_path / "run" / "checkpoint"
+    assert checkpoint.load(saved).record["precision"] == initial
+    assert initial in (saved / "README.md").read_text()
 
 
-def test_a_run_of_one_precision_is_not_taken_up_by_another(corpus, tmp_path):
+def test_a_run_cannot_be_resumed_in_another_precision(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
     with raises_error(BertlabError, "run-settings-differ-finished") as caught:
         list(pretrain(settings(corpus, tmp_path / "run", steps=1, precision="bfloat16")))
@@ -60,7 +62,7 @@ def test_a_run_of_one_precision_is_not_taken_up_by_another(corpus, tmp_path):
     assert difference.params == {"flag": "--precision", "before": "float32", "now": "bfloat16"}
 
 
-def test_a_run_older_than_a_setting_goes_on(corpus, tmp_path):
+def test_a_run_from_before_some_settings_existed_can_be_resumed(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", steps=4)
     list(itertools.islice(pretrain(config), 2))
     path = tmp_path / "run" / "run.json"

@@ -56,8 +56,8 @@ from bertlab.training.progress import show_progress
 # -- parts -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25], ids=["labels alone", "a teacher too"])
-@pytest.mark.parametrize("sizes", [(64, 1), (4096, 64)], ids=["a processor's", "a GPU's"])
+@pytest.mark.parametrize("share", [0.0, 0.25], ids=["labels only", "with a teacher"])
+@pytest.mark.parametrize("sizes", [(64, 1), (4096, 64)], ids=["CPU", "GPU"])
 def test_cross_entropy_equals_torchs_and_so_do_its_gradients(sizes, share, monkeypatch):
     monkeypatch.setattr(cross_entropy, "_chunk_sizes", lambda device: sizes)
     torch.manual_seed(0)
@@ -65,14 +65,14 @@ def test_cross_entropy_equals_torchs_and_so_do_its_gradients(sizes, share, monke
     labels_P = torch.randint(0, 37, (150,))
     labels_P[::7] = -100
     ours, theirs = ([leaf.clone().requires_grad_() for leaf in leaves] for _ in range(2))
-    taught_PV = 2 * torch.randn(150, 37) if share else None
-    loss, plain, hits = decoded_cross_entropy(*ours, labels_P, taught_PV, share)
+    teacher_PV = 2 * torch.randn(150, 37) if share else None
+    loss, plain, hits = decoded_cross_entropy(*ours, labels_P, teacher_PV, share)
     (3 * loss).backward()
     logits = F.linear(*theirs)
     expected = against_labels = F.cross_entropy(logits, labels_P)
     if share:
         used_P = labels_P != -100
-        expected = (1 - share) * expected + share * F.cross_entropy(logits[used_P], taught_PV[used_P].softmax(-1))
+        expected = (1 - share) * expected + share * F.cross_entropy(logits[used_P], teacher_PV[used_P].softmax(-1))
     (3 * expected).backward()
     assert loss.item() == pytest.approx(expected.item(), abs=1e-5)
     assert plain.item() == pytest.approx(against_labels.item(), abs=1e-5)
@@ -81,15 +81,15 @@ def test_cross_entropy_equals_torchs_and_so_do_its_gradients(sizes, share, monke
         torch.testing.assert_close(a.grad, b.grad, atol=1e-6, rtol=1e-5)
 
 
-def test_cross_entropy_that_is_only_measured_multiplies_once():
+def test_cross_entropy_without_gradients_multiplies_once():
     torch.manual_seed(0)
     leaves = [leaf.requires_grad_() for leaf in (torch.randn(150, 16), torch.randn(37, 16), torch.randn(37))]
     labels_P = torch.randint(0, 37, (150,))
     labels_P[::7] = -100
-    learnt = decoded_cross_entropy(*leaves, labels_P)
+    trained = decoded_cross_entropy(*leaves, labels_P)
     with torch.inference_mode(), FlopCounterMode(display=False) as counter:
         measured = decoded_cross_entropy(*leaves, labels_P)
-    assert [figure.item() for figure in measured] == [figure.item() for figure in learnt]
+    assert [value.item() for value in measured] == [value.item() for value in trained]
     assert counter.get_total_flops() == 2 * 150 * 16 * 37
 
 
@@ -125,14 +125,14 @@ def test_the_optimiser_is_torchs_adamw():
 def test_biases_and_layernorm_are_not_decayed():
     config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
     optimizer = Optimizer(FastBert(config), OptimConfig(), torch.float32)
-    decayed, kept = optimizer.optimizers[0].param_groups
+    decayed, not_decayed = optimizer.optimizers[0].param_groups
     assert decayed["weight_decay"] == 0.01
     assert {p.ndim for p in decayed["params"]} == {2}
-    assert kept["weight_decay"] == 0.0
-    assert {p.ndim for p in kept["params"]} == {1}
+    assert not_decayed["weight_decay"] == 0.0
+    assert {p.ndim for p in not_decayed["params"]} == {1}
 
 
-def test_bfloat16_learns_in_float32():
+def test_bfloat16_training_updates_float32_weights():
     config = ModelConfig(vocab_size=20, hidden_size=8, num_layers=1, num_heads=2, intermediate_size=16)
     optimizer = Optimizer(FastBert(config, heads=("nsp",)), OptimConfig(weight_decay=0.0), torch.bfloat16)
     assert {p.dtype for p in optimizer.compute_model.parameters()} == {torch.bfloat16}
@@ -141,7 +141,7 @@ def test_bfloat16_learns_in_float32():
     optimizer.clip()
     optimizer.step(1e-5)
     change = (optimizer.model.pooler.dense.weight - before).detach().abs()
-    # far below what bfloat16 could tell apart at these weights
+    # far smaller than the spacing of bfloat16 at these weights
     assert change.max() == pytest.approx(1e-5, rel=0.1)
 
 
@@ -149,10 +149,10 @@ def test_bfloat16_learns_in_float32():
 
 
 def test_a_prepared_corpus_opens_at_once_the_second_time(corpus, tmp_path):
-    began = (corpus / "corpus.json").stat().st_mtime_ns
+    written_at = (corpus / "corpus.json").stat().st_mtime_ns
     source = json.loads((corpus / "corpus.json").read_text())["settings"]["sources"]
     prepare(PrepareConfig(tuple(source), corpus, vocab_size=150, workers=1))
-    assert (corpus / "corpus.json").stat().st_mtime_ns == began
+    assert (corpus / "corpus.json").stat().st_mtime_ns == written_at
 
 
 def test_the_number_of_workers_changes_nothing(corpus, tmp_path):
@@ -162,7 +162,7 @@ def test_the_number_of_workers_changes_nothing(corpus, tmp_path):
     assert other.rows["input_ids"][:] == Corpus.open(corpus).rows["input_ids"][:]
 
 
-def test_batches_resume_from_their_place(corpus):
+def test_batches_resume_from_a_saved_position(corpus):
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     opened = replace(Corpus.open(corpus), block_size=64)
     run = PairSampler(opened, tokenizer, 8, 32, seed=3)
@@ -205,11 +205,11 @@ def test_a_pair_reads_cls_a_sep_b_sep(corpus):
         (lambda d: ((d / "d.pdf").write_text("x") and str(d / "d.pdf"),), "file-format-unknown"),
     ],
 )
-def test_bad_sources_get_one_line(make, id, tmp_path, corpus):
+def test_bad_sources_raise_a_one_line_error(make, id, tmp_path, corpus):
     with pytest.raises(DataError) as caught:
         prepare(PrepareConfig(make(tmp_path), tmp_path / "out", tokenizer=corpus / "tokenizer", workers=1))
     error, ids = caught.value, []
-    while isinstance(error, DataError):  # an invalid row's error is inside the one that names its place
+    while isinstance(error, DataError):  # the error of an invalid row is a parameter of the one that names the row
         ids.append(error.id)
         error = next((value for value in error.params.values() if hasattr(value, "id")), None)
     assert id in [*ids, getattr(error, "id", None)], ids
@@ -231,18 +231,18 @@ def test_pretraining_learns_and_its_checkpoint_opens(corpus, tmp_path):
     record = loaded.record
     assert record["tokens"] == reports[-1].tokens
     assert record["steps"] == 150
-    figures = evaluate_pretraining(loaded.model, loaded.tokenizer, Corpus.open(corpus), rows=256)
-    assert figures["masked_accuracy"] == pytest.approx(record["validation"]["masked_accuracy"], abs=0.01)
-    passed = []
+    metrics = evaluate_pretraining(loaded.model, loaded.tokenizer, Corpus.open(corpus), rows=256)
+    assert metrics["masked_accuracy"] == pytest.approx(record["validation"]["masked_accuracy"], abs=0.01)
+    progress_values = []
     again = evaluate_pretraining(
         loaded.model,
         loaded.tokenizer,
         Corpus.open(corpus),
         rows=10**5,
-        progress=lambda parts: (passed.append(part) or part for part in parts),
+        progress=lambda parts: (progress_values.append(part) or part for part in parts),
     )
-    assert again["rows"] < 10**5  # a small corpus ends sooner, and a bar is full all the same
-    assert passed[-1] > 10**5 - 100
+    assert again["rows"] < 10**5  # a small corpus has fewer rows, but the progress bar is full nevertheless
+    assert progress_values[-1] > 10**5 - 100
     assert (
         f"{record['validation']['masked_accuracy']:.1%}" in (tmp_path / "run" / "checkpoint" / "README.md").read_text()
     )
@@ -261,29 +261,29 @@ def test_metrics_during_the_run_are_printed(corpus, tmp_path):
 
 def test_snapshots_are_log_spaced(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=30, snapshots=True)))
-    found = sorted(path.name for path in (tmp_path / "run" / "snapshots").iterdir())
-    assert found == ["step-00000000", "step-00000010", "step-00000030"]
+    names = sorted(path.name for path in (tmp_path / "run" / "snapshots").iterdir())
+    assert names == ["step-00000000", "step-00000010", "step-00000030"]
     assert checkpoint.load(tmp_path / "run" / "snapshots" / "step-00000010").record["steps"] == 10
 
 
 def test_a_time_budget_ends_with_learning_rate_zero(corpus, tmp_path, monkeypatch):
-    """By a clock of our own: a step takes an eighth of a second, measuring and saving a quarter of an hour each."""
+    """With a simulated clock: a step takes 0.125 s; an evaluation and a save take 15 minutes and are not counted."""
     now = [0.0]
 
-    def taking(seconds, does):
-        def done(*what, **how):
+    def taking(seconds, function):
+        def timed(*arguments, **keywords):
             now[0] += seconds
-            return does(*what, **how)
+            return function(*arguments, **keywords)
 
-        return done
+        return timed
 
     monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(run_state, "save_file", taking(900, run_state.save_file))
     monkeypatch.setattr(PretrainingLoss, "__call__", taking(0.125, PretrainingLoss.__call__))
-    figures = "bertlab.training.pretraining.artifacts.evaluate_pretraining"
-    monkeypatch.setattr(figures, taking(900, evaluate_pretraining))
+    evaluation = "bertlab.training.pretraining.artifacts.evaluate_pretraining"
+    monkeypatch.setattr(evaluation, taking(900, evaluate_pretraining))
     config = settings(corpus, tmp_path / "run", steps=10**6, minutes=0.125, validation=corpus, evaluate_every=20)
-    # stopped before its 30th step was saved
+    # the first process stops before it saves its 30th step
     reports = [*itertools.islice(pretrain(config), 30)][:29] + list(pretrain(config))
     assert [report.step for report in reports] == list(range(1, 61))
     assert reports[-1].seconds == 7.5
@@ -293,11 +293,11 @@ def test_a_time_budget_ends_with_learning_rate_zero(corpus, tmp_path, monkeypatc
 
 
 def test_freed_memory_is_returned_during_a_run(corpus, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(devices, "release_memory", lambda: asked.append(True))
+    calls = []
+    monkeypatch.setattr(devices, "release_memory", lambda: calls.append(True))
     monkeypatch.setattr(trainer, "MALLOC_TRIM_INTERVAL", 6)
     list(pretrain(settings(corpus, tmp_path / "run", steps=12, device="cpu")))
-    assert len(asked) == 2
+    assert len(calls) == 2
 
 
 SCRIPT = """
@@ -316,7 +316,7 @@ for report in pretrain(PretrainConfig(**fields)):
 
 
 def test_a_killed_run_continues_with_identical_losses(corpus, tmp_path):
-    """In bfloat16, where more is kept than what computes; `test_optimizers` has float32."""
+    """In bfloat16, where the state also needs the float32 weights; `test_optimizers` tests float32."""
     whole = settings(corpus, tmp_path / "whole", steps=40, precision="bfloat16", dropout=0.1, sample_predictions=False)
     list(pretrain(whole))
     killed = replace(whole, out=tmp_path / "killed")
@@ -341,7 +341,7 @@ def test_a_killed_run_continues_with_identical_losses(corpus, tmp_path):
 
 @pytest.fixture
 def terminal_signals():
-    """The signals as in a terminal: a shell's background ignores SIGINT, and nohup ignores SIGHUP."""
+    """Signal handlers as in a terminal. Without this, a background job ignores SIGINT, and nohup ignores SIGHUP."""
     default = dict.fromkeys(interrupt.STOP_SIGNALS, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
     before = {signum: signal.signal(signum, handler) for signum, handler in default.items()}
     yield
@@ -350,7 +350,7 @@ def terminal_signals():
 
 
 def interrupting(monkeypatch, at: int, times: int = 1, signum: int = signal.SIGINT):
-    """Raise a stop signal in the middle of a step."""
+    """Make step number `at` raise a stop signal while it runs."""
     plain = trainer.Trainer._step
 
     def step(self, progress):
@@ -379,19 +379,19 @@ def test_ctrl_c_loses_no_step(corpus, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("terminal_signals")
-def test_ctrl_c_while_it_measures_loses_no_step(corpus, tmp_path, monkeypatch):
+def test_ctrl_c_during_an_evaluation_loses_no_step(corpus, tmp_path, monkeypatch):
     list(pretrain(settings(corpus, tmp_path / "whole")))
     config = settings(corpus, tmp_path / "run", save_minutes=5.0, validation=corpus, evaluate_every=5)
-    measured = []
+    calls = []
 
-    def measure(*what, **how):
-        measured.append(1)
-        if len(measured) == 2:  # the first is before all steps
+    def interrupted_evaluation(*arguments, **keywords):
+        calls.append(1)
+        if len(calls) == 2:  # the first call is before step 1
             signal.raise_signal(signal.SIGINT)
-        return evaluate_pretraining(*what, **how)
+        return evaluate_pretraining(*arguments, **keywords)
 
     with monkeypatch.context() as patched:
-        patched.setattr("bertlab.training.pretraining.artifacts.evaluate_pretraining", measure)
+        patched.setattr("bertlab.training.pretraining.artifacts.evaluate_pretraining", interrupted_evaluation)
         with pytest.raises(Interrupted) as caught:
             list(pretrain(config))
         assert caught.value.args[0] == Message("run-interrupted", step="5")
@@ -411,7 +411,7 @@ def test_a_second_ctrl_c_at_once_is_the_same_request(corpus, tmp_path, monkeypat
 
 
 @pytest.mark.usefixtures("terminal_signals")
-def test_a_second_ctrl_c_during_the_save_does_not_lose_it(corpus, tmp_path, monkeypatch):
+def test_a_second_ctrl_c_during_the_save_does_not_stop_the_save(corpus, tmp_path, monkeypatch):
     interrupting(monkeypatch, at=5)
     write = run_state.save_file
 
@@ -427,7 +427,7 @@ def test_a_second_ctrl_c_during_the_save_does_not_lose_it(corpus, tmp_path, monk
 
 
 @pytest.mark.usefixtures("terminal_signals")
-def test_a_later_second_ctrl_c_does_not_wait(corpus, tmp_path, monkeypatch):
+def test_a_second_ctrl_c_after_a_while_stops_the_step(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(interrupt, "REPEAT_SECONDS", -1.0)
     interrupting(monkeypatch, at=5, times=2)
     config = settings(corpus, tmp_path / "run", save_minutes=5.0)
@@ -454,7 +454,7 @@ def test_a_scheduler_or_a_closed_terminal_loses_no_step(corpus, tmp_path, monkey
 
 @pytest.mark.usefixtures("terminal_signals")
 def test_a_terminal_that_is_gone_does_not_prevent_the_save(corpus, tmp_path, monkeypatch):
-    """After SIGHUP whoever prints a report fails, so the state is saved before the report is passed on."""
+    """After SIGHUP, printing a report fails, so the state is saved before the report is yielded."""
     interrupting(monkeypatch, at=5, signum=signal.SIGHUP)
     config = settings(corpus, tmp_path / "run", save_minutes=5.0)
 
@@ -541,14 +541,14 @@ def test_starting_a_finished_run_again_writes_nothing(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", validation=corpus)
     list(pretrain(config))
     files = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
-    told = []
-    assert list(pretrain(replace(config, tensorboard=True), told.append)) == []
+    notices = []
+    assert list(pretrain(replace(config, tensorboard=True), notices.append)) == []
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == files
-    assert told == [
+    assert notices == [
         f"{tmp_path / 'run'} already finished at step 12: `bertlab evaluate pretraining --record` "
         "evaluates its checkpoint again, a larger --steps or --minutes trains it further"
     ]
-    # killed while it wrote its checkpoint, it makes it
+    # a run that was killed while it wrote its checkpoint writes it when it is started again
     shutil.rmtree(tmp_path / "run" / "checkpoint")
     list(pretrain(config))
     assert checkpoint.load(tmp_path / "run" / "checkpoint").record["steps"] == 12
@@ -564,9 +564,9 @@ def test_a_second_start_of_a_run_that_is_under_way_is_refused(corpus, tmp_path, 
     assert str(config.out) in err
     assert err.endswith("is under way in another process: wait until it ends, or choose another --out\n")
     assert [report.step for report in first] == list(range(2, 13))
-    told = []
-    assert list(pretrain(config, told.append)) == []
-    assert "already finished at step 12" in told[0]
+    notices = []
+    assert list(pretrain(config, notices.append)) == []
+    assert "already finished at step 12" in notices[0]
 
 
 HOLDER = """
@@ -574,31 +574,31 @@ import os, sys, time
 from pathlib import Path
 from bertlab.config.lock import exclusive_lock
 place = Path(sys.argv[1])
-with exclusive_lock(place, "it"):
-    helper = os.fork()  # has the file too, and outlives the block
+with exclusive_lock(place, "the holder"):
+    helper = os.fork()  # inherits the open lock file and outlives the block
     if not helper:
         time.sleep(60)
         os._exit(0)
-with exclusive_lock(place, "it"):
+with exclusive_lock(place, "the holder"):
     print(helper, flush=True)
     time.sleep(60)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="has no such locks")
-def test_a_lock_goes_with_its_block_or_with_the_process_that_held_it(tmp_path, monkeypatch):
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_lock_ends_with_its_block_or_with_its_process(tmp_path, monkeypatch):
     place = tmp_path / "run" / ".lock"
     process = subprocess.Popen([sys.executable, "-c", HOLDER, str(place)], stdout=subprocess.PIPE, text=True)
     os.kill(int(process.stdout.readline()), signal.SIGKILL)
-    with raises_error(BertlabError, "lock-held", owner="it"), lock.exclusive_lock(place, "it"):
+    with raises_error(BertlabError, "lock-held", owner="the test"), lock.exclusive_lock(place, "the test"):
         pass
-    with monkeypatch.context() as windows:
-        windows.setattr(lock, "fcntl", None)
-        with lock.exclusive_lock(place, "it"):
+    with monkeypatch.context() as without_fcntl:
+        without_fcntl.setattr(lock, "fcntl", None)
+        with lock.exclusive_lock(place, "the test"):
             pass
     process.kill()
     process.wait()
-    with lock.exclusive_lock(place, "it"):
+    with lock.exclusive_lock(place, "the test"):
         pass
 
 
@@ -606,40 +606,42 @@ def rows_of(out: Path) -> list[dict]:
     return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
 
 
-def test_the_card_of_a_bfloat16_run_is_what_its_checkpoint_gives(corpus, tmp_path):
+def test_a_bfloat16_run_records_the_metrics_of_its_checkpoint(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, precision="bfloat16")))
-    made = tmp_path / "run" / "checkpoint"
-    found = evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=256, json=True))
-    assert checkpoint.load(made).record["validation"] == pytest.approx(found, rel=1e-6)
+    saved = tmp_path / "run" / "checkpoint"
+    metrics = evaluate(
+        EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(saved), limit=256, json=True)
+    )
+    assert checkpoint.load(saved).record["validation"] == pytest.approx(metrics, rel=1e-6)
 
 
-def test_a_model_of_few_positions_is_measured_with_as_many(tmp_path, tiny_checkpoint):
+def test_evaluation_uses_at_most_the_positions_of_the_model(tmp_path, tiny_checkpoint):
     text = tmp_path / "stories.txt"
     text.write_text("\n\n".join(stories(9)))
     prepare(PrepareConfig((str(text),), tmp_path / "corpus", tokenizer=str(tiny_checkpoint), workers=1))
     config = settings(tmp_path / "corpus", tmp_path / "run", preset="mini", from_=str(tiny_checkpoint), max_tokens=64)
     list(pretrain(replace(config, validation=tmp_path / "corpus", steps=1, sample_predictions=False)))
-    made = EvaluateConfig("pretraining", data=str(tmp_path / "corpus"), checkpoint=str(config.out / "checkpoint"))
-    told = checkpoint.load(config.out / "checkpoint").record["validation"]
-    assert told == pytest.approx(evaluate(replace(made, limit=256)), rel=1e-6)
+    evaluation = EvaluateConfig("pretraining", data=str(tmp_path / "corpus"), checkpoint=str(config.out / "checkpoint"))
+    recorded = checkpoint.load(config.out / "checkpoint").record["validation"]
+    assert recorded == pytest.approx(evaluate(replace(evaluation, limit=256)), rel=1e-6)
     with raises_error(BertlabError, "text-too-long", tokens=128, limit=64):
-        evaluate(replace(made, max_tokens=128))
+        evaluate(replace(evaluation, max_tokens=128))
 
 
-def test_a_card_adds_up_the_runs_before_it(corpus, tmp_path):
-    spent, begun = {"steps": 0, "tokens": 0, "training_minutes": 0.0}, None
+def test_a_card_adds_up_all_earlier_runs(corpus, tmp_path):
+    earlier, start = {"steps": 0, "tokens": 0, "training_minutes": 0.0}, None
     for name, steps in (("first", 4), ("second", 5), ("third", 6)):
-        own = {"from_": begun, "preset": "mini"} if begun else {}
+        flags = {"from_": start, "preset": "mini"} if start else {}
         config = settings(
-            corpus, tmp_path / name, steps=steps, sample_predictions=False, attribution="mine, CC0", **own
+            corpus, tmp_path / name, steps=steps, sample_predictions=False, attribution="mine, CC0", **flags
         )
         list(pretrain(config))
-        begun = str(config.out / "checkpoint")
-        record, card = checkpoint.read_record(begun), (config.out / "checkpoint" / "README.md").read_text()
-        assert {key: record["before"].get(key, 0) for key in spent} == pytest.approx(spent)
+        start = str(config.out / "checkpoint")
+        record, card = checkpoint.read_record(start), (config.out / "checkpoint" / "README.md").read_text()
+        assert {key: record["before"].get(key, 0) for key in earlier} == pytest.approx(earlier)
         assert (", on stories.jsonl (mine, CC0)" in card) == (name != "first")
-        assert (f"{spent['steps']:,} steps, {spent['tokens']:,} tokens" in card) == (name != "first")
-        spent = {key: round(value + record[key], 1) for key, value in spent.items()}
+        assert (f"{earlier['steps']:,} steps, {earlier['tokens']:,} tokens" in card) == (name != "first")
+        earlier = {key: round(value + record[key], 1) for key, value in earlier.items()}
 
 
 @pytest.mark.parametrize(
@@ -647,28 +649,29 @@ def test_a_card_adds_up_the_runs_before_it(corpus, tmp_path):
 )
 def test_the_command_on_the_card_gives_the_metrics_on_the_card(corpus, tmp_path, capsys, changes):
     list(pretrain(settings(corpus, tmp_path / "run", validation=corpus, snapshots=True, **changes)))
-    for place, pairs in (("checkpoint", 256), ("snapshots/step-00000010", 64)):
-        made = tmp_path / "run" / place
-        record = checkpoint.load(made).record
-        command = record["evaluate_command"].replace("CHECKPOINT", str(made)).replace("VALIDATION", str(corpus))
+    for name, rows in (("checkpoint", 256), ("snapshots/step-00000010", 64)):
+        saved = tmp_path / "run" / name
+        record = checkpoint.load(saved).record
+        command = record["evaluate_command"].replace("CHECKPOINT", str(saved)).replace("VALIDATION", str(corpus))
         assert main([*command.split()[1:], "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert found["rows"] == pairs
-        assert found == pytest.approx(record["validation"], rel=0.01), "a snapshot was measured before it was halved"
-    run_evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=128, record=True))
-    assert checkpoint.read_record(made)["measured_on"] == ["stories.jsonl"]
-    assert checkpoint.load(made).record["evaluate_command"].endswith(" --limit 128")
+        metrics = json.loads(capsys.readouterr().out)
+        assert metrics["rows"] == rows
+        # not equal: a snapshot is measured before its weights are rounded to half precision
+        assert metrics == pytest.approx(record["validation"], rel=0.01)
+    run_evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(saved), limit=128, record=True))
+    assert checkpoint.read_record(saved)["measured_on"] == ["stories.jsonl"]
+    assert checkpoint.load(saved).record["evaluate_command"].endswith(" --limit 128")
 
 
-def test_a_run_whose_blocks_are_compiled_gives_the_same_losses(corpus, tmp_path, monkeypatch):
+def test_a_run_with_compiled_layers_gives_the_same_losses(corpus, tmp_path, monkeypatch):
     list(pretrain(settings(corpus, tmp_path / "plain")))
     monkeypatch.setattr(devices, "can_compile", lambda device: True)
-    fused = []
+    compiled = []
     monkeypatch.setattr(
-        trainer, "compile_layers", lambda model: (fused.append(model), compile_layers(model, "aot_eager"))
+        trainer, "compile_layers", lambda model: (compiled.append(model), compile_layers(model, "aot_eager"))
     )
     list(pretrain(settings(corpus, tmp_path / "compiled")))
-    assert fused
+    assert compiled
     assert losses(tmp_path / "compiled") == pytest.approx(losses(tmp_path / "plain"), rel=1e-5)
 
 
@@ -692,7 +695,7 @@ def test_a_cuda_run_gives_the_losses_of_a_cpu_run_and_resumes(corpus, tmp_path, 
     here = settings(corpus, tmp_path / "cpu", steps=20, **{**changes, "precision": "float32"})
     there = settings(corpus, tmp_path / "cuda", steps=20, device="cuda", validation=corpus, snapshots=True, **changes)
     whole = [report.loss for report in pretrain(here)]
-    list(itertools.islice(pretrain(there), 9))  # of which eight are kept
+    list(itertools.islice(pretrain(there), 9))  # the state of the eighth is saved
     assert [report.step for report in pretrain(there)] == list(range(9, 21))
     assert losses(tmp_path / "cuda") == pytest.approx(whole, rel=0.05 if "precision" in changes else 1e-3)
     measured = checkpoint.load(tmp_path / "cuda" / "checkpoint").record["validation"]
@@ -703,38 +706,41 @@ def test_a_cuda_run_gives_the_losses_of_a_cpu_run_and_resumes(corpus, tmp_path, 
     ) == pytest.approx(measured, rel=0.01)
 
 
-class Waits(TorchDispatchMode):
-    """Where numbers come from a GPU, or sizes depend on them, so that it is waited for."""
+class SyncRecorder(TorchDispatchMode):
+    """Records the operators that make the CPU wait for the GPU: they copy from it, or need values to know a size."""
 
     def __init__(self):
         super().__init__()
-        self.found: list[str] = []
+        self.operators: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
-        given, made = ([t for t in tree_leaves(tree) if isinstance(t, torch.Tensor)] for tree in ((args, kwargs), out))
-        arrives = any(t.is_cuda for t in given) and any(not t.is_cuda for t in made)
-        by_mask = func.name() == "aten::index.Tensor" and any(t.dtype == torch.bool for t in given[1:])
-        looks = func.name() in ("aten::_local_scalar_dense", "aten::equal", "aten::nonzero", "aten::masked_select")
-        if arrives or ((looks or by_mask) and given[0].is_cuda):
-            self.found.append(func.name())
+        inputs, outputs = (
+            [t for t in tree_leaves(tree) if isinstance(t, torch.Tensor)] for tree in ((args, kwargs), out)
+        )
+        copies_to_cpu = any(t.is_cuda for t in inputs) and any(not t.is_cuda for t in outputs)
+        by_mask = func.name() == "aten::index.Tensor" and any(t.dtype == torch.bool for t in inputs[1:])
+        reading = ("aten::_local_scalar_dense", "aten::equal", "aten::nonzero", "aten::masked_select")
+        reads_values = func.name() in reading
+        if copies_to_cpu or ((reads_values or by_mask) and inputs[0].is_cuda):
+            self.operators.append(func.name())
         return out
 
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("taught", [False, True])
-def test_a_step_waits_for_a_gpu_twice(corpus, taught):
-    """For the lengths of its rows, as it begins, and for its loss, norm and figures together."""
-    settings_of_loop = PretrainBenchConfig(preset="tiny", corpus=corpus)
-    loop = TrainingLoop.build(settings_of_loop, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
-    if taught:
+@pytest.mark.parametrize("with_teacher", [False, True])
+def test_a_step_waits_for_a_gpu_twice(corpus, with_teacher):
+    """Once at its start for the lengths of the rows, once for its loss, gradient norm and metrics together."""
+    config = PretrainBenchConfig(preset="tiny", corpus=corpus)
+    loop = TrainingLoop.build(config, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
+    if with_teacher:
         teacher = copy.deepcopy(loop.trainer.optimizer.compute_model).eval()
         loop.trainer.gradient.loss = replace(loop.trainer.gradient.loss, teacher=teacher)
     loop.run_steps(2)
-    with Waits() as waits:
+    with SyncRecorder() as recorder:
         loop.run_steps(3)
-    assert waits.found == ["aten::_to_copy"] * 6
+    assert recorder.operators == ["aten::_to_copy"] * 6
 
 
 def test_a_directory_belongs_to_one_run(corpus, tmp_path):
@@ -745,7 +751,7 @@ def test_a_directory_belongs_to_one_run(corpus, tmp_path):
     assert "(--seed was 0, now 1)" in str(caught.value)
 
 
-def test_a_run_without_a_result_is_no_checkpoint_yet(corpus, tmp_path):
+def test_an_unfinished_run_is_not_a_checkpoint(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", steps=4)
     list(itertools.islice(pretrain(config), 2))
     with raises_error(CheckpointError, "run-not-finished", path=config.out):
@@ -762,7 +768,7 @@ LENGTHS = [({"steps": 4}, {"steps": 8}), ({"steps": 4}, {"steps": 8, "minutes": 
 
 
 @pytest.mark.parametrize(("first", "then"), LENGTHS, ids=["steps", "steps and minutes"])
-def test_a_finished_run_is_lengthened_with_its_optimiser(corpus, tmp_path, first, then):
+def test_a_finished_run_can_be_lengthened(corpus, tmp_path, first, then):
     config = settings(corpus, tmp_path / "run", **first)
     list(pretrain(config))
     moments = load_file(config.out / "state.safetensors")["exp_avg.embeddings.token.weight"]
@@ -774,11 +780,11 @@ def test_a_finished_run_is_lengthened_with_its_optimiser(corpus, tmp_path, first
     assert [report.step for report in reports] == [6, 7, 8]
     assert lines[0] == f"{config.out} continues from step 4, lengthened: its learning rate rises again"
     assert len(losses(config.out)) == 8
-    made = config.out / "checkpoint"
-    assert checkpoint.read_record(made)["lengthened_after"] == [4]
-    assert "| lengthened | after step 4 |" in (made / "README.md").read_text()
+    saved = config.out / "checkpoint"
+    assert checkpoint.read_record(saved)["lengthened_after"] == [4]
+    assert "| lengthened | after step 4 |" in (saved / "README.md").read_text()
     with raises_error(BertlabError, "run-settings-differ-finished"):
-        list(pretrain(config))  # shorter than it is
+        list(pretrain(config))  # fewer steps than the run has
     with raises_error(BertlabError, "run-settings-differ-finished"):
         list(pretrain(replace(longer, steps=16, seed=1)))
 
@@ -798,7 +804,7 @@ def allocate_too_much(self, model, batch):
     return torch.empty(2**60, dtype=torch.uint8, device=batch.inputs.input_ids_BT.device)
 
 
-def test_out_of_memory_is_one_line_on_a_cpu(corpus, tmp_path, monkeypatch):
+def test_out_of_memory_on_a_cpu_is_a_one_line_error(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(PretrainingLoss, "__call__", allocate_too_much)
     with raises_error(BertlabError, "training-out-of-memory") as caught:
         list(pretrain(settings(corpus, tmp_path / "run")))
@@ -807,7 +813,7 @@ def test_out_of_memory_is_one_line_on_a_cpu(corpus, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory."), MemoryError()], ids=["CUDA", "NumPy"])
-def test_out_of_memory_elsewhere_is_one_line(corpus, tmp_path, monkeypatch, error):
+def test_out_of_memory_of_cuda_or_numpy_is_a_one_line_error(corpus, tmp_path, monkeypatch, error):
     def fail(*_):
         raise error
 
@@ -818,13 +824,13 @@ def test_out_of_memory_elsewhere_is_one_line(corpus, tmp_path, monkeypatch, erro
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_out_of_memory_is_one_line_on_a_gpu(corpus, tmp_path, monkeypatch):
+def test_out_of_memory_on_a_gpu_is_a_one_line_error(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(PretrainingLoss, "__call__", allocate_too_much)
     with raises_error(BertlabError, "training-out-of-memory"):
         list(pretrain(settings(corpus, tmp_path / "run", device="cuda")))
 
 
-def test_a_damaged_line_of_the_log_loses_no_other(corpus, tmp_path):
+def test_a_damaged_line_of_the_log_loses_no_other_line(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run")
     list(itertools.islice(pretrain(config), 7))
     log = config.out / "log.jsonl"
@@ -845,7 +851,7 @@ def test_a_state_without_random_state_is_refused(corpus, tmp_path):
             list(pretrain(config))
 
 
-def test_a_state_is_on_disk_before_it_has_its_name(tmp_path, monkeypatch):
+def test_a_state_is_flushed_to_disk_before_it_is_renamed(tmp_path, monkeypatch):
     events = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: events.append("fsync"))
     rename = os.replace
@@ -860,7 +866,7 @@ def test_a_state_is_on_disk_before_it_has_its_name(tmp_path, monkeypatch):
     ["--mask-share nan", "--random-share nan", "--mask nan", "--batch-size 100000000", "--seed 18446744073709551616",
      "--init inf", "--optim.lr nan", "--optim.name adam"],
 )  # fmt: skip
-def test_settings_out_of_range_are_one_line(corpus, tmp_path, capsys, flags):
+def test_settings_out_of_range_print_one_line(corpus, tmp_path, capsys, flags):
     assert main(["pretrain", str(corpus), "--out", str(tmp_path / "run"), *flags.split()]) == 2
     line = capsys.readouterr().err
     assert flags.split()[0] in line
@@ -875,9 +881,9 @@ OLD_LOG = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_sec
 
 
 def renamed(row: dict, names: dict) -> dict:
-    """A row under the old keys."""
-    old = {new: old for old, new in names.items()}
-    return {old.get(key, key): value for key, value in row.items()}
+    """A row with the old names of its keys; `names` maps old to new."""
+    old_names = {new: old for old, new in names.items()}
+    return {old_names.get(key, key): value for key, value in row.items()}
 
 
 def test_a_run_with_the_old_keys_continues(corpus, tmp_path):
@@ -929,10 +935,10 @@ def test_damaged_settings_and_another_corpus_are_refused(corpus, tmp_path):
     with raises_error(BertlabError, "run-data-differs") as caught:
         list(pretrain(replace(config, corpus=other)))
     assert "weights [1.0], now [3.0]" in str(caught.value)
-    noted = json.loads(whole)
-    path.write_text(json.dumps({name: value for name, value in noted.items() if name != "data_fingerprint"}))
+    recorded = json.loads(whole)
+    path.write_text(json.dumps({name: value for name, value in recorded.items() if name != "data_fingerprint"}))
     list(pretrain(config))
-    assert json.loads(path.read_text()) == noted, "a run from before fingerprints were recorded gets one"
+    assert json.loads(path.read_text()) == recorded, "a run from before fingerprints were recorded gets one"
 
 
 def test_held_out_text_of_another_vocabulary_is_refused(corpus, tmp_path):
@@ -944,7 +950,7 @@ def test_held_out_text_of_another_vocabulary_is_refused(corpus, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_damaged_corpus_is_one_line(corpus, tmp_path):
+def test_a_damaged_corpus_is_refused(corpus, tmp_path):
     shutil.copytree(corpus, tmp_path / "cut")
     rows = next((tmp_path / "cut" / "rows").glob("*.arrow"))
     for content in (b"", rows.read_bytes()[:200]):
@@ -956,7 +962,7 @@ def test_a_damaged_corpus_is_one_line(corpus, tmp_path):
         Corpus.open(tmp_path)
 
 
-def test_what_was_not_made_here_cannot_be_recorded_in(tiny_checkpoint, tmp_path, capsys):
+def test_record_needs_a_checkpoint_that_bertlab_saved(tiny_checkpoint, tmp_path, capsys):
     shutil.copytree(tiny_checkpoint, tmp_path / "theirs")
     (tmp_path / "theirs" / "bertlab.json").unlink()
     words = ["evaluate", "pretraining", "--checkpoint", str(tmp_path / "theirs"), "--data", "nowhere", "--record"]
@@ -980,23 +986,23 @@ def test_another_vocabulary_is_refused(corpus, tmp_path):
         list(pretrain(more))
 
 
-def test_what_random_weights_would_be_is_no_matter_of_a_checkpoint(corpus, tmp_path, tiny_checkpoint, capsys):
+def test_flags_for_new_weights_are_refused_with_from(corpus, tmp_path, tiny_checkpoint, capsys):
     words = ["pretrain", str(corpus), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "run")]
-    given = "--preset tiny --layers 1 --hidden 8 --attention-heads 2 --init 0.1 --start paper"
-    for more, idle in (
-        (given, "--preset, --layers, --hidden, --attention-heads, --init, --start"),
+    new_weights = "--preset tiny --layers 1 --hidden 8 --attention-heads 2 --init 0.1 --start paper"
+    for flags, refused in (
+        (new_weights, "--preset, --layers, --hidden, --attention-heads, --init, --start"),
         ("--recipe google --start neighbours", "--start"),
         ("--recipe fast --preset base", "--preset"),
     ):
-        assert main([*words, *more.split()]) == 2
-        line = f"bertlab: --from continues a model with its own size and weights: leave out {idle}\n"
+        assert main([*words, *flags.split()]) == 2
+        line = f"bertlab: --from continues a model with its own size and weights: leave out {refused}\n"
         assert capsys.readouterr().err == line
     for recipe in ("plain", "google", "fast"):
         assert main([*words, "--recipe", recipe]) == 2
         assert "was tokenised with another vocabulary" in capsys.readouterr().err
 
 
-def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
+def test_finetuning_squad_learns_stops_and_resumes(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "base", steps=30)))
     config = FinetuneConfig(
         task="squad", from_=str(tmp_path / "base" / "checkpoint"), out=tmp_path / "squad",
@@ -1012,25 +1018,25 @@ def test_finetuning_squad_learns_stops_and_goes_on(corpus, tmp_path):
     loaded = checkpoint.load(tmp_path / "squad" / "checkpoint")
     assert loaded.heads == ("span",)
     assert loaded.record["validation"]["f1"] > 60
-    before, told = (tmp_path / "squad" / "log.jsonl").read_bytes(), []
-    (again,) = run_with_evaluations(config, notify=told.append)
+    before, notices = (tmp_path / "squad" / "log.jsonl").read_bytes(), []
+    (again,) = run_with_evaluations(config, notify=notices.append)
     assert (again.final, again.metrics) == (True, loaded.record["validation"])
-    assert "`bertlab evaluate squad --record`" in told[0]
+    assert "`bertlab evaluate squad --record`" in notices[0]
     assert (tmp_path / "squad" / "log.jsonl").read_bytes() == before
 
 
 def test_evaluate_measures_a_checkpoint_and_records_it(corpus, tmp_path, capsys):
     list(pretrain(settings(corpus, tmp_path / "run", steps=3)))
-    made = tmp_path / "run" / "checkpoint"
-    asked = EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=128, max_tokens=32)
-    figures = evaluate(asked)
-    assert figures["rows"] == 128
-    assert 0 <= figures["masked_accuracy"] <= 1
-    assert figures == evaluate(asked)
-    run_evaluate(replace(asked, record=True, json=True))
-    assert json.loads(capsys.readouterr().out) == figures
-    assert checkpoint.load(made).record["validation"] == figures
-    assert f"{figures['bits_per_character']:.3f}" in (made / "README.md").read_text()
+    saved = tmp_path / "run" / "checkpoint"
+    config = EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(saved), limit=128, max_tokens=32)
+    metrics = evaluate(config)
+    assert metrics["rows"] == 128
+    assert 0 <= metrics["masked_accuracy"] <= 1
+    assert metrics == evaluate(config)
+    run_evaluate(replace(config, record=True, json=True))
+    assert json.loads(capsys.readouterr().out) == metrics
+    assert checkpoint.load(saved).record["validation"] == metrics
+    assert f"{metrics['bits_per_character']:.3f}" in (saved / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -1042,12 +1048,12 @@ def test_evaluate_measures_a_checkpoint_and_records_it(corpus, tmp_path, capsys)
         ({"checkpoint": "x", "data": "y", "limit": 0}, "must be at least 1"),
     ],
 )
-def test_evaluate_says_what_it_lacks(wrong, line):
+def test_evaluate_names_missing_or_wrong_flags(wrong, line):
     with pytest.raises(BertlabError, match=line):
         evaluate(EvaluateConfig(what="pretraining", **wrong))
 
 
-def test_lengths_are_measured_against_batch_sizes(capsys):
+def test_the_benchmark_of_lengths_has_a_cell_for_each_length_and_batch_size(capsys):
     words = "bench lengths --preset tiny --vocab-size 200 --max-tokens 16 24 --batch-sizes 2 3 --tokens 40 --rounds 1"
     assert main([*words.split(), "--device", "cpu", "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)["cells"]
@@ -1055,17 +1061,17 @@ def test_lengths_are_measured_against_batch_sizes(capsys):
     assert all(speed > 0 for row in cells.values() for speed in row.values())
 
 
-def test_the_benchmark_says_how_fast_a_corpus_gives_pairs(corpus):
+def test_the_benchmark_measures_the_speed_of_drawing_pairs(corpus):
     assert measure_pair_speed(corpus, 2, 16) > 0
 
 
 def test_the_bar_is_full_at_the_end_and_only_there(corpus, tmp_path, capsys):
-    def broken_off():
+    def interrupted_run():
         yield from itertools.islice(pretrain(settings(corpus, tmp_path / "run", steps=4)), 2)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        show_progress(broken_off(), "mlm_accuracy", "masked")
+        show_progress(interrupted_run(), "mlm_accuracy", "masked")
     assert "100.0%" not in capsys.readouterr().err
     show_progress(pretrain(settings(corpus, tmp_path / "other", steps=4)), "mlm_accuracy", "masked")
     assert "100.0%" in capsys.readouterr().err.splitlines()[-1]
@@ -1074,7 +1080,7 @@ def test_the_bar_is_full_at_the_end_and_only_there(corpus, tmp_path, capsys):
 def test_the_bar_of_a_resumed_run_moves(capsys):
     def late():
         for step, progress in enumerate([0.9, 0.92, 0.94]):
-            time.sleep(0.15)  # longer than a bar waits between two drawings
+            time.sleep(0.15)  # longer than the bar waits before it is drawn again
             yield trainer.StepReport(step, progress, 1.0, {"accuracy": 0.5}, 1e-3, 1.0, 10, 1.0, 0.1)
 
     show_progress(late(), "accuracy", "right")

@@ -39,9 +39,8 @@ def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict
             name = spec.labels[1][2:]
             tags = [f"B-{name}" if i == 0 else f"I-{name}" if i == 1 else "O" for i in range(len(words))]
             if spec.unit == "character":
-                tags = [tag for word, first in zip(words, tags, strict=True) for tag in [first, *["O"] * len(word)]][
-                    :-1
-                ]
+                tagged_words = zip(words, tags, strict=True)
+                tags = [tag for word, first in tagged_words for tag in [first, *["O"] * len(word)]][:-1]
                 words = list(" ".join(words))
             row["tokens"], label = words, tags
         else:
