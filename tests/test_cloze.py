@@ -34,9 +34,9 @@ def test_the_vocabulary_decides_the_language():
     assert set(cloze.select_default_sentences(korean)) <= {row.text for row in cloze.read_clozes("ko")}
     english = Tokenizer.train(["A plain text in English, of no great length."] * 3, 100)
     assert english.language == "en"
-    watched = cloze.select_default_sentences(english)
-    assert len(watched) == len({row.kind for row in cloze.read_clozes("en")})
-    assert set(watched) <= {row.text for row in cloze.read_clozes("en")}
+    sentences = cloze.select_default_sentences(english)
+    assert len(sentences) == len({row.kind for row in cloze.read_clozes("en")})
+    assert set(sentences) <= {row.text for row in cloze.read_clozes("en")}
 
 
 def test_predictions_are_those_of_the_model(tiny_model, tiny_tokenizer):
@@ -51,38 +51,36 @@ def test_predictions_are_those_of_the_model(tiny_model, tiny_tokenizer):
         hidden_TH = tiny_model(Batch(ids_BT, torch.tensor([encoding.token_type_ids]), None)).hidden_BTH[0]
         masks = [i for i, id in enumerate(encoding.ids) if id == tiny_tokenizer.mask_id]
         probs_MV = tiny_model.mlm(hidden_TH[masks]).softmax(-1)
-        for found, probs_V in zip(row["guesses"], probs_MV, strict=True):
+        for guesses, probs_V in zip(row["guesses"], probs_MV, strict=True):
             best = probs_V.topk(3)
-            assert [token for token, _ in found] == tiny_tokenizer.tokens(best.indices.tolist())
-            assert [p for _, p in found] == pytest.approx(best.values.tolist(), abs=1e-3)
+            assert [token for token, _ in guesses] == tiny_tokenizer.tokens(best.indices.tolist())
+            assert [p for _, p in guesses] == pytest.approx(best.values.tolist(), abs=1e-3)
 
 
 def test_a_run_prints_and_logs_predictions_and_is_not_changed_by_them(corpus, tmp_path):
     lines: list[str] = []
     config = settings(corpus, tmp_path / "run", steps=12, dropout=0.1)
-    watched = [report.loss for report in pretrain(config, lines.append)]
-    unwatched = replace(config, out=tmp_path / "unwatched", sample_predictions=False)
-    assert watched == [report.loss for report in pretrain(unwatched, lines.append)]
+    losses = [report.loss for report in pretrain(config, lines.append)]
+    without = replace(config, out=tmp_path / "without", sample_predictions=False)
+    assert losses == [report.loss for report in pretrain(without, lines.append)]
     assert [line.splitlines()[0] for line in lines] == ["step 0", "step 10", "step 12"]
     rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     logged = [row for row in rows if "watched" in row]
     assert [row["step"] for row in logged] == [0, 10, 12]
     assert cloze.format_predictions(logged[1]["watched"], 10) == lines[1]
-    made = checkpoint.load(tmp_path / "run" / "checkpoint")
+    saved = checkpoint.load(tmp_path / "run" / "checkpoint")
     sentences = [row["text"] for row in logged[2]["watched"]]
-    for last, found in zip(
-        logged[2]["watched"], cloze.predict_masks(made.model, made.tokenizer, sentences), strict=True
-    ):
-        for (_, was), (_, p) in zip(last["guesses"][0], found["guesses"][0], strict=True):
-            assert was == pytest.approx(p, rel=0.02, abs=1e-3), (
-                "the last ones are those of the checkpoint, up to the precision it is stored in"
-            )
+    predicted = cloze.predict_masks(saved.model, saved.tokenizer, sentences)
+    # the last predictions are those of the checkpoint, except that it is saved in half precision
+    for logged_row, row in zip(logged[2]["watched"], predicted, strict=True):
+        for (_, logged_probability), (_, probability) in zip(logged_row["guesses"][0], row["guesses"][0], strict=True):
+            assert logged_probability == pytest.approx(probability, rel=0.02, abs=1e-3)
     assert [row["text"] for row in logged[1]["watched"]] == list(
         cloze.select_default_sentences(Tokenizer.load(corpus / "tokenizer"))
     )
 
 
-def test_given_sentences_are_printed_above_the_progress_bar(corpus, tmp_path, capsys):
+def test_predictions_for_given_sentences_are_printed_above_the_progress_bar(corpus, tmp_path, capsys):
     run_pretrain(settings(corpus, tmp_path / "run", steps=2, sentences=("In the [MASK] our [MASK] sold it.",)))
     printed = capsys.readouterr().out
     assert "In the [MASK] our [MASK] sold it." in printed
@@ -101,10 +99,10 @@ def test_an_unusable_sentence_is_refused(corpus, tmp_path, text, id):
 
 def test_a_card_shows_ten_predictions(corpus, tmp_path):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
-    made = tmp_path / "run" / "checkpoint"
-    record = checkpoint.load(made).record
+    saved = tmp_path / "run" / "checkpoint"
+    record = checkpoint.load(saved).record
     assert len(record["cloze"]) == 10
-    text = (made / "README.md").read_text()
+    text = (saved / "README.md").read_text()
     assert text == render_card("run", record)
     for row in record["cloze"]:
         assert row["right"] == (row["guesses"][0][0][0].lower() in row["fits"])
@@ -129,36 +127,36 @@ def test_right_and_wrong_predictions_are_counted_by_kind():
 
 def test_evaluate_adds_predictions_to_an_older_checkpoint(corpus, tmp_path, capsys):
     list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
-    made = tmp_path / "run" / "checkpoint"
-    record = checkpoint.load(made).record
+    saved = tmp_path / "run" / "checkpoint"
+    record = checkpoint.load(saved).record
     del record["cloze"]
-    checkpoint.write_record(made, record, render_card("run", record))
-    asked = EvaluateConfig(
-        what="pretraining", data=str(corpus), checkpoint=str(made), limit=64, max_tokens=32, record=True
+    checkpoint.write_record(saved, record, render_card("run", record))
+    config = EvaluateConfig(
+        what="pretraining", data=str(corpus), checkpoint=str(saved), limit=64, max_tokens=32, record=True
     )
-    run_evaluate(asked)
-    assert len(checkpoint.load(made).record["cloze"]) == 10
-    assert "## Masked-word examples" in (made / "README.md").read_text()
+    run_evaluate(config)
+    assert len(checkpoint.load(saved).record["cloze"]) == 10
+    assert "## Masked-word examples" in (saved / "README.md").read_text()
 
 
 # -- snapshots
 
 
 @pytest.mark.parametrize(("dtype", "share"), [("float8", 0.62), ("float16", 1.0)])
-def test_snapshots_are_stored_as_asked_and_hold_figures(corpus, tmp_path, dtype, share):
+def test_snapshots_have_the_requested_dtype_and_metrics(corpus, tmp_path, dtype, share):
     config = settings(corpus, tmp_path / "run", steps=10, snapshots=True, snapshot_dtype=dtype, validation=corpus)
     list(pretrain(config))
-    whole = (tmp_path / "run" / "checkpoint" / "model.safetensors").stat().st_size
+    checkpoint_size = (tmp_path / "run" / "checkpoint" / "model.safetensors").stat().st_size
     for step in (0, 10):
-        made = tmp_path / "run" / "snapshots" / f"step-{step:08d}"
-        assert checkpoint.load(made).record["validation"]["masked_accuracy"] >= 0
-        assert (made / "model.safetensors").stat().st_size <= share * whole + 1000
+        snapshot = tmp_path / "run" / "snapshots" / f"step-{step:08d}"
+        assert checkpoint.load(snapshot).record["validation"]["masked_accuracy"] >= 0
+        assert (snapshot / "model.safetensors").stat().st_size <= share * checkpoint_size + 1000
 
 
 # -- TensorBoard
 
 
-def test_a_missing_tensorboard_package_is_one_line(corpus, tmp_path, monkeypatch):
+def test_a_missing_tensorboard_package_is_a_one_line_error(corpus, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with raises_error(BertlabError, "tensorboard-not-installed"):
         list(pretrain(settings(corpus, tmp_path / "run", steps=1, tensorboard=True)))
@@ -172,14 +170,14 @@ def test_every_row_of_the_log_is_in_the_event_files(corpus, tmp_path):
     events.Reload()
     rows = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     for name in ("loss", "mlm_accuracy"):
-        drawn = {event.step: event.value for event in events.Scalars(f"training/{name}")}
-        assert drawn == pytest.approx({row["step"]: row[name] for row in rows if name in row}, rel=1e-5)
+        values = {event.step: event.value for event in events.Scalars(f"training/{name}")}
+        assert values == pytest.approx({row["step"]: row[name] for row in rows if name in row}, rel=1e-5)
     assert 10 in {event.step for event in events.Scalars("validation/masked_accuracy")}
     assert events.Tensors("watched/text_summary")[0].step == 0
 
 
-def test_a_run_that_goes_on_hides_what_is_drawn_anew(corpus, tmp_path):
-    """Killed before its first save, all of it; killed later, what came after the save."""
+def test_a_resumed_run_replaces_the_events_of_repeated_steps(corpus, tmp_path):
+    """A run killed before its first save replaces all events; one killed later, the events after its last save."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     config = settings(corpus, tmp_path / "run", steps=9, validation=corpus, tensorboard=True, save_minutes=5.0)

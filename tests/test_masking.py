@@ -1,4 +1,7 @@
-"""Masking: its shares, which tokens may be chosen, and that masks depend on nothing but their keys."""
+"""Masking: its shares, which tokens may be chosen, and that a mask depends only on its row and the row's key.
+
+Shape legend: B batch, T tokens, V vocabulary, P chosen positions of all rows, K chosen positions of one row.
+"""
 
 from dataclasses import replace
 
@@ -29,7 +32,7 @@ def batch(rows=2000, size=128, seed=0) -> Batch:
     return Batch(ids_BT.masked_fill(~mask_BT, 0), torch.zeros_like(ids_BT), mask_BT)
 
 
-def test_uniform_is_uniform_and_uncorrelated():
+def test_random_numbers_are_uniform_and_uncorrelated():
     u = draw_uniform(torch.arange(4000), 0, 64)
     assert u.min() >= 0
     assert u.max() < 1
@@ -40,7 +43,7 @@ def test_uniform_is_uniform_and_uncorrelated():
         assert abs(torch.corrcoef(torch.stack([u.flatten(), other.flatten()]))[0, 1]) < 0.01
 
 
-def test_shares_are_fifteen_and_eighty_ten_ten():
+def test_15_percent_are_chosen_of_which_80_10_10_are_masked_random_unchanged():
     original = batch()
     masked, index_P, labels_P = mask_tokens(original, torch.arange(2000), rule())
     used_P = labels_P != IGNORED
@@ -64,16 +67,16 @@ def test_no_special_token_is_masked_or_inserted():
     original = batch()
     masked, index_P, labels_P = mask_tokens(original, torch.arange(2000), rule(0.6))
     assert (labels_P[labels_P != IGNORED] >= len(SPECIAL)).all()
-    shown = masked.input_ids_BT.flatten()[index_P[labels_P != IGNORED]]
-    assert not torch.isin(shown, torch.tensor([0, 1, 2, 3])).any()
+    inserted = masked.input_ids_BT.flatten()[index_P[labels_P != IGNORED]]
+    assert not torch.isin(inserted, torch.tensor([0, 1, 2, 3])).any()
 
 
 def test_each_row_has_its_rounded_share_at_distinct_positions():
     original = batch(rows=300)
     _, index_P, labels_P = mask_tokens(original, torch.arange(300), rule())
     used_BK = (labels_P != IGNORED).view(300, -1)
-    wanted_B = (0.15 * original.attention_mask_BT.sum(1).double()).round().clamp(min=1)
-    assert torch.equal(used_BK.sum(1), wanted_B.long())
+    expected_B = (0.15 * original.attention_mask_BT.sum(1).double()).round().clamp(min=1)
+    assert torch.equal(used_BK.sum(1), expected_B.long())
     index = index_P[labels_P != IGNORED]
     assert len(index.unique()) == len(index)
 
@@ -107,80 +110,79 @@ def test_masks_are_the_same_on_every_device():
 
 # -- whole words
 
-CONTINUES = range(600, VOCABULARY)  # two of five tokens continue a word
+CONTINUATIONS = range(600, VOCABULARY)  # two of five tokens continue a word
 
 
-def whole(probability=0.15) -> MaskRule:
+def whole_word_rule(probability=0.15) -> MaskRule:
     continues_V = torch.zeros(VOCABULARY, dtype=torch.bool)
-    continues_V[list(CONTINUES)] = True
+    continues_V[list(CONTINUATIONS)] = True
     return replace(rule(probability), continues_V=continues_V)
 
 
-def words(ids: list[int], real: list[bool]) -> list[list[int]]:
+def find_words(ids: list[int], real: list[bool]) -> list[list[int]]:
     """The positions of every word of a row."""
-    found, inside = [], False
+    words, inside = [], False
     for position, (id, is_real) in enumerate(zip(ids, real, strict=True)):
         if not is_real or id in SPECIAL:
             inside = False
-        elif id in CONTINUES and inside:
-            found[-1].append(position)
+        elif id in CONTINUATIONS and inside:
+            words[-1].append(position)
         else:
-            found.append([position])
+            words.append([position])
             inside = True
-    return found
+    return words
 
 
-def test_words_are_masked_whole_and_within_the_share():
+def test_words_are_masked_as_a_whole_and_within_the_share():
     original = batch(rows=400)
-    _, index_P, labels_P = mask_tokens(original, torch.arange(400), whole())
+    _, index_P, labels_P = mask_tokens(original, torch.arange(400), whole_word_rule())
     used_P = labels_P != IGNORED
     hidden = set(index_P[used_P].tolist())
     assert len(hidden) == int(used_P.sum())
     assert torch.equal(original.input_ids_BT.flatten()[index_P[used_P]], labels_P[used_P])
     size = original.input_ids_BT.shape[1]
-    longer = 0
+    long_words = 0
     for row, (ids, real) in enumerate(
         zip(original.input_ids_BT.tolist(), original.attention_mask_BT.tolist(), strict=True)
     ):
-        found = words(ids, real)
-        for word in found:
-            share = sum(row * size + position in hidden for position in word)
-            assert share in (0, len(word)), (row, word)
-            longer += share > 1
-        wanted = max(1, round(0.15 * sum(real) + 1e-9))
-        assert sum(row * size + p in hidden for p in range(size)) <= wanted
-    assert longer > 300
+        for word in find_words(ids, real):
+            masked = sum(row * size + position in hidden for position in word)
+            assert masked in (0, len(word)), (row, word)
+            long_words += masked > 1
+        most = max(1, round(0.15 * sum(real) + 1e-9))
+        assert sum(row * size + p in hidden for p in range(size)) <= most
+    assert long_words > 300
     assert float(len(hidden) / original.attention_mask_BT.sum()) == pytest.approx(0.15, abs=0.004)
 
 
 def test_long_words_are_masked_almost_as_often():
     original = batch(rows=3000, size=96, seed=2)
-    _, index_P, labels_P = mask_tokens(original, torch.arange(3000), whole())
+    _, index_P, labels_P = mask_tokens(original, torch.arange(3000), whole_word_rule())
     hidden = torch.zeros(original.input_ids_BT.numel(), dtype=torch.bool)
     hidden[index_P[labels_P != IGNORED]] = True
     hidden = hidden.view_as(original.input_ids_BT).tolist()
-    tally: dict[int, list[int]] = {}
+    masked_by_length: dict[int, list[int]] = {}
     rows = zip(original.input_ids_BT.tolist(), original.attention_mask_BT.tolist(), hidden, strict=True)
     for ids, real, is_hidden in rows:
         if sum(real) > 60:
-            for word in words(ids, real):
-                tally.setdefault(len(word), []).append(is_hidden[word[0]])
-    shares = {n: sum(found) / len(found) for n, found in tally.items() if n <= 3}
-    # a long word more often does not fit into the rest of the share
+            for word in find_words(ids, real):
+                masked_by_length.setdefault(len(word), []).append(is_hidden[word[0]])
+    shares = {n: sum(masked) / len(masked) for n, masked in masked_by_length.items() if n <= 3}
+    # the longer a word, the more often it does not fit into what is left of the share
     assert 0.13 < shares[3] < shares[2] < shares[1] < 0.18, shares
 
 
 def test_whole_word_masks_do_not_depend_on_the_other_rows():
     original = batch(rows=40)
-    together, _, labels_P = mask_tokens(original, torch.arange(40), whole())
+    together, _, labels_P = mask_tokens(original, torch.arange(40), whole_word_rule())
     row = Batch(*(t[7:8] for t in (original.input_ids_BT, original.token_type_ids_BT, original.attention_mask_BT)))
-    alone, _, own_P = mask_tokens(row, torch.tensor([7]), whole())
+    alone, _, own_P = mask_tokens(row, torch.tensor([7]), whole_word_rule())
     assert torch.equal(together.input_ids_BT[7:8], alone.input_ids_BT)
     assert torch.equal(labels_P.view(40, -1)[7], own_P)
 
 
-def test_words_are_recognised_by_their_tokens(tiny_tokenizer):
-    found = MaskRule.for_tokenizer(tiny_tokenizer, whole_word=True)
-    assert found.continues_V.any()
+def test_tokens_with_hash_signs_continue_a_word(tiny_tokenizer):
+    mask_rule = MaskRule.for_tokenizer(tiny_tokenizer, whole_word=True)
+    assert mask_rule.continues_V.any()
     for id, token in enumerate(tiny_tokenizer.tokens(range(tiny_tokenizer.vocab_size))):
-        assert bool(found.continues_V[id]) == token.startswith("##")
+        assert bool(mask_rule.continues_V[id]) == token.startswith("##")

@@ -45,29 +45,29 @@ def test_order_swaps_half_of_consecutive_pairs(library):
     assert (pairs.a_length_E + pairs.b_length_E + 3).max() <= 128
 
 
-def test_lengths_do_not_tell_the_order(library):
-    many = [make_pairs(library, 128, np.random.default_rng(seed), pair_objective="order") for seed in range(3)]
-    assert max(map(bag_of_lengths_accuracy, many)) < 0.57
+def test_lengths_do_not_reveal_the_order(library):
+    drawn_pairs = [make_pairs(library, 128, np.random.default_rng(seed), pair_objective="order") for seed in range(3)]
+    assert max(map(bag_of_lengths_accuracy, drawn_pairs)) < 0.57
 
 
 def test_without_a_second_sentence_every_segment_is_read_once(library):
-    runs = make_pairs(library, 128, np.random.default_rng(1), short_probability=0.0, pair_objective="none")
-    assert not runs.b_length_E.any()
-    assert (runs.a_length_E >= 1).all()
-    assert runs.a_length_E.max() == 126
-    assert np.isin(runs.a_start_E, library.segment_start).all()
+    rows = make_pairs(library, 128, np.random.default_rng(1), short_probability=0.0, pair_objective="none")
+    assert not rows.b_length_E.any()
+    assert (rows.a_length_E >= 1).all()
+    assert rows.a_length_E.max() == 126
+    assert np.isin(rows.a_start_E, library.segment_start).all()
     seen = np.zeros(len(library.tokens), int)
-    for start, length in zip(runs.a_start_E, runs.a_length_E, strict=True):
+    for start, length in zip(rows.a_start_E, rows.a_length_E, strict=True):
         seen[start : start + length] += 1
     assert seen.max() == 1
-    # the rest is what was cut off to fill rows to the end
+    # the rest was cut off where a row was full, since the next row begins with a new segment
     assert seen.mean() > 0.8
-    assert np.mean(runs.a_length_E == 126) > 0.8
+    assert np.mean(rows.a_length_E == 126) > 0.8
 
 
 @pytest.mark.parametrize("pair_objective", ["order", "none"])
 @pytest.mark.parametrize("lengths", [[[1]], [[1], [1]], [[500]], [[1, 1]], [[300, 1], [2]]])
-def test_odd_documents(lengths, pair_objective):
+def test_very_short_or_long_documents(lengths, pair_objective):
     for seed in range(20):
         pairs = make_pairs(documents(lengths), 32, np.random.default_rng(seed), pair_objective=pair_objective)
         assert (pairs.a_length_E >= 1).all()
@@ -75,7 +75,7 @@ def test_odd_documents(lengths, pair_objective):
         assert (pairs.a_length_E + pairs.b_length_E <= max_length).all()
 
 
-def test_a_run_of_text_reads_cls_a_sep(corpus):
+def test_a_row_without_sentence_b_is_cls_a_sep(corpus):
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     inputs = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=0, pair_objective="none")).inputs
     assert not inputs.token_type_ids_BT.any()
@@ -94,7 +94,7 @@ def test_the_loss_is_that_of_transformers(corpus, tiny_model, pair_objective):
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 8, 32, seed=0, pair_objective=pair_objective))
     rule = MaskRule.for_tokenizer(tokenizer, whole_word=pair_objective == "order")
-    found = PretrainingLoss(rule, pair_objective)(tiny_model, batch)
+    loss = PretrainingLoss(rule, pair_objective)(tiny_model, batch)
     from bertlab.checkpoints.maps import state_to_hf
     from bertlab.text.pretraining.masking import IGNORED, mask_tokens
 
@@ -102,26 +102,26 @@ def test_the_loss_is_that_of_transformers(corpus, tiny_model, pair_objective):
     labels_BT = torch.full(inputs.input_ids_BT.shape, IGNORED)
     used_P = labels_P != IGNORED
     labels_BT.view(-1)[index_P[used_P]] = labels_P[used_P]
-    peer = transformers.BertForPreTraining(transformers.BertConfig(**tiny_model.config.to_hf())).eval()
-    peer.load_state_dict(state_to_hf(tiny_model), strict=False)
-    out = peer(inputs.input_ids_BT, inputs.attention_mask_BT, inputs.token_type_ids_BT)
+    theirs = transformers.BertForPreTraining(transformers.BertConfig(**tiny_model.config.to_hf())).eval()
+    theirs.load_state_dict(state_to_hf(tiny_model), strict=False)
+    out = theirs(inputs.input_ids_BT, inputs.attention_mask_BT, inputs.token_type_ids_BT)
     cross_entropy = torch.nn.functional.cross_entropy
     expected = cross_entropy(out.prediction_logits.flatten(0, 1), labels_BT.flatten())
     if pair_objective != "none":
         expected = expected + cross_entropy(out.seq_relationship_logits, batch.nsp_labels_B)
-    assert found.value.item() == pytest.approx(expected.item(), abs=1e-4)
+    assert loss.value.item() == pytest.approx(expected.item(), abs=1e-4)
     names = {"next": {"nsp_loss", "nsp_accuracy"}, "order": {"order_loss", "order_accuracy"}, "none": set()}
-    assert set(found.metrics) == {"mlm_loss", "mlm_accuracy"} | names[pair_objective]
+    assert set(loss.metrics) == {"mlm_loss", "mlm_accuracy"} | names[pair_objective]
 
 
 # -- runs
 
 
 @pytest.mark.parametrize(
-    ("pair_objective", "kept", "told"),
+    ("pair_objective", "heads", "objectives"),
     [("order", ("mlm", "nsp"), ["masked words", "sentence order"]), ("none", ("mlm",), ["masked words"])],
 )
-def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, pair_objective, kept, told):
+def test_a_run_records_and_evaluates_its_objectives(corpus, tmp_path, pair_objective, heads, objectives):
     list(
         pretrain(
             settings(
@@ -129,25 +129,25 @@ def test_a_run_is_recorded_and_measured_by_its_objectives(corpus, tmp_path, pair
             )
         )
     )
-    made = tmp_path / "run" / "checkpoint"
-    loaded = checkpoint.load(made)
-    assert loaded.heads == kept
-    assert loaded.record["objectives"] == told
+    saved = tmp_path / "run" / "checkpoint"
+    loaded = checkpoint.load(saved)
+    assert loaded.heads == heads
+    assert loaded.record["objectives"] == objectives
     assert loaded.record["settings"]["whole_word"] is True
-    figures = loaded.record["validation"]
-    assert ("order_accuracy" in figures) == (pair_objective == "order")
-    assert "nsp_accuracy" not in figures
-    again = evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(made), limit=256))
-    assert again["mlm_loss"] == pytest.approx(figures["mlm_loss"], abs=1e-2)
-    assert set(again) == set(figures)
-    card = (made / "README.md").read_text()
+    metrics = loaded.record["validation"]
+    assert ("order_accuracy" in metrics) == (pair_objective == "order")
+    assert "nsp_accuracy" not in metrics
+    again = evaluate(EvaluateConfig(what="pretraining", data=str(corpus), checkpoint=str(saved), limit=256))
+    assert again["mlm_loss"] == pytest.approx(metrics["mlm_loss"], abs=1e-2)
+    assert set(again) == set(metrics)
+    card = (saved / "README.md").read_text()
     assert ("sentence-order accuracy" in card) == (pair_objective == "order")
-    opened, info = transformers.AutoModelForMaskedLM.from_pretrained(made, output_loading_info=True)
+    opened, info = transformers.AutoModelForMaskedLM.from_pretrained(saved, output_loading_info=True)
     assert opened.config.hidden_size == loaded.config.hidden_size
     assert not info["missing_keys"]
 
 
-# -- lengths that change on the way
+# -- lengths that change during a run
 
 
 def sampler(corpus, **changes) -> PairSampler:
@@ -156,7 +156,7 @@ def sampler(corpus, **changes) -> PairSampler:
     return PairSampler(opened, tokenizer, 8, 32, seed=3, long_pairs=LongPairs(64, 0.25), **changes)
 
 
-def test_longer_pairs_come_when_it_is_time_and_keep_coming(corpus):
+def test_longer_pairs_begin_at_their_share_of_the_run_and_continue(corpus):
     run, sizes, keys = sampler(corpus), [], []
     for step in range(40):
         assert run.update_progress(step / 40) == (step == 30)
@@ -172,13 +172,13 @@ def test_longer_pairs_come_when_it_is_time_and_keep_coming(corpus):
 
 
 @pytest.mark.parametrize("stop", [5, 8, 10])
-def test_a_run_stopped_anywhere_goes_on_bit_for_bit(corpus, tmp_path, stop):
+def test_a_run_stopped_anywhere_resumes_bit_for_bit(corpus, tmp_path, stop):
     whole = settings(corpus, tmp_path / "whole", steps=12, final_max_tokens=64, final_share=0.34, dropout=0.1)
     list(pretrain(whole))
-    broken = replace(whole, out=tmp_path / "broken")
-    list(itertools.islice(pretrain(broken), stop))
-    list(pretrain(broken))
-    assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
+    resumed = replace(whole, out=tmp_path / "resumed")
+    list(itertools.islice(pretrain(resumed), stop))
+    list(pretrain(resumed))
+    assert losses(tmp_path / "resumed") == losses(tmp_path / "whole")
     rows = [json.loads(line) for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
     tokens = np.diff([0] + [row["tokens"] for row in rows if "loss" in row])
     assert (tokens <= 4 * 32).all()
@@ -186,14 +186,14 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(corpus, tmp_path, stop):
     assert checkpoint.load(tmp_path / "whole" / "checkpoint").record["settings"]["final_max_tokens"] == 64
 
 
-def test_the_leap_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path, monkeypatch):
-    right = PretrainingLoss.__call__
+def test_the_jump_of_the_loss_at_longer_pairs_is_no_divergence(corpus, tmp_path, monkeypatch):
+    true_loss = PretrainingLoss.__call__
 
-    def dearer(self, model, batch):
-        found = right(self, model, batch)
-        return replace(found, value=found.value + 20 * (batch.inputs.input_ids_BT.shape[1] > 32))
+    def loss_with_jump(self, model, batch):
+        loss = true_loss(self, model, batch)
+        return replace(loss, value=loss.value + 20 * (batch.inputs.input_ids_BT.shape[1] > 32))
 
-    monkeypatch.setattr(PretrainingLoss, "__call__", dearer)
+    monkeypatch.setattr(PretrainingLoss, "__call__", loss_with_jump)
     reports = list(pretrain(settings(corpus, tmp_path / "run", steps=80, final_max_tokens=64, final_share=0.5)))
     assert reports[-1].step == 80
     assert reports[-1].loss > reports[30].loss + 10
@@ -216,7 +216,7 @@ def test_settings_that_contradict_each_other_are_refused(corpus, tmp_path, chang
 
 
 @pytest.mark.parametrize("pair_objective", ["order", "none"])
-def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, pair_objective):
+def test_micro_batches_give_the_losses_of_whole_batches(corpus, tmp_path, pair_objective):
     config = settings(
         corpus,
         tmp_path / "whole",
@@ -227,8 +227,8 @@ def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, pair_o
         sample_predictions=False,
     )
     whole = [report.loss for report in pretrain(config)]
-    pieces = [report.loss for report in pretrain(replace(config, out=tmp_path / "pieces", accumulate=2))]
-    assert pieces == pytest.approx(whole, rel=1e-3)
+    micro_batches = [report.loss for report in pretrain(replace(config, out=tmp_path / "micro-batches", accumulate=2))]
+    assert micro_batches == pytest.approx(whole, rel=1e-3)
 
 
 # -- a teacher
@@ -236,40 +236,40 @@ def test_pieces_of_a_batch_give_the_losses_of_the_whole(corpus, tmp_path, pair_o
 
 @pytest.fixture(scope="module")
 def teacher(corpus, tmp_path_factory):
-    """A run's checkpoint that knows the stories a little."""
-    out = tmp_path_factory.mktemp("teacher") / "knowing"
+    """A checkpoint that was trained on the stories for 60 steps."""
+    out = tmp_path_factory.mktemp("teacher") / "trained"
     list(pretrain(settings(corpus, out, steps=60, batch_size=16, layers=1)))
     return out / "checkpoint"
 
 
-def test_a_pupil_comes_nearer_to_its_teacher_than_the_same_without(corpus, teacher, tmp_path):
-    """Of another shape, by what the two put into the gaps of held-out pairs."""
+def test_a_student_becomes_more_similar_to_its_teacher_than_without_distillation(corpus, teacher, tmp_path):
+    """Measured by the KL divergence of their predictions for masked tokens; the student has another shape."""
     tokenizer = Tokenizer.load(corpus / "tokenizer")
     batch = next(PairSampler(Corpus.open(corpus), tokenizer, 32, 32, seed=9))
     inputs, index_P, _ = PretrainingLoss(MaskRule.for_tokenizer(tokenizer)).make_targets(batch)
-    taught, figures = {"teacher": str(teacher), "teacher_share": 0.9}, {}
-    for name, more in (("taught", taught), ("alone", {})):
-        list(pretrain(settings(corpus, tmp_path / name, steps=30, batch_size=16, seed=5, **more)))
-        models = [checkpoint.load(place).model for place in (teacher, tmp_path / name / "checkpoint")]
+    distillation, divergence = {"teacher": str(teacher), "teacher_share": 0.9}, {}
+    for name, changes in (("distilled", distillation), ("alone", {})):
+        list(pretrain(settings(corpus, tmp_path / name, steps=30, batch_size=16, seed=5, **changes)))
+        models = [checkpoint.load(path).model for path in (teacher, tmp_path / name / "checkpoint")]
         with torch.no_grad():
-            theirs, own = (model.mlm(model.encode_positions(inputs, index_P)).log_softmax(-1) for model in models)
-        figures[name] = torch.nn.functional.kl_div(own, theirs, reduction="batchmean", log_target=True).item()
-    assert figures["taught"] < 0.8 * figures["alone"]
-    card = (tmp_path / "taught" / "checkpoint" / "README.md").read_text()
-    assert "teacher knowing, teacher_share 0.9" in card
+            theirs, ours = (model.mlm(model.encode_positions(inputs, index_P)).log_softmax(-1) for model in models)
+        divergence[name] = torch.nn.functional.kl_div(ours, theirs, reduction="batchmean", log_target=True).item()
+    assert divergence["distilled"] < 0.8 * divergence["alone"]
+    card = (tmp_path / "distilled" / "checkpoint" / "README.md").read_text()
+    assert "teacher trained, teacher_share 0.9" in card
     assert str(tmp_path) not in card
 
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_cuda_is_taught_as_the_processor_is(corpus, teacher, tmp_path):
+def test_distillation_on_a_gpu_gives_the_losses_of_a_cpu(corpus, teacher, tmp_path):
     here = settings(corpus, tmp_path / "cpu", teacher=str(teacher))
     there = replace(here, out=tmp_path / "cuda", device="cuda")
-    found = [[report.loss for report in pretrain(config)] for config in (here, there)]
-    assert found[1] == pytest.approx(found[0], rel=1e-3)
+    cpu_losses, cuda_losses = ([report.loss for report in pretrain(config)] for config in (here, there))
+    assert cuda_losses == pytest.approx(cpu_losses, rel=1e-3)
 
 
-def test_a_run_with_a_teacher_goes_on_bit_for_bit(corpus, teacher, tmp_path):
+def test_a_run_with_a_teacher_resumes_bit_for_bit(corpus, teacher, tmp_path):
     whole, halves = (settings(corpus, tmp_path / name, teacher=str(teacher)) for name in ("whole", "halves"))
     list(pretrain(whole))
     for report in pretrain(halves):
@@ -286,18 +286,20 @@ def test_a_run_with_a_teacher_goes_on_bit_for_bit(corpus, teacher, tmp_path):
         list(pretrain(config))
 
 
-@pytest.mark.parametrize(("taught", "learns"), [(0, 3), (3, 0)])
-def test_tables_with_rows_beyond_the_vocabulary_teach_and_learn(tiny_model, tiny_tokenizer, corpus, taught, learns):
+@pytest.mark.parametrize(("teacher_rows", "student_rows"), [(0, 3), (3, 0)])
+def test_teacher_and_student_may_have_embedding_rows_beyond_the_vocabulary(
+    tiny_model, tiny_tokenizer, corpus, teacher_rows, student_rows
+):
     def padded(rows: int) -> Bert:
         torch.manual_seed(rows)
         return FastBert(tiny_model.config.replace(vocab_size=tiny_model.config.vocab_size + rows), ("mlm", "nsp"))
 
     batch = next(PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), 4, 32, seed=1))
-    loss = PretrainingLoss(MaskRule.for_tokenizer(tiny_tokenizer), teacher=padded(taught), teacher_share=0.5)
-    assert 0 < loss(padded(learns), batch).value.item() < 100
+    loss = PretrainingLoss(MaskRule.for_tokenizer(tiny_tokenizer), teacher=padded(teacher_rows), teacher_share=0.5)
+    assert 0 < loss(padded(student_rows), batch).value.item() < 100
 
 
-def test_who_cannot_teach_is_told_in_one_line(corpus, teacher, tiny_checkpoint, tmp_path):
+def test_an_unsuitable_teacher_is_refused(corpus, teacher, tiny_checkpoint, tmp_path):
     def refused(**changes) -> str:
         with pytest.raises(BertlabError) as error:
             list(pretrain(settings(corpus, tmp_path / "run", **{"teacher": str(teacher), **changes})))
@@ -307,8 +309,8 @@ def test_who_cannot_teach_is_told_in_one_line(corpus, teacher, tiny_checkpoint, 
     assert refused(teacher=str(tiny_checkpoint)) == "teacher-vocabulary-differs"
     left_to_right = tmp_path / "left"
     list(pretrain(settings(corpus, left_to_right, steps=1, left_to_right=True, pair_objective="none")))
-    for way in ({"left_to_right": True}, {"from_": str(left_to_right / "checkpoint"), "preset": "mini"}):
-        assert refused(pair_objective="none", **way) == "teacher-of-left-to-right"
+    for changes in ({"left_to_right": True}, {"from_": str(left_to_right / "checkpoint"), "preset": "mini"}):
+        assert refused(pair_objective="none", **changes) == "teacher-of-left-to-right"
     assert refused(teacher_share=1.0) == "setting-out-of-range"
     loaded = checkpoint.load(teacher)
     short = loaded.config.replace(max_positions=16)

@@ -12,7 +12,8 @@ def pairs(library):
     return make_pairs(library, 128, np.random.default_rng(1))
 
 
-def owner(library, position_E):
+def document_of(library, position_E):
+    """The index of the document that each token position belongs to."""
     segment = np.searchsorted(library.segment_start, position_E, side="right") - 1
     return np.searchsorted(library.document_start, segment, side="right") - 1
 
@@ -23,18 +24,18 @@ def test_half_are_next(pairs):
     assert np.mean(pairs.label_E == IS_NEXT) == pytest.approx(0.5, abs=4 * 0.5 / n**0.5)
 
 
-def test_is_next_pairs_follow_one_another_and_others_do_not(library, pairs):
-    for start, length, whose in (
+def test_only_is_next_pairs_are_from_one_document_and_in_order(library, pairs):
+    for start, length, document_E in (
         (pairs.a_start_E, pairs.a_length_E, pairs.document_a_E),
         (pairs.b_start_E, pairs.b_length_E, pairs.document_b_E),
     ):
         assert (length >= 1).all()
-        assert np.array_equal(owner(library, start), whose)
-        assert np.array_equal(owner(library, start + length - 1), whose)
+        assert np.array_equal(document_of(library, start), document_E)
+        assert np.array_equal(document_of(library, start + length - 1), document_E)
     is_next = pairs.label_E == IS_NEXT
     assert np.array_equal(pairs.document_a_E == pairs.document_b_E, is_next)
     gap = pairs.b_start_E - (pairs.a_start_E + pairs.a_length_E)
-    assert (gap[is_next] >= 0).all()  # removed tokens lie between
+    assert (gap[is_next] >= 0).all()  # a gap holds tokens that were removed to make the pair fit
     assert (library.source_D[pairs.document_a_E] == library.source_D[pairs.document_b_E]).all()
 
 
@@ -70,21 +71,21 @@ def test_documents_of_one_sentence_do_not_reveal_the_label(share):
     pairs = make_pairs(library, 128, np.random.default_rng(4))
     assert np.mean(pairs.label_E == IS_NEXT) == pytest.approx(0.5, abs=4 * 0.5 / len(pairs) ** 0.5)
     assert bag_of_lengths_accuracy(pairs) < 0.56
-    lone_D = np.diff(library.document_start) == 1
+    single_D = np.diff(library.document_start) == 1
     inside_E = np.isin(pairs.b_start_E, library.segment_start, invert=True)
-    for label in (IS_NEXT, NOT_NEXT):  # nor does the place where B begins
-        assert inside_E[(pairs.label_E == label) & lone_D[pairs.document_a_E]].mean() > 0.9
+    for label in (IS_NEXT, NOT_NEXT):  # the position at which B begins does not reveal it either
+        assert inside_E[(pairs.label_E == label) & single_D[pairs.document_a_E]].mean() > 0.9
 
 
 def test_a_single_document_has_only_is_next_pairs():
     for copies in (1, 5):
-        lonely = documents([[10] * 50]).repeat(np.array([copies]))
-        pairs = make_pairs(lonely, 64, np.random.default_rng(0))
+        library = documents([[10] * 50]).repeat(np.array([copies]))
+        pairs = make_pairs(library, 64, np.random.default_rng(0))
         assert len(pairs)
         assert (pairs.label_E == IS_NEXT).all()
 
 
-def test_sources_of_few_documents_share_their_random_second_sentences():
+def test_sources_with_few_documents_draw_random_sentences_from_one_another():
     """A folder of files, one text each, has as many sources as documents."""
     sources = np.array([*range(2, 32), *[0] * 16, *[1] * 16])
     library = documents([[10] * 50] * len(sources), sources)
@@ -111,7 +112,7 @@ def test_the_same_seed_gives_the_same_pairs(library):
 
 
 @pytest.mark.parametrize("lengths", [[[1]], [[1], [1]], [[500]], [[1, 1]], [[300, 1], [2]]])
-def test_odd_documents(lengths):
+def test_very_short_or_long_documents(lengths):
     for seed in range(20):
         pairs = make_pairs(documents(lengths), 32, np.random.default_rng(seed))
         assert (pairs.a_length_E >= 1).all()

@@ -1,4 +1,4 @@
-"""Several processes and gradient accumulation give the losses of one process, and a lost process does not hang."""
+"""Several processes or micro-batches give the losses of one process; a lost process does not make the others hang."""
 
 import itertools
 import json
@@ -60,7 +60,7 @@ def corpus(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def alone(corpus, tmp_path_factory) -> list[dict]:
-    """What one process reports over whole batches of nine."""
+    """The log rows of a run with one process and whole batches of nine rows."""
     out = tmp_path_factory.mktemp("alone") / "run"
     list(pretrain(settings(corpus, out)))
     return rows(out)
@@ -77,11 +77,11 @@ def settings(corpus: Path, out: Path, **changes) -> PretrainConfig:
 
 
 def rows(out: Path) -> list[dict]:
-    found = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
-    return [row for row in found if "loss" in row]
+    logged = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    return [row for row in logged if "loss" in row]
 
 
-def same(ours: list[dict], theirs: list[dict], tolerance: float = 2e-4) -> None:
+def assert_same_losses(ours: list[dict], theirs: list[dict], tolerance: float = 2e-4) -> None:
     assert [row["step"] for row in ours] == [row["step"] for row in theirs]
     for name in ("loss", "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy", "gradient_norm", "tokens"):
         assert [row[name] for row in ours] == pytest.approx([row[name] for row in theirs], rel=tolerance), name
@@ -90,7 +90,7 @@ def same(ours: list[dict], theirs: list[dict], tolerance: float = 2e-4) -> None:
 def torchrun(
     corpus: Path, out: Path, more: str = "", program: str = "-m bertlab", device: str = "cpu"
 ) -> subprocess.Popen:
-    """As a user starts it, with the same settings as `settings`."""
+    """Start a run with two processes as a user would, with the settings of `settings` and the flags `more`."""
     flags = (
         f"--preset tiny --steps {STEPS} --batch-size 9 --max-tokens 32 --precision float32 --device {device} "
         f"--threads 1 --optim.lr 1e-3 --no-snapshots --save-minutes 0 {more}"
@@ -105,24 +105,25 @@ def torchrun(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # in the background of a shell Ctrl-C is ignored, and that is inherited
+        # a background job of a shell ignores Ctrl-C, and its child processes inherit that
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
-def finished(process: subprocess.Popen) -> tuple[str, str]:
+def wait_for_success(process: subprocess.Popen) -> tuple[str, str]:
+    """Wait until a process ends, which must succeed; return its stdout and stderr."""
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err[-4000:]
     return out, err
 
 
-# -- pieces ------------------------------------------------------------------------------------------------------
+# -- micro-batches -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("accumulate", [2, 4, 50])
 def test_gradient_accumulation_gives_the_losses_of_whole_batches(corpus, alone, tmp_path, accumulate):
     list(itertools.islice(pretrain(settings(corpus, tmp_path / "run", accumulate=accumulate)), 12))
-    same(rows(tmp_path / "run"), alone[:12])
+    assert_same_losses(rows(tmp_path / "run"), alone[:12])
 
 
 def gradients(corpus: Path, accumulate: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
@@ -136,29 +137,29 @@ def gradients(corpus: Path, accumulate: int, dtype: torch.dtype) -> dict[str, to
 
 
 def test_gradients_in_bfloat16_accumulate_in_float32(corpus):
-    """Twenty-four pieces are hardly further from the truth than one; summed in bfloat16 they would be."""
-    truth = gradients(corpus, 1, torch.float32)
-    near, far = gradients(corpus, 1, torch.bfloat16), gradients(corpus, 24, torch.bfloat16)
+    """With 24 micro-batches the error is hardly larger than with one; summed in bfloat16 it would be much larger."""
+    exact = gradients(corpus, 1, torch.float32)
+    whole, accumulated = gradients(corpus, 1, torch.bfloat16), gradients(corpus, 24, torch.bfloat16)
 
-    def error(found: dict[str, torch.Tensor]) -> float:
-        return max(float((found[name] - truth[name]).norm() / truth[name].norm()) for name in truth)
+    def error(gradient_of: dict[str, torch.Tensor]) -> float:
+        return max(float((gradient_of[name] - exact[name]).norm() / exact[name].norm()) for name in exact)
 
-    assert error(far) < 1.5 * error(near)
+    assert error(accumulated) < 1.5 * error(whole)
 
 
-def test_a_loss_without_parts_is_a_mean_over_rows(tiny_model):
+def test_a_loss_without_counts_is_a_mean_over_rows(tiny_model):
     torch.manual_seed(0)
     ids_BT = torch.randint(5, 100, (7, 12))
     inputs = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
     batch = SpanBatch(inputs, torch.randint(0, 12, (7,)), torch.randint(0, 12, (7,)))
-    found = {}
+    results = {}
     for accumulate in (1, 3):
         tiny_model.zero_grad()
         loss = GlobalGradient(tiny_model, span_loss, accumulate)(batch)
         norm = sum(float(p.grad.norm()) for p in tiny_model.parameters() if p.grad is not None)
-        found[accumulate] = [loss.value.item(), loss.metrics["exact"].item(), loss.tokens.item(), norm]
+        results[accumulate] = [loss.value.item(), loss.metrics["exact"].item(), loss.tokens.item(), norm]
     tiny_model.zero_grad()
-    assert found[3] == pytest.approx(found[1], rel=1e-4)
+    assert results[3] == pytest.approx(results[1], rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["pairs", "spans", "mnli", "swag", "stsb", "wnut17"])
@@ -170,8 +171,8 @@ def test_empty_batch_has_zero_weight(kind, corpus, tiny_model, tiny_tokenizer):
         batch = next(PairSampler(opened, tiny_tokenizer, 9, 32, seed=3, shard=(20, 21)))
         loss = PretrainingLoss(MaskRule.for_tokenizer(tiny_tokenizer))
     elif kind == "spans":
-        nowhere = torch.empty(0, dtype=torch.int64)
-        batch, loss = SpanBatch(collate([]), nowhere, nowhere), span_loss
+        no_positions = torch.empty(0, dtype=torch.int64)
+        batch, loss = SpanBatch(collate([]), no_positions, no_positions), span_loss
     else:
         rows = rows_of(task(kind))
         examples = read_examples(Rows("mine.csv", tuple(rows[0]), rows), task(kind))
@@ -179,8 +180,8 @@ def test_empty_batch_has_zero_weight(kind, corpus, tiny_model, tiny_tokenizer):
         loss = TASK_TYPES[task(kind).kind].loss
         model = add_task_head(tiny_model, TASK_TYPES[task(kind).kind].head, 0.0, task(kind).labels)
     assert not len(batch)
-    found = GlobalGradient(model, loss, accumulate=2)(batch)
-    assert [found.value, found.tokens, *found.metrics.values()] == [0] * (2 + len(found.metrics))
+    result = GlobalGradient(model, loss, accumulate=2)(batch)
+    assert [result.value, result.tokens, *result.metrics.values()] == [0] * (2 + len(result.metrics))
     assert all(p.grad is None or not p.grad.any() for p in model.parameters())
     tiny_model.zero_grad()
 
@@ -198,15 +199,15 @@ def test_data_shards_are_rows_of_the_global_batch(corpus):
 
 
 @pytest.mark.parametrize(
-    ("count", "here", "helping"), [(1, 64, 2), (8, 256, 16), (8, 96, 12), (8, 8, 2), (16, 256, 32)]
+    ("count", "cores", "workers"), [(1, 64, 2), (8, 256, 16), (8, 96, 12), (8, 8, 2), (16, 256, 32)]
 )
-def test_more_processes_have_more_loader_workers(monkeypatch, count, here, helping):
-    """With eight processes per machine; each builds global batches, so it needs more workers, up to its cores."""
-    monkeypatch.setattr(distributed.os, "sched_getaffinity", lambda pid: set(range(here)), raising=False)
+def test_more_processes_have_more_loader_workers(monkeypatch, count, cores, workers):
+    """Each process draws whole global batches, so more processes need more workers each, limited by the CPU cores."""
+    monkeypatch.setattr(distributed.os, "sched_getaffinity", lambda pid: set(range(cores)), raising=False)
     monkeypatch.setattr(distributed, "world_size", lambda: count)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", str(min(8, count)))
     config = settings(Path("corpus"), Path("run"))
-    assert resolve_loader_workers(config, torch.device("cuda")) == helping
+    assert resolve_loader_workers(config, torch.device("cuda")) == workers
     assert resolve_loader_workers(config, torch.device("cpu")) == 0
     assert resolve_loader_workers(replace(config, loader_workers=5), torch.device("cuda")) == 5
 
@@ -217,39 +218,39 @@ def test_more_processes_have_more_loader_workers(monkeypatch, count, here, helpi
 def test_ctrl_c_stops_two_processes_after_the_same_step(corpus, alone, tmp_path):
     out = tmp_path / "run"
     process = torchrun(corpus, out, "--save-minutes 5 --no-watch --steps 100000")
-    until = time.monotonic() + 60
+    deadline = time.monotonic() + 60
     while not (out / "log.jsonl").is_file() or len(rows(out)) < 5:
         assert process.poll() is None, process.communicate()[1]
-        assert time.monotonic() < until
+        assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=60)[1]
+    stderr = process.communicate(timeout=60)[1]
     step = rows(out)[-1]["step"]
-    assert told.count(f"stopped after step {step:,}: run the same command to continue\n") == 1, told
+    assert stderr.count(f"stopped after step {step:,}: run the same command to continue\n") == 1, stderr
     with safe_open(out / "state.safetensors", "pt") as state:
         assert json.loads(state.metadata()["trainer"])["progress"]["step"] == step
 
 
-def test_two_processes_continue_a_run_of_one_with_its_losses(corpus, alone, tmp_path):
-    """Batches of nine, so 5 rows here and 4 there, each in two pieces."""
+def test_two_processes_resume_a_run_of_one_process_with_its_losses(corpus, alone, tmp_path):
+    """Of the nine rows of a batch, one process has 5 and the other 4, each in two micro-batches."""
     out = tmp_path / "run"
     list(itertools.islice(pretrain(settings(corpus, out)), 6))
-    printed, told = finished(torchrun(corpus, out, "--accumulate 2"))
-    same(rows(out), alone)
-    # one process prints
-    assert printed.count(f"{STEPS} steps") == 1
-    assert told.count("100.0%|") == 1
-    assert "Warning" not in told
+    stdout, stderr = wait_for_success(torchrun(corpus, out, "--accumulate 2"))
+    assert_same_losses(rows(out), alone)
+    # only one of the two processes prints
+    assert stdout.count(f"{STEPS} steps") == 1
+    assert stderr.count("100.0%|") == 1
+    assert "Warning" not in stderr
     assert json.loads((out / "checkpoint" / "bertlab.json").read_text())["hardware"].startswith("2 x 1 thread")
 
 
 @pytest.mark.cuda
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
-def test_two_gpus_continue_a_run_of_one_with_the_losses_of_a_cpu(corpus, alone, tmp_path):
+def test_two_gpus_resume_a_run_of_one_gpu_with_the_losses_of_a_cpu(corpus, alone, tmp_path):
     out = tmp_path / "run"
     list(itertools.islice(pretrain(settings(corpus, out, device="cuda")), 6))
-    finished(torchrun(corpus, out, "--accumulate 2", device="cuda"))
-    same(rows(out), alone, tolerance=1e-3)
+    wait_for_success(torchrun(corpus, out, "--accumulate 2", device="cuda"))
+    assert_same_losses(rows(out), alone, tolerance=1e-3)
 
 
 def test_a_process_without_rows_of_a_batch_takes_part(tmp_path):
@@ -259,23 +260,23 @@ def test_a_process_without_rows_of_a_batch_takes_part(tmp_path):
     prepare(PrepareConfig((str(text),), tmp_path / "corpus", vocab_size=60, workers=1))
     config = settings(tmp_path / "corpus", tmp_path / "one", steps=STEPS)
     list(pretrain(config))
-    finished(torchrun(tmp_path / "corpus", tmp_path / "two"))
-    same(rows(tmp_path / "two"), rows(tmp_path / "one"))
+    wait_for_success(torchrun(tmp_path / "corpus", tmp_path / "two"))
+    assert_same_losses(rows(tmp_path / "two"), rows(tmp_path / "one"))
 
 
 def test_a_lost_process_ends_the_run_and_one_process_resumes_it(corpus, alone, tmp_path):
     out = tmp_path / "run"
     process = torchrun(corpus, out)
-    until(process, lambda: (out / "log.jsonl").is_file())
+    wait_until(process, lambda: (out / "log.jsonl").is_file())
     victim = rank_pid(process.pid, 1)
-    until(process, lambda: (out / "log.jsonl").read_text().count('"gradient_norm"') >= 3)
+    wait_until(process, lambda: (out / "log.jsonl").read_text().count('"gradient_norm"') >= 3)
     os.kill(victim, signal.SIGKILL)
     _, err = process.communicate(timeout=60)
     assert process.returncode != 0
     assert "the last saved state is unchanged" in err
     assert 3 <= len(rows(out)) < STEPS
     list(pretrain(settings(corpus, out)))
-    same(rows(out), alone)
+    assert_same_losses(rows(out), alone)
 
 
 DIVERGING = """
@@ -285,26 +286,26 @@ from bertlab.cli import dispatch
 from bertlab.training.divergence import Diverged, DivergenceDetector
 from bertlab.checkpoints import checkpoint
 
-write, right = checkpoint.save, DivergenceDetector.update
+save, update = checkpoint.save, DivergenceDetector.update
 
-def slowly(*what, **how):
+def save_slowly(*arguments, **keywords):
     time.sleep(3)
-    write(*what, **how)
+    save(*arguments, **keywords)
 
-def see(watch, loss, norm):
-    watch.seen = getattr(watch, "seen", 0) + 1
-    if watch.seen == 6:
+def diverge_at_step_6(detector, loss, norm):
+    detector.calls = getattr(detector, "calls", 0) + 1
+    if detector.calls == 6:
         raise Diverged("loss-not-finite", value="nan")
-    right(watch, loss, norm)
+    update(detector, loss, norm)
 
-checkpoint.save, DivergenceDetector.update = slowly, see
+checkpoint.save, DivergenceDetector.update = save_slowly, diverge_at_step_6
 dispatch.time = SimpleNamespace(sleep=lambda seconds: None)
 sys.exit(dispatch.main(sys.argv[1:]))
 """
 
 
 def test_the_last_good_state_is_saved_before_any_process_ends(corpus, tmp_path):
-    """Writing it takes longer than the other process waits with its own line, as with a large model."""
+    """Here saving takes longer than the other process waits before it prints its error, as with a large model."""
     program = tmp_path / "diverging.py"
     program.write_text(DIVERGING)
     process = torchrun(corpus, tmp_path / "run", program=str(program))
@@ -317,15 +318,17 @@ def test_the_last_good_state_is_saved_before_any_process_ends(corpus, tmp_path):
     assert "nothing was saved" not in err
 
 
-def until(process: subprocess.Popen, happened) -> None:
+def wait_until(process: subprocess.Popen, condition) -> None:
+    """Wait until `condition()` is true while the process runs."""
     deadline = time.monotonic() + 90
-    while not happened():
+    while not condition():
         assert process.poll() is None, process.communicate()[1][-4000:]
         assert time.monotonic() < deadline
         time.sleep(0.002)
 
 
 def rank_pid(parent: int, rank: int) -> int:
+    """The process id of this rank among the children of a process."""
     for path in Path("/proc").glob("[0-9]*"):
         try:
             environment = (path / "environ").read_bytes().split(b"\0")
@@ -344,12 +347,12 @@ def test_an_error_is_printed_once(tmp_path):
     assert err.count("is not a prepared corpus") == 1
 
 
-def test_starting_a_running_run_again_fails_in_all_processes(corpus, alone, tmp_path):
+def test_starting_a_run_that_is_under_way_fails_in_all_processes(corpus, alone, tmp_path):
     first = pretrain(settings(corpus, tmp_path / "run"))
-    begun = list(itertools.islice(first, 3))
+    reports = list(itertools.islice(first, 3))
     process = torchrun(corpus, tmp_path / "run")
     _, err = process.communicate(timeout=90)
     assert process.returncode != 0
     assert err.count(f"the run in {tmp_path / 'run'} is under way in another process") == 1
-    assert len(begun) + len(list(first)) == STEPS
-    same(rows(tmp_path / "run"), alone)
+    assert len(reports) + len(list(first)) == STEPS
+    assert_same_losses(rows(tmp_path / "run"), alone)

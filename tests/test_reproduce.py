@@ -1,4 +1,4 @@
-"""The paper's ablations: left-to-right as a mask, features of a frozen encoder, and the tables as one command."""
+"""The paper's ablations: causal attention, features of a frozen encoder, and the command that reproduces a table."""
 
 import json
 from dataclasses import replace
@@ -77,18 +77,18 @@ def causal_model(tiny_model):
 def test_a_token_attends_to_earlier_tokens_only(causal_model, tiny_model, batch):
     ids_BT = batch.input_ids_BT.clone()
     ids_BT[:, 4] += 1
-    later = replace(batch, input_ids_BT=ids_BT)
-    one, other = causal_model(batch).hidden_BTH, causal_model(later).hidden_BTH
+    changed = replace(batch, input_ids_BT=ids_BT)
+    one, other = causal_model(batch).hidden_BTH, causal_model(changed).hidden_BTH
     assert torch.equal(one[:, :4], other[:, :4])
     assert not torch.allclose(one[0, 4:], other[0, 4:])
-    assert not torch.allclose(tiny_model(batch).hidden_BTH[:, :4], tiny_model(later).hidden_BTH[:, :4])
+    assert not torch.allclose(tiny_model(batch).hidden_BTH[:, :4], tiny_model(changed).hidden_BTH[:, :4])
     trace = Trace.of("probs", "scores")
     real_BT = batch.attention_mask_BT
     assert_close(causal_model(batch, trace=trace).hidden_BTH[real_BT], one[real_BT])
-    closed_TT = torch.ones(9, 9, dtype=torch.bool).triu(1)
+    later_TT = torch.ones(9, 9, dtype=torch.bool).triu(1)
     for probs_BNTT, scores_BNTT in zip(trace["probs"], trace["scores"], strict=True):
-        assert not probs_BNTT[..., closed_TT].any()
-        assert torch.isinf(scores_BNTT[..., closed_TT]).all()
+        assert not probs_BNTT[..., later_TT].any()
+        assert torch.isinf(scores_BNTT[..., later_TT]).all()
         assert_close(probs_BNTT.sum(-1), torch.ones_like(probs_BNTT[..., 0]))
 
 
@@ -141,7 +141,7 @@ def test_the_loss_of_a_causal_model_covers_every_next_token(causal_model, tiny_t
     assert labelled_P.sum() == 8 + 5
     assert torch.equal(labels_P[labelled_P], flat[index_P[labelled_P] + 1])
 
-    class Pairs:
+    class PairBatch:
         inputs, key_B, nsp_labels_B = batch, torch.arange(2), torch.zeros(2, dtype=torch.int64)
 
         def __len__(self):
@@ -149,10 +149,10 @@ def test_the_loss_of_a_causal_model_covers_every_next_token(causal_model, tiny_t
 
     loss = PretrainingLoss(MaskRule.for_tokenizer(tiny_tokenizer), "none", left_to_right=True)
     head = causal_model.heads["mlm"]
-    assert int(loss.counts(Pairs())["mlm"]) == 13
+    assert int(loss.counts(PairBatch())["mlm"]) == 13
     logits_BTV = head(causal_model(batch).hidden_BTH, causal_model.embeddings.token.weight)
     expected = torch.nn.functional.cross_entropy(logits_BTV.flatten(0, 1)[index_P], labels_P)
-    assert_close(loss(causal_model, Pairs()).value, expected)
+    assert_close(loss(causal_model, PairBatch()).value, expected)
 
 
 def test_a_causal_model_learns_to_predict_next_tokens(corpus, tmp_path):
@@ -183,18 +183,18 @@ def test_the_masking_schemes_of_table8_have_their_shares(mask, rnd, tiny_tokeniz
     masked_P = masked.input_ids_BT.flatten()[index_P][labels_P != IGNORED]
     labels_P = labels_P[labels_P != IGNORED]
     assert float((masked_P == rule.mask_id).float().mean()) == pytest.approx(mask, abs=0.04)
-    # A random token is the original one in about one of a hundred cases.
+    # within 0.04, since a random token may happen to be the original one
     assert float((masked_P == labels_P).float().mean()) == pytest.approx(1 - mask - rnd, abs=0.04)
 
 
 # -- a BiLSTM on top ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pick", FEATURE_LAYERS)
-def test_picked_layers_are_the_features_of_a_frozen_encoder(pick, tiny_model, batch):
-    bare = FastBert(tiny_model.config.replace(labels=("O", "B-X")))
-    bare.load_state_dict(tiny_model.state_dict(), strict=False)
-    model = BertBiLSTM(bare, "tag", feature_layers=pick, width=8, is_frozen=True)
+@pytest.mark.parametrize("feature_layers", FEATURE_LAYERS)
+def test_the_chosen_layers_are_the_features_of_a_frozen_encoder(feature_layers, tiny_model, batch):
+    encoder = FastBert(tiny_model.config.replace(labels=("O", "B-X")))
+    encoder.load_state_dict(tiny_model.state_dict(), strict=False)
+    model = BertBiLSTM(encoder, "tag", feature_layers=feature_layers, width=8, is_frozen=True)
     trace = Trace.of("hidden")
     tiny_model(batch, trace=trace)
     zero, one, two = trace["hidden"]
@@ -202,15 +202,15 @@ def test_picked_layers_are_the_features_of_a_frozen_encoder(pick, tiny_model, ba
         "embeddings": zero, "last": two, "second-to-last": one, "sum-4": (one + two) / 2, "sum-all": (one + two) / 2,
         "concat-4": torch.cat([one, two], -1),
     }  # fmt: skip
-    assert_close(model.train().compute_features(batch), expected[pick])
+    assert_close(model.train().compute_features(batch), expected[feature_layers])
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1.0)
     GlobalGradient(model, TASK_TYPES["tagging"].loss)(LabelBatch(batch, torch.ones(2, 9, dtype=torch.int64)))
     optimizer.step()
-    moved = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
-    assert not any(name.startswith("bert.") for name in moved)
-    assert {"heads.tag.weight", "lstm.weight_ih_l1_reverse"} <= moved
-    assert ("mix_L" in moved) == (pick in ("sum-4", "sum-all"))
+    changed = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
+    assert not any(name.startswith("bert.") for name in changed)
+    assert {"heads.tag.weight", "lstm.weight_ih_l1_reverse"} <= changed
+    assert ("mix_L" in changed) == (feature_layers in ("sum-4", "sum-all"))
 
 
 def test_padding_does_not_reach_the_bilstm(tiny_model, batch):
@@ -223,11 +223,11 @@ def test_padding_does_not_reach_the_bilstm(tiny_model, batch):
 
 
 def settings(tmp_path, corpus, data, table, **changes) -> ReproduceConfig:
-    own = {
+    defaults = {
         "table": table, "out": tmp_path / table, "corpus": corpus, "data": data, "steps": 2, "epochs": 1,
         "max_tokens": 32, "batch_size": 8, "lstm_width": 8, "device": "cpu",
     }  # fmt: skip
-    return ReproduceConfig(**{**own, **changes})
+    return ReproduceConfig(**{**defaults, **changes})
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -302,13 +302,13 @@ def test_perplexity_and_mask_shares_come_from_pretraining(tmp_path, corpus, data
     values = [row["cells"]["perplexity"]["mean"] for row in read_table(config)["rows"].values()]
     assert all(1 < value < 1000 for value in values)
     assert list_cells(replace(config, validation=None, columns=()))[0].column != "perplexity"
-    masks = settings(tmp_path, corpus, data, "table8", rows=("m0-s20-r80",), columns=("ner-frozen",))
-    list(reproduce(masks))
+    mask_config = settings(tmp_path, corpus, data, "table8", rows=("m0-s20-r80",), columns=("ner-frozen",))
+    list(reproduce(mask_config))
     run = json.loads((tmp_path / "table8/pretrained-seed0/m0-s20-r80/run.json").read_text())
     assert (run["mask_share"], run["random_share"]) == (0.0, 0.8)
 
 
-def test_a_directory_without_a_recorded_optimizer_used_adamw(tmp_path, corpus, data):
+def test_results_without_a_recorded_optimizer_count_as_those_of_adamw(tmp_path, corpus, data):
     adam = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
     config = settings(tmp_path, corpus, data, "table8", rows=("m0-s20-r80",), columns=("ner-frozen",), optim=adam)
     next(reproduce(config))
@@ -345,11 +345,11 @@ def test_the_summary_counts_agreeing_directions():
 
 
 def test_the_figure_shows_differences_from_the_reference_row():
-    drawn = ablation.figure(table_of(70, 71, 69))
-    ours, paper = drawn.data
+    figure = ablation.figure(table_of(70, 71, 69))
+    ours, paper = figure.data
     assert list(ours.x) == [1, -1]
     assert list(paper.x) == pytest.approx([0.1, -0.6])
-    assert "<b>" not in drawn.layout.title.text
+    assert "<b>" not in figure.layout.title.text
 
 
 @pytest.mark.parametrize(
