@@ -1,4 +1,4 @@
-"""Preparing a corpus: file formats, workers, weights, and invalid rows, each of which is named."""
+"""Preparing a corpus: file formats, workers, weights, and errors that name each invalid row."""
 
 import csv
 import gzip
@@ -89,9 +89,9 @@ def reason_ids(shards, column: str = "text") -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "parquet", "txt"])
-@pytest.mark.parametrize("shard", [40, 1 << 20])
-def test_every_row_of_every_format_is_read_once_with_its_number(kind, shard, tmp_path, monkeypatch):
-    monkeypatch.setattr(documents, "SHARD_BYTES", shard)
+@pytest.mark.parametrize("shard_bytes", [40, 1 << 20])
+def test_every_row_of_every_format_is_read_once_with_its_number(kind, shard_bytes, tmp_path, monkeypatch):
+    monkeypatch.setattr(documents, "SHARD_BYTES", shard_bytes)
     expected = ["The first text.\nIts second line.", "둘째 글은 한국어로 쓴다.", *stories(9)]
     path = tmp_path / f"notes-00.{kind}"
     if kind == "txt":
@@ -103,26 +103,28 @@ def test_every_row_of_every_format_is_read_once_with_its_number(kind, shard, tmp
     else:
         datasets.Dataset.from_dict({"body": expected, "id": range(11)}).to_parquet(path, batch_size=4)
     column = "text" if kind == "txt" else "body"
-    found, invalid = find_shards([str(path)], column)
+    shards, invalid = find_shards([str(path)], column)
     assert not invalid
-    assert {p.label for p in found} == {"notes"}
-    assert len(found) == 1 or shard == 40 or kind == "parquet"
-    rows = [(p.row_number(n), text) for p in found for n, text, _ in read_texts(p, column)]
+    assert {shard.label for shard in shards} == {"notes"}
+    assert len(shards) == 1 or shard_bytes == 40 or kind == "parquet"
+    rows = [(shard.row_number(n), text) for shard in shards for n, text, _ in read_texts(shard, column)]
     assert [text for _, text in rows] == expected
     if kind == "txt":
-        begun = [path.read_text(encoding="utf-8-sig").split("\n").index(text.split("\n")[0]) + 1 for text in expected]
-        assert [number for number, _ in rows] == begun
+        first_lines = [
+            path.read_text(encoding="utf-8-sig").split("\n").index(text.split("\n")[0]) + 1 for text in expected
+        ]
+        assert [number for number, _ in rows] == first_lines
     else:
         assert [number for number, _ in rows] == list(range(1, 12))
 
 
-@pytest.mark.parametrize("shard", [60, 1 << 20])
+@pytest.mark.parametrize("shard_bytes", [60, 1 << 20])
 @pytest.mark.parametrize("kind", ["csv", "tsv"])
-def test_tables_are_read_row_by_row_and_invalid_rows_are_named(kind, shard, tmp_path, monkeypatch):
-    """A text of a .csv may have commas, quotation marks and line breaks in it."""
-    monkeypatch.setattr(documents, "SHARD_BYTES", shard)
-    broken = "A line.\nAnother,\nand a third." if kind == "csv" else "A line."
-    written = ["One, two.", 'She said "tea", twice.', broken, "", "둘째 글은 한국어로 쓴다."]
+def test_tables_are_read_row_by_row_and_invalid_rows_are_named(kind, shard_bytes, tmp_path, monkeypatch):
+    """In a .csv, a text may contain commas, quotation marks and line breaks."""
+    monkeypatch.setattr(documents, "SHARD_BYTES", shard_bytes)
+    several_lines = "A line.\nAnother,\nand a third." if kind == "csv" else "A line."
+    written = ["One, two.", 'She said "tea", twice.', several_lines, "", "둘째 글은 한국어로 쓴다."]
     path = tmp_path / f"notes.{kind}"
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         plain = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None}
@@ -131,10 +133,10 @@ def test_tables_are_read_row_by_row_and_invalid_rows_are_named(kind, shard, tmp_
         rows.writerows(enumerate(written))
     with path.open("ab") as file:
         file.write(b"7\n" + "8,9".replace(",", "," if kind == "csv" else "\t").encode() + b"\xff\n")
-    found, invalid = find_shards([str(path)], "body")
+    shards, invalid = find_shards([str(path)], "body")
     assert not invalid
-    assert len(found) == 1 or shard == 60
-    read = [(part.row_number(n), text, reason) for part in found for n, text, reason in read_texts(part, "body")]
+    assert len(shards) == 1 or shard_bytes == 60
+    read = [(shard.row_number(n), text, reason) for shard in shards for n, text, reason in read_texts(shard, "body")]
     assert [text for _, text, _ in read] == [text or None for text in written] + [None, None]
     assert [number for number, _, _ in read] == [2, 3, 4, *((7, 8, 9, 10) if kind == "csv" else (5, 6, 7, 8))]
     reasons = [reason for *_, reason in read[3:]]
@@ -148,21 +150,21 @@ def test_tables_are_read_row_by_row_and_invalid_rows_are_named(kind, shard, tmp_
     assert error.params == {"path": str(path), "column": "text", "columns": ["id", "body"]}
 
 
-@pytest.mark.parametrize("shard", [60, 1 << 20])
-def test_quotation_marks_in_tab_separated_files(shard, tmp_path, monkeypatch):
-    """They stand around fields as pandas and Excel write it, and are part of the text in GLUE."""
-    monkeypatch.setattr(documents, "SHARD_BYTES", shard)
+@pytest.mark.parametrize("shard_bytes", [60, 1 << 20])
+def test_quotation_marks_in_tab_separated_files_are_understood(shard_bytes, tmp_path, monkeypatch):
+    """pandas and Excel put them around fields; in the files of GLUE they are part of the text."""
+    monkeypatch.setattr(documents, "SHARD_BYTES", shard_bytes)
     written = ["Tea.", 'She said "tea", twice.', "A line.\nAnother.", "A tab\there.", "Rain fell."]
     path = tmp_path / "notes.TSV"
     with path.open("w", newline="") as file:
         csv.writer(file, delimiter="\t").writerows([("id", "text"), *enumerate(written)])
-    found, _ = find_shards([str(tmp_path)])
-    assert [text for part in found for _, text, _ in read_texts(part)] == written
+    shards, _ = find_shards([str(tmp_path)])
+    assert [text for shard in shards for _, text, _ in read_texts(shard)] == written
     assert [row["text"] for row in read_file(path).rows] == written
     path.write_text('id\ttext\n1\t"Tea," she said.\n2\tand "more".\n3\t"So."\n')
     expected = ['"Tea," she said.', 'and "more".', '"So."']
-    found, _ = find_shards([str(path)])
-    assert [text for part in found for _, text, _ in read_texts(part)] == expected
+    shards, _ = find_shards([str(path)])
+    assert [text for shard in shards for _, text, _ in read_texts(shard)] == expected
     assert [row["text"] for row in read_file(path).rows] == expected
 
 
@@ -174,18 +176,18 @@ def test_quoting_of_a_long_table_is_guessed_from_its_beginning(word, tmp_path, m
     path = tmp_path / "notes.tsv"
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, delimiter="\t").writerows([("id", "text"), *enumerate(written)])
-    found, _ = find_shards([str(path)])
-    assert [text for part in found for _, text, _ in read_texts(part)] == written
+    shards, _ = find_shards([str(path)])
+    assert [text for shard in shards for _, text, _ in read_texts(shard)] == written
     assert [row["text"] for row in read_file(path).rows] == written
 
 
-def test_hidden_files_are_ignored_and_suffixes_in_capitals_are_not(tmp_path):
+def test_hidden_files_are_ignored_and_uppercase_suffixes_are_accepted(tmp_path):
     for name in (".notes.txt", "._a.TXT", ".checkpoints/a.txt", "deep/B.TXT", "c.Csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("text\nTea.\n")
-    found, invalid = find_shards([str(tmp_path)])
+    shards, invalid = find_shards([str(tmp_path)])
     assert not invalid
-    assert [Path(part.path).name for part in found] == ["c.Csv", "B.TXT"]
+    assert [Path(shard.path).name for shard in shards] == ["c.Csv", "B.TXT"]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_hidden_files_are_ignored_and_suffixes_in_capitals_are_not(tmp_path):
         ),
     ],
 )
-def test_a_table_in_an_unexpected_form_is_named(content, id, params, tmp_path):
+def test_a_table_with_an_unexpected_delimiter_or_header_is_reported(content, id, params, tmp_path):
     (tmp_path / "a.csv").write_bytes(content)
     _, (error,) = find_shards([str(tmp_path / "a.csv")])
     assert error.id == id
@@ -209,7 +211,7 @@ def test_a_table_in_an_unexpected_form_is_named(content, id, params, tmp_path):
 @pytest.mark.parametrize(
     "content",
     [
-        "비가 온다.\n".encode()[:-3] + b"\n",  # a character broken off
+        "비가 온다.\n".encode()[:-3] + b"\n",  # a character is cut off
         b"\xeb" + "비가 온다. 눈이 온다.\n".encode(),
         "One café.\n".encode("latin-1"),
         "「雨」が降る。".encode("shift-jis"),
@@ -221,10 +223,10 @@ def test_damaged_text_is_not_mistaken_for_another_encoding(content):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt", "a.jsonl", "a.json"])
-@pytest.mark.parametrize("shard", [700, 1 << 20])
+@pytest.mark.parametrize("shard_bytes", [700, 1 << 20])
 @pytest.mark.parametrize("encoding", ["cp949", "utf-16"])
-def test_korean_as_excel_saves_it_is_read(name, encoding, shard, tmp_path, monkeypatch):
-    monkeypatch.setattr(documents, "SHARD_BYTES", shard)
+def test_korean_as_excel_saves_it_is_read(name, encoding, shard_bytes, tmp_path, monkeypatch):
+    monkeypatch.setattr(documents, "SHARD_BYTES", shard_bytes)
     texts = [f"비가 {n}시에 왔다. “겨우” 그쳤다, 뾰족한 지붕 위로." for n in range(60)]
     written = {
         ".csv": lambda: "text\n" + "".join(f'"{text}"\n' for text in texts),
@@ -234,9 +236,9 @@ def test_korean_as_excel_saves_it_is_read(name, encoding, shard, tmp_path, monke
         ".json": lambda: json.dumps([{"text": text} for text in texts], ensure_ascii=False),
     }[Path(name).suffix]()
     (tmp_path / name).write_bytes(written.encode(encoding))
-    found, invalid = find_shards([str(tmp_path / name)])
+    shards, invalid = find_shards([str(tmp_path / name)])
     assert not invalid
-    assert [text for part in found for _, text, _ in read_texts(part)] == texts
+    assert [text for shard in shards for _, text, _ in read_texts(shard)] == texts
 
 
 def test_a_table_with_an_unclosed_quotation_mark_has_an_invalid_row(tmp_path):
@@ -249,17 +251,17 @@ def test_a_table_with_an_unclosed_quotation_mark_has_an_invalid_row(tmp_path):
     assert second.reason.params == {"reason": "unexpected end of data", "lines": 1}
 
 
-@pytest.mark.parametrize("shard", [700, 1 << 20])
-def test_a_long_text_without_blank_lines_is_several_documents(shard, tmp_path, monkeypatch):
-    """Each ends at the end of a line, and shorter ones after it are whole wherever a shard is cut."""
-    monkeypatch.setattr(documents, "SHARD_BYTES", shard)
+@pytest.mark.parametrize("shard_bytes", [700, 1 << 20])
+def test_a_long_text_without_blank_lines_is_split_into_documents(shard_bytes, tmp_path, monkeypatch):
+    """Each ends at the end of a line. Short documents after it are never split, wherever a shard ends."""
+    monkeypatch.setattr(documents, "SHARD_BYTES", shard_bytes)
     monkeypatch.setattr(plain_text, "DOCUMENT_BYTES", 300)
     lines, short = [f"Line {number} of a long text." for number in range(400)], [story[:250] for story in stories(40)]
     path = tmp_path / "a.txt"
     path.write_text("\n".join(lines) + "\n\n" + "\n\n".join(short))
-    found, _ = find_shards([str(path)])
-    rows = [(part.row_number(n), text) for part in found for n, text, _ in read_texts(part)]
-    assert max(part.size for part in found) < 700 + 2 * 300 or shard > 700
+    shards, _ = find_shards([str(path)])
+    rows = [(shard.row_number(n), text) for shard in shards for n, text, _ in read_texts(shard)]
+    assert max(shard.size for shard in shards) < 700 + 2 * 300 or shard_bytes > 700
     assert max(len(text) for _, text in rows) < 300 + 30
     long = [(number, text) for number, text in rows if number <= 400]
     assert "\n".join(text for _, text in long).split("\n") == lines
@@ -267,18 +269,18 @@ def test_a_long_text_without_blank_lines_is_several_documents(shard, tmp_path, m
     assert [text for number, text in rows if number > 400] == short
 
 
-@pytest.mark.parametrize("shard", [700, 1 << 20])
+@pytest.mark.parametrize("shard_bytes", [700, 1 << 20])
 @pytest.mark.parametrize("unit", ["green tea and a mill ", "물레방아 옆 찻집의 ", "물레방아옆찻집의", "🫖🌾"])
-def test_a_text_without_line_breaks_is_several_documents(shard, unit, tmp_path, monkeypatch):
-    """It is cut between words, or without words between characters; the rows after it keep their line numbers."""
-    monkeypatch.setattr(documents, "SHARD_BYTES", shard)
+def test_a_text_without_line_breaks_is_split_into_documents(shard_bytes, unit, tmp_path, monkeypatch):
+    """It is split between words, or between characters if it has no spaces; later rows keep their line numbers."""
+    monkeypatch.setattr(documents, "SHARD_BYTES", shard_bytes)
     monkeypatch.setattr(plain_text, "DOCUMENT_BYTES", 300)
     line, short = unit * (4000 // len(unit.encode())), "Rain fell."
     path = tmp_path / "a.txt"
     path.write_text(f"{line}\n\n{short}\n", encoding="utf-8")
-    found, _ = find_shards([str(path)])
-    assert len(found) == 1 or shard == 700
-    rows = [(part.row_number(n), text) for part in found for n, text, _ in read_texts(part)]
+    shards, _ = find_shards([str(path)])
+    assert len(shards) == 1 or shard_bytes == 700
+    rows = [(shard.row_number(n), text) for shard in shards for n, text, _ in read_texts(shard)]
     assert rows[-1] == (3, short)
     assert {number for number, _ in rows[:-1]} == {1}
     assert "".join(text for _, text in rows[:-1]) == line
@@ -288,7 +290,7 @@ def test_a_text_without_line_breaks_is_several_documents(shard, unit, tmp_path, 
         assert all(text.endswith(" ") for _, text in rows[:-1])
 
 
-def test_the_shares_of_a_streamed_hub_data_set_make_up_the_whole(tmp_path, monkeypatch):
+def test_the_shards_of_a_streamed_hub_data_set_contain_every_row_once(tmp_path, monkeypatch):
     files = [str(jsonl(tmp_path / f"part-{i}.jsonl", stories(10, seed=i))) for i in range(3)]
 
     def load(name, split, streaming=False):
@@ -297,14 +299,14 @@ def test_the_shares_of_a_streamed_hub_data_set_make_up_the_whole(tmp_path, monke
     monkeypatch.setattr(documents.hub, "load", load)
     documents._hub_rows.cache_clear()
     everything = Counter(text for i in range(3) for text in stories(10, seed=i))
-    for stream, workers, shares in ((True, 2, 3), (True, 5, 5), (False, 2, 1)):
-        found, _ = find_shards(["owner/name"], stream=stream, workers=workers)
-        assert len(found) == shares
-        assert Counter(text for shard in found for _, text, _ in read_texts(shard)) == everything
+    for stream, workers, count in ((True, 2, 3), (True, 5, 5), (False, 2, 1)):
+        shards, _ = find_shards(["owner/name"], stream=stream, workers=workers)
+        assert len(shards) == count
+        assert Counter(text for shard in shards for _, text, _ in read_texts(shard)) == everything
     documents._hub_rows.cache_clear()
 
 
-def test_a_stream_is_read_only_as_far_as_the_sample_needs(tmp_path, monkeypatch):
+def test_a_sample_reads_only_the_beginning_of_a_stream(tmp_path, monkeypatch):
     everything = [f"{number} " + "tea " * 25 for number in range(1000)]
     read = []
 
@@ -314,24 +316,24 @@ def test_a_stream_is_read_only_as_far_as_the_sample_needs(tmp_path, monkeypatch)
             yield documents.Text(number, text, None)
 
     monkeypatch.setattr(prepare_command, "read_texts", rows)
-    shares = [StreamShard("owner/name", "", 0, 0, share, 2, "rows") for share in range(2)]
-    assert sum(map(len, prepare_command._sample_text(shares, "text", 10_000))) < 11_000
+    shards = [StreamShard("owner/name", "", 0, 0, index, 2, "rows") for index in range(2)]
+    assert sum(map(len, prepare_command._sample_text(shards, "text", 10_000))) < 11_000
     assert len(read) < 110
 
 
 @pytest.mark.parametrize(("characters", "expected"), [(10**6, 300_000), (200_000, 200_000), (30_000, 30_000)])
-def test_a_sample_of_many_small_shards_takes_as_many_as_it_needs(characters, expected, monkeypatch):
+def test_a_sample_of_many_small_shards_reads_enough_of_them(characters, expected, monkeypatch):
     monkeypatch.setattr(
         prepare_command, "read_texts", lambda shard, column: [documents.Text(1, shard.path.ljust(100), None)]
     )
     small = [FileShard(str(i), "", 0, 100, None, Section()) for i in range(3000)]
-    taken = list(prepare_command._sample_text(small, "text", characters))
-    assert sum(map(len, taken)) == pytest.approx(expected, rel=0.01)
-    halves = Counter(int(text) < 1500 for text in taken)
+    sample = list(prepare_command._sample_text(small, "text", characters))
+    assert sum(map(len, sample)) == pytest.approx(expected, rel=0.01)
+    halves = Counter(int(text) < 1500 for text in sample)
     assert halves[True] == pytest.approx(halves[False], rel=0.02)
 
 
-def test_a_sample_of_many_large_shards_opens_few_spread_evenly(monkeypatch):
+def test_a_sample_of_many_large_shards_opens_few_evenly_spread_ones(monkeypatch):
     opened = []
 
     def rows(shard, column):
@@ -340,8 +342,8 @@ def test_a_sample_of_many_large_shards_opens_few_spread_evenly(monkeypatch):
 
     monkeypatch.setattr(prepare_command, "read_texts", rows)
     large = [FileShard(str(i), "", 0, 10**6, None, Section()) for i in range(3000)]
-    taken = sum(map(len, prepare_command._sample_text(large, "text", 10**6)))
-    assert taken == pytest.approx(10**6, rel=0.03)
+    characters = sum(map(len, prepare_command._sample_text(large, "text", 10**6)))
+    assert characters == pytest.approx(10**6, rel=0.03)
     assert len(opened) <= 257
     assert max(np.diff(opened)) < 20
 
@@ -350,7 +352,7 @@ def test_a_sample_of_many_large_shards_opens_few_spread_evenly(monkeypatch):
 
 
 def test_workers_and_buckets_neither_lose_nor_repeat_a_document(config, tmp_path, monkeypatch):
-    """And the number of workers changes nothing at all."""
+    """Different numbers of workers even give the same order of documents."""
     monkeypatch.setattr(documents, "SHARD_BYTES", 3000)
     files = [jsonl(tmp_path / f"part-{i}.jsonl", stories(60, seed=i)) for i in range(3)]
     config = replace(config, text=tuple(map(str, files)))
@@ -380,8 +382,8 @@ def test_a_single_document_is_reported(config, tmp_path, capsys):
 
 def test_documents_of_all_files_are_mixed(config, tmp_path):
     files = [jsonl(tmp_path / f"{name}-0.jsonl", stories(200)) for name in ("first", "second")]
-    found = run(replace(config, text=tuple(map(str, files)))).rows["source"][:]
-    assert 60 < found[:200].count("first") < 140
+    sources = run(replace(config, text=tuple(map(str, files)))).rows["source"][:]
+    assert 60 < sources[:200].count("first") < 140
 
 
 def test_a_prepared_corpus_is_opened_and_its_weights_can_change(config, tmp_path, monkeypatch, capsys):
@@ -397,7 +399,7 @@ def test_a_prepared_corpus_is_opened_and_its_weights_can_change(config, tmp_path
     assert "weights of the sources changed from 1 to 2" in capsys.readouterr().out
 
 
-def test_another_corpus_is_never_replaced(config, tmp_path):
+def test_a_corpus_is_never_replaced_by_another(config, tmp_path):
     text, other = (jsonl(tmp_path / name, stories(20)) for name in ("a.jsonl", "b.jsonl"))
     config = replace(config, text=(str(text),), tokenizer=None, vocab_size=90)
     run(config)
@@ -419,7 +421,7 @@ def test_another_corpus_is_never_replaced(config, tmp_path):
 
 
 def test_the_same_paths_written_differently_open_the_corpus(config, tmp_path, monkeypatch):
-    """Where no row was invalid, --invalid makes no difference either."""
+    """If no row was invalid, the value of --invalid makes no difference either."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts").mkdir()
     jsonl(tmp_path / "texts" / "a.jsonl", stories(20))
@@ -431,7 +433,7 @@ def test_the_same_paths_written_differently_open_the_corpus(config, tmp_path, mo
 
 
 def test_a_corpus_is_prepared_by_one_process_at_a_time(config, tmp_path, monkeypatch):
-    """The second process removes nothing of the first; what a killed process left is removed."""
+    """A second process removes no file of the first; files that a killed process left behind are removed."""
     config = replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(20))),))
     refused, fill_buckets = [], prepare_corpus._fill_buckets
 
@@ -441,7 +443,7 @@ def test_a_corpus_is_prepared_by_one_process_at_a_time(config, tmp_path, monkeyp
         refused.append(record.value)
         return fill_buckets(*job)
 
-    (tmp_path / "out.building" / "corpus" / "left").mkdir(parents=True)
+    (tmp_path / "out.building" / "corpus" / "leftover").mkdir(parents=True)
     monkeypatch.setattr(prepare_corpus, "_fill_buckets", fill_while_another_prepares)
     assert run(config).facts["documents"] == 20
     assert len(refused) == 1
@@ -450,7 +452,7 @@ def test_a_corpus_is_prepared_by_one_process_at_a_time(config, tmp_path, monkeyp
     assert not (tmp_path / "out.building").exists()
 
 
-def test_opening_a_corpus_of_the_hub_needs_no_hub(config, tmp_path, monkeypatch):
+def test_a_corpus_prepared_from_the_hub_opens_without_the_hub(config, tmp_path, monkeypatch):
     rows = datasets.Dataset.from_dict({"text": stories(20)})
     monkeypatch.setattr(documents.hub, "load", lambda name, split, streaming=False: rows)
     documents._hub_rows.cache_clear()
@@ -474,8 +476,8 @@ def test_a_corpus_of_an_early_version_still_opens(config, tmp_path):
     assert (old / "rows" / "state.json").is_file()
 
 
-def test_a_corpus_with_the_field_names_of_before_is_opened(config, tmp_path, capsys):
-    """`damaged` and `damages` are `invalid` now; the same command still finds its corpus."""
+def test_a_corpus_with_old_field_names_is_opened(config, tmp_path, capsys):
+    """The fields `damaged` and `damages` were renamed; the same command still opens its corpus."""
     path = jsonl(tmp_path / "a.jsonl", [*stories(9), ""])
     config = replace(config, text=(str(path),), invalid="skip")
     run(config)
@@ -523,8 +525,8 @@ def test_token_ids_beyond_the_vocabulary_are_refused(config, tmp_path, tiny_toke
         next(PairSampler(corpus, smaller, 4, 64, seed=0))
 
 
-def test_long_documents_are_tokenised_in_parts_and_stay_whole(config, tmp_path, monkeypatch):
-    """Memory is bounded by characters: neither rows nor a single sentence are tokenised at once however long."""
+def test_long_documents_are_tokenised_in_parts_and_joined_again(config, tmp_path, monkeypatch):
+    """Memory is bounded: at most a fixed number of characters is tokenised at once, even within one sentence."""
     long = ["tea and bread. " * 900, "the old boat " * 900, "bread"]
     config = replace(config, text=(str(jsonl(tmp_path / "a.jsonl", long)),))
     expected = token_ids(run(config))
@@ -547,17 +549,17 @@ def test_preparing_does_not_import_torch(tmp_path, vocabulary):
         "sys.exit(code or ('torch is imported' if 'torch' in sys.modules else 0))"
     )
     words = ["prepare", str(text), "--out", str(tmp_path / "out"), "--tokenizer", str(vocabulary), "--workers", "2"]
-    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "MB/s" in done.stdout
-    assert "100.0%" in done.stderr
+    result = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "MB/s" in result.stdout
+    assert "100.0%" in result.stderr
 
 
-def test_sources_without_any_text_and_a_directory_called_dot(config, tmp_path, monkeypatch):
+def test_sources_without_text_are_refused_and_out_may_be_the_current_directory(config, tmp_path, monkeypatch):
     (tmp_path / "empty.txt").touch()
-    asked = replace(config, text=(str(tmp_path / "empty.txt"),), tokenizer=None, invalid="skip")
+    without_text = replace(config, text=(str(tmp_path / "empty.txt"),), tokenizer=None, invalid="skip")
     with raises_error(DataError, "sources-without-valid-text") as record:
-        run(asked)
+        run(without_text)
     assert record.value.params["first"].id == "file-empty"
     text = jsonl(tmp_path / "a.jsonl", stories(5))
     (tmp_path / "here").mkdir()
@@ -566,7 +568,7 @@ def test_sources_without_any_text_and_a_directory_called_dot(config, tmp_path, m
     assert (tmp_path / "here" / "corpus.json").is_file()
 
 
-def test_a_vocabulary_is_named_by_its_checkpoint(config, tmp_path, tiny_checkpoint, monkeypatch, capsys):
+def test_a_tokenizer_may_be_given_by_the_name_of_a_checkpoint(config, tmp_path, tiny_checkpoint, monkeypatch, capsys):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tiny_checkpoint.parent))
     text = jsonl(tmp_path / "a.jsonl", stories(9))
     corpus = run(replace(config, text=(str(text),), tokenizer=tiny_checkpoint.name))
@@ -590,22 +592,22 @@ def test_a_text_too_short_for_the_vocabulary_is_reported(config, tmp_path, capsy
 @pytest.mark.parametrize(
     ("cased", "flags"), [(False, ["--vocab-size", "--sample"]), (True, ["--vocab-size", "--sample", "--cased"])]
 )
-def test_flags_about_training_a_vocabulary_are_refused_beside_one(config, tmp_path, cased, flags):
+def test_flags_for_training_a_vocabulary_are_refused_with_a_tokenizer(config, tmp_path, cased, flags):
     config = replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(9))),))
     with raises_error(DataError, "tokenizer-flags-unused", flags=flags):
         run(replace(config, vocab_size=8000, sample=9, cased=cased))
-    # a vocab.txt does not say itself whether it is cased
+    # --cased is allowed for a vocab.txt, which does not record whether it is cased
     run(replace(config, tokenizer=config.tokenizer / "vocab.txt", cased=True))
     assert not Tokenizer.load(config.out / "tokenizer").lowercase
 
 
-def _die(numbered):
+def _kill_worker(numbered_shard):
     os._exit(9)
 
 
 def test_a_killed_worker_ends_the_preparation(config, tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "SHARD_BYTES", 500)
-    monkeypatch.setattr(tokenise_shards, "_tokenise_shard", _die)
+    monkeypatch.setattr(tokenise_shards, "_tokenise_shard", _kill_worker)
     text = jsonl(tmp_path / "a.jsonl", stories(20))
     with raises_error(DataError, "worker-killed"):
         run(replace(config, text=(str(text),), workers=2))
@@ -621,7 +623,7 @@ def test_an_epoch_takes_each_source_as_often_as_its_weight(config, tmp_path, tin
     corpus = run(replace(config, text=tuple(files), weights=tuple(names.values())))
     corpus = replace(corpus, block_size=500)
     sampler = PairSampler(corpus, tiny_tokenizer, 16, 64, seed=0)
-    found, epochs = Counter(), 4
+    source_counts, epochs = Counter(), 4
     positions, keys = [], []
     while sampler.position.epoch < epochs:
         position = sampler.position
@@ -631,22 +633,22 @@ def test_an_epoch_takes_each_source_as_often_as_its_weight(config, tmp_path, tin
             _, pairs, _ = sampler._current[1]
             labels = np.unique(corpus.rows.data.slice(500 * _block(sampler, position), 500).column("source").to_numpy())
             counts = Counter(labels[d] for d in _sources(sampler)[pairs.document_a_E])
-            found.update(counts)
-    assert found["never"] == 0
-    assert found["often"] / found["once"] == pytest.approx(3, rel=0.05)
-    assert found["half"] / found["once"] == pytest.approx(0.5, rel=0.1)
+            source_counts.update(counts)
+    assert source_counts["never"] == 0
+    assert source_counts["often"] / source_counts["once"] == pytest.approx(3, rel=0.05)
+    assert source_counts["half"] / source_counts["once"] == pytest.approx(0.5, rel=0.1)
     again = next(PairSampler(corpus, tiny_tokenizer, 16, 64, seed=0, position=positions[len(positions) // 2]))
     assert (again.key_B == keys[len(positions) // 2]).all()
 
 
-def test_an_epoch_may_be_without_documents(config, tmp_path, tiny_tokenizer):
+def test_epochs_without_documents_are_skipped(config, tmp_path, tiny_tokenizer):
     corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(3))),), weights=(0.1,)))
     sampler = PairSampler(corpus, tiny_tokenizer, 4, 64, seed=0)
     epochs = [sampler.position.epoch for _ in range(20) if len(next(sampler))]
-    assert epochs[-1] > 40  # most of them had none
+    assert epochs[-1] > 40  # most epochs have no documents
 
 
-def test_a_large_batch_leaves_few_pairs_out(config, tmp_path, tiny_tokenizer):
+def test_a_large_batch_is_full_even_with_small_blocks(config, tmp_path, tiny_tokenizer):
     corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(600, lines=2))),)))
     small = replace(corpus, block_size=20)
     sampler = PairSampler(small.enlarge_blocks(32 * 64), tiny_tokenizer, 32, 64, seed=0)
@@ -666,6 +668,7 @@ def test_special_tokens_in_a_text_are_ordinary_text(config, tmp_path, tiny_token
 
 
 def _block(sampler: PairSampler, position) -> int:
+    """The number of the block at this position, in the shuffled order of its epoch."""
     return int(
         np.random.default_rng([sampler.seed, position.epoch]).permutation(sampler.corpus.num_blocks)[position.block]
     )
@@ -685,14 +688,14 @@ def test_invalid_weights_are_refused(config, tmp_path, weights):
 # -- invalid rows ------------------------------------------------------------------------------------------------------
 
 
-def truncated(path: Path) -> Path:
+def write_truncated(path: Path) -> Path:
     datasets.Dataset.from_dict({"text": stories(50)}).to_parquet(path)
     path.write_bytes(path.read_bytes()[:-40])
     return path
 
 
-def spoiled(path: Path) -> Path:
-    """Its second row group is no longer what the footer says."""
+def write_damaged(path: Path) -> Path:
+    """Its second row group, from row 21, is overwritten with zeros."""
     datasets.Dataset.from_dict({"text": stories(40)}).to_parquet(path, batch_size=20)
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
@@ -701,17 +704,18 @@ def spoiled(path: Path) -> Path:
     return path
 
 
-def mixed(path: Path) -> Path:
+def write_latin1_row(path: Path) -> Path:
+    """Its second row is in Latin-1, the others are in UTF-8."""
     column = pa.array([b"Fine.", b"A caf\xe9.", b"Fine."]).view(pa.string())
     pq.write_table(pa.table({"text": column}), path)
     return path
 
 
-# file name -> how to write it, the invalid row (None: the file), the id of the reason
+# file name -> a function that writes it, the number of its invalid row (None: the whole file is), the id of the reason
 INVALID = {
-    "latin.parquet": (mixed, 2, "row-not-decodable"),
-    "truncated.parquet": (truncated, None, "file-not-parquet"),
-    "spoiled.parquet": (spoiled, 21, "rows-after-unreadable"),
+    "latin.parquet": (write_latin1_row, 2, "row-not-decodable"),
+    "truncated.parquet": (write_truncated, None, "file-not-parquet"),
+    "damaged.parquet": (write_damaged, 21, "rows-after-unreadable"),
     "other.parquet": (
         lambda p: datasets.Dataset.from_dict({"body": ["x"]}).to_parquet(p) and p, None, "corpus-column-not-found"),
     "number.parquet": (
@@ -765,7 +769,7 @@ def test_an_invalid_row_stops_the_run_or_is_counted(name, workers, config, tmp_p
     assert len(corpus.rows) >= 5
 
 
-def test_one_invalid_row_costs_no_other_row(config, tmp_path):
+def test_rows_around_an_invalid_row_are_read(config, tmp_path):
     rows = [json.dumps({"text": text}) for text in stories(50)]
     (tmp_path / "a.jsonl").write_text("\n".join([*rows[:10], '{"text": ' + "7" * 5000 + "}", *rows[10:]]) + "\n")
     (tmp_path / "a.json").write_text(f"[{', '.join([*rows[:10], '7' * 5000, *rows[10:]])}]")
@@ -778,7 +782,7 @@ def test_one_invalid_row_costs_no_other_row(config, tmp_path):
 
 @pytest.fixture
 def streamed(tmp_path, monkeypatch):
-    """Files -> the source that streams them as a data set of the hub."""
+    """A function that serves files as a streamed data set of the hub and returns the name of its source."""
 
     def serve(*files: Path) -> str:
         def load(name, split, streaming=False):
@@ -793,9 +797,9 @@ def streamed(tmp_path, monkeypatch):
     documents._hub_rows.cache_clear()
 
 
-@pytest.mark.parametrize("spoil", [b"Two, and, three.\n", b"A caf\xe9.\n"], ids=["no table", "no UTF-8"])
-def test_a_damaged_stream_stops_the_run_or_is_left_out(spoil, config, tmp_path, streamed):
-    (tmp_path / "b.csv").write_bytes(b"text\nOne.\n" + spoil)
+@pytest.mark.parametrize("damage", [b"Two, and, three.\n", b"A caf\xe9.\n"], ids=["wrong columns", "not UTF-8"])
+def test_a_damaged_stream_stops_the_run_or_is_skipped(damage, config, tmp_path, streamed):
+    (tmp_path / "b.csv").write_bytes(b"text\nOne.\n" + damage)
     config = replace(config, text=(streamed(tmp_path / "b.csv"),), stream=True)
     with raises_error(DataError, "invalid-row-stops") as record:
         run(config)
@@ -807,24 +811,24 @@ def test_a_damaged_stream_stops_the_run_or_is_left_out(spoil, config, tmp_path, 
     assert (corpus.facts["documents"], corpus.facts["invalid"]) == (5, 1)
 
 
-def invalid_rows(found) -> list[tuple[str, int, str]]:
-    """Source, row and reason of every invalid row of some shards."""
-    errors = [invalid_text(shard, row) for shard in found for row in read_texts(shard) if row.text is None]
+def invalid_rows(shards) -> list[tuple[str, int, str]]:
+    """The source, number and reason of every invalid row of these shards."""
+    errors = [invalid_text(shard, row) for shard in shards for row in read_texts(shard) if row.text is None]
     return [(error.params["source"], error.params["row"], error.params["reason"].id) for error in errors]
 
 
-def test_a_row_of_a_stream_is_numbered_within_what_can_be_found(tmp_path, streamed):
-    """The number is that in the data set, or in the one of its shards that a process reads alone."""
+def test_a_row_of_a_stream_is_numbered_within_its_data_set_or_shard(tmp_path, streamed):
+    """The number counts from the start of the data set, or of its shard if each shard is read separately."""
     files = [jsonl(tmp_path / f"{i}.jsonl", [*stories(5), "", *stories(3)]) for i in range(2)]
 
-    def found(workers):
+    def invalid_rows_with(workers):
         return invalid_rows(find_shards([streamed(*files[: 3 - workers])], stream=True, workers=workers)[0])
 
-    assert found(2) == [("owner/name", 6, "row-without-text")]
-    assert found(1) == [(f"owner/name shard {n} of 2", 6, "row-without-text") for n in (1, 2)]
+    assert invalid_rows_with(2) == [("owner/name", 6, "row-without-text")]
+    assert invalid_rows_with(1) == [(f"owner/name shard {n} of 2", 6, "row-without-text") for n in (1, 2)]
 
 
-def test_an_unreadable_row_of_the_hub_is_named(tmp_path, monkeypatch):
+def test_an_unreadable_row_of_the_hub_is_reported_with_its_number(tmp_path, monkeypatch):
     class Rows(list):
         column_names, data = ["text"], pa.table({"text": ["x"]})
 
@@ -835,8 +839,8 @@ def test_an_unreadable_row_of_the_hub_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(documents.hub, "load", lambda name, split, streaming: Rows(range(documents.HUB_ROWS + 5)))
     documents._hub_rows.cache_clear()
-    found, _ = find_shards(["owner/name"])
-    assert invalid_rows(found) == [("owner/name", documents.HUB_ROWS + 1, "rows-after-unreadable")]
+    shards, _ = find_shards(["owner/name"])
+    assert invalid_rows(shards) == [("owner/name", documents.HUB_ROWS + 1, "rows-after-unreadable")]
     documents._hub_rows.cache_clear()
 
 
@@ -859,24 +863,24 @@ def test_the_command_reports_an_invalid_row_in_one_line(flag, config, tmp_path, 
     assert main([*words, flag, "skip"]) == 0
 
 
-def test_a_row_is_named_with_its_number_from_1():
+def test_an_invalid_row_is_reported_with_its_number():
     assert str(invalid_row("a.jsonl", 1234, Message("row-without-text"))) == "a.jsonl row 1,234: has no text"
 
 
-def test_pairs_drawn_ahead_are_the_same(config, tmp_path, tiny_tokenizer):
+def test_prefetched_pairs_are_the_same(config, tmp_path, tiny_tokenizer):
     corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(90))),)))
     corpus = replace(corpus, block_size=20)
     longer = LongPairs(96, 0.5)
-    here = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, long_pairs=longer)
-    ahead = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, long_pairs=longer, prefetch_blocks=2)
+    direct = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, long_pairs=longer)
+    prefetching = PairSampler(corpus, tiny_tokenizer, 16, 48, seed=0, long_pairs=longer, prefetch_blocks=2)
     for step in range(120):
-        assert here.update_progress(step / 120) == ahead.update_progress(step / 120)
-        ours, theirs = next(ahead), next(here)
+        assert direct.update_progress(step / 120) == prefetching.update_progress(step / 120)
+        ours, theirs = next(prefetching), next(direct)
         assert (ours.key_B == theirs.key_B).all()
         assert (ours.inputs.input_ids_BT == theirs.inputs.input_ids_BT).all()
-    assert here.position == ahead.position
-    assert here.position.has_long_pairs
-    assert here.position.epoch > 0
+    assert direct.position == prefetching.position
+    assert direct.position.has_long_pairs
+    assert direct.position.epoch > 0
 
 
 SLEEPER = """
