@@ -69,15 +69,15 @@ class Checkpoint:
 
     @property
     def pair_objective(self) -> PairObjectiveName:
-        """The sentence-pair objective of pre-training: from the record, or else NSP if the model has that head."""
+        """The sentence-pair objective of pre-training: "none" without the NSP head, else that of the record, or NSP."""
         if "nsp" not in self.heads:
             return "none"
         objectives = self.record.get("objectives")
         return "order" if isinstance(objectives, list) and "sentence order" in objectives else "next"
 
-    def max_tokens_for(self, usual: int) -> int:
-        """Return the maximum tokens of an input: the usual number of a task type, or that of fine-tuning if larger."""
-        return max(usual, self._setting("max_tokens", 0))
+    def max_tokens_for(self, default: int) -> int:
+        """Return the maximum number of tokens in an input: that of fine-tuning, but at least a task type's default."""
+        return max(default, self._setting("max_tokens", 0))
 
     @property
     def stride(self) -> int:
@@ -162,7 +162,7 @@ def save(
         card: the text of README.md; "" for no such file.
 
     Raises:
-        CheckpointError: `directory` contains something else than a checkpoint, or cannot be written. It is unchanged
+        CheckpointError: `directory` contains something other than a checkpoint, or cannot be written. It is unchanged
             in both cases.
     """
     target = Path(directory).expanduser().resolve()

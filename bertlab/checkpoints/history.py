@@ -21,14 +21,15 @@ from bertlab.config.files import describe_system_error
 from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
 
 SETTINGS, LOG, SNAPSHOTS, RESULT, RECORD = "run.json", "log.jsonl", "snapshots", "checkpoint", "bertlab.json"
-STALL_SECONDS = 300  # without a new row for so long, a run without a result counts as stopped
+STALL_SECONDS = 300  # a run without a result counts as stopped if its log has had no new row for this long
 THINNED_ROWS = 400  # the approximate number of rows of a thinned log
 RECENT_STEPS = 100
 MAX_NUMBER = 1e15  # a larger number in a log or record is invalid
+# Keys whose value in a thinned row is that of the last step, not the mean over the steps.
 _LAST_VALUE_KEYS = {"step", "tokens", "seconds", "progress", "learning_rate", "step_seconds"}
 _NOT_SETTINGS = set(RUN_KEYS.values())  # keys of run.json that are not settings
 _FLAG_NAMES = {"kind": "type", "optim.ema": "ema"}  # settings whose flags have other names
-# A run has diverged if its mean loss over a window of steps exceeds the minimum by this difference and this factor.
+# A run has diverged if the mean loss of its last steps exceeds the lowest mean by this difference and by this factor.
 _DIVERGED_NATS, _DIVERGED_FACTOR = 1.0, 1.25
 _WINDOW_STEPS = 20
 
@@ -103,7 +104,7 @@ def read_settings(run: Path) -> dict:
 def differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
     """Return the settings that differ between runs, by the names of their flags.
 
-    A setting that only some runs have, since the others are runs of another command, is compared between those runs.
+    A setting that some runs lack, because they are runs of another command, is compared between the runs that have it.
 
     Args:
         runs: the settings of each run, see `read_settings`.
@@ -188,17 +189,17 @@ def read_watched_predictions(rows: Iterable[Mapping]) -> list[WatchedPrediction]
     >>> read_watched_predictions([row])
     [WatchedPrediction(step=10, text='Hot [MASK].', guesses=((('tea', 0.5), ('milk', 0.2)),))]
     """
-    found = []
+    predictions = []
     for row in rows:
         for entry in row.get("watched") if isinstance(row.get("watched"), list) else []:
             try:
                 guesses = tuple(
                     tuple((str(token), float(probability)) for token, probability in mask) for mask in entry["guesses"]
                 )
-                found.append(WatchedPrediction(int(row["step"]), str(entry["text"]), guesses))
+                predictions.append(WatchedPrediction(int(row["step"]), str(entry["text"]), guesses))
             except (KeyError, TypeError, ValueError, OverflowError):
                 continue
-    return found
+    return predictions
 
 
 def compute_recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) -> float | None:
@@ -224,12 +225,12 @@ def tokens_per_second(rows: list[dict]) -> float | None:
 
 
 def find_snapshots(run: Path) -> list[Snapshot]:
-    """Return the snapshots of a run in the order of their steps, with its result as the last one if it is later.
+    """Return the snapshots of a run in the order of their steps, and last the result of the run if it has more steps.
 
     Raises:
         DataError: the run has no snapshots.
     """
-    found = {}
+    by_step = {}
     for path in [*(run / SNAPSHOTS).glob("step-*"), run / RESULT]:
         if not (path / "config.json").is_file():
             continue
@@ -241,10 +242,10 @@ def find_snapshots(run: Path) -> list[Snapshot]:
             snapshot = Snapshot(
                 int(step), int(tokens) if is_number(tokens) else 0, path, _valid_metrics(record.get("validation"))
             )
-            found.setdefault(int(step), snapshot)
-    if not found:
+            by_step.setdefault(int(step), snapshot)
+    if not by_step:
         raise DataError("run-no-snapshots", path=run)
-    return [found[step] for step in sorted(found)]
+    return [by_step[step] for step in sorted(by_step)]
 
 
 def run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:

@@ -26,10 +26,10 @@ def find_first_shipped(names: Iterable[str]) -> Path:
     Raises:
         CheckpointError: none of them is shipped.
     """
-    names, found = list(names), shipped()
+    names, directories = list(names), shipped()
     for name in names:
-        if name in found:
-            return found[name]
+        if name in directories:
+            return directories[name]
     raise CheckpointError(
         "checkpoint-not-shipped", names=names, directory=find_asset_directory("checkpoints"), variable=ASSETS_VARIABLE
     )

@@ -154,7 +154,7 @@ def hf_to_state(
             must equal.
     """
     unused = _rename_tensors(tensors)
-    layers = {found[1] for name in unused if (found := re.match(r"bert\.encoder\.layer\.(\d{1,9})\.", name))}
+    layers = {match[1] for name in unused if (match := re.match(r"bert\.encoder\.layer\.(\d{1,9})\.", name))}
     # Checked before the model is built, which would take minutes for a forged number of layers.
     if len(layers) != config.num_layers:
         raise CheckpointError("weights-layer-count", layers=config.num_layers, stored=len(layers))
@@ -187,10 +187,13 @@ def hf_to_state(
 
 
 def _remaining_indices(name: str, config: ModelConfig) -> tuple[int, torch.Tensor | None]:
-    """Return the dimension of the attention heads in a tensor, and its indices that are not pruned; None for all."""
+    """Return the dimension of a tensor in which its attention heads lie, and the indices in it that are not pruned.
+
+    The indices are None if the tensor has no pruned head.
+    """
     for pattern, dim in HEAD_TENSORS if config.pruned_heads else ():
-        found = re.search(pattern, name)
-        pruned = [head for layer, head in config.pruned_heads if found and layer == int(found[1])]
+        match = re.search(pattern, name)
+        pruned = [head for layer, head in config.pruned_heads if match and layer == int(match[1])]
         if pruned:
             indices_ND = torch.arange(config.hidden_size).view(config.num_heads, config.head_size)
             remaining = [head for head in range(config.num_heads) if head not in pruned]
@@ -228,7 +231,7 @@ def _has_part(tensors: Mapping[str, torch.Tensor], part: str) -> bool:
 
 
 def _check_tensor(name: str, tensor: torch.Tensor | None, expected: torch.Tensor) -> None:
-    """Raise an error if a tensor is missing, or has not the shape and type that the model needs."""
+    """Raise an error if a tensor is missing, or does not have the shape and type that the model needs."""
     shape = str(list(expected.shape))
     if tensor is None:
         raise CheckpointError("weights-tensor-missing", tensor=name, shape=shape)

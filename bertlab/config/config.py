@@ -120,10 +120,10 @@ class ModelConfig:
         Raises:
             CheckpointError: the model family is unknown, a required size is missing, or a value is invalid.
         """
-        name = fields.get("model_type", BERT.model_type)
-        family = FAMILIES.get(name) if isinstance(name, str) else None
+        model_type = fields.get("model_type", BERT.model_type)
+        family = FAMILIES.get(model_type) if isinstance(model_type, str) else None
         if family is None:
-            raise CheckpointError("model-type-unknown", type=str(name), types=list(FAMILIES))
+            raise CheckpointError("model-type-unknown", type=str(model_type), types=list(FAMILIES))
         position = fields.get("position_embedding_type", family.position_embeddings)
         if position != family.position_embeddings:
             raise CheckpointError(
@@ -134,7 +134,7 @@ class ModelConfig:
             raise CheckpointError("config-sizes-missing", fields=missing)
         values = {field: getattr(family, field) for field in vars(family) if field in HF_FIELDS}
         values |= {field: fields[hf] for field, hf in HF_FIELDS.items() if fields.get(hf) is not None}
-        config = cls(**values, labels=_read_labels(fields.get("id2label")), model_type=name)
+        config = cls(**values, labels=_read_labels(fields.get("id2label")), model_type=model_type)
         return config.replace(pruned_heads=_read_pruned_heads(fields.get("pruned_heads") or {}, config))
 
 

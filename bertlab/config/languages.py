@@ -43,7 +43,8 @@ class Language:
     """The evaluation script for answers in this language, a key of `tasks.span.metrics.NORMALISERS`; "" if no published
     script supports the language, so that answers are not scored."""
     checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    """Task type -> names of the shipped checkpoints that suit it, best first; "pretrained" for other predictions."""
+    """Task type -> names of the shipped checkpoints that suit it, best first; the key "pretrained" is for all other
+    types."""
     example_tasks: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Task type -> the task that the app suggests for fine-tuning if no checkpoint of that type is shipped."""
 
@@ -95,15 +96,15 @@ def languages() -> Mapping[str, Language]:
     (['en', 'ko'], '한국어')
     """
     directories = [path for root in _locale_roots() for path in root.iterdir() if (path / "language.toml").is_file()]
-    found = {}
+    by_code = {}
     for directory in sorted(directories, key=lambda path: (path.name != DEFAULT, path.name)):
         fields = tomllib.loads((directory / "language.toml").read_text(encoding="utf-8"))
         checkpoints = {task_type: tuple(names) for task_type, names in fields.get("checkpoints", {}).items()}
-        found[directory.name] = Language(
+        by_code[directory.name] = Language(
             directory.name, fields["name"], fields.get("script", ""), directory, fields.get("answer_normaliser", ""),
             checkpoints, fields.get("example_tasks", {}),
         )  # fmt: skip
-    return found
+    return by_code
 
 
 def detect_language(texts: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
 
     Args:
         path: the lock file, an empty file that is not removed; its directory is created if necessary.
-        owner: the name of what the lock protects, for the error message ("the run in runs/en").
+        owner: a name of the activity that holds the lock, for the error message ("the run in runs/en").
 
     Raises:
         BertlabError: another process holds the lock, or the lock file cannot be created.

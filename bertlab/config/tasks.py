@@ -125,7 +125,7 @@ TASKS = {
     "klue_nli": TaskSpec("classification", "klue/klue:nli", "ko", ("accuracy",), "arXiv 2105.09680", id="guid",
                          labels=_NLI,
                          text=("premise", "hypothesis"), test=()),
-    # f1_from_3: F1 of "the value is at least 3", which calls a pair a paraphrase
+    # f1_from_3: F1 of the class "value of at least 3", which means that the sentences are paraphrases
     "klue_sts": TaskSpec("regression", "klue/klue:sts", "ko", ("pearson", "spearman", "f1_from_3"), "arXiv 2105.09680",
                          text=("sentence1", "sentence2"), label=("label", "labels.label"), id="guid", test=()),
     "klue_ner": _entity_task("klue/klue:ner", "DT LC OG PS QT TI O", "arXiv 2105.09680", "ko", unit="character", id="",
